@@ -45,7 +45,7 @@ ALLOWED_BLOCKING_CALLS = {
     "<frozen importlib._bootstrap>": {"_find_and_load", "_lock_unlock_module"},
     # Reading /proc never waits for a disk.
     "psutil/_common.py": {"cat", "bcat", "open_binary"},
-    "gaia_memory/ledger/process_identity.py": {"_read_proc", "_system_id"},
+    "gaia_memory/ledger/process_identity.py": {"_system_id"},
     # The PostgreSQL driver reads its password and certificate files on every connection.
     "asyncpg/connect_utils.py": {"_parse_connect_dsn_and_args"},
     # The session service of `adk web` checks for the app's folder on every request for a session.
@@ -77,6 +77,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell that runs the tests in its background ignores Ctrl-C, and so would every process they start.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Start three workers on two cores: a third of the time of a test is a wait for a process or a timer."""
+    return max(1, (os.cpu_count() or 1) * 3 // 2)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -14,23 +14,20 @@ from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.mem0_store.follower import StoreFollower
 from gaia_memory.backend.mem0_store.ownership import StoreOwner
 from gaia_memory.backend.providers.provider_check import check_providers
-from gaia_memory.config.sources.live_config import LiveConfig
-from gaia_memory.config.sources.live_config import load_newest as newest_version
+from gaia_memory.config.sources import live_config
 from gaia_memory.config.sources.load import LoadedConfig
 from gaia_memory.database.connections import abandon, dispose
 from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_engine, truncate_wal
 from gaia_memory.errors import ConfigError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
-from gaia_memory.forget.scrub import FileScrubber
+from gaia_memory.health import EngineState
 from gaia_memory.ledger import SqlLedger, is_owner_dead, mark_dead, new_owner
 from gaia_memory.memory import Memory
-from gaia_memory.models import ModelOutage, Scope, SessionKey, SweepReport, Turn
+from gaia_memory.models import Scope, SessionKey, SweepReport, Turn
 from gaia_memory.ports import Clock, MemoryStores, ProjectsProvider, SystemClock, Transcript
 from gaia_memory.profile.distil import Distiller, profile_settings
-from gaia_memory.recall.build_recall import build_recall
 from gaia_memory.recall.index.rebuild_index import Reindexer
-from gaia_memory.sessions.clearing.purge import SessionPurger
-from gaia_memory.sessions.conversation_states import ConversationStates
+from gaia_memory.recall.pipeline import Recall
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
 from gaia_memory.sessions.learning.learner import Learner, learn_settings
@@ -42,19 +39,16 @@ from gaia_memory.sessions.transcript_registry import TranscriptFinder, Transcrip
 from gaia_memory.sessions.turns.message_debounce import MessageDebouncer
 from gaia_memory.sessions.turns.session_locks import SessionLocks
 from gaia_memory.sessions.turns.turn_presence import TurnPresence
-from gaia_memory.telemetry import TurnSpans
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
     from gaia_memory.config.schema import GaiaConfig
 
-DAY_SECONDS = 24 * 3600.0
-
 
 async def load_newest(loaded: LoadedConfig) -> LoadedConfig:
     """Return what the file of a configuration gives now, or `loaded` where there is none or it cannot be used."""
-    return await newest_version(loaded, check=check_providers)
+    return await live_config.load_newest(loaded, check=check_providers)
 
 
 class Engine:
@@ -71,7 +65,9 @@ class Engine:
     ) -> None:
         """Put the parts together; nothing is opened but what is given."""
         config = loaded.config
-        self.live = LiveConfig(loaded, check=self._validate_change, apply=self._apply_config)
+        self.live = live_config.LiveConfig(
+            loaded, check=lambda new: check_providers(new, previous=self.config), apply=self._apply_config
+        )
         self.clock = clock
         self.loop = asyncio.get_running_loop()
         # Two engines of one process are two owners: neither takes the other's lease, or gives it back.
@@ -82,10 +78,8 @@ class Engine:
         self.locks = SessionLocks()
         self.debouncer = MessageDebouncer(self.locks)
         self.pending_confirmations = PendingConfirmations()
-        self._ledger_client = LedgerClient(database, self.ledger, clock, owner=self.owner)
-        self.conversations = ConversationStates(self._ledger_client, self.facts)
-        self.turn_spans = TurnSpans()
-        self.turns = TurnPresence(self._ledger_client, self.turn_spans)
+        self.conversations = LedgerClient(database, self.ledger, self.facts, clock, owner=self.owner)
+        self.turns = TurnPresence(self.conversations)
         self.transcripts = TranscriptRegistry()
         self._sessions: AsyncEngine | None = None
         self._has_started = False
@@ -96,14 +90,13 @@ class Engine:
             clock,
             home=config.home,
             owner=StoreOwner(self.owner, is_owner_dead),
-            scrub=FileScrubber(database, [self._scrub_sessions]),
+            scrub=self._scrub,
             is_enabled=lambda: self.config.memory.enabled,
         )
         self.circuit_breaker = ModelCircuitBreaker(clock)
         self.memory = self._build_memory(projects)
         self.consolidator = self._build_consolidator()
         self._sweeper = self._build_sweeper()
-        self._session_purger = SessionPurger(self._ledger_client, self.transcripts, self.locks)
         self._sweep_scheduler = SweepScheduler(self.sweep, idle_seconds=_idle_seconds(config))
 
     @classmethod
@@ -178,14 +171,6 @@ class Engine:
         """Return one line: the model and the embedder, and why they differ from the expected ones."""
         return self.backend.describe()
 
-    def store_problem(self) -> str | None:
-        """Return what keeps facts out of the mem0 store; None if nothing does."""
-        return self.follower.trouble
-
-    def model_outage(self, user: str) -> ModelOutage | None:
-        """Return why the model is not called for this user at the moment; None if it is."""
-        return self.circuit_breaker.current_outage(user)
-
     def readable_apps(self) -> list[str]:
         """Return the apps whose sessions this process can read."""
         return self.transcripts.apps
@@ -213,7 +198,7 @@ class Engine:
 
     @property
     def mem0(self) -> Any:
-        """The `mem0.Memory` over the follower's store; raises `StoreNotOwnedError` where another process owns it."""
+        """The `mem0.Memory` over the follower's store; raises `StoreNotOwnedError` if another process owns it."""
         return self.follower.mem0
 
     def set_transcript_fallback(self, finder: TranscriptFinder, *, keeps_existing: bool = False) -> None:
@@ -227,10 +212,8 @@ class Engine:
     def sessions_engine(self) -> AsyncEngine:
         """Return the engine of the session database, opened at first use and closed with this one."""
         if self._sessions is None:
-            if self.config.sessions_url == self.config.memory_url:
-                self._sessions = self.database.engine
-            else:
-                self._sessions = open_engine(self.config.sessions_url)
+            is_shared = self.config.sessions_url == self.config.memory_url
+            self._sessions = self.database.engine if is_shared else open_engine(self.config.sessions_url)
         return self._sessions
 
     def start(self, *, delay_seconds: float = 0.0) -> None:
@@ -241,7 +224,7 @@ class Engine:
         """
         self._has_started = True
         self.follower.start(after=delay_seconds)
-        if self.is_learning_enabled or self.live.can_change:
+        if self.is_learning_enabled or self.loaded.origin is not None:
             self._sweep_scheduler.start(delay_seconds=delay_seconds)
 
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
@@ -253,12 +236,11 @@ class Engine:
         if not self.is_learning_enabled:
             return SweepReport()
         try:
-            await self.turns.record_deferred()
             report = await self._sweeper.sweep(force=force, progress=progress)
         finally:
             self.follower.wake()
         days = self.config.sessions.retain_days
-        purged = 0 if days is None else await self._session_purger.purge_expired(retain_seconds=days * DAY_SECONDS)
+        purged = 0 if days is None else await self.consolidator.purge_expired(retain_seconds=days * 86_400.0)
         if report.consolidated or purged:
             await self._scrub_sessions()
         return report
@@ -318,6 +300,15 @@ class Engine:
         if self._sessions is not None:
             abandon(self._sessions)
 
+    def _state(self) -> EngineState:
+        return EngineState(
+            model=self.describe_model(),
+            embedder=self.embedder_name,
+            store_problem=self.follower.trouble,
+            outage=self.circuit_breaker.current_outage(),
+            readable_apps=self.readable_apps(),
+        )
+
     async def _is_learning_still_enabled(self) -> bool:
         """Look at the file in the middle of a sweep, which may take long, so that it ends where it was switched off."""
         await self.live.reload_if_changed()
@@ -326,18 +317,18 @@ class Engine:
     async def _release_leases(self) -> None:
         # Without the database leases run out by themselves, and a host that ends has nothing to do about it.
         with suppress(MemoryUnavailable, OSError):
-            await self.turns.record_deferred()
             async with self.database.transaction() as tx:
                 await self.ledger.release_all(tx, self.owner)
+
+    async def _scrub(self) -> bool:
+        """Remove deleted text from the database files; False while a reader blocks one: call again later."""
+        return all([await self.database.scrub(), await self._scrub_sessions()])
 
     async def _scrub_sessions(self) -> bool:
         """Have what was cleared leave the session database's log; False while a reader keeps it there."""
         if self._sessions is None or self._sessions is self.database.engine:
             return True
         return await truncate_wal(self._sessions)
-
-    async def _validate_change(self, config: GaiaConfig) -> None:
-        await check_providers(config, previous=self.config)
 
     def _apply_config(self, config: GaiaConfig) -> None:
         """Put in force what is not read from the configuration at each use."""
@@ -349,7 +340,7 @@ class Engine:
 
     def _build_consolidator(self) -> Consolidator:
         learner = Learner(
-            client=self._ledger_client,
+            client=self.conversations,
             facts=self.facts,
             extractor=self.backend.extractor,
             circuit_breaker=self.circuit_breaker,
@@ -357,7 +348,7 @@ class Engine:
             settings=lambda: learn_settings(self.config),
         )
         return Consolidator(
-            client=self._ledger_client,
+            client=self.conversations,
             learner=learner,
             transcripts=self.transcripts,
             locks=self.locks,
@@ -367,10 +358,9 @@ class Engine:
 
     def _build_sweeper(self) -> Sweeper:
         return Sweeper(
-            client=self._ledger_client,
+            client=self.conversations,
             transcripts=self.transcripts,
             consolidator=self.consolidator,
-            turn_spans=self.turn_spans,
             circuit_breaker=self.circuit_breaker,
             idle_seconds=lambda: _idle_seconds(self.config),
             is_enabled=self._is_learning_still_enabled,
@@ -382,7 +372,7 @@ class Engine:
             clock=self.clock,
             stores=MemoryStores(self.database, self.facts, self.ledger, self.outbox),
             embedder=self.backend.embedder,
-            recaller=build_recall(self.database, self.facts, self.clock, self.backend, config=lambda: self.config),
+            recaller=Recall(self.database, self.facts, self.backend, self.clock, lambda: self.config.memory.recall),
             distiller=Distiller(
                 self.database,
                 self.facts,
@@ -392,7 +382,7 @@ class Engine:
                 clock=self.clock,
             ),
             follower=self.follower,
-            engine_status=self,
+            engine_state=self._state,
         )
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gaia_memory.backend.builder import Backend
+from gaia_memory.backend.mem0_store.store import StoreLocation
 from gaia_memory.backend.mem0_store.vector_stores import resolve_location
 from gaia_memory.backend.providers.provider_check import check_providers
+from gaia_memory.backend.providers.resolve_provider import with_absolute_model_paths
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import LoadedConfig, load
 from gaia_memory.database.read_only import open_read_only
@@ -22,9 +23,6 @@ from gaia_memory.ledger import SqlLedger, is_owner_dead
 from gaia_memory.models import PendingConversation, StoreState
 
 CLOSE_SECONDS = 0.1
-_LOCAL_PROVIDER = "local"
-"""The provider whose model is a folder."""
-
 _PING = "Answer with the single word: ready"
 
 
@@ -64,7 +62,7 @@ class EngineProbe:
     @classmethod
     async def open(cls, config: GaiaConfig, scratch: Path, *, stored_embedder: str | None = None) -> EngineProbe:
         """Return a probe for `config`. mem0 writes to its home when it is imported: here that is `scratch`."""
-        loaded = await asyncio.to_thread(lambda: load(_with_absolute_model_paths(config), home=scratch))
+        loaded = await asyncio.to_thread(lambda: load(with_absolute_model_paths(config), home=scratch))
         return cls(loaded, config.home, Backend(loaded.config, stored_embedder=stored_embedder))
 
     async def close(self) -> None:
@@ -89,7 +87,7 @@ class EngineProbe:
     @property
     def language_model(self) -> ModelProbe:
         """The model that learns."""
-        provider = self._backend.llm_provider
+        provider = self._backend.llm.provider
         return ModelProbe(self._backend.language_model.identity, provider.name, provider.config)
 
     @property
@@ -116,12 +114,15 @@ class EngineProbe:
 
     def store_folder(self, store_id: str) -> Path | None:
         """Return the folder of an embedded mem0 store; None if the store is on a server."""
-        scratch = self._loaded.config.home
-        location, _ = resolve_location(self._backend, self._backend.store_provider, scratch)
-        folder = location.folder(store_id)
-        if folder is not None and scratch in folder.parents:
-            return self._home / folder.relative_to(scratch)
-        return folder
+        return self._location.folder(store_id)
+
+    def foreign_stores(self, store_id: str) -> list[str]:
+        """Return the folders that another database than that of `store_id` has filled."""
+        return self._location.foreign_stores(store_id)
+
+    @property
+    def _location(self) -> StoreLocation:
+        return resolve_location(self._backend, self._home)[0]
 
 
 async def load_database_summary(url: str) -> DatabaseSummary:
@@ -143,14 +144,3 @@ async def load_database_summary(url: str) -> DatabaseSummary:
 async def is_store_owner_running(state: StoreState) -> bool:
     """Return whether the last owner of a store is still running, as far as this host can tell."""
     return state.owner is not None and not await asyncio.to_thread(is_owner_dead, state.owner)
-
-
-def _with_absolute_model_paths(config: GaiaConfig) -> GaiaConfig:
-    """Return the configuration with the relative folders of local models resolved against its own home."""
-    changed = {}
-    for section in ("embedder", "reranker"):
-        provider = getattr(config.memory, section)
-        if provider.provider == _LOCAL_PROVIDER and provider.config.get("model"):
-            model = str(config.home / os.path.expanduser(str(provider.config["model"])))
-            changed[section] = provider.model_copy(update={"config": {**provider.config, "model": model}})
-    return config.model_copy(update={"memory": config.memory.model_copy(update=changed)})

@@ -37,7 +37,7 @@ class GaiaMemoryError(Exception):
 class ConfigError(GaiaMemoryError):
     """The configuration is invalid.
 
-    `problems` lists one line for each invalid key, in the order of the file.
+    `problems` lists one line for each invalid key.
     """
 
     def __init__(self, problems: Sequence[str], *, source: str = "the configuration") -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
 
 from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.errors import MemoryUnavailable
@@ -16,7 +15,7 @@ _DISABLED_STATUS = ("memory is off", "set `memory.enabled: true` in gaia.yaml")
 _STORE_REMEDY = "facts are safe in the database; the store is rebuilt automatically as soon as possible"
 _RETRY_REMEDY = "they are tried again automatically; `gaia sweep --force` tries now"
 _PARKED_REMEDY = "correct the cause, then run `gaia sweep --force`; otherwise only a new message tries them again"
-_QUARANTINE_REMEDY = (
+_FOREIGN_STORES_REMEDY = (
     "if that database was lost, restore it: this may be the last copy of its facts; otherwise delete the "
     "files, because no forget reaches them"
 )
@@ -26,39 +25,29 @@ _UNREADABLE_APP_REMEDY = (
 )
 
 
-class EngineStatus(Protocol):
-    """What the engine knows about its own parts."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineState:
+    """What an engine knows about its own parts.
 
-    @property
-    def embedder_name(self) -> str:
-        """The identity of the embedder."""
-        ...
+    `model` describes the model and the embedder in one line. `store_problem` keeps facts out of the mem0 store, and
+    during an `outage` the model is not called for the user. `readable_apps` are those whose sessions it can read.
+    """
 
-    def describe_model(self) -> str:
-        """Return one line: the model and the embedder, and why they differ from the expected ones."""
-        ...
-
-    def store_problem(self) -> str | None:
-        """Return what keeps facts out of the mem0 store; None if nothing does."""
-        ...
-
-    def model_outage(self, user: str) -> ModelOutage | None:
-        """Return why the model is not called for this user at the moment; None if it is."""
-        ...
-
-    def readable_apps(self) -> Collection[str]:
-        """Return the apps whose sessions this process can read."""
-        ...
+    model: str
+    embedder: str
+    store_problem: str | None
+    outage: ModelOutage | None
+    readable_apps: Collection[str]
 
 
 async def load_status(
-    scope: Scope, live: LiveConfig, stores: MemoryStores, follower: Follower, engine: EngineStatus
+    scope: Scope, live: LiveConfig, stores: MemoryStores, follower: Follower, engine_state: Callable[[], EngineState]
 ) -> Status:
     """Return the status of one person's memory.
 
     If the database gives no answer, that is the reason and nothing is counted.
     """
-    model, embedder = engine.describe_model(), engine.embedder_name
+    engine = engine_state()
     try:
         async with stores.database.read_transaction() as tx:
             count = await stores.facts.count(tx, scope)
@@ -66,16 +55,10 @@ async def load_status(
             store = await stores.outbox.store(tx)
     except MemoryUnavailable as error:
         state: MemoryState = "degraded" if live.config.memory.enabled else "disabled"
-        return Status(state=state, reason=error.reason, remedy=error.remedy, model=model, embedder=embedder)
-    health_check = HealthCheck(
-        live=live,
-        store_problem=engine.store_problem(),
-        outage=engine.model_outage(scope.user),
-        pending=pending,
-        readable_apps=engine.readable_apps(),
-        quarantined=await follower.quarantined_stores(),
-    )
-    state, reason, remedy = health_check.evaluate()
+        return Status(
+            state=state, reason=error.reason, remedy=error.remedy, model=engine.model, embedder=engine.embedder
+        )
+    state, reason, remedy = _evaluate(live, engine, pending, await follower.foreign_stores())
     return Status(
         state=state,
         reason=reason,
@@ -84,80 +67,66 @@ async def load_status(
         pending=tuple(pending),
         lag=store.lag,
         erasures=store.erasures,
-        model=model,
-        embedder=embedder,
+        model=engine.model,
+        embedder=engine.embedder,
         store=store.store_id,
         owner=store.owner_description,
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HealthCheck:
-    """The inputs of a person's status.
-
-    `quarantined` are the locations of stores that contained the data of another database.
-    """
-
-    live: LiveConfig
-    store_problem: str | None
-    outage: ModelOutage | None
-    pending: Sequence[PendingConversation]
-    readable_apps: Collection[str]
-    quarantined: Sequence[str] = ()
-
-    def evaluate(self) -> tuple[MemoryState, str, str]:
-        """Return the state with its most serious reason and the remedy."""
-        config_problem = self.live.problem
-        if not self.live.config.memory.enabled:
-            reason, remedy = _DISABLED_STATUS
-            if config_problem:
-                reason, remedy = f"{reason}; {config_problem.reason}", config_problem.remedy
-            return "disabled", reason, remedy
+def _evaluate(
+    live: LiveConfig, engine: EngineState, pending: Sequence[PendingConversation], foreign: Sequence[str]
+) -> tuple[MemoryState, str, str]:
+    """Return the state with its most serious reason and the remedy."""
+    config_problem = live.problem
+    if not live.config.memory.enabled:
+        reason, remedy = _DISABLED_STATUS
         if config_problem:
-            return "degraded", config_problem.reason, config_problem.remedy
-        if self.store_problem:
-            return "degraded", self.store_problem, _STORE_REMEDY
-        reason, remedy = self._conversation_problem()
-        if not reason and self.quarantined:
-            reason, remedy = quarantine_problem(self.quarantined)
-        return ("degraded" if reason else "ok"), reason, remedy
-
-    def _conversation_problem(self) -> tuple[str, str]:
-        failing = [waiting for waiting in self.pending if waiting.attempts]
-        if failing:
-            return self._failure_problem(failing)
-        if self.pending and self.outage is not None:
-            return (
-                f"{len(self.pending)} conversation(s) pending: {self.outage.reason}{_outage_note(self.outage)}",
-                _RETRY_REMEDY,
-            )
-        unreadable_apps = sorted({waiting.key.app for waiting in self.pending} - set(self.readable_apps))
-        if unreadable_apps:
-            return (
-                f"conversations of {', '.join(map(repr, unreadable_apps))} are pending: "
-                "this process cannot read their sessions",
-                _UNREADABLE_APP_REMEDY,
-            )
-        return "", ""
-
-    def _failure_problem(self, failing: Sequence[PendingConversation]) -> tuple[str, str]:
-        reason = f"{len(failing)} conversation(s) could not be learned yet: {failing[0].reason}"
-        if all(waiting.parked for waiting in failing):
-            return f"{reason}; parked after too many bad answers", _PARKED_REMEDY
-        if self.outage is not None:
-            return f"{reason}{_outage_note(self.outage)}", _RETRY_REMEDY
-        retry_times = [waiting.retry_at for waiting in failing if waiting.retry_at is not None and not waiting.parked]
-        return (f"{reason}; next try {format_time(min(retry_times))}" if retry_times else reason), _RETRY_REMEDY
+            reason, remedy = f"{reason}; {config_problem.reason}", config_problem.remedy
+        return "disabled", reason, remedy
+    if config_problem:
+        return "degraded", config_problem.reason, config_problem.remedy
+    if engine.store_problem:
+        return "degraded", engine.store_problem, _STORE_REMEDY
+    reason, remedy = _conversation_problem(engine, pending)
+    if not reason and foreign:
+        reason, remedy = foreign_stores_problem(foreign)
+    return ("degraded" if reason else "ok"), reason, remedy
 
 
-def quarantine_problem(locations: Sequence[str]) -> tuple[str, str]:
-    """Return the problem and the remedy of stores that contained the data of another database."""
-    return f"the data of another database is quarantined in {', '.join(locations)}", _QUARANTINE_REMEDY
+def _conversation_problem(engine: EngineState, pending: Sequence[PendingConversation]) -> tuple[str, str]:
+    failing = [waiting for waiting in pending if waiting.attempts]
+    if failing:
+        return _failure_problem(failing, engine.outage)
+    if pending and engine.outage is not None:
+        reason = f"{len(pending)} conversation(s) pending: {engine.outage.reason}{_outage_note(engine.outage)}"
+        return reason, _RETRY_REMEDY
+    unreadable_apps = sorted({waiting.key.app for waiting in pending} - set(engine.readable_apps))
+    if unreadable_apps:
+        names = ", ".join(map(repr, unreadable_apps))
+        reason = f"conversations of {names} are pending: this process cannot read their sessions"
+        return reason, _UNREADABLE_APP_REMEDY
+    return "", ""
 
 
-def quarantine_note(locations: Sequence[str]) -> str:
-    """Return the note of a forget about quarantined stores."""
-    return f"the data quarantined in {', '.join(locations)} was not touched and may contain forgotten text: delete it"
+def _failure_problem(failing: Sequence[PendingConversation], outage: ModelOutage | None) -> tuple[str, str]:
+    reason = f"{len(failing)} conversation(s) could not be learned yet: {failing[0].reason}"
+    if all(waiting.parked for waiting in failing):
+        return f"{reason}; parked after too many bad answers", _PARKED_REMEDY
+    if outage is not None:
+        return f"{reason}{_outage_note(outage)}", _RETRY_REMEDY
+    retry_times = [waiting.retry_at for waiting in failing if waiting.retry_at is not None and not waiting.parked]
+    return (f"{reason}; next try {format_time(min(retry_times))}" if retry_times else reason), _RETRY_REMEDY
+
+
+def foreign_stores_problem(folders: Sequence[str]) -> tuple[str, str]:
+    """Return the problem and the remedy of stores that another database has filled."""
+    return f"the data of another database is in {', '.join(folders)}", _FOREIGN_STORES_REMEDY
+
+
+def foreign_stores_note(folders: Sequence[str]) -> str:
+    """Return the note of a forget about stores that another database has filled."""
+    return f"another database's data in {', '.join(folders)} was not touched and may contain forgotten text: delete it"
 
 
 def format_time(moment: float) -> str:

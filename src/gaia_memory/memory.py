@@ -13,10 +13,9 @@ from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError
 from gaia_memory.forget.delete import ForgetPreview, Forgetter
 from gaia_memory.forget.finish_erasures import finish_erasures
-from gaia_memory.health import EngineStatus, load_status, quarantine_note
+from gaia_memory.health import EngineState, foreign_stores_note, load_status
 from gaia_memory.learn.screen import reject_unkeepable
-from gaia_memory.learn.verbatim import OnRefused, build_verbatim_drafts
-from gaia_memory.learn.write_verbatim import attribute, write_verbatim
+from gaia_memory.learn.write_verbatim import OnRefused, attribute, build_verbatim_drafts, write_verbatim
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
     AddResult,
@@ -43,7 +42,7 @@ from gaia_memory.models.validation import raise_invalid, require_int, require_te
 from gaia_memory.ports import Clock, Embedder, Follower, MemoryStores
 from gaia_memory.profile.distil import Distiller, ProfilePreview
 from gaia_memory.profile.session_profiles import SessionProfile, load_session_profiles
-from gaia_memory.recall.browse import MAX_PAGE_FACTS, find_by_words, load_page
+from gaia_memory.recall.browse import MAX_PAGE_FACTS, load_page
 from gaia_memory.recall.phone_numbers import find_contact
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.telemetry import log_fields, memory_span
@@ -70,7 +69,7 @@ class Memory:
     recaller: Recall
     distiller: Distiller
     follower: Follower
-    engine_status: EngineStatus
+    engine_state: Callable[[], EngineState]
 
     @property
     def config(self) -> GaiaConfig:
@@ -141,7 +140,7 @@ class Memory:
         Raises:
             InvalidInputError: the query is no text, `limit` is not from 1 to 1000, the filters have another form, or
                 an item of `extra_scopes` is no scope.
-            MemoryUnavailable: no retriever could answer.
+            MemoryUnavailable: the database does not answer, or only vectors could answer and the embedder failed.
         """
         return list((await self.explain(scope, query, limit=limit, filters=filters, extra_scopes=extra_scopes)).hits)
 
@@ -154,7 +153,7 @@ class Memory:
         filters: Filters | None = None,
         extra_scopes: Sequence[Scope] = (),
     ) -> RecallResult:
-        """Return the hits of `recall` with what it dropped and which retrievers failed; raises what `recall` raises."""
+        """Return the hits of `recall` with what it dropped and what failed; raises what `recall` raises."""
         await self._require(scope)
         require_scopes("extra_scopes", extra_scopes)
         if not isinstance(query, str):
@@ -164,18 +163,14 @@ class Memory:
         settings = self.config.memory
         if limit is None and settings.recall_limit != "auto":
             limit = settings.recall_limit
-        with memory_span("search_memory", scope) as span:
-            span.record_query(query)
-            recalled = await self.recaller.explain(
-                scope,
-                query,
-                limit=limit,
-                threshold=settings.score_threshold,
-                predicate=None if filters is None else compile_filters(filters),
-                extra_scopes=extra_scopes,
-            )
-            span.record_hits(recalled.hits)
-        return recalled
+        return await self.recaller.recall(
+            scope,
+            query,
+            limit=limit,
+            threshold=settings.score_threshold,
+            predicate=None if filters is None else compile_filters(filters),
+            extra_scopes=extra_scopes,
+        )
 
     async def facts(self, scope: Scope) -> list[Fact]:
         """Return every current fact, oldest first."""
@@ -206,7 +201,7 @@ class Memory:
     async def holding(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
         """Return the facts that contain one of these words in any form, best first; calls no embedder."""
         await self._require(scope)
-        return await find_by_words(self.stores.database, self.stores.facts, scope, words, limit=limit)
+        return await self.recaller.find_by_words(scope, words, limit=limit)
 
     async def count(self, scope: Scope) -> int:
         """Count the current facts."""
@@ -237,8 +232,8 @@ class Memory:
                 scope, fact_id=fact_id, session_id=session_id, now=self.clock.now(), said_until=time.time()
             )
             span.set_record_count(receipt.count)
-        if quarantined := await self.follower.quarantined_stores():
-            receipt = replace(receipt, notes=(*receipt.notes, quarantine_note(quarantined)))
+        if foreign := await self.follower.foreign_stores():
+            receipt = replace(receipt, notes=(*receipt.notes, foreign_stores_note(foreign)))
         fields = log_fields("memory.forgotten", scope, facts=receipt.count, pending=receipt.pending)
         logger.info("%d facts were forgotten", receipt.count, extra=fields)
         self.follower.wake()
@@ -344,7 +339,7 @@ class Memory:
         If the database gives no answer, that is the reason and nothing is counted.
         """
         await self._require(scope, enabled=False)
-        return await load_status(scope, self.live, self.stores, self.follower, self.engine_status)
+        return await load_status(scope, self.live, self.stores, self.follower, self.engine_state)
 
     async def pending(self, scope: Scope | None = None) -> list[PendingConversation]:
         """Return the conversations of a person, or of all, that are not learned yet, the oldest first."""

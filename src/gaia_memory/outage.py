@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 _TRANSIENT_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 _AUTHENTICATION_STATUSES = frozenset({401, 403})
@@ -34,7 +34,9 @@ _DROPPED_CONNECTION_ERRORS = frozenset(
         *("CloseError", "ReadError", "RemoteProtocolError", "WriteError", "ChunkedEncodingError"),
     }
 )
-_SECONDS_PATTERN = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*s?\s*")
+_SECONDS = r"(\d{1,9}(?:\.\d{1,9})?)"
+_RETRY_INFO = re.compile(rf"'retryDelay': '{_SECONDS}s'")
+"""Google's pause in the `details` of an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,22 +191,8 @@ def _address_suffix(error: BaseException) -> str:
 
 
 def _retry_after(error: BaseException) -> float | None:
-    """Return the longer pause of the header and Google's `RetryInfo`."""
+    """Return the longer pause of the header and Google's `RetryInfo`. HTTP dates are ignored."""
     headers = getattr(getattr(error, "response", None), "headers", None)
-    header = headers.get("retry-after") if isinstance(headers, Mapping) else None
-    delays = [_parse_seconds(header), *map(_parse_seconds, _retry_delays(getattr(error, "details", None)))]
-    return max((seconds for seconds in delays if seconds is not None), default=None)
-
-
-def _retry_delays(body: Any) -> list[Any]:
-    error = body.get("error", body) if isinstance(body, Mapping) else None
-    details = error.get("details") if isinstance(error, Mapping) else None
-    if not isinstance(details, list):
-        return []
-    return [each.get("retryDelay") for each in details if isinstance(each, Mapping)]
-
-
-def _parse_seconds(value: Any) -> float | None:
-    """Parse `7` and `7.5s`. HTTP dates are ignored."""
-    match = _SECONDS_PATTERN.fullmatch(value) if isinstance(value, str) else None
-    return float(match[1]) if match else None
+    header = headers.get("retry-after", "") if isinstance(headers, Mapping) else ""
+    pauses = [*re.findall(rf"^{_SECONDS}$", header), *_RETRY_INFO.findall(str(getattr(error, "details", None)))]
+    return max(map(float, pauses), default=None)

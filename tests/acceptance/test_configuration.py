@@ -59,7 +59,7 @@ def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.mark.acceptance("S14")
-async def test_S14_an_edited_window_holds_at_the_next_turn(opened: Opened) -> None:
+async def test_S14_an_edited_window_applies_at_the_next_turn(opened: Opened) -> None:
     """In the same session with its whole history, for a smaller and then a larger window."""
     host = await opened("sessions: {window_turns: 3}")
     for number in range(4):
@@ -88,7 +88,7 @@ BAD = {
 
 @pytest.mark.acceptance("G02")
 @pytest.mark.parametrize("text", BAD.values(), ids=BAD.keys())
-async def test_G02_a_bad_edit_costs_one_warning_and_nothing_else(
+async def test_G02_a_bad_edit_only_logs_one_warning(
     opened: Opened, text: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The last good version stays in force, the status gives the reason, and the next good version is applied."""
@@ -121,7 +121,7 @@ async def test_G02_a_bad_edit_costs_one_warning_and_nothing_else(
 
 @pytest.mark.acceptance("G03")
 @pytest.mark.parametrize("text", ["", "# memory: {enabled: false}\n", "- enabled\n", "memory: {enabled: tru"])
-async def test_G03_memory_that_is_off_does_not_come_back_by_a_slip(opened: Opened, text: str) -> None:
+async def test_G03_a_bad_edit_does_not_reenable_disabled_memory(opened: Opened, text: str) -> None:
     """Only a file that enables it brings it back."""
     host = await opened("memory: {enabled: false}")
     await host.chat("one")
@@ -140,9 +140,7 @@ async def test_G03_memory_that_is_off_does_not_come_back_by_a_slip(opened: Opene
 
 
 @pytest.mark.acceptance("G06")
-async def test_G06_a_file_is_parsed_once_a_change_by_however_many_parts(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_G06_each_version_of_the_file_is_parsed_once(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over a hundred turns, although the service, two plugins and a direct caller use the file."""
     parses: list[object] = []
     parse = yaml.load
@@ -177,7 +175,7 @@ def _name_model(path: Path, model: str) -> None:
 
 
 @pytest.mark.acceptance("G07")
-async def test_G07_an_edited_model_is_asked_at_the_next_consolidation(gemini: FakeGemini, tmp_path: Path) -> None:
+async def test_G07_an_edited_model_is_used_at_the_next_consolidation(gemini: FakeGemini, tmp_path: Path) -> None:
     """Without a restart or another message; learned facts stay, and the profile is renewed."""
     gemini.set_default("extractor", learned("User has a dog"))
     gemini.set_default("profile", "- has a dog")
@@ -214,10 +212,10 @@ async def test_G07_an_edited_model_is_asked_at_the_next_consolidation(gemini: Fa
 
 
 @pytest.mark.acceptance("G07")
-async def test_G07_a_model_that_is_asked_while_it_is_exchanged_still_answers(
+async def test_G07_a_model_replaced_during_a_request_still_delivers_its_answer(
     gemini: FakeGemini, tmp_path: Path
 ) -> None:
-    """Its answer is kept, then its client is closed; the next chunk goes to the new model."""
+    """Its answer is kept, the next chunk goes to the new model, and its client is closed with memory."""
     asked, go_on = threading.Event(), threading.Event()
 
     def slow(_: Any) -> Any:
@@ -235,16 +233,16 @@ async def test_G07_a_model_that_is_asked_while_it_is_exchanged_still_answers(
             await gaia.conversation(agent, user_id="u", channel=session).send("hello")
         first = asyncio.create_task(gaia.sweep(force=True))
         await asyncio.to_thread(asked.wait, 60)
-        old = await engine.backend.pools.model.run(engine.backend.llm)
+        old = await engine.backend.pools.model.run(engine.backend.llm.instance)
         _name_model(path, "gemini-second")
         await gaia.memory.status(gaia.scope("u"))
         is_open = not old.client._api_client._httpx_client.is_closed
         go_on.set()
         await first
-        await wait_until(lambda: old.client._api_client._httpx_client.is_closed)
         known = {fact.text for fact in await gaia.memory.facts(gaia.scope("u"))}
 
     assert is_open
+    assert old.client._api_client._httpx_client.is_closed
     assert known == {"User has a dog", "User has a cat"}
     assert {request.model for request in gemini.requests_of("extractor")} <= {
         "models/gemini-first",
@@ -253,7 +251,7 @@ async def test_G07_a_model_that_is_asked_while_it_is_exchanged_still_answers(
 
 
 @pytest.mark.acceptance("Q02")
-async def test_Q02_an_edited_limit_holds_at_the_next_call(opened: Opened) -> None:
+async def test_Q02_an_edited_limit_applies_at_the_next_call(opened: Opened) -> None:
     """For the tool, also in a running turn, and for a program that calls memory directly."""
     host = await opened("memory: {recall_limit: 5, preload: false}")
     engine = await host.engine()
@@ -281,7 +279,7 @@ async def test_Q02_an_edited_limit_holds_at_the_next_call(opened: Opened) -> Non
 
 
 @pytest.mark.acceptance("P16")
-async def test_P16_an_edit_makes_a_new_profile_and_keeps_the_session(opened: Opened) -> None:
+async def test_P16_an_edited_setting_renews_the_profile_and_keeps_the_session(opened: Opened) -> None:
     """Any changed setting renews the profile; a changed comment asks no model."""
     host = await opened("sessions: {window_turns: 30}")
     engine = await host.engine()
@@ -305,7 +303,7 @@ async def test_P16_an_edit_makes_a_new_profile_and_keeps_the_session(opened: Ope
 
 
 @pytest.mark.acceptance("C17")
-async def test_C17_memory_goes_off_at_once_and_comes_back_whole(opened: Opened) -> None:
+async def test_C17_disabling_memory_applies_at_once_and_enabling_it_restores_everything(opened: Opened) -> None:
     """With its tools and profile; facts stay, and messages sent meanwhile are never learned."""
     host = await opened("memory: {enabled: true}")
     engine = await host.engine()
@@ -340,8 +338,8 @@ async def test_C17_memory_goes_off_at_once_and_comes_back_whole(opened: Opened) 
     assert sorted(await facts_of(host)) == ["likes tea", "said something"]
 
 
-async def test_memory_that_was_off_from_the_start_is_built_when_it_is_switched_on(opened: Opened) -> None:
-    """Nothing of mem0 exists before; afterwards facts are stored, found and followed."""
+async def test_memory_disabled_at_the_start_is_built_when_it_is_enabled(opened: Opened) -> None:
+    """No part of mem0 exists before; afterwards facts are stored, found and followed."""
     host = await opened("memory: {enabled: false}")
     await host.chat("one")
     engine = await host.engine()
@@ -357,9 +355,7 @@ async def test_memory_that_was_off_from_the_start_is_built_when_it_is_switched_o
 
 
 @pytest.mark.parametrize("comes_back", ["before the answer", "after the answer"])
-async def test_memory_that_goes_off_while_a_conversation_is_learned_loses_and_doubles_nothing(
-    opened: Opened, comes_back: str
-) -> None:
+async def test_disabling_memory_during_learning_loses_and_duplicates_nothing(opened: Opened, comes_back: str) -> None:
     """The late answer of the model is not written; once memory is on, it is asked again and written once."""
     host = await opened("")
     asked, go_on = threading.Event(), threading.Event()
@@ -395,10 +391,10 @@ async def test_memory_that_goes_off_while_a_conversation_is_learned_loses_and_do
     assert (status.state, status.pending) == ("ok", ())
 
 
-async def test_memory_that_goes_off_just_before_the_clear_leaves_the_session_as_it_is(
+async def test_disabling_memory_just_before_the_clear_leaves_the_session_untouched(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The facts are learned; once memory is on, the session is cleared without another question."""
+    """The facts are learned; once memory is on, the session is cleared without asking the model again."""
     sut = await make(extractor=[facts("likes tea")])
     await sut.chat("u", "cli", "I like tea")
     learner = sut.gaia._engine.consolidator.learner
@@ -428,8 +424,8 @@ def texts_of(events: list[Any]) -> list[str]:
     return [part.text for event in events if event.content for part in event.content.parts or []]
 
 
-async def test_events_that_are_handed_over_are_learned_as_the_file_says_just_then(tmp_path: Path) -> None:
-    """The service reads the file itself; a question under way while memory goes off is dropped without an error."""
+async def test_events_passed_to_the_service_are_learned_under_the_current_configuration(tmp_path: Path) -> None:
+    """The service reads the file itself; a request in flight while memory goes off is dropped without an error."""
     host = RunnerHost(tmp_path / "host", "memory: {enabled: false}")
     asked, go_on = threading.Event(), threading.Event()
 
@@ -462,8 +458,8 @@ async def test_events_that_are_handed_over_are_learned_as_the_file_says_just_the
     await release(engine)
 
 
-async def test_a_turn_of_the_runner_itself_holds_no_session_while_memory_is_off(make: Make) -> None:
-    """Otherwise a conversation whose turn never ends would be left alone for a quarter of an hour."""
+async def test_a_turn_of_our_own_runner_claims_no_session_while_memory_is_off(make: Make) -> None:
+    """Otherwise a conversation whose turn never ends would be skipped for a quarter of an hour."""
     sut = await make("sessions: {idle_consolidate_minutes: 1}", extractor=[facts("likes tea")])
     await sut.chat("u", "cli", "I like tea")
     sut.write_config("memory: {enabled: false}\nsessions: {idle_consolidate_minutes: 1}")
@@ -478,7 +474,7 @@ async def test_a_turn_of_the_runner_itself_holds_no_session_while_memory_is_off(
     assert "ZEBRA" not in sut.EXT[0]
 
 
-async def test_a_sweep_that_runs_while_learning_is_switched_off_begins_no_other_conversation(make: Make) -> None:
+async def test_a_sweep_running_while_learning_is_disabled_starts_no_further_conversation(make: Make) -> None:
     """Conversations in progress are finished; the rest waits until learning is on again."""
     sut = await make()
     asked, go_on = threading.Semaphore(0), threading.Event()
@@ -505,7 +501,7 @@ async def test_a_sweep_that_runs_while_learning_is_switched_off_begins_no_other_
     assert (report.consolidated, report.skipped, rest.consolidated) == (4, 0, 2)
 
 
-async def test_learning_that_is_switched_on_begins_without_a_message(make: Make) -> None:
+async def test_enabled_learning_starts_without_a_message(make: Make) -> None:
     """The scheduler reads the file too: idle time, model and `auto_ingest` need no message."""
     sut = await make("memory: {auto_ingest: false}\nsessions: {idle_consolidate_minutes: 0.01}")
     sut.script.answers["extractor"].append(facts("likes tea"))
@@ -521,7 +517,7 @@ async def test_learning_that_is_switched_on_begins_without_a_message(make: Make)
     assert await sut.texts("u") == ["likes tea"]
 
 
-async def test_an_edited_idle_time_changes_the_beat(make: Make) -> None:
+async def test_an_edited_idle_time_changes_the_sweep_interval(make: Make) -> None:
     """An interval of a minute becomes a tenth of a second, and the quiet conversation is learned in it."""
     sut = await make("sessions: {idle_consolidate_minutes: 30}")
     sut.script.answers["extractor"].append(facts("likes tea"))
@@ -540,10 +536,10 @@ async def test_an_edited_idle_time_changes_the_beat(make: Make) -> None:
         ("memory: {extraction_instructions: ONLY-CATS}", "{}", "durable facts"),
     ],
 )
-async def test_edited_instructions_are_given_at_the_next_consolidation(
+async def test_edited_instructions_apply_at_the_next_consolidation(
     opened: Opened, before: str, after: str, asked: str
 ) -> None:
-    """Also if the instructions were removed."""
+    """This includes removing the instructions."""
     host = await opened(before)
     host.script.answers["extractor"].append(facts())
     await host.chat("hello")
@@ -555,8 +551,8 @@ async def test_edited_instructions_are_given_at_the_next_consolidation(
     assert "ONLY-CATS" not in prompt
 
 
-async def test_an_edited_clear_holds_at_the_next_consolidation(opened: Opened) -> None:
-    """`keep` leaves the session as it is."""
+async def test_an_edited_clear_mode_applies_at_the_next_consolidation(opened: Opened) -> None:
+    """`keep` leaves the session unchanged."""
     host = await opened("sessions: {clear: auto}")
     host.script.answers["extractor"].append(facts())
     await host.chat("hello")
@@ -566,7 +562,7 @@ async def test_an_edited_clear_holds_at_the_next_consolidation(opened: Opened) -
     assert texts_of(await host.events()) == ["hello", "ok"]
 
 
-async def test_edited_profile_agents_hold_at_the_next_turn(opened: Opened) -> None:
+async def test_edited_profile_agents_apply_at_the_next_turn(opened: Opened) -> None:
     """An agent that is not named gets neither tools nor profile."""
     host = await opened("memory: {profile_agents: all}")
     await host.chat("one")
@@ -578,7 +574,7 @@ async def test_edited_profile_agents_hold_at_the_next_turn(opened: Opened) -> No
     assert not OURS & tool_names(last_request(host))
 
 
-async def test_an_edited_preload_and_its_limit_hold_at_the_next_turn(opened: Opened) -> None:
+async def test_an_edited_preload_and_its_limit_apply_at_the_next_turn(opened: Opened) -> None:
     """The profile disappears, comes back, and has at most the configured number of lines."""
     host = await opened("memory: {preload_limit: 3}")
     engine = await host.engine()
@@ -596,7 +592,7 @@ async def test_an_edited_preload_and_its_limit_hold_at_the_next_turn(opened: Ope
     assert "- c" not in ALL(last_request(host))
 
 
-async def test_an_edited_threshold_holds_at_the_next_call(make: Make) -> None:
+async def test_an_edited_threshold_applies_at_the_next_call(make: Make) -> None:
     """Weak hits are left out."""
     sut = await make("memory: {preload: false}")
     await sut.gaia.memory.remember(sut.scope("u"), "likes tea in the morning")
@@ -607,7 +603,7 @@ async def test_an_edited_threshold_holds_at_the_next_call(make: Make) -> None:
     assert await sut.gaia.memory.recall(sut.scope("u"), "tea and something else entirely") == []
 
 
-async def test_edited_people_are_known_at_the_next_message(make: Make) -> None:
+async def test_edited_people_apply_at_the_next_message(make: Make) -> None:
     """An added sender is let in, a removed one is refused."""
     sut = await make()
     users = {"users": {"ada": {"telegram": ["12345"]}}}
@@ -621,7 +617,7 @@ async def test_edited_people_are_known_at_the_next_message(make: Make) -> None:
     assert len(sut.REQ) == 1
 
 
-async def test_an_edited_wait_for_a_burst_holds_at_the_next_message(make: Make) -> None:
+async def test_an_edited_debounce_applies_at_the_next_message(make: Make) -> None:
     """Two messages sent at once become one turn."""
     sut = await make("sessions: {coalesce_seconds: 0}")
     await asyncio.gather(sut.chat("u", "cli", "one"), sut.chat("u", "cli", "two"))
@@ -633,7 +629,7 @@ async def test_an_edited_wait_for_a_burst_holds_at_the_next_message(make: Make) 
     assert text_parts(sut.REQ[-1])[-1] == "three\nfour"
 
 
-async def test_an_edited_rule_for_memory_that_is_away_holds_at_the_next_turn(
+async def test_an_edited_on_unavailable_setting_applies_at_the_next_turn(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`fail` ends the turn with memory's error; `degrade` continues without memory."""
@@ -648,7 +644,7 @@ async def test_an_edited_rule_for_memory_that_is_away_holds_at_the_next_turn(
         await host.chat("three")
 
 
-async def test_a_key_that_needs_a_restart_is_told_once_and_taken_at_the_next_opening(
+async def test_a_key_that_needs_a_restart_is_reported_once_and_applied_at_the_next_open(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rest of the file is applied at once; nothing is written to the other home before the restart."""
@@ -686,7 +682,7 @@ async def test_a_key_that_needs_a_restart_is_told_once_and_taken_at_the_next_ope
         assert (await parts[1]._source.load_config()).config.app == "second"
 
 
-async def test_parts_that_were_closed_come_up_with_the_file_as_it_is_then(tmp_path: Path) -> None:
+async def test_closed_parts_reopen_with_the_current_file(tmp_path: Path) -> None:
     """Service and plugins loaded the file long ago; `adk web` closes a Runner and builds another one with them."""
     host = RunnerHost(tmp_path / "host", "sessions: {window_turns: 5}")
     for number in range(3):

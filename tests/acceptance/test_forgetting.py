@@ -46,7 +46,7 @@ def files_holding(home: Path, word: str, *, but: str = "sessions.db") -> list[st
     ]
 
 
-async def test_C09_C10_C13_forget_asks_says_how_many_and_takes_only_ones_own(make: Make) -> None:
+async def test_C09_C10_C13_forget_asks_reports_the_count_and_removes_only_the_users_own_facts(make: Make) -> None:
     """All 45 rows are counted and removed, another user's rows stay, and a second forget finds nothing."""
     sut = await make()
     memory = sut.gaia.memory
@@ -73,7 +73,7 @@ async def test_C09_C10_C13_forget_asks_says_how_many_and_takes_only_ones_own(mak
     assert len(session.events) == 2
 
 
-async def test_C11_no_file_of_the_memory_holds_a_forgotten_word(make: Make) -> None:
+async def test_C11_no_memory_file_contains_a_forgotten_word(make: Make) -> None:
     """Facts were learned, distilled, searched and forgotten; grep then finds nothing outside the session database."""
     sut = await make(extractor=[facts("User's boat is called Quixotry")], profiler=["- Boat: Quixotry"])
     await sut.chat("u", "cli", "my boat is called Quixotry")
@@ -97,7 +97,7 @@ async def test_C11_no_file_of_the_memory_holds_a_forgotten_word(make: Make) -> N
     assert files_holding(sut.home, "Quixotry", but="nothing is left out") == []
 
 
-async def test_C12_what_was_said_before_a_forget_is_never_learned(make: Make) -> None:
+async def test_C12_messages_before_a_forget_are_never_learned(make: Make) -> None:
     """The open conversation stays visible, but its words reach no extractor and no row."""
     sut = await make(extractor=[facts("User likes rain")])
     await sut.chat("u", "cli", "my PIN word is ZEBRA")
@@ -111,8 +111,8 @@ async def test_C12_what_was_said_before_a_forget_is_never_learned(make: Make) ->
 
 
 @pytest.mark.parametrize("what", ["everything", "one fact"])
-async def test_what_is_forgotten_while_its_talk_is_extracted_does_not_come_back(make: Make, what: str) -> None:
-    """A forget between the question to the extractor and its answer takes precedence."""
+async def test_a_fact_forgotten_during_its_extraction_does_not_come_back(make: Make, what: str) -> None:
+    """A forget between the request to the extractor and its answer takes precedence."""
     asked, go_on = threading.Event(), threading.Event()
 
     def slow(_: str) -> str:
@@ -136,7 +136,7 @@ async def test_what_is_forgotten_while_its_talk_is_extracted_does_not_come_back(
     assert await sut.texts("u") == ([] if what == "everything" else ["User likes rain"])
 
 
-async def test_forgetting_one_conversation_takes_what_only_it_taught(make: Make) -> None:
+async def test_forgetting_a_conversation_removes_only_facts_it_alone_taught(make: Make) -> None:
     """A fact that another conversation also taught stays."""
     sut = await make(extractor=[facts("only cli", "both"), facts("both", "only telegram")])
     await sut.chat("u", "cli", "one")
@@ -150,7 +150,7 @@ async def test_forgetting_one_conversation_takes_what_only_it_taught(make: Make)
     assert sorted(await sut.texts("u")) == ["both", "only telegram"]
 
 
-async def test_C03_a_foreign_id_is_no_id(make: Make) -> None:
+async def test_C03_another_users_fact_id_is_treated_as_unknown(make: Make) -> None:
     """B can neither see nor forget A's row by its id."""
     sut = await make()
     mine = await sut.gaia.memory.remember(sut.scope("a"), "secret of a")
@@ -182,8 +182,8 @@ async def test_hostile_ids_each_keep_their_own_memory(make: Make) -> None:
         assert len(await sut.fact_rows(user)) == 1
 
 
-async def test_C01_C02_people_on_one_channel_share_nothing_and_one_person_shares_channels(make: Make) -> None:
-    """What A says on the command line is known on Telegram, and nowhere to B."""
+async def test_C01_C02_users_on_one_channel_share_nothing_and_one_user_shares_channels(make: Make) -> None:
+    """A fact from A on the command line is known on Telegram, and not to B on any channel."""
 
     def learned(prompt: str) -> str:
         return facts("User is quokka" if "quokka" in prompt.split("## New Messages")[-1] else "User is wombat")
@@ -205,7 +205,7 @@ async def test_C01_C02_people_on_one_channel_share_nothing_and_one_person_shares
     assert all("wombat" not in ALL(request) or "quokka" not in ALL(request) for request in sut.REQ)
 
 
-async def test_every_file_under_the_home_is_for_its_owner_only(make: Make) -> None:
+async def test_every_file_under_the_home_is_accessible_to_its_owner_only(make: Make) -> None:
     """Databases, the store and mem0's files have mode 0600, their folders 0700."""
     sut = await make(extractor=[facts("F")])
     await sut.chat("u", "cli", "hello")
@@ -220,7 +220,7 @@ async def test_every_file_under_the_home_is_for_its_owner_only(make: Make) -> No
     assert open_to_others == {}
 
 
-async def test_a_forget_takes_the_profile_out_of_the_turn_that_is_running(make: Make) -> None:
+async def test_a_forget_removes_the_profile_from_the_running_turn(make: Make) -> None:
     """The model's next request, after a tool call, contains nothing of the profile; the turn is not learned."""
     started, go_on = asyncio.Event(), asyncio.Event()
 
@@ -243,7 +243,7 @@ async def test_a_forget_takes_the_profile_out_of_the_turn_that_is_running(make: 
     assert sut.EXT == []
 
 
-async def test_talk_that_was_not_learned_yet_leaves_every_file_once_it_is_cleared(make: Make) -> None:
+async def test_unlearned_messages_leave_every_file_once_their_session_is_cleared(make: Make) -> None:
     """The receipt says that the open session keeps the text; after the sweep no file contains it."""
     sut = await make()
     await sut.chat("u", "cli", "I like zanzibarnuts")
@@ -260,7 +260,7 @@ async def test_talk_that_was_not_learned_yet_leaves_every_file_once_it_is_cleare
     assert files_holding(sut.home, "zanzibarnuts", but="nothing is left out") == []
 
 
-async def test_a_forgotten_conversation_is_not_learned_from_later(make: Make) -> None:
+async def test_a_forgotten_conversation_is_not_learned_later(make: Make) -> None:
     """Pending messages of the conversation are forgotten too; later messages are learned."""
     sut = await make(extractor=[facts("User likes rain")])
     await sut.chat("u", "cli", "I like moonpie")
@@ -273,7 +273,7 @@ async def test_a_forgotten_conversation_is_not_learned_from_later(make: Make) ->
     assert await sut.texts("u") == ["User likes rain"]
 
 
-async def test_a_forced_sweep_counts_what_waits_all_the_same(make: Make) -> None:
+async def test_a_forced_sweep_counts_a_conversation_it_cannot_learn_yet(make: Make) -> None:
     """A turn that never ended keeps its conversation pending, and the report counts it."""
     sut = await make()
     await sut.chat("u", "cli", "hello")
@@ -284,7 +284,7 @@ async def test_a_forced_sweep_counts_what_waits_all_the_same(make: Make) -> None
     assert (report.consolidated, report.failed, report.skipped) == (0, 0, 1)
 
 
-async def test_the_status_names_talk_that_this_process_cannot_read(make: Make) -> None:
+async def test_status_names_conversations_this_process_cannot_read(make: Make) -> None:
     """Conversations of another app wait for a process that runs it, and the status is not `ok`."""
     sut = await make("memory: {scope: user}")
     await record_turn(sut.gaia._engine, SessionKey("elsewhere", "u", "s"))

@@ -22,7 +22,7 @@ Make = Callable[..., Awaitable[Sut]]
 VEGETARIAN = "User is vegetarian"
 
 
-async def test_I01_I02_nothing_is_learned_before_the_talk_is_quiet_and_once_after(make: Make) -> None:
+async def test_I01_I02_a_conversation_is_learned_once_and_only_after_it_is_idle(make: Make) -> None:
     """The extractor is asked once and sees both sides; then the session is cleared."""
     sut = await make(main=["noted!"], extractor=[facts(VEGETARIAN)])
     await sut.chat("u", "cli", "I'm vegetarian")
@@ -40,7 +40,7 @@ async def test_I01_I02_nothing_is_learned_before_the_talk_is_quiet_and_once_afte
     assert await sut.session("u", "cli") is None
 
 
-async def test_I03_each_turn_starts_the_idle_time_again(make: Make) -> None:
+async def test_I03_each_turn_restarts_the_idle_time(make: Make) -> None:
     """Idle time counts from the last turn."""
     sut = await make("sessions: {idle_consolidate_minutes: 10}", extractor=[facts("F")])
     await sut.chat("u", "cli", "one")
@@ -97,7 +97,7 @@ async def test_I05_with_memory_off_no_mem0_is_built_and_turns_work(make: Make) -
     assert await sut.fact_rows("u") == []
 
 
-async def test_I06_commands_alone_are_nothing_to_learn(make: Make) -> None:
+async def test_I06_commands_alone_are_not_learned(make: Make) -> None:
     """They never reach the extractor."""
     sut = await make()
     for command in ("/help", "/memory", "/nope", "/remember I like teal"):
@@ -137,7 +137,7 @@ async def test_I07_commands_are_in_no_prompt(make: Make) -> None:
     ],
 )
 @pytest.mark.acceptance("I08", "I09")
-async def test_a_failed_extraction_clears_nothing_and_is_tried_again(make: Make, bad: list[object]) -> None:
+async def test_a_failed_extraction_clears_nothing_and_is_retried(make: Make, bad: list[object]) -> None:
     """The session stays, the status reports it as pending, and the second attempt learns it once."""
     sut = await make(extractor=bad)
     await sut.chat("u", "cli", "I'm vegetarian")
@@ -160,7 +160,7 @@ async def test_a_failed_extraction_clears_nothing_and_is_tried_again(make: Make,
     assert await sut.session("u", "cli") is None
 
 
-async def test_I10_nothing_to_learn_is_a_success(make: Make) -> None:
+async def test_I10_an_empty_extraction_counts_as_success(make: Make) -> None:
     """A well-formed empty answer clears the session."""
     sut = await make(extractor=['{"memory": []}'])
     await sut.chat("u", "cli", "hello")
@@ -172,7 +172,7 @@ async def test_I10_nothing_to_learn_is_a_success(make: Make) -> None:
     assert await sut.session("u", "cli") is None
 
 
-async def test_I11_a_clear_that_failed_is_made_up_for_without_asking_again(
+async def test_I11_a_failed_clear_is_retried_without_asking_the_extractor_again(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If only the clear has to be repeated, the extractor is not asked again."""
@@ -229,19 +229,19 @@ async def test_I12_a_message_during_consolidation_is_answered_kept_and_learned_l
 
 
 @pytest.mark.parametrize("make", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
-async def test_I13_a_long_talk_is_asked_about_in_pieces_each_turn_once(make: Make) -> None:
-    """120 turns of 500 characters: each turn is in exactly one bounded question, and all facts are kept."""
+async def test_I13_a_long_conversation_is_learned_in_chunks_with_each_turn_in_one(make: Make) -> None:
+    """120 turns of 500 characters: each turn is in exactly one bounded request, and all facts are kept."""
     await learns_in_pieces(make, turns=120, characters=500)
 
 
 @pytest.mark.parametrize("make", ["postgresql"], indirect=True)
-async def test_I13_a_talk_of_long_turns_is_asked_about_in_pieces_too(make: Make) -> None:
+async def test_I13_a_conversation_of_long_turns_is_learned_in_chunks_too(make: Make) -> None:
     """With the same number of characters in a tenth of the turns."""
     await learns_in_pieces(make, turns=12, characters=5000)
 
 
 async def learns_in_pieces(make: Make, *, turns: int, characters: int) -> None:
-    """Hold a conversation, let it be learned, and check every question."""
+    """Hold a conversation, let it be learned, and check every request."""
 
     def first_turn(prompt: str) -> str:
         return facts(f"said in {new_messages_in(prompt)[0][1][:8]}")
@@ -271,7 +271,7 @@ async def test_I14_the_same_fact_from_two_channels_is_one_row(make: Make) -> Non
     assert await sut.texts("u") == [VEGETARIAN]
 
 
-async def test_I15_the_extractor_is_told_the_day_it_was_said(make: Make) -> None:
+async def test_I15_the_extractor_is_given_the_day_of_the_message(make: Make) -> None:
     """ "Tomorrow" is the day after the message, not the day after learning."""
     sut = await make(extractor=[facts("F")])
     await sut.chat("u", "cli", "tomorrow I fly to Rome")
@@ -287,7 +287,7 @@ async def test_I15_the_extractor_is_told_the_day_it_was_said(make: Make) -> None
     assert (said_at + timedelta(days=3)).date().isoformat() not in sut.EXT[0]
 
 
-async def test_I16_talk_that_a_stopped_process_left_is_learned_by_the_next(make: Make) -> None:
+async def test_I16_a_conversation_left_by_a_stopped_process_is_learned_by_the_next(make: Make) -> None:
     """Automatically, at its start, once."""
     sut = await make(extractor=[facts("F")])
     await sut.chat("u", "cli", "I'm vegetarian")
@@ -301,7 +301,7 @@ async def test_I16_talk_that_a_stopped_process_left_is_learned_by_the_next(make:
     assert await sut.texts("u") == ["F"]
 
 
-async def test_I17_fresh_talk_that_a_stopped_process_left_is_learned_when_it_is_old_enough(make: Make) -> None:
+async def test_I17_a_recent_conversation_left_by_a_stopped_process_is_learned_once_idle(make: Make) -> None:
     """Automatically, without another message."""
     sut = await make("sessions: {idle_consolidate_minutes: 0.02}", extractor=[facts("F")])
     await sut.chat("u", "cli", "I'm vegetarian")
@@ -325,8 +325,8 @@ async def cleared(sut: Sut) -> None:
             await asyncio.sleep(0.1)
 
 
-async def test_I18_each_person_is_learned_alone(make: Make) -> None:
-    """A's question contains nothing of B, and B's conversation is not quiet yet."""
+async def test_I18_each_user_is_learned_separately(make: Make) -> None:
+    """The request about A contains nothing of B, and B's conversation is not idle yet."""
     sut = await make(extractor=[facts("User is A")])
     await sut.chat("a", "cli", "this is alpha")
     sut.clock.advance(timedelta(minutes=29))
@@ -356,7 +356,7 @@ async def test_I19_closing_right_after_a_turn_is_quick_and_learns_nothing(make: 
     assert await sut.session("u", "cli") is not None
 
 
-async def test_I20_an_accepted_remember_survives_closing_at_once(make: Make) -> None:
+async def test_I20_an_acknowledged_remember_survives_an_immediate_close(make: Make) -> None:
     """Success means that the fact is on disk."""
     sut = await make(main=[call("remember", fact="The user's timezone is IST"), "ok"])
     await sut.chat("u", "cli", "remember my timezone")
@@ -365,7 +365,7 @@ async def test_I20_an_accepted_remember_survives_closing_at_once(make: Make) -> 
     assert await sut.texts("u") == ["The user's timezone is IST"]
 
 
-async def test_I21_private_turns_are_in_no_question(make: Make) -> None:
+async def test_I21_private_turns_are_in_no_extractor_request(make: Make) -> None:
     """Private turns are answered and replayed but not learned, even by a model that takes every message for a fact."""
 
     def everything(prompt: str) -> str:
@@ -408,7 +408,7 @@ async def test_S12_a_reset_learns_and_then_clears(make: Make) -> None:
     assert text_parts(sut.REQ[-1]) == ["new words"]
 
 
-async def test_S13_a_reset_that_cannot_learn_keeps_the_talk_and_says_so(make: Make) -> None:
+async def test_S13_a_reset_that_cannot_learn_keeps_the_conversation_and_says_so(make: Make) -> None:
     """Nothing is cleared before it is learned; a later sweep learns it."""
     sut = await make(extractor=[RuntimeError("down")] * 5)
     await sut.chat("u", "cli", "one")
@@ -430,7 +430,7 @@ async def test_S13_a_reset_that_cannot_learn_keeps_the_talk_and_says_so(make: Ma
     assert await sut.session("u", "cli") is None
 
 
-async def test_S11_a_model_that_fails_costs_one_short_apology(make: Make) -> None:
+async def test_S11_a_failing_model_produces_one_short_apology(make: Make) -> None:
     """It contains no traceback, the next turn works, and the apology is not learned."""
     error = ClientError(429, {"error": {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED"}})
     sut = await make(main=[error, "fine"], extractor=[facts("F")])
@@ -446,7 +446,7 @@ async def test_S11_a_model_that_fails_costs_one_short_apology(make: Make) -> Non
     assert apology not in text_parts(sut.REQ[-1])
 
 
-async def test_a_sweep_is_only_of_what_is_due(make: Make, tmp_path: Path) -> None:
+async def test_a_sweep_handles_only_due_conversations(make: Make, tmp_path: Path) -> None:
     """A second sweep right after the first one finds nothing to do."""
     sut = await make(extractor=[facts("F")])
     await sut.chat("u", "cli", "hello")

@@ -1,4 +1,4 @@
-"""Messages from several channels reach the memory of the right user, or of nobody."""
+"""Messages from several channels reach the memory of the right user, or no memory at all."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -36,7 +36,7 @@ async def sessions_of_everybody(sut: Sut) -> int:
     return len(listed.sessions)
 
 
-async def test_C20_a_sender_nobody_named_reaches_neither_model_nor_memory(make: Make) -> None:
+async def test_C20_an_unlisted_sender_reaches_neither_model_nor_memory(make: Make) -> None:
     """Neither messages nor commands get a reply, a model call, a session or a row."""
     sut = await make(PEOPLE)
 
@@ -53,7 +53,7 @@ async def test_C20_a_sender_nobody_named_reaches_neither_model_nor_memory(make: 
     assert await rows_of_everybody(sut) > 0
 
 
-async def test_C20_without_people_everybody_is_refused(make: Make) -> None:
+async def test_C20_without_a_people_section_every_sender_is_refused(make: Make) -> None:
     """A missing section refuses every sender."""
     sut = await make()
 
@@ -61,7 +61,7 @@ async def test_C20_without_people_everybody_is_refused(make: Make) -> None:
     assert sut.REQ == []
 
 
-async def test_one_person_has_one_memory_on_all_their_channels(make: Make) -> None:
+async def test_one_user_has_one_memory_on_all_channels(make: Make) -> None:
     """Each channel has its own session; facts from one channel are known on the other, and to no other user."""
     sut = await make(PEOPLE, main=["hi", "hi again"])
 
@@ -78,7 +78,7 @@ async def test_one_person_has_one_memory_on_all_their_channels(make: Make) -> No
     assert await sut.session("itay", "email") is not None
 
 
-async def test_what_comes_in_is_learned_like_any_other_talk(make: Make) -> None:
+async def test_incoming_messages_are_learned_like_any_other_conversation(make: Make) -> None:
     """They go through the user's conversation and are learned from it."""
     sut = await make(PEOPLE, extractor=[facts("Noa has a dog")])
 
@@ -88,7 +88,7 @@ async def test_what_comes_in_is_learned_like_any_other_talk(make: Make) -> None:
     assert await sut.texts("noa") == ["Noa has a dog"]
 
 
-async def test_unknown_senders_that_are_allowed_are_people_of_their_own(make: Make) -> None:
+async def test_allowed_unlisted_senders_are_separate_users(make: Make) -> None:
     """A guest who uses a listed user's name reads and writes only their own memory."""
     sut = await make(PEOPLE.replace("people:", "people:\n  unknown: allow"))
 
@@ -99,7 +99,7 @@ async def test_unknown_senders_that_are_allowed_are_people_of_their_own(make: Ma
     assert await sut.texts("telegram:itay") == ["likes walnuts"]
 
 
-async def test_a_burst_has_one_reply(make: Make) -> None:
+async def test_a_burst_gets_one_reply(make: Make) -> None:
     """Messages answered together with a later one get no reply of their own."""
     sut = await make(PEOPLE + "sessions: {coalesce_seconds: 0.2}")
 

@@ -1,4 +1,4 @@
-"""After a user is forgotten, no earlier message comes back: from no channel, app, process or merge."""
+"""After a user is forgotten, no earlier message comes back, whether by channel, app, process or merge."""
 
 import asyncio
 import threading
@@ -16,7 +16,7 @@ Make = Callable[..., Awaitable[Sut]]
 
 @pytest.mark.acceptance("C12")
 @pytest.mark.parametrize("scope", ["app_user", "user"])
-async def test_what_was_said_on_any_channel_before_is_never_asked_for(make: Make, scope: str) -> None:
+async def test_messages_sent_before_the_forget_on_any_channel_are_never_extracted(make: Make, scope: str) -> None:
     """Messages that were never learned, wait on three channels or are private; later messages are learned on each."""
     sut = await make(f"memory: {{scope: {scope}}}", extractor=[facts(f"User likes {n}") for n in range(4)])
     for channel in ("cli", "telegram", "web"):
@@ -36,7 +36,7 @@ async def test_what_was_said_on_any_channel_before_is_never_asked_for(make: Make
     assert len(await sut.texts("other")) == 1
 
 
-async def test_a_merge_brings_nothing_back(make: Make) -> None:
+async def test_a_merge_restores_nothing_forgotten(make: Make) -> None:
     """Neither earlier messages of either id, nor their facts, nor an earlier export bring anything back."""
     sut = await make(extractor=[facts("User's word is ZEBRA"), facts("User likes rain")])
     memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
@@ -55,7 +55,7 @@ async def test_a_merge_brings_nothing_back(make: Make) -> None:
     assert await memory.import_(ada, data) == 0
 
 
-async def test_somebody_else_who_learns_at_that_moment_writes_nothing(make: Make, tmp_path: Path) -> None:
+async def test_another_engine_learning_during_the_forget_writes_nothing(make: Make, tmp_path: Path) -> None:
     """One engine waits for its model while another forgets: the answer is dropped and never asked for again."""
     asked, go_on = threading.Event(), threading.Event()
 

@@ -13,7 +13,7 @@ Make = Callable[..., Awaitable[Sut]]
 
 
 @pytest.mark.acceptance("P02", "P03", "R06")
-async def test_a_profile_lives_as_long_as_its_session_and_not_longer(make: Make) -> None:
+async def test_a_profile_lives_exactly_as_long_as_its_session(make: Make) -> None:
     """It stays byte-identical over turns and restarts; the next session's profile includes new facts."""
     profiles = ["- likes tea", "- likes tea\n- has a dog", "- likes tea\n- has a dog\n- lives in Oslo"]
     main = ["ok", call("remember", fact="has a dog"), "noted", "ok"]

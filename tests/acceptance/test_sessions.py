@@ -13,7 +13,7 @@ from support.harness import ALL, INSTRUCTION, AgentMaker, Sut, plain_agent, text
 Make = Callable[..., Awaitable[Sut]]
 
 
-async def test_S01_a_conversation_goes_on_after_a_restart(make: Make) -> None:
+async def test_S01_a_conversation_continues_after_a_restart(make: Make) -> None:
     """Messages and answers are replayed in order; a turn is two events."""
     sut = await make(main=["nice to meet you", "hello again"])
     await sut.chat("u", "cli", "my name is Itay")
@@ -29,7 +29,7 @@ async def test_S01_a_conversation_goes_on_after_a_restart(make: Make) -> None:
     assert len(second.events) == len(first.events) + 2
 
 
-async def test_S02_each_channel_is_a_session_of_its_own(make: Make) -> None:
+async def test_S02_each_channel_has_its_own_session(make: Make) -> None:
     """Nothing said on the command line is replayed on Telegram."""
     sut = await make()
     await sut.chat("u", "cli", "my name is Itay")
@@ -59,7 +59,7 @@ async def test_S03_the_model_sees_the_last_turns_and_the_database_keeps_all(make
 
 
 @pytest.mark.parametrize("agent", [plain_agent, agent_with_a_static_instruction])
-async def test_S04_a_window_of_one_turn_keeps_a_call_with_its_answer(make: Make, agent: AgentMaker) -> None:
+async def test_S04_a_window_of_one_turn_keeps_a_call_with_its_response(make: Make, agent: AgentMaker) -> None:
     """The running turn is never cut."""
     main = ["old", call("load_memory", query="x"), "done"]
     sut = await make("sessions: {window_turns: 1}", main=main, agent=agent)
@@ -78,7 +78,7 @@ async def test_S04_a_window_of_one_turn_keeps_a_call_with_its_answer(make: Make,
 
 
 @pytest.mark.parametrize(("before", "after", "at_once", "later"), [(3, 9, 0, 3), (9, 3, 6, 8)])
-async def test_S14_a_window_edited_while_memory_is_closed_holds_at_the_next_turn(
+async def test_S14_a_window_edited_while_memory_is_closed_applies_at_the_next_turn(
     make: Make, before: int, after: int, at_once: int, later: int
 ) -> None:
     """A larger window brings earlier turns back; the session loses nothing."""
@@ -99,7 +99,7 @@ async def test_S14_a_window_edited_while_memory_is_closed_holds_at_the_next_turn
     assert len(session.events) == 22
 
 
-async def test_S08_two_messages_at_once_are_answered_one_after_the_other(make: Make) -> None:
+async def test_S08_two_concurrent_messages_are_answered_one_after_the_other(make: Make) -> None:
     """At most one model call is in flight, and the events alternate."""
     at_work = most = 0
 
@@ -131,8 +131,8 @@ async def test_S09_a_burst_of_messages_is_one_turn(make: Make) -> None:
     assert [reply for reply in replies if reply] == [["all at once"]]
 
 
-async def test_S10_a_reply_never_repeats_what_was_said(make: Make) -> None:
-    """Neither as a whole nor in the stream."""
+async def test_S10_a_reply_never_repeats_the_users_message(make: Make) -> None:
+    """Neither in the whole reply nor in the stream."""
     sut = await make(main=["first answer", "second answer"])
     [reply] = await sut.chat("u", "cli", "my own words")
     pieces = [piece async for piece in sut.conversation("u", "cli").stream("my own words")]

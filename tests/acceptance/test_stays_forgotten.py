@@ -1,4 +1,4 @@
-"""A forgotten fact does not come back, neither from its conversation nor in its own words."""
+"""A forgotten fact does not come back, neither from its conversation nor by its exact text."""
 
 import asyncio
 import threading
@@ -35,7 +35,7 @@ async def forget(sut: Sut, text: str) -> None:
 
 @pytest.mark.acceptance("C12")
 @pytest.mark.parametrize("clear", ["keep", "rewind", "delete"])
-async def test_the_talk_a_forgotten_fact_came_from_is_not_shown_again(make: Make, clear: str) -> None:
+async def test_the_messages_that_taught_a_forgotten_fact_are_not_shown_again(make: Make, clear: str) -> None:
     """Neither the statement nor the question it answers is shown: an extractor could learn the fact from both."""
     answers = ["You sneeze a lot, then?", "So MACADAMIA makes you ill?", "I see.", "Soup."]
     learned = [facts("User sneezes"), facts("User is allergic to nuts"), facts("User wants dinner")]
@@ -57,8 +57,8 @@ async def test_the_talk_a_forgotten_fact_came_from_is_not_shown_again(make: Make
     assert await sut.texts("u") == ["User sneezes", "User wants dinner"]
 
 
-async def test_where_the_last_answer_is_left_out_no_earlier_one_takes_its_place(make: Make) -> None:
-    """An earlier question would be taken for the one that is answered."""
+async def test_an_omitted_assistant_message_is_not_replaced_by_an_earlier_one(make: Make) -> None:
+    """The extractor would take an earlier question for the one that was answered."""
     sut = await make("sessions: {clear: keep}", main=["MACADAMIA, then?", "ok", "ok"], extractor=[facts()] * 3)
     for text in ("what may I eat?", "yes"):
         await sut.chat("u", "cli", text)
@@ -75,7 +75,7 @@ async def test_where_the_last_answer_is_left_out_no_earlier_one_takes_its_place(
     assert [("MACADAMIA" in prompt) for prompt in sut.EXT] == [True, True, False]
 
 
-async def test_a_fact_that_was_told_in_two_chunks_leaves_none_of_its_context(make: Make) -> None:
+async def test_a_fact_taught_across_two_chunks_leaves_no_context_when_forgotten(make: Make) -> None:
     """The next chunk gets its context without the fact, also if the forget comes meanwhile."""
     asked, go_on = threading.Event(), threading.Event()
 
@@ -100,7 +100,7 @@ async def test_a_fact_that_was_told_in_two_chunks_leaves_none_of_its_context(mak
 
 
 @pytest.mark.acceptance("C12")
-async def test_nothing_of_a_person_is_asked_for_once_all_was_forgotten(
+async def test_nothing_more_is_extracted_for_a_user_once_everything_was_forgotten(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A long conversation is learned in chunks: the forget comes between two of them."""
@@ -124,7 +124,7 @@ async def test_nothing_of_a_person_is_asked_for_once_all_was_forgotten(
     assert await sut.texts("u") == []
 
 
-async def test_its_own_words_do_not_come_back_from_any_talk_however_they_are_written(make: Make) -> None:
+async def test_the_text_of_a_forgotten_fact_does_not_come_back_in_any_spelling(make: Make) -> None:
     """Not from earlier or later messages elsewhere; the user can ask for it back."""
     sut = await make(extractor=[facts("User is allergic to nuts"), *(facts(text) for text in DISGUISES)])
     await sut.chat("u", "cli", "nuts make me ill")
@@ -144,7 +144,7 @@ async def test_its_own_words_do_not_come_back_from_any_talk_however_they_are_wri
     assert await sut.texts("u") == ["user is allergic to nuts"]
 
 
-async def test_a_profile_without_a_model_holds_nothing_forgotten(make: Make) -> None:
+async def test_a_profile_without_a_model_contains_nothing_forgotten(make: Make) -> None:
     """Nor does the profile of the running session."""
 
     def fails(_: str) -> str:
@@ -164,7 +164,7 @@ async def test_a_profile_without_a_model_holds_nothing_forgotten(make: Make) -> 
 
 
 @pytest.mark.acceptance("C12")
-async def test_what_was_told_to_the_tool_is_not_learned_in_other_words_once_it_is_forgotten(make: Make) -> None:
+async def test_a_forgotten_fact_from_the_tool_is_not_relearned_in_other_words(make: Make) -> None:
     """The turn of the tool call is left out with its answer, which repeats the fact; other turns are learned."""
     main = ["ok", call("remember", fact="User is allergic to nuts"), "Noted: no MACADAMIA for you.", "ok"]
     sut = await make(main=main, extractor=[facts("User likes rain")])
@@ -180,7 +180,7 @@ async def test_what_was_told_to_the_tool_is_not_learned_in_other_words_once_it_i
     assert await sut.texts("u") == ["User likes rain"]
 
 
-async def test_a_fact_told_to_the_tool_goes_with_its_conversation(make: Make) -> None:
+async def test_a_fact_from_the_tool_is_forgotten_with_its_conversation(make: Make) -> None:
     """Only this conversation taught it; a fact that a nested tool stored belongs to no conversation."""
     sut = await make(main=[call("remember", fact="User has a dog"), "ok"])
     await sut.chat("u", "cli", "remember my dog")

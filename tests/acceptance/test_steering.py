@@ -1,4 +1,4 @@
-"""Slash commands that users give about their own memory, in a conversation and in a foreign Runner."""
+"""Slash commands with which users manage their own memory, in a Conversation and in a third-party Runner."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NEW = [NewFact(text) for text in KNOWN]
 
 
 @pytest.mark.acceptance("C07")
-async def test_a_search_shows_rows_under_the_numbers_of_the_whole_list(make: Make) -> None:
+async def test_a_search_numbers_its_rows_like_the_full_list(make: Make) -> None:
     """Another user's fact is not shown, the model is not asked, and the session keeps no trace."""
     sut = await make()
     await sut.gaia.memory.add(sut.scope("u"), NEW)
@@ -49,7 +49,7 @@ async def test_a_search_shows_rows_under_the_numbers_of_the_whole_list(make: Mak
 
 
 @pytest.mark.acceptance("C07")
-async def test_a_search_leaves_out_what_was_only_said_beside_the_word_or_means_the_like(make: Make) -> None:
+async def test_a_search_omits_neighboring_and_merely_similar_facts(make: Make) -> None:
     """Recall gives both to a model; a user who searches for a word wants to see it, in any of its forms."""
     sut = await make()
     said = ["likes tea", "is allergic to nuts", "eats no marzipan", "has an allergy pass", "owns a boat"]
@@ -66,8 +66,8 @@ async def test_a_search_leaves_out_what_was_only_said_beside_the_word_or_means_t
 
 
 @pytest.mark.acceptance("C07")
-async def test_a_search_in_somebody_elses_runner_reaches_no_model(tmp_path: Path) -> None:
-    """Neither the question nor the answer."""
+async def test_a_search_in_a_third_party_runner_reaches_no_model(tmp_path: Path) -> None:
+    """Neither the query nor the reply."""
     model = ScriptedLlm("ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
         await (await host.engine()).memory.add(SCOPE, NEW)
@@ -79,7 +79,7 @@ async def test_a_search_in_somebody_elses_runner_reaches_no_model(tmp_path: Path
 
 
 @pytest.mark.acceptance("C09", "C10", "C13")
-async def test_a_person_forgets_some_of_what_is_known_after_seeing_it(make: Make) -> None:
+async def test_a_user_forgets_selected_facts_after_seeing_them(make: Make) -> None:
     """By numbers and by words; other facts, other users and the session stay, and no model is asked."""
     sut = await make()
     await sut.gaia.memory.add(sut.scope("u"), NEW)
@@ -109,7 +109,7 @@ async def test_a_person_forgets_some_of_what_is_known_after_seeing_it(make: Make
 
 
 @pytest.mark.acceptance("C09", "C10")
-async def test_a_bare_yes_never_forgets_everything_where_a_few_rows_were_asked_about(make: Make) -> None:
+async def test_a_bare_yes_after_a_question_about_some_rows_does_not_forget_everything(make: Make) -> None:
     """The answer explains how to continue; everything is forgotten after the question about everything."""
     sut = await make()
     await sut.gaia.memory.add(sut.scope("u"), NEW)
@@ -137,7 +137,7 @@ async def test_a_bare_yes_never_forgets_everything_where_a_few_rows_were_asked_a
 
 
 @pytest.mark.acceptance("C09", "C10")
-async def test_a_bare_yes_in_somebody_elses_runner_is_no_yes_to_everything_either(tmp_path: Path) -> None:
+async def test_a_bare_yes_in_a_third_party_runner_does_not_forget_everything_either(tmp_path: Path) -> None:
     """The plugin keeps the same questions, also when the host restarts."""
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
         memory = (await host.engine()).memory
@@ -169,7 +169,7 @@ PASTED = [
 
 @pytest.mark.acceptance("C15")
 @pytest.mark.parametrize("text", PASTED)
-async def test_a_command_that_is_pasted_or_quoted_is_talk(make: Make, tmp_path: Path, text: str) -> None:
+async def test_a_pasted_or_quoted_command_is_ordinary_text(make: Make, tmp_path: Path, text: str) -> None:
     """A command starts its message: on a later line, in a code block or after a quotation mark it is text."""
     sut = await make()
     await sut.gaia.memory.add(sut.scope("u"), NEW[:2])
@@ -190,7 +190,7 @@ async def test_a_command_that_is_pasted_or_quoted_is_talk(make: Make, tmp_path: 
 
 @pytest.mark.acceptance("C15")
 @pytest.mark.parametrize("text", ["/forget yes\n```\nrm -rf /\n```", "/forget yes\nwhat does that do?"])
-async def test_what_stands_behind_a_yes_on_further_lines_makes_it_none(make: Make, text: str) -> None:
+async def test_a_yes_followed_by_further_lines_is_not_a_confirmation(make: Make, text: str) -> None:
     """The command then searches for these words, and no fact contains them all."""
     sut = await make()
     await sut.gaia.memory.add(sut.scope("u"), NEW[:2])
@@ -202,7 +202,7 @@ async def test_what_stands_behind_a_yes_on_further_lines_makes_it_none(make: Mak
 
 
 @pytest.mark.acceptance("C10")
-async def test_the_answer_to_a_forget_names_the_reset_where_talk_is_still_open(make: Make) -> None:
+async def test_the_reply_to_a_forget_suggests_a_reset_if_a_conversation_is_open(make: Make) -> None:
     """The session then starts again at once; without a conversation there is nothing to end."""
     sut = await make()
     await sut.gaia.memory.add(sut.scope("u"), NEW[:2])
@@ -219,7 +219,7 @@ async def test_the_answer_to_a_forget_names_the_reset_where_talk_is_still_open(m
 
 
 @pytest.mark.acceptance("C09", "C10", "C13", "I07")
-async def test_a_person_forgets_some_in_somebody_elses_runner(tmp_path: Path) -> None:
+async def test_a_user_forgets_selected_facts_in_a_third_party_runner(tmp_path: Path) -> None:
     """Neither the rows nor the confirmation reach a model or the extractor, and the fact is not learned again."""
     model = ScriptedLlm(default="ok")
     extractor = ScriptedExtractor(default=[])
@@ -241,7 +241,7 @@ async def test_a_person_forgets_some_in_somebody_elses_runner(tmp_path: Path) ->
 
 
 @pytest.mark.acceptance("C16", "C17")
-async def test_only_an_admin_switches_memory_off_and_on_for_everybody(make: Make) -> None:
+async def test_only_an_admin_can_switch_memory_off_and_on_for_everyone(make: Make) -> None:
     """gaia.yaml changes and keeps its comments; tools and profile leave at the next turn and return with all facts."""
     sut = await make(PEOPLE, profiler=["- likes tea"])
     commented = f"# ours\n{await asyncio.to_thread(sut.config_path.read_text)}# end\n"
@@ -274,7 +274,7 @@ async def test_only_an_admin_switches_memory_off_and_on_for_everybody(make: Make
 
 
 @pytest.mark.acceptance("C16", "C17")
-async def test_in_somebody_elses_runner_only_people_names_admins(tmp_path: Path) -> None:
+async def test_in_a_third_party_runner_admins_come_only_from_the_people_section(tmp_path: Path) -> None:
     """The commands reach neither the model nor the extractor; without a file the answer says how long it applies."""
     model = ScriptedLlm(default="ok")
     extractor = ScriptedExtractor(default=[])
@@ -303,7 +303,7 @@ async def test_in_somebody_elses_runner_only_people_names_admins(tmp_path: Path)
 
 
 @pytest.mark.acceptance("C17")
-async def test_what_an_admin_switched_off_is_off_after_a_restart(make: Make) -> None:
+async def test_memory_switched_off_by_an_admin_stays_off_after_a_restart(make: Make) -> None:
     """The file decides, for every process."""
     sut = await make(PEOPLE)
     await sut.chat("boss", "cli", "/memory off")
@@ -328,7 +328,7 @@ def without_embedder(text: str) -> list[str]:
 
 
 @pytest.mark.acceptance("C18")
-async def test_an_admin_names_another_embedder_and_no_text_is_lost(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_admin_changes_the_embedder_without_losing_facts(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a confirmation only the file changes; after a restart all facts are there and found by their words."""
     sut = await make(PEOPLE)
     before = f"# ours\n{await asyncio.to_thread(sut.config_path.read_text)}# end\n"

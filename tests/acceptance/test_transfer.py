@@ -43,7 +43,7 @@ def plain(data: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-async def test_Q09_a_contact_is_given_when_it_is_certain(make: Make) -> None:
+async def test_Q09_a_phone_number_is_returned_only_if_it_is_unambiguous(make: Make) -> None:
     """One number, two different numbers, none; never another user's."""
     sut = await make()
     memory = sut.gaia.memory
@@ -61,7 +61,7 @@ async def test_Q09_a_contact_is_given_when_it_is_certain(make: Make) -> None:
     assert (two.status, two.number, two.candidates) == ("ambiguous", None, ("+972501234567", "0355512345"))
 
 
-async def test_everything_held_about_a_person_is_exported(make: Make) -> None:
+async def test_an_export_contains_everything_stored_about_a_user(make: Make) -> None:
     """Facts with their sources, the profile and pending conversations; nothing of other users, no vector."""
     sut = await make(profiler=["- likes teal"])
     await filled(sut)
@@ -81,7 +81,7 @@ async def test_everything_held_about_a_person_is_exported(make: Make) -> None:
     assert "vector" not in json.dumps(data)
 
 
-async def test_what_a_conversation_taught_keeps_its_events(make: Make, tmp_path: Path) -> None:
+async def test_an_imported_fact_keeps_its_source_events(make: Make, tmp_path: Path) -> None:
     """In the other home, a fact still names the conversation that taught it."""
     sut = await make(extractor=[facts("Itay has a dog")])
     await sut.chat("itay", "cli", "I got a dog")
@@ -98,7 +98,7 @@ async def test_what_a_conversation_taught_keeps_its_events(make: Make, tmp_path:
     assert receipt.count == 1
 
 
-async def test_an_import_is_whole_findable_and_changes_nothing_the_second_time(make: Make, tmp_path: Path) -> None:
+async def test_an_import_is_complete_searchable_and_idempotent(make: Make, tmp_path: Path) -> None:
     """Into another home or for another user; plain mem0 has it as well."""
     sut = await make()
     await filled(sut)
@@ -121,7 +121,7 @@ async def test_an_import_is_whole_findable_and_changes_nothing_the_second_time(m
     assert "vectors" in hit.why
 
 
-async def test_a_fact_forgotten_since_stays_forgotten_unless_asked_for(make: Make) -> None:
+async def test_an_import_skips_facts_forgotten_since_unless_asked_to_restore_them(make: Make) -> None:
     """Its tombstone applies to imports, in any spelling."""
     sut = await make()
     memory, scope = sut.gaia.memory, sut.scope("itay")
@@ -139,7 +139,7 @@ async def test_a_fact_forgotten_since_stays_forgotten_unless_asked_for(make: Mak
     assert await memory.import_(scope, data) == 2
 
 
-async def test_an_import_does_not_undo_that_everything_was_forgotten(make: Make) -> None:
+async def test_an_import_does_not_undo_forgetting_everything(make: Make) -> None:
     """Earlier facts stay forgotten, later ones are imported; restoring needs its own option."""
     sut = await make()
     memory, scope = sut.gaia.memory, sut.scope("itay")
@@ -156,9 +156,7 @@ async def test_an_import_does_not_undo_that_everything_was_forgotten(make: Make)
 
 
 @pytest.mark.parametrize("scope", ["app_user", "user"])
-async def test_an_import_does_not_undo_that_a_conversation_was_forgotten(
-    make: Make, scope: str, tmp_path: Path
-) -> None:
+async def test_an_import_does_not_undo_forgetting_a_conversation(make: Make, scope: str, tmp_path: Path) -> None:
     """Facts of this conversation alone stay away, shared ones come without it, later ones are imported."""
     sut = await make(
         f"memory: {{scope: {scope}}}", extractor=[facts("only cli", "both"), facts("both"), facts("later")]
@@ -191,7 +189,7 @@ async def test_an_import_does_not_undo_that_a_conversation_was_forgotten(
     assert await other.gaia.memory.import_(other.scope("itay"), older) == 1
 
 
-async def test_ids_in_the_data_are_nobodys(make: Make) -> None:
+async def test_ids_in_the_export_are_not_reused(make: Make) -> None:
     """An import of another user's export creates new facts, and the other user's stay untouched."""
     sut = await make()
     await filled(sut)
@@ -205,7 +203,7 @@ async def test_ids_in_the_data_are_nobodys(make: Make) -> None:
     assert mine["scope"]["user"] == "noa"
 
 
-async def test_what_is_forgotten_is_not_even_embedded(make: Make) -> None:
+async def test_skipped_forgotten_facts_are_not_embedded(make: Make) -> None:
     """No forgotten text is sent to a model."""
     sut = await make()
     memory, scope = sut.gaia.memory, sut.scope("itay")
@@ -219,7 +217,7 @@ async def test_what_is_forgotten_is_not_even_embedded(make: Make) -> None:
     assert sut.script.embedded[before:] == []
 
 
-async def test_data_with_one_wrong_value_is_not_imported_at_all(make: Make) -> None:
+async def test_an_export_with_one_invalid_value_is_rejected_as_a_whole(make: Make) -> None:
     """The valid facts before it are not written either."""
     sut = await make()
     data = {"format": "gaia-memory", "version": 1, "facts": [{"text": "fine"}, {"text": ""}]}
@@ -230,7 +228,7 @@ async def test_data_with_one_wrong_value_is_not_imported_at_all(make: Make) -> N
     assert await sut.texts("itay") == []
 
 
-async def test_memory_that_is_off_gives_its_data_and_takes_none(make: Make) -> None:
+async def test_with_memory_off_export_works_and_import_is_refused(make: Make) -> None:
     """Users can export their data, whatever is switched off."""
     sut = await make()
     await filled(sut)

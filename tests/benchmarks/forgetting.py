@@ -1,4 +1,4 @@
-"""What it costs to forget a person, against mem0's own `delete_all`: `python tests/benchmarks/forgetting.py`.
+"""The cost of forgetting a user, compared with mem0's own `delete_all`: `python tests/benchmarks/forgetting.py`.
 
 Both hold the same facts of that person and of another one, with the same vectors, in Chroma in a folder. The time of
 `Memory.forget` is until nothing shows them and the database holds them no more; what mem0 leaves in its files stays
@@ -35,7 +35,7 @@ _FACTS_PER_BATCH = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """Seconds to forget so many facts: ours, mem0's, and ours until no file holds them."""
+    """Seconds to forget a number of facts: ours, mem0's, and ours until no file contains them."""
 
     facts: int
     others: int
@@ -45,12 +45,12 @@ class Figure:
 
     @property
     def ratio(self) -> float:
-        """How many times as long mem0 takes."""
+        """The time mem0 takes, as a multiple of ours."""
         return self.theirs / self.ours
 
 
 async def measure(folder: Path, facts: int, others: int, report: Callable[[str], None]) -> Figure:
-    """Fill both, forget one person in each, one after the other.
+    """Fill both, then forget one user in each, one after the other.
 
     Raises:
         RuntimeError: one did not forget all of it.
@@ -77,7 +77,7 @@ async def measure(folder: Path, facts: int, others: int, report: Callable[[str],
 
 
 def _fill_mem0(folder: Path, facts: Sequence[Fact], vectors: Sequence[Any]) -> Any:
-    """Return a plain mem0 over a folder of its own that holds `facts`, written in bulk."""
+    """Return a plain mem0 in its own folder that contains `facts`, written in bulk."""
     backend = Backend(load(SETTINGS, home=folder).config, environ={})
     memory = backend.load().Memory(backend.mem0_config(folder / "store"))
     for start in range(0, len(facts), _FACTS_PER_BATCH):
@@ -102,7 +102,7 @@ def _forget_by_mem0(memory: Any, user: str) -> float:
 
 
 def table(figure: Figure) -> str:
-    """Return the figure as a table of Markdown."""
+    """Return the figure as a Markdown table."""
     return "\n".join(
         [
             "| facts | others | `Memory.forget` | mem0's `delete_all` | ratio | until no file holds them |",
@@ -118,7 +118,7 @@ def _report_progress(said: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the table, and write the figures where they are wanted."""
+    """Measure, print the table, and write the figures to a file if one is named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--facts", type=int, default=DEFAULT_FACTS)
     parser.add_argument("--others", type=int, default=DEFAULT_FACTS)

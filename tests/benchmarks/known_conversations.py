@@ -1,4 +1,4 @@
-"""What a sweep costs by how many conversations are known: `python tests/benchmarks/known_conversations.py`.
+"""The cost of a sweep by number of known conversations: `python tests/benchmarks/known_conversations.py`.
 
 Ten conversations are due each time, and are learned, of 1,000 and of 100,000 that are known: those others learned and
 cleared, not quiet yet, parked, put off, of other apps, talked in or at work. The sizes take turns, so that a busy
@@ -38,7 +38,7 @@ _REPETITIONS = 20
 
 
 class OneTurnTranscript:
-    """A transcript in which every conversation holds one short new turn each time it is read."""
+    """A transcript in which every conversation has one short new turn each time it is read."""
 
     clear_method: Literal["delete", "rewind"] = "delete"
     is_complete = True
@@ -47,11 +47,11 @@ class OneTurnTranscript:
         self._reads = 0
 
     async def sessions(self, *, since: float | None = None) -> dict[SessionKey, float]:
-        """Return nothing: what is known stands in the ledger."""
+        """Return nothing: the conversations are known from the ledger."""
         return {}
 
     async def read(self, key: SessionKey, *, after: EventPosition | None, turns_before: int) -> TranscriptSlice | None:
-        """Return one turn after the mark."""
+        """Return one turn after the watermark."""
         self._reads += 1
         ended = EventPosition(NOW - 86_400.0 + self._reads, f"event {self._reads}")
         said_at = datetime.fromtimestamp(ended.timestamp, UTC)
@@ -79,7 +79,7 @@ class _ReplayableTurns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """Medians in seconds with so many conversations known: a sweep that learns ten, a look for them, a status."""
+    """Medians in seconds for one number of conversations: a sweep that learns ten, a due query and a status."""
 
     database: str
     mix: str
@@ -90,7 +90,7 @@ class Figure:
 
 
 class Measurement:
-    """One size: an engine over a database that knows so many conversations."""
+    """One size: an engine over a database with that many known conversations."""
 
     def __init__(self, engine: Engine, known: int) -> None:
         self.known = known
@@ -100,7 +100,7 @@ class Measurement:
         self.status_calls: list[float] = []
 
     async def measure_once(self) -> None:
-        """Measure each once."""
+        """Measure each operation once."""
         engine = self._engine
         await make_due_again(engine.database)
         self.due_queries.append(await _fastest_seconds(self._look))
@@ -115,7 +115,7 @@ class Measurement:
         async with self._engine.database.transaction() as tx:
             await self._engine.ledger.expire(tx, now=NOW)
         async with self._engine.database.read_transaction() as tx:
-            await self._engine.ledger.due(tx, now=NOW, quiet_since=NOW - 1800, limit=DUE_COUNT, apps=[APP])
+            await self._engine.ledger.due(tx, quiet_since=NOW - 1800, limit=DUE_COUNT, apps=[APP])
 
     async def _status(self) -> None:
         await self._engine.memory.status(Scope(APP, "person 7"))
@@ -182,7 +182,7 @@ async def measure(
 
 
 def ratios(figures: Sequence[Figure]) -> dict[tuple[str, str], dict[str, float]]:
-    """Return how many times longer each takes with the most conversations known than with the fewest."""
+    """Return how many times longer each operation takes with the most conversations than with the fewest."""
     found = {}
     for database, mix in dict.fromkeys((figure.database, figure.mix) for figure in figures):
         own = [figure for figure in figures if (figure.database, figure.mix) == (database, mix)]
@@ -196,7 +196,7 @@ def ratios(figures: Sequence[Figure]) -> dict[tuple[str, str], dict[str, float]]
 
 
 def table(figures: Sequence[Figure]) -> str:
-    """Return the figures as a table in Markdown."""
+    """Return the figures as a Markdown table."""
     smallest, largest = min(figure.known for figure in figures), max(figure.known for figure in figures)
     lines = [
         f"| the others are | database | a sweep, {smallest:,} known | {largest:,} known | ratio | a status: ratio |",
@@ -213,7 +213,7 @@ def table(figures: Sequence[Figure]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the table, and write the figures where a file was named."""
+    """Measure, print the table, and write the figures to a file if one is named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--known", type=int, nargs="+", default=CONVERSATION_COUNTS, metavar="N", help=f"sizes ({CONVERSATION_COUNTS})"

@@ -1,4 +1,4 @@
-"""What a turn costs in a long session: `python tests/benchmarks/long_sessions.py [--json OUT] [--plot OUT.svg]`.
+"""The cost of a turn in a long session: `python tests/benchmarks/long_sessions.py [--json OUT] [--plot OUT.svg]`.
 
 Whole turns (`run_async` with a model that answers at once) in the same sessions of one database, through our Runner,
 through ADK's Runner without our plugins, and through ADK's Runner with them, by turns, so that a busy moment meets
@@ -50,7 +50,7 @@ _WARM_UP_TURNS = 2
 
 
 class InstantLlm(BaseLlm):
-    """Answers every message at once; keeps the last prompt as text where `is_watched`."""
+    """Answers every message at once; keeps the last prompt as text if `is_watched`."""
 
     is_watched: bool = False
     _prompt: str = PrivateAttr(default="")
@@ -67,7 +67,7 @@ class InstantLlm(BaseLlm):
 
 
 def _prompt_text(request: LlmRequest) -> str:
-    """Return a prompt in the order in which a model reads it."""
+    """Return a prompt in the order in which the model reads it."""
     config = request.config.model_dump(mode="json", exclude_none=True, include={"system_instruction", "tools"})
     contents = [content.model_dump(mode="json", exclude_none=True) for content in request.contents]
     return json.dumps([config.get("system_instruction"), config.get("tools"), contents], ensure_ascii=False)
@@ -75,7 +75,7 @@ def _prompt_text(request: LlmRequest) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """Seconds of whole turns in a session of `events` events; `first` is the first turn a Runner made in it."""
+    """Seconds per turn in a session of `events` events; `first` is the first turn that a Runner ran in it."""
 
     events: int
     side: str
@@ -86,7 +86,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prefix:
-    """Per turn, the share of its prompt that is the beginning of the prompt before."""
+    """The share of each turn's prompt that is a prefix shared with the previous prompt."""
 
     side: str
     shares: tuple[float, ...]
@@ -98,7 +98,7 @@ class Prefix:
 
 
 class RunnerBenchmark:
-    """The three Runners over the sessions of one home."""
+    """The three Runners over the sessions of one home directory."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
@@ -129,7 +129,7 @@ class RunnerBenchmark:
             yield self
 
     async def turn(self, side: str, session_id: str, n: int) -> float:
-        """Return the seconds of one whole turn."""
+        """Return the duration of one turn in seconds."""
         message = types.Content(role="user", parts=[types.Part(text=f"Message {n}: {sentences(n, 300)}")])
         started = time.perf_counter()
         async for _ in self._runners[side].run_async(user_id=USER, session_id=session_id, new_message=message):
@@ -162,7 +162,7 @@ Tell = Callable[[str], None]
 
 
 async def measure_times(home: Path, sizes: Sequence[int], turns: int, tell: Tell) -> list[Timing]:
-    """Return what whole turns take in sessions of these sizes, on each side."""
+    """Return the durations of turns in sessions of these sizes, for each side."""
     sides = (GAIA_RUNNER, ADK_RUNNER, ADK_RUNNER_WITH_PLUGINS)
     bench, found = RunnerBenchmark(home), []
     for size in sizes:
@@ -191,7 +191,7 @@ def _timing(events: int, side: str, seconds: Sequence[float]) -> Timing:
 async def measure_prefixes(
     home: Path, turns: int, tell: Tell, *, sides: Sequence[str] = (STEPPED_WINDOW, NO_WINDOW, CONTEXT_FILTER)
 ) -> list[Prefix]:
-    """Return how much of each prompt repeats the one before, in sessions longer than the window."""
+    """Return how much of each prompt repeats the previous one, in sessions longer than the window."""
     bench, found = RunnerBenchmark(home), []
     for side in sides:
         await store_session(bench.url, app=APP, user=USER, session_id=side, events=conversation_events(_PREFIX_EVENTS))
@@ -208,7 +208,7 @@ async def measure_prefixes(
 
 
 def _common_prefix_length(before: str, now: str) -> int:
-    """Return how many characters the two begin with in common."""
+    """Return the length of the common prefix of two texts."""
     return next((at for at, (one, other) in enumerate(zip(before, now, strict=False)) if one != other), len(before))
 
 
@@ -219,7 +219,7 @@ def ratio(timings: Sequence[Timing], events: int, *, of: str = ADK_RUNNER, to: s
 
 
 def tables(timings: Sequence[Timing], prefixes: Sequence[Prefix]) -> str:
-    """Return the figures as tables in Markdown."""
+    """Return the figures as Markdown tables."""
     lines = [
         "| events | a turn through | median | p95 | first turn | against ours |",
         "|---|---|---|---|---|---|",
@@ -235,7 +235,7 @@ def tables(timings: Sequence[Timing], prefixes: Sequence[Prefix]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the tables, and write figures and plot where files were named."""
+    """Measure, print the tables, and write figures and plot to files if they are named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--events", type=int, nargs="+", default=EVENT_COUNTS, metavar="N", help=f"sizes ({EVENT_COUNTS})"
@@ -269,7 +269,7 @@ def _figures(timings: Sequence[Timing], prefixes: Sequence[Prefix]) -> dict[str,
 
 
 def draw(timings: Sequence[Timing], prefixes: Sequence[Prefix]) -> str:
-    """Return both as an SVG file."""
+    """Return both charts as an SVG file."""
     times = {
         side: [(timing.events, timing.median) for timing in timings if timing.side == side]
         for side in dict.fromkeys(timing.side for timing in timings)

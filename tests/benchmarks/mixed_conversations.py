@@ -26,7 +26,7 @@ _DETAIL_PATTERN = re.compile(r"([12])(!?) ([^:]+): (.+)")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. `key` tells it from all others of its person; `detail` is what of it was told in passing, if any."""
+    """One message. `key` identifies it among all messages of its user; `detail` is the detail it mentions, if any."""
 
     key: str
     speaker: str
@@ -39,7 +39,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class MixedConversation:
-    """All that one person and the assistant said, and questions with the keys of the messages that answer them."""
+    """Everything one user and the assistant said, and questions with the keys of the messages that answer them."""
 
     name: str
     messages: Sequence[Message]
@@ -58,7 +58,7 @@ class _Theme:
 
 @dataclass(slots=True)
 class _Detail:
-    """Something to be said once, and where it was said."""
+    """A detail that is mentioned once, and where."""
 
     theme: str
     speaker: str
@@ -68,14 +68,14 @@ class _Detail:
 
 @dataclass(slots=True)
 class _Group:
-    """Details that answer a question together, if there is one."""
+    """Details that together answer a question, if there is one."""
 
     details: list[_Detail] = field(default_factory=list)
     question: str = ""
 
 
 def mixed_conversations() -> Iterator[MixedConversation]:
-    """Yield the conversation of each person."""
+    """Yield the conversation of each user."""
     themes, phrases = list(_themes()), dict(_blocks("phrases"))
     for person in PEOPLE:
         groups = list(_groups(person))
@@ -149,7 +149,7 @@ def _messages(
 def _session(
     theme: _Theme, phrases: Mapping[str, Sequence[str]], details: Sequence[_Detail], rng: random.Random
 ) -> Iterator[tuple[str, str, _Detail | None]]:
-    """Yield who says what, and the detail in it. Later details come later."""
+    """Yield speaker, text and detail of each message. Later details come later."""
     rounds = rng.randrange(3, 7)
     at = dict(zip(sorted(rng.sample(range(rounds), len(details))), details, strict=True))
     for place in range(rounds):
@@ -163,7 +163,7 @@ def _session(
 def _user_message(
     theme: _Theme, phrases: Mapping[str, Sequence[str]], detail: _Detail | None, *, first: bool, rng: random.Random
 ) -> str:
-    """Compose a message from one line to several hundred words."""
+    """Compose a message of one line to several hundred words."""
     sentences = [rng.choice(theme.questions if first else phrases["follow"])]
     if first or detail:
         sentences += rng.sample(phrases["context"], rng.choice([0, 1, 2, 4, 7]))
@@ -180,7 +180,7 @@ def _user_message(
 def _assistant_message(
     theme: _Theme, phrases: Mapping[str, Sequence[str]], detail: _Detail | None, rng: random.Random
 ) -> str:
-    """Compose paragraphs under headings, each from some of the theme's advice and some of any theme's."""
+    """Compose paragraphs under headings, each partly from the theme's advice and partly from general advice."""
     min_characters, max_characters = ANSWER_CHARACTERS
     length = min_characters + (max_characters - min_characters) * rng.random() ** 1.5 * 0.85
     tips = rng.sample(theme.tips, len(theme.tips))
@@ -202,7 +202,7 @@ def _assistant_message(
 
 
 def _fill_placeholders(text: str, theme: _Theme, rng: random.Random) -> str:
-    """Put the theme and things of its into what is said of any theme."""
+    """Insert the theme and its terms into a general sentence."""
     while "{thing}" in text or "{other}" in text:
         thing, other = rng.sample(theme.nouns, 2)
         text = text.replace("{thing}", thing, 1).replace("{other}", other, 1)

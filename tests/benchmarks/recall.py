@@ -1,4 +1,4 @@
-"""How much of what answers a question is recalled: `python tests/benchmarks/recall.py --data FILE --shape turns`.
+"""How many of the relevant turns recall finds: `python tests/benchmarks/recall.py --data FILE --shape turns`.
 
 FILE is LoCoMo's public file as published (`data/locomo10.json` of snap-research/locomo), or the same reduced to
 conversations with `sessions` of `turns`, `qa` and `facts`: `tests/benchmarks/test_recall.py` shows one. Shape `turns`
@@ -54,7 +54,7 @@ Weighted = Callable[[Mapping[str, float]], AbstractAsyncContextManager[FilledSys
 
 @dataclass(slots=True)
 class Figures:
-    """What one system reached: one number a question, by conversation, and memories a second written before."""
+    """The results of one system: one number per question, by conversation, and memories written per second."""
 
     rate: float | None = None
     shares: dict[str, dict[int, list[float]]] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class Figures:
         self.seconds.append(seconds)
 
     def at(self, depth: int, *, but: str | None = None) -> list[float]:
-        """Return the share found of each question's evidence, `but` leaving out one conversation."""
+        """Return the share of evidence found for each question, leaving out conversation `but`."""
         return [share for talk, shares in self.shares.items() if talk != but for share in shares[depth]]
 
     def by_conversation(self) -> dict[str, float]:
@@ -80,7 +80,7 @@ class Figures:
         return {talk: statistics.fmean(shares[10]) for talk, shares in self.shares.items()}
 
     def summary(self) -> dict[str, float | None]:
-        """Return means over the questions, latencies in milliseconds, and memories a second."""
+        """Return means over the questions, latencies in milliseconds, and memories per second."""
         ordered = sorted(self.seconds)
         return {
             **{f"R@{depth}": statistics.fmean(self.at(depth)) for depth in RECALL_DEPTHS},
@@ -94,7 +94,7 @@ class Figures:
 
 
 class GaiaSystem:
-    """Our memory in a folder: filled once, then asked with any weights."""
+    """Our memory in a folder: filled once, then queried with any weights."""
 
     def __init__(self, talks: Sequence[Conversation], embedder: Mapping[str, Any], folder: Path) -> None:
         self._talks, self._embedder, self._folder = talks, embedder, folder
@@ -102,7 +102,7 @@ class GaiaSystem:
         self._rate = 0.0
 
     async def fill(self) -> None:
-        """Write every conversation and wait until the store of mem0 has followed, so that nothing else runs later."""
+        """Write every conversation and wait for the follower of the mem0 store, so that nothing else runs later."""
         seconds = 0.0
         async with open_memory(self._settings({}), home=self._folder) as gaia:
             await gaia.memory.add(gaia.scope("warm up"), [NewFact("The embedder is loaded with this.")])
@@ -118,7 +118,7 @@ class GaiaSystem:
 
     @asynccontextmanager
     async def weighted(self, weights: Mapping[str, float]) -> AsyncIterator[FilledSystem]:
-        """Open what `fill` wrote, with these weights instead of the usual ones.
+        """Open what `fill` wrote with these weights instead of the defaults.
 
         The rate is in memories a second until they are on disk and found.
         """
@@ -150,7 +150,7 @@ async def measure(
     loo: bool,
     tell: Tell,
 ) -> tuple[dict[str, Figures], dict[str, Any] | None]:
-    """Measure every system in a folder of its own; the second is what choosing weights elsewhere would give."""
+    """Measure every system in its own folder; the second result shows weights chosen on other conversations."""
     figures: dict[str, Figures] = {}
     left_out = None
     for system in systems:
@@ -201,7 +201,7 @@ async def _ask_all(talks: Sequence[Conversation], filled: FilledSystem) -> Figur
 async def leave_one_out(
     weighted: Weighted, talks: Sequence[Conversation], weights: Mapping[str, float], tell: Tell
 ) -> dict[str, Any]:
-    """Choose a coarse factor of each weight on all conversations but one, each weight for itself, and ask that one.
+    """Choose a factor for each weight, one at a time, on all conversations but one, and evaluate on that one.
 
     Where this is far below what the fixed weights reach on it, or the factors differ much, the weights were tuned to
     the data.
@@ -240,12 +240,12 @@ def _mean(figures: Figures, but: str) -> float:
 
 
 def _max_weight(stage: str) -> float:
-    """Return the greatest weight that the configuration takes."""
+    """Return the greatest weight that the configuration accepts."""
     return min(float(each.le) for each in RecallWeights.model_fields[stage].metadata if hasattr(each, "le"))
 
 
 def table(told: Mapping[str, Mapping[str, float | None]]) -> str:
-    """Return the figures as Markdown."""
+    """Return the figures as a Markdown table."""
     names = list(next(iter(told.values())))
     rows = [f"| system | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
     rows += [
@@ -261,7 +261,7 @@ def _cell(name: str, value: float | None) -> str:
 
 
 def left_out_table(told: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return what weights chosen on the other conversations reach on each, as Markdown."""
+    """Return a Markdown table of the results with weights chosen on the other conversations."""
     rows = ["| conversation | R@10 as it is | chosen on the others | factors chosen |", "|---|---|---|---|"]
     for talk, each in told.items():
         factors = ", ".join(f"{stage} x{factor:g}" for stage, factor in each["factors"].items()) or "none"
@@ -278,7 +278,7 @@ def embedder_of(given: str) -> dict[str, str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print a table, and write files when asked to."""
+    """Measure, print a table, and write files if requested."""
     parser = _parser()
     given = parser.parse_args(arguments)
     systems = given.systems.split(",")

@@ -1,4 +1,4 @@
-"""What ours is measured against: each holds the same texts, and answers with what they hold of the conversation."""
+"""The baselines: each contains the same texts and answers with memories of the conversation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Search = Callable[[str], Awaitable[list[set[str]]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilledSystem:
-    """A system that holds every conversation: how to search each, by name, and memories a second written before."""
+    """A system filled with every conversation: a search for each, by name, and memories written per second."""
 
     searches: Mapping[str, Search]
     rate: float
@@ -46,7 +46,7 @@ Fill = Callable[[Sequence[Conversation], Mapping[str, Any], Path], AbstractAsync
 async def mem0_with_chroma(
     talks: Sequence[Conversation], embedder: Mapping[str, Any], folder: Path
 ) -> AsyncIterator[FilledSystem]:
-    """Fill mem0 over a Chroma collection that it makes itself, with the embedder of ours.
+    """Fill mem0 over a Chroma collection that it creates itself, with our embedder.
 
     The memories go in bulk through its vector store, in the form in which `add(infer=False)` writes them; the rate is
     that of `add(infer=False)` for a sample of them.
@@ -103,7 +103,7 @@ def _mem0_search(memory: Any, talk: Conversation) -> Search:
 async def adk_in_memory(
     talks: Sequence[Conversation], _: Mapping[str, Any], folder: Path
 ) -> AsyncIterator[FilledSystem]:
-    """Fill ADK's service in memory. It returns ten memories at most."""
+    """Fill ADK's in-memory service. It returns at most ten memories."""
     from google.adk.memory import InMemoryMemoryService
 
     del folder
@@ -156,7 +156,7 @@ def _service_search(service: BaseMemoryService, talk: Conversation) -> Search:
 
 @asynccontextmanager
 async def bm25(talks: Sequence[Conversation], _: Mapping[str, Any], folder: Path) -> AsyncIterator[FilledSystem]:
-    """Fill SQLite's own full text index, with Porter's stems; any word of the question counts."""
+    """Fill SQLite's full-text index with Porter stemming; any word of the question matches."""
     with closing(sqlite3.connect(folder / "bm25.db")) as database:
         begun, written = time.perf_counter(), 0
         for number, talk in enumerate(talks):

@@ -1,4 +1,4 @@
-"""Conversations with questions to recall for: LoCoMo's, as published or reduced, and our own long mixed messages."""
+"""Conversations with questions for recall: LoCoMo, published or reduced, and our own long mixed messages."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _EXPECTED_FORMAT = (
 
 
 class UnknownFormError(ValueError):
-    """The file holds no conversations that this benchmark knows how to read."""
+    """The file contains no conversations in a form that this benchmark can read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What was said, as memories with the turns each holds, and questions with the turns that answer them."""
+    """Memories with the turns each contains, and questions with the turns that answer them."""
 
     name: str
     memories: Sequence[tuple[NewFact, set[str]]]
@@ -39,7 +39,7 @@ class Conversation:
 
 
 def load_conversations(path: Path | None, shape: str) -> list[Conversation]:
-    """Return the conversations of a file, or our own for the mixed shapes, which need none.
+    """Return the conversations of a file, or our own for the mixed shapes, which need no file.
 
     Raises:
         UnknownFormError: the file cannot be read, or holds something else.
@@ -62,7 +62,7 @@ def load_conversations(path: Path | None, shape: str) -> list[Conversation]:
 
 
 def locomo_conversations(data: Any, shape: str) -> Iterator[Conversation]:
-    """Read LoCoMo's conversations; questions of category 5 and such whose evidence is no turn are left out."""
+    """Read LoCoMo's conversations, without questions of category 5 and those whose evidence is not a turn."""
     for each in data:
         talk = reduce_sample(each) if "conversation" in each else each
         turns = {turn["dia_id"] for session in talk["sessions"] for turn in session["turns"]}
@@ -77,7 +77,7 @@ def locomo_conversations(data: Any, shape: str) -> Iterator[Conversation]:
 
 
 def reduce_sample(sample: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a conversation of the published file in the reduced form; of images nothing is kept."""
+    """Return a published conversation in the reduced form, without images."""
     talk = sample["conversation"]
     numbers = sorted(int(match[1]) for key in talk if (match := _SESSION.fullmatch(key)))
     return {
@@ -92,7 +92,7 @@ def reduce_sample(sample: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _extracted_facts(sample: Mapping[str, Any], number: int) -> list[dict[str, Any]]:
-    """Return what a model extracted from one session, in the order of the turns it came from."""
+    """Return the facts that a model extracted from one session, in the order of their turns."""
     seen = sample.get("observation", {}).get(f"session_{number}_observation", {})
     facts = [
         {"session": number, "text": text, "from": [source] if isinstance(source, str) else list(source)}

@@ -21,7 +21,7 @@ _SHAPES = {
 
 
 def plot(results: Sequence[Mapping[str, Any]]) -> str:
-    """Return a file with one group of bars for each result; variants of ours with a stage off are left out."""
+    """Return a file with one group of bars per result, without our variants that have a stage off."""
     names = list(dict.fromkeys(name for result in results for name in _overall_scores(result)))
     colours = dict(zip(names, COLOURS * len(names), strict=False))
     parts, top = [_text(20, 28, "Share of what answers a question among the first ten (R@10)", 'font-size="16"')], TOP

@@ -1,4 +1,4 @@
-"""How it scales, against mem0 with Chroma as mem0 ships it: `python tests/benchmarks/scale.py [--json OUT]`.
+"""Scaling compared with mem0 and Chroma as mem0 ships it: `python tests/benchmarks/scale.py [--json OUT]`.
 
 For each size in one store over many users, and for one user alone: how fast facts are written word for word until they
 are on disk and found, how long a search takes, and what the process holds in memory. Both sides hold the same texts
@@ -82,7 +82,7 @@ _SYLLABLES = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """What one side reached at one size: facts a second, milliseconds, bytes of the process."""
+    """The results of one side at one size: facts per second, milliseconds, bytes of the process."""
 
     side: str
     facts: int
@@ -95,7 +95,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stall:
-    """How much later than asked for the event loop came back, in milliseconds, and how often it was looked at."""
+    """How late the event loop woke up, in milliseconds, and how often it was checked."""
 
     while_: str
     ticks: int
@@ -105,7 +105,7 @@ class Stall:
 
 
 def fact_texts(count: int, user: int) -> list[str]:
-    """Return sentences of somebody, all different: words from frequent to rare, as in talk."""
+    """Return distinct sentences of a user, with words from frequent to rare, as in conversations."""
     chance = random.Random(user)
     pick = [part.split() for part in (_NAMES, _VERBS, _NOUNS, _CITIES)]
     return [
@@ -117,14 +117,14 @@ def fact_texts(count: int, user: int) -> list[str]:
 
 
 def _rare_words(chance: random.Random, count: int) -> list[str]:
-    """Return words of some ten thousand, the later the rarer."""
+    """Return about ten thousand words, rarer towards the end."""
     numbers = [min(int(chance.paretovariate(0.5)), 10_000) for _ in range(count)]
     base = len(_SYLLABLES)
     return [_SYLLABLES[n % base] + _SYLLABLES[n // base % base] + _SYLLABLES[n // base**2 % base] for n in numbers]
 
 
 def query_texts(texts: Sequence[str], count: int, user: int) -> list[str]:
-    """Return questions that facts of somebody answer, in their words."""
+    """Return questions that facts of a user answer, in their words."""
     chance = random.Random(user + 1_000_000)
     found = []
     for text in (chance.choice(texts) for _ in range(count)):
@@ -135,7 +135,7 @@ def query_texts(texts: Sequence[str], count: int, user: int) -> list[str]:
 
 
 async def measure_ours(folder: Path, facts: int, users: int, searches: int, tell: Callable[[int], None]) -> Figure:
-    """Fill ours, search, and wait until Chroma holds everything, too."""
+    """Fill ours, search, and wait until Chroma contains everything as well."""
     from gaia_memory import NewFact, open_memory
 
     async with open_memory(_SETTINGS, home=folder) as gaia:
@@ -159,7 +159,7 @@ async def measure_ours(folder: Path, facts: int, users: int, searches: int, tell
 
 
 def measure_mem0(folder: Path, facts: int, users: int, searches: int, tell: Callable[[int], None]) -> Figure:
-    """Fill mem0 over a collection that it made itself, and search."""
+    """Fill mem0 over a collection that it created itself, and search."""
     from gaia_memory.backend.builder import Backend
     from gaia_memory.config.sources.load import load
 
@@ -194,7 +194,7 @@ def measure_mem0(folder: Path, facts: int, users: int, searches: int, tell: Call
 
 
 def _questions(each: int, users: int, searches: int) -> list[tuple[int, str]]:
-    """Return who asks what: everybody in turn."""
+    """Return users and their questions, taking turns."""
     turns: dict[int, int] = {}
     for number in range(searches):
         turns[number % users] = turns.get(number % users, 0) + 1
@@ -260,7 +260,7 @@ async def _measure_stall_during(work: Any, name: str) -> Stall:
 
 
 def table(figures: Sequence[Figure]) -> str:
-    """Return ours beside mem0's at each size, as Markdown; a ratio is ours over mem0's."""
+    """Return a Markdown table of ours next to mem0's at each size; ratios are ours over mem0's."""
     rows = [
         "| facts | users | written a second, ours | mem0 | ratio | search p50, ours | p95 | mem0 p50 | p95 | p50 ratio "
         "| RSS, ours | mem0 | ratio |",
@@ -279,7 +279,7 @@ def table(figures: Sequence[Figure]) -> str:
 
 
 def stalls_table(stalls: Sequence[Stall]) -> str:
-    """Return how late the event loop came back, as Markdown."""
+    """Return the delays of the event loop as a Markdown table."""
     rows = ["| while | looks | p50 | p99 | worst |", "|---|---|---|---|---|"]
     rows += [
         f"| {stall.while_} | {stall.ticks:,} | {stall.p50:.1f} ms | {stall.p99:.1f} ms | {stall.worst:.1f} ms |"
@@ -289,7 +289,7 @@ def stalls_table(stalls: Sequence[Stall]) -> str:
 
 
 def _measured(side: str, facts: int, users: int, searches: int, advance: Callable[[int], None]) -> Any:
-    """Measure in a process of its own, in a folder of its own; returns what it prints."""
+    """Measure in a separate process and folder; return what the process prints."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
         environment |= {"HOME": home, "GAIA_HOME": home, "MEM0_DIR": f"{home}/mem0", "MEM0_TELEMETRY": "False"}
@@ -326,7 +326,7 @@ def _measure_in_subprocess(side: str, facts: int, users: int, searches: int, hom
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the tables, and write a file when asked to."""
+    """Measure, print the tables, and write a file if requested."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="*", default=FACT_COUNTS, help="facts in one store over many users")
     parser.add_argument("--users", type=int, default=USER_COUNT, help="how many users those are of")

@@ -1,4 +1,4 @@
-"""Draws line charts as one SVG file. A plotting library would weigh more than all of the benchmarks."""
+"""Draws line charts as one SVG file. A plotting library would be larger than all benchmarks together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Ticks = Mapping[float, str]
 
 
 def charts(*drawn: str) -> str:
-    """Return charts side by side as a file."""
+    """Return several charts side by side as one file."""
     width = len(drawn) * (WIDTH + LEFT + 20)
     height = TOP + HEIGHT + 100
     placed = "".join(
@@ -27,7 +27,7 @@ def charts(*drawn: str) -> str:
 
 
 def chart(title: str, series: Mapping[str, Points], *, x: Ticks, y: Ticks, logarithmic: bool) -> str:
-    """Return one chart; `x` and `y` are the ticks with their labels, the outer ones its edges."""
+    """Return one chart; `x` and `y` are the ticks with their labels, and the outer ticks are its edges."""
     across, up = _scale(x, logarithmic), _scale(y, logarithmic)
 
     def at(point: tuple[float, float]) -> tuple[float, float]:

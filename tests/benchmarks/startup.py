@@ -1,4 +1,4 @@
-"""What starting costs, against what a host pays anyway: `python tests/benchmarks/startup.py [--json OUT]`.
+"""The cost of starting, compared with what a host pays anyway: `python tests/benchmarks/startup.py [--json OUT]`.
 
 Times are seconds inside the process; memory is what it holds resident when that is over. Each figure is the median over
 fresh processes, ours and the other one by turns, so that a busy moment meets both.
@@ -153,7 +153,7 @@ CASES = (
 
 @dataclass(frozen=True, slots=True)
 class ProcessResult:
-    """One process: its seconds, the bytes it held in the end, and which of the heavy modules it had loaded."""
+    """One process: its seconds, its final resident bytes, and the heavy modules it loaded."""
 
     seconds: float
     resident: int
@@ -162,7 +162,7 @@ class ProcessResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonRow:
-    """A figure as it was measured: medians in seconds and bytes, and which of the heavy modules ours has loaded."""
+    """A measured figure: medians in seconds and bytes, and the heavy modules that ours loaded."""
 
     name: str
     against: str
@@ -175,7 +175,7 @@ class ComparisonRow:
 
 
 def measure(case: Case, repetitions: int, *, done: int = 0, total: int = 0) -> ComparisonRow:
-    """Run both sides by turns and return their medians."""
+    """Run both sides alternately and return their medians."""
     ours, theirs = [], []
     for repetition in range(repetitions):
         _progress(case.name, done + repetition, total)
@@ -196,7 +196,7 @@ def measure(case: Case, repetitions: int, *, done: int = 0, total: int = 0) -> C
 
 
 def table(rows: Sequence[ComparisonRow]) -> str:
-    """Return the rows as a table in Markdown."""
+    """Return the rows as a Markdown table."""
     lines = ["| what | median | memory | against | median | memory | ratio |", "|---|---|---|---|---|---|---|"]
     for row in rows:
         ours = f"{row.name} | {row.ours * 1000:.0f} ms | {row.ours_resident / 1e6:.0f} MB"
@@ -206,7 +206,7 @@ def table(rows: Sequence[ComparisonRow]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the table, and write the figures to a file where one was named."""
+    """Measure, print the table, and write the figures to a file if one is named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures to this file")
     parser.add_argument("--repetitions", type=int, default=9, metavar="N", help="processes a figure and side (9)")
@@ -226,7 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(code: str) -> ProcessResult:
-    """Run code in a fresh interpreter without keys and return what it told of itself."""
+    """Run code in a fresh interpreter without keys and return what it reported."""
     with tempfile.TemporaryDirectory() as home:
         environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
         environment |= {"HOME": home, "GAIA_HOME": home}

@@ -1,4 +1,4 @@
-"""The benchmark of forgetting runs, and forgetting a person is far quicker than mem0's own way."""
+"""The forgetting benchmark runs, and forgetting a user is far faster than mem0's own way."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEAST = 50.0
 
 
 def test_the_benchmark_writes_its_figures_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of a few facts; the ratio is that of the two times."""
+    """It uses a few facts; the ratio is that of the two times."""
     out = tmp_path / "forgetting.json"
 
     assert forgetting.main(["--facts", "60", "--others", "20", "--json", str(out)]) == 0
@@ -27,8 +27,8 @@ def test_the_benchmark_writes_its_figures_and_a_table(tmp_path: Path, capsys: py
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_forgetting_ten_thousand_facts_is_fifty_times_as_quick(tmp_path: Path) -> None:
-    """Until nothing shows them and the database holds them no more."""
+def test_forgetting_ten_thousand_facts_is_fifty_times_as_fast_as_mem0(tmp_path: Path) -> None:
+    """Time is measured until nothing shows the facts and the database no longer contains them."""
     out = tmp_path / "forgetting.json"
     forgetting.main(["--others", "1000", "--json", str(out)])
 

@@ -1,4 +1,4 @@
-"""The benchmark of sweeps runs, and their cost follows what is due however much is known."""
+"""The sweep benchmark runs, and the cost of a sweep depends on the due conversations only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_OF_A_LOOK = 5.0
 
 
 def test_the_benchmark_writes_its_figures_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of one small mix on SQLite."""
+    """It uses one small mix on SQLite."""
     out = tmp_path / "known.json"
     small = ["--known", "20", "300", "--mixes", "parked", "--databases", "sqlite", "--repetitions", "1"]
 
@@ -33,8 +33,10 @@ def test_the_benchmark_writes_its_figures_and_a_table(tmp_path: Path, capsys: py
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("database", DATABASES)
-def test_a_sweep_takes_as_long_with_a_hundred_times_as_many_known(tmp_path: Path, database: str) -> None:
-    """In every mix, and so does the status of one person: ratios within one run."""
+def test_a_sweep_is_about_as_fast_with_a_hundred_times_as_many_known_conversations(
+    tmp_path: Path, database: str
+) -> None:
+    """This holds for every mix and for a user's status; ratios are taken within one run."""
     out = tmp_path / "known.json"
     sizes = [str(size) for size in CONVERSATION_COUNTS]
     known_conversations.main(["--known", *sizes, "--databases", database, "--json", str(out)])

@@ -1,4 +1,4 @@
-"""The benchmark of long sessions runs, and what it promises holds at a size that is quick to measure."""
+"""The benchmark of long sessions runs, and its claims hold at a size that is quick to measure."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ LEAST = 4.0
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_turn_in_a_long_session_is_many_times_faster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A ratio of medians in one run, without a word about absolute times; it is told in a table, a file and a plot.
+def test_a_turn_in_a_long_session_is_several_times_faster_than_with_adk_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The ratio of medians of one run is checked, and written to a table, a file and a plot.
 
     The figures beside ours are what they should be: all is repeated without a window, and next to nothing where a
     window moves every turn.
@@ -54,8 +56,8 @@ def test_a_turn_in_a_long_session_is_many_times_faster(tmp_path: Path, capsys: p
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_most_of_each_prompt_is_what_the_turn_before_had(tmp_path: Path) -> None:
-    """On average over 60 turns, in six of which the window moves."""
+def test_most_of_each_prompt_repeats_the_previous_one(tmp_path: Path) -> None:
+    """This is the average over 60 turns; the window moves in six of them."""
     [stepped] = asyncio.run(measure_prefixes(tmp_path, 60, lambda _: None, sides=[STEPPED_WINDOW]))
 
     assert stepped.mean >= 0.85
@@ -64,8 +66,8 @@ def test_most_of_each_prompt_is_what_the_turn_before_had(tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-async def test_a_turn_leaves_no_more_memory_behind_in_a_long_session(tmp_path: Path) -> None:
-    """What further turns add does not depend on how long the session is, and is next to nothing."""
+async def test_a_turn_in_a_long_session_leaks_almost_no_memory(tmp_path: Path) -> None:
+    """The growth per turn does not depend on the length of the session."""
     bench = RunnerBenchmark(tmp_path)
     await store_session(bench.url, app=APP, user=USER, session_id="long", events=conversation_events(EVENTS))
     async with bench.open():

@@ -1,4 +1,4 @@
-"""The benchmark of recall runs, and ranks a talk of our own, and long messages, better than its peers."""
+"""The recall benchmark runs, and ours ranks above its peers on a small conversation and on long messages."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def data() -> list[Any]:
 
 
 def published() -> list[Any]:
-    """Return the same talk in the form in which LoCoMo's authors published theirs."""
+    """Return the same conversation in the form in which LoCoMo was published."""
     talk: dict[str, Any] = {"speaker_a": "Ann", "speaker_b": "Ben"}
     for number, (when, lines) in enumerate(SAID, 1):
         talk |= {f"session_{number}": turns(number, lines), f"session_{number}_date_time": when}
@@ -76,7 +76,7 @@ def published() -> list[Any]:
 
 @pytest.mark.parametrize(("shape", "count"), [pytest.param("turns", 3, marks=pytest.mark.slow), ("facts", 1)])
 def test_ours_ranks_above_its_peers(tmp_path: Path, capsys: pytest.CaptureFixture[str], shape: str, count: int) -> None:
-    """All of it first, and not without knowing who spoke; told in a table, a file and a plot."""
+    """The right answer comes first, but not without the speaker; results go to a table, a file and a plot."""
     source, figures, drawn = tmp_path / "talk.json", tmp_path / "figures.json", tmp_path / "bars.svg"
     source.write_text(json.dumps(data()), encoding="utf-8")
 
@@ -108,30 +108,30 @@ async def shares(talks: list[Conversation]) -> dict[str, float]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_ours_finds_more_in_long_messages() -> None:
-    """Details told in passing between answers of thousands of characters: more than BM25 and mem0 find."""
+def test_ours_finds_more_in_long_messages_than_its_peers() -> None:
+    """Details are mentioned in passing between answers of thousands of characters."""
     told = asyncio.run(shares(load_conversations(None, "mixed")[:1]))
 
     assert told[OURS] > max(told[MEM0], told[BM25])
 
 
 @pytest.mark.slow
-def test_ours_finds_more_in_long_messages_without_speakers() -> None:
-    """The same for both people, and without a name before what each says."""
+def test_ours_finds_more_in_long_messages_without_speaker_names() -> None:
+    """This covers all users, and no message starts with a name."""
     told = asyncio.run(shares(load_conversations(None, "mixed-bare")))
 
     assert told[OURS] > max(told[MEM0], told[BM25])
 
 
-def test_the_published_form_is_read_like_the_reduced_one() -> None:
-    """Anyone can repeat it on the public file: the same memories, dates, places and questions."""
+def test_the_published_and_the_reduced_form_give_the_same_conversations() -> None:
+    """Memories, dates, places and questions are equal, so anyone can use the public file."""
     for shape in ("turns", "facts"):
         assert list(locomo_conversations(published(), shape)) == list(locomo_conversations(data(), shape))
     assert reduce_sample(published()[0])["facts"] == data()[0]["facts"]
 
 
-def test_long_messages_are_the_same_each_time() -> None:
-    """What is measured today is measured tomorrow: enough of it, whole, and every question has its answer."""
+def test_mixed_conversations_are_deterministic_and_complete() -> None:
+    """There are enough messages, and every question has its answer."""
     first, again = list(mixed_conversations.mixed_conversations()), list(mixed_conversations.mixed_conversations())
 
     assert first == again
@@ -143,8 +143,8 @@ def test_long_messages_are_the_same_each_time() -> None:
         assert max(len(fact.text) for fact, _ in talk.memories) > 3_000
 
 
-def test_weights_are_chosen_on_the_other_conversations() -> None:
-    """Where two conversations want opposite weights, each gets the one of the other, and that shows."""
+def test_leave_one_out_chooses_weights_on_the_other_conversations() -> None:
+    """If two conversations need opposite weights, each gets the one chosen on the other."""
     one = Conversation("one", [], [("?", {"a"})])
     other = Conversation("other", [], [("?", {"a"})])
 
@@ -165,8 +165,8 @@ def test_weights_are_chosen_on_the_other_conversations() -> None:
     assert "| mean | 0.500 | 0.000 | |" in left_out_table(told)
 
 
-def test_what_is_found_is_counted_by_question() -> None:
-    """Two of four turns among the first five, one more by the tenth: the shares, and whether any and all are there."""
+def test_figures_are_computed_per_question() -> None:
+    """Two of four turns are among the first five hits, and one more by the tenth."""
     figures = Figures()
     figures.add("own", [{"a"}, set(), {"b"}, set(), set(), {"c"}], {"a", "b", "c", "d"}, 0.002)
     figures.add("own", [{"e"}], {"e"}, 0.004)
@@ -187,10 +187,10 @@ def test_what_is_found_is_counted_by_question() -> None:
         ("[]", "holds no question"),
     ],
 )
-def test_a_file_of_another_form_is_refused(
+def test_an_unreadable_or_unknown_file_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str | None, why: str
 ) -> None:
-    """One sentence says what is wrong with which file, and what is expected; no traceback."""
+    """One sentence names the file, the problem and the expected form; there is no traceback."""
     source = tmp_path / "talk.json"
     if content is not None:
         source.write_text(content, encoding="utf-8")
@@ -211,16 +211,16 @@ def test_a_file_of_another_form_is_refused(
         (["--shape", "mixed", "--weight", "speakers=1"], "speakers is unknown"),
     ],
 )
-def test_a_wrong_argument_is_named(capsys: pytest.CaptureFixture[str], asked: list[str], why: str) -> None:
-    """Nothing is measured for minutes with an argument that means nothing."""
+def test_an_invalid_argument_is_named(capsys: pytest.CaptureFixture[str], asked: list[str], why: str) -> None:
+    """It is refused before anything is measured."""
     with pytest.raises(SystemExit):
         recall.main(asked)
 
     assert why in capsys.readouterr().err
 
 
-def test_bars_are_as_long_as_the_shares() -> None:
-    """Half as much found, half as long; a stage that is off has no bar."""
+def test_bars_are_proportional_to_the_figures() -> None:
+    """Half the figure has half the length; a variant with a stage off has no bar."""
     systems = {OURS: {"R@10": 0.8}, f"{OURS}, no dates": {"R@10": 0.7}, BM25: {"R@10": 0.4}}
 
     drawn = plot([{"shape": "turns", "embedder": "offline", "systems": systems}])

@@ -1,4 +1,4 @@
-"""The benchmark of scale runs, and its ratios hold what is promised where that does not hang on the moment."""
+"""The scale benchmark runs, and its ratios hold where they do not depend on the load of the machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def measured(tmp_path: Path, *options: str) -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_the_benchmark_writes_its_figures_and_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of a few facts; ours are written many times as fast even so."""
+    """It uses a few facts; even then ours are written many times as fast."""
     found = measured(tmp_path, *SMALL)
 
     sides = {(each["side"], each["facts"], each["users"]): each for each in found["figures"]}
@@ -42,8 +42,8 @@ def test_the_benchmark_writes_its_figures_and_tables(tmp_path: Path, capsys: pyt
     assert "| 300 facts are added |" in told
 
 
-def test_what_is_asked_stands_in_what_was_said() -> None:
-    """Everybody says something else, each the same in each run, and words from frequent to rare occur."""
+def test_fact_texts_are_distinct_and_deterministic_and_answer_the_queries() -> None:
+    """Words range from frequent to rare."""
     texts = scale.fact_texts(500, 1)
 
     assert texts == scale.fact_texts(500, 1)
@@ -56,8 +56,8 @@ def test_what_is_asked_stands_in_what_was_said() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-def test_ten_times_as_many_facts_take_a_search_at_most_twice_as_long(tmp_path: Path) -> None:
-    """Of one user: the ninety-fifth of a hundred searches."""
+def test_a_search_in_ten_times_as_many_facts_takes_at_most_twice_as_long(tmp_path: Path) -> None:
+    """The figure is the 95th percentile of a hundred searches for one user."""
     found = measured(tmp_path, "--sizes", "--one-user", "1000", "10000")
 
     late = {each["facts"]: each["p95"] for each in found["figures"] if each["side"] == "gaia"}

@@ -1,4 +1,4 @@
-"""The benchmark of starting runs, and what it starts loads nothing that it does not need."""
+"""The startup benchmark runs, and what it starts loads nothing unnecessary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks import startup
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_benchmark_writes_its_figures_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One round: ratios of medians, without a word about absolute times."""
+    """One round; ratios of medians are checked, not absolute times."""
     out = tmp_path / "startup.json"
 
     assert startup.main(["--repetitions", "1", "--json", str(out)]) == 0
@@ -28,8 +28,8 @@ def test_the_benchmark_writes_its_figures_and_a_table(tmp_path: Path, capsys: py
     assert rows["a fact, a recall, and the mem0 store in step"]["loaded"] == ["mem0", "chromadb", "sqlalchemy"]
 
 
-def test_a_program_that_fails_is_no_figure() -> None:
-    """Its error is told instead of a time."""
+def test_a_failing_program_raises_its_error() -> None:
+    """It gives no figure."""
     broken = startup.Case("broken", "nothing", "raise SystemExit('boom')", "")
 
     with pytest.raises(RuntimeError, match="boom"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import uuid
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -12,7 +11,6 @@ from sqlalchemy import select, text
 
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.facts import SqlFacts, tables
-from gaia_memory.facts.rows import new_ids
 from gaia_memory.models import Draft, NewFact
 from support.databases import ITAY, NOA, NOW, database, make_draft, memory_database
 
@@ -22,7 +20,7 @@ facts = SqlFacts()
 
 
 async def numbers(database):
-    """Return all rows of facts, of their words and of their sources."""
+    """Return the row numbers of facts, of their words and of their sources."""
     key = "rowid" if database.is_local else "fact_row"
     async with database.read_transaction() as tx:
         rows = list((await tx.execute(select(tables.facts.c.row).order_by(tables.facts.c.row))).scalars())
@@ -31,8 +29,8 @@ async def numbers(database):
     return rows, words, told
 
 
-async def test_the_number_of_a_fact_is_never_given_twice(database):
-    """Also where the last facts are gone: what was noted of theirs would be taken for the new one's."""
+async def test_a_row_number_is_never_reused(database):
+    """Otherwise data of a deleted last fact would be taken for that of a new one."""
     async with database.transaction() as tx:
         await facts.write(tx, ITAY, [make_draft("one"), make_draft("two")], now=NOW)
         gone = await facts.write(tx, NOA, [make_draft(f"note {number}") for number in range(30)], now=NOW)
@@ -48,8 +46,8 @@ async def test_the_number_of_a_fact_is_never_given_twice(database):
     assert rows == words == sorted(told)
 
 
-async def test_a_source_is_known_again_by_what_was_hashed_of_it(database):
-    """The hash is that of sorted JSON: databases hold it, and the same source stands once."""
+async def test_a_source_is_identified_by_a_stable_hash(database):
+    """It is the hash of sorted JSON, which databases already contain; an equal source is stored once."""
     said_at = datetime(2024, 3, 1, 12, 30, 0, 250_000, tzinfo=timezone(timedelta(hours=2)))
     session, events = 'a "b"\\ \u00e9\u2028', ('e"1', "\u00e92")
     plain = Draft(fact=NewFact("likes tea"), source="add")
@@ -77,8 +75,8 @@ async def written_into(opened, *, pages):
         await facts.write(tx, ITAY, [make_draft(f"secretly note {number} " * 50) for number in range(900)], now=NOW)
 
 
-async def test_a_database_without_room_takes_all_or_nothing(tmp_path):
-    """And memory says so in its own words, which hold nothing of what was to be kept."""
+async def test_a_write_to_a_full_database_is_atomic(tmp_path):
+    """The error has our own message, which contains none of the text."""
     async with memory_database("sqlite", tmp_path) as opened:
         with pytest.raises(MemoryUnavailable, match="full") as told:
             await written_into(opened, pages=60)
@@ -86,14 +84,3 @@ async def test_a_database_without_room_takes_all_or_nothing(tmp_path):
             assert await facts.count(tx, ITAY) == 0
 
     assert "secretly" not in str(told.value)
-
-
-def test_new_ids_are_random_uuids():
-    """Of version 4, as each one by itself."""
-    made = new_ids(2_000)
-
-    assert len(set(made)) == 2_000
-    assert all(str(uuid.UUID(one)) == one for one in made)
-    assert {uuid.UUID(one).version for one in made} == {4}
-    assert {one[19] for one in made} == set("89ab")
-    assert new_ids(0) == []

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.cli.utils.local_storage import PerAgentDatabaseSessionService
 from google.adk.sessions.base_session_service import BaseSessionService
 from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
@@ -13,7 +14,6 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from sqlalchemy import text, update
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from gaia_memory.adk.sessions.event_pages import unwrap_service
 from gaia_memory.engine import Engine
 from gaia_memory.ledger.tables import conversations
 from support.hosts.session_service_host import open_session_service_host
@@ -24,7 +24,7 @@ DAY = 24 * 3600.0
 
 @pytest.fixture(autouse=True)
 def manual_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sweep only on request of a test."""
+    """Sweep only when a test asks for it."""
     monkeypatch.setattr(Engine, "start", lambda *_, **__: None)
 
 
@@ -38,10 +38,10 @@ def manual_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
         ("delete", None, None),
     ],
 )
-async def test_each_way_to_clear_leaves_what_it_should_and_the_chat_goes_on(
+async def test_each_clear_mode_leaves_the_documented_events_and_the_conversation_continues(
     kind: str, clear: str, left: list[str] | None, holds: list[str] | None, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    """With a session that was loaded before it was cleared, and with a new one; nothing is learned twice."""
+    """This works with a session loaded before the clear and with a new one; nothing is learned twice."""
     async with open_session_service_host(kind, tmp_path, clear=clear) as host:
         await host.send("one")
         before = await host.load_session()
@@ -70,8 +70,8 @@ async def test_each_way_to_clear_leaves_what_it_should_and_the_chat_goes_on(
 
 
 @pytest.mark.parametrize("kind", SERVICE_KINDS)
-async def test_talk_that_was_rewound_long_ago_leaves_the_tables_of_adk(kind: str, tmp_path: Path) -> None:
-    """Not a day earlier; then no row of the session or of its events stays behind, and other sessions do."""
+async def test_a_session_rewound_long_ago_is_deleted_from_adks_tables(kind: str, tmp_path: Path) -> None:
+    """It is not deleted early, no row of it is left, and other sessions stay."""
     async with open_session_service_host(kind, tmp_path, clear="rewind", retain_days=30) as host:
         await host.send("one")
         await host.engine.sweep(force=True)
@@ -101,7 +101,8 @@ async def _cleared_earlier(engine: Engine, *, by: float) -> None:
 
 async def _rows(service: BaseSessionService) -> tuple[int, int]:
     """Return how many sessions and events are stored, in any service."""
-    service = await unwrap_service(service, APP)
+    if isinstance(service, PerAgentDatabaseSessionService):
+        service = await service._get_service(APP)
     if isinstance(service, InMemorySessionService):
         sessions = [each for users in service.sessions.values() for its in users.values() for each in its.values()]
         return len(sessions), sum(len(session.events) for session in sessions)

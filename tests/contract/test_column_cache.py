@@ -1,25 +1,21 @@
-"""Recall from the column cache gives the same results as the database."""
+"""The columns in memory follow the facts of the database."""
 
 from __future__ import annotations
 
 import dataclasses
 from itertools import cycle
 
-import pytest
 from sqlalchemy import case, select, update
 
 from gaia_memory.facts import SqlFacts, tables
-from gaia_memory.facts.indexing.reindex_batches import SqlIndexes
+from gaia_memory.facts.indexing.sql_indexes import SqlIndexes
 from gaia_memory.language.text_features import unpack_features
-from gaia_memory.models import index_fact
 from gaia_memory.recall.index import column_cache as room
 from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.fact_columns import build_fact_columns
-from gaia_memory.recall.pipeline import Recall
-from gaia_memory.recall.retrievers import DateRetriever, KeywordRetriever
-from gaia_memory.testing import FakeClock
 from support.databases import ITAY, NOA, NOW, database, make_draft
-from support.storage.rare_tokens import noise_facts, planted_facts
+from support.recall_parts import index_fact
+from support.storage.rare_tokens import planted_facts
 
 __all__ = ["database"]
 
@@ -48,8 +44,8 @@ def shown(shelf):
     }
 
 
-async def test_what_is_written_or_forgotten_by_anybody_is_seen_at_once(database):
-    """Another process raises the revision in the database: nothing is told to this one."""
+async def test_writes_and_deletes_are_visible_at_once(database):
+    """Every change raises the revision in the database; no notification is needed."""
     shelves = ColumnCache(database, facts)
     tea, dog = await write(database, ITAY, "likes tea", "has a dog")
     [chess] = await write(database, NOA, "plays chess")
@@ -65,8 +61,8 @@ async def test_what_is_written_or_forgotten_by_anybody_is_seen_at_once(database)
     assert ids(await shelves.get(NOA)) == {chess.id}
 
 
-async def test_a_shelf_made_from_an_earlier_one_equals_one_made_anew(database):
-    """Words of texts that stay are not read again, and stand where they belong."""
+async def test_columns_updated_incrementally_equal_rebuilt_ones(database):
+    """Words of unchanged texts are not read again."""
     shelves = ColumnCache(database, facts)
     rows = [f"{name}: {fact}" for (fact, _), name in zip(planted_facts(44, seed=5), cycle(["Noa", "Dan", "Eli"]))]
     first = await write(database, ITAY, *rows[:30])
@@ -81,8 +77,8 @@ async def test_a_shelf_made_from_an_earlier_one_equals_one_made_anew(database):
     assert shown(later) == shown(anew)
 
 
-async def test_lines_are_what_the_facts_say(database):
-    """The way from a row and the way from a fact give the same shelf."""
+async def test_index_lines_read_from_the_database_equal_those_built_from_facts(database):
+    """Both ways give the same columns."""
     async with database.transaction() as tx:
         given = [
             make_draft("Tim: hi", session="s", seq=3, said_at=NOW, author="Tim"),
@@ -96,8 +92,8 @@ async def test_lines_are_what_the_facts_say(database):
     assert [unpack_features(lines[fact.id].features).speaker for fact in written] == ["tim", "user"]
 
 
-async def test_traits_of_an_earlier_version_are_worked_out_from_the_text(database):
-    """Until the facts are indexed anew, and after that they are kept."""
+async def test_features_of_an_older_version_are_recomputed_from_the_text(database):
+    """After a reindex the stored features are used again."""
     given = [
         make_draft("Tim: is it wi-fi?", session="s", seq=3, author="Tim"),
         make_draft("Anna was in Rome", session="s", seq=4),
@@ -117,10 +113,9 @@ async def test_traits_of_an_earlier_version_are_worked_out_from_the_text(databas
     assert kept == [line.features for line in written]
 
 
-async def test_large_scopes_are_left_to_the_index_and_old_shelves_make_room(database, monkeypatch):
-    """Memory is bounded, whoever is asked about."""
-    monkeypatch.setattr(room, "MAX_CACHED_SCOPE_FACTS", 3)
-    monkeypatch.setattr(room, "MAX_CACHED_FACTS", 4)
+async def test_scopes_asked_long_ago_make_room_and_one_large_scope_is_cached_alone(database, monkeypatch):
+    """Memory is bounded by the largest scope."""
+    monkeypatch.setattr(room, "MAX_CACHED_FACTS", 3)
     shelves = ColumnCache(database, facts)
     await write(database, ITAY, "a", "b", "c")
     await write(database, NOA, "d", "e")
@@ -129,23 +124,6 @@ async def test_large_scopes_are_left_to_the_index_and_old_shelves_make_room(data
 
     assert await shelves.get(ITAY) is not first
     await write(database, ITAY, "f")
-    assert await shelves.get(ITAY) is None
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-async def test_both_ways_of_finding_put_the_same_facts_first(database, seed):
-    """Where the index finds everything that holds a word, the order is that of the scope in memory."""
-    rows = list(planted_facts(33, seed=seed))
-    async with database.transaction() as tx:
-        given = [make_draft(fact, session="s", seq=seq) for seq, (fact, _) in enumerate(rows)]
-        given += [make_draft(text) for text in noise_facts(30, seed=seed)]
-        await facts.write(tx, ITAY, given, now=NOW)
-    ways = [KeywordRetriever(database, facts), DateRetriever(database, facts)]
-    by_index = Recall(database, facts, ways, FakeClock()).recall
-    in_memory = Recall(database, facts, ways, FakeClock(), column_cache=ColumnCache(database, facts)).recall
-
-    for fact, question in rows:
-        found = [[hit.fact.text for hit in await recall(ITAY, question, limit=3)] for recall in (by_index, in_memory)]
-        assert fact in found[0]
-        assert found[0][:1] == found[1][:1], question
-    assert await in_memory(NOA, rows[0][1], limit=3) == []
+    whole = await shelves.get(ITAY)
+    assert len(whole) == 4
+    assert await shelves.get(ITAY) is whole

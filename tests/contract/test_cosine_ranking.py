@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gaia_memory import NewFact, open_memory
-from gaia_memory.recall.settings import RecallSettings
+from gaia_memory.config.sections.recall_section import RecallWeights
 from support.storage.scripted_backend import DIMENSIONS, PROVIDER, register_scripted_providers
 
 WEIGHTS = (
@@ -30,7 +30,7 @@ EMBEDDERS: dict[str, dict[str, Any]] = {
 
 
 def meaning(text: str) -> list[float]:
-    """Return a vector like that of a neural embedder: the sum of a direction for each word."""
+    """Return a vector like that of a neural embedder: the sum of one direction per word."""
     each = [np.random.default_rng(sum(map(ord, word)) * 7919).normal(size=DIMENSIONS) for word in text.split()]
     return [float(value) for value in np.sum(each, axis=0)]
 
@@ -45,10 +45,10 @@ def texts() -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.parametrize("embedder", EMBEDDERS)
-async def test_with_everything_but_vectors_off_the_order_is_that_of_mem0(
+async def test_with_vectors_only_the_ranking_equals_that_of_mem0(
     embedder: str, texts: tuple[list[str], list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """200 facts and 20 questions through recall and through mem0's own search over the store that follows."""
+    """200 facts and 20 questions go through recall and through mem0's own search."""
     register_scripted_providers(monkeypatch, "cosine").vector = meaning
     memory = {"llm": {"provider": "offline"}, "embedder": EMBEDDERS[embedder], "recall": {"weights": OFF}}
     facts, questions = texts
@@ -73,8 +73,6 @@ async def test_with_everything_but_vectors_off_the_order_is_that_of_mem0(
             assert {name for hit in hits for name in hit.why} <= {"vectors", "hashed"}
 
 
-def test_every_weight_but_that_of_the_vectors_is_off() -> None:
-    """A stage that joins is switched off here, too."""
-    numbers = {name for name, each in RecallSettings.__dataclass_fields__.items() if each.type == "float"}
-
-    assert numbers - {"seconds", "recency_half_life_days", "rerank_share", "vectors"} == set(WEIGHTS)
+def test_every_weight_except_vectors_is_off() -> None:
+    """A new stage must be switched off here, too."""
+    assert set(RecallWeights.model_fields) - {"vectors"} == set(WEIGHTS)

@@ -1,4 +1,4 @@
-"""Every embedder fulfils the port: the offline one, a host's own, and Gemini's."""
+"""Every embedder fulfils the port: the offline one, a host's own and Gemini's."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def cosine(one: Any, other: Any) -> float:
     return sum(a * b for a, b in zip(one, other, strict=True))
 
 
-async def test_each_text_gets_one_vector_of_length_one_and_the_size_of_the_identity(backend: Backend) -> None:
-    """Order is kept, nothing is merged, and the identity names the dimensions."""
+async def test_each_text_gets_one_unit_vector_with_the_dimensions_of_the_identity(backend: Backend) -> None:
+    """Order is kept, nothing is merged, and the identity contains the dimensions."""
     vectors = await backend.embedder.embed(TEXTS, purpose="add")
     alone = [(await backend.embedder.embed([text], purpose="add"))[0] for text in TEXTS]
 
@@ -72,8 +72,8 @@ async def test_each_text_gets_one_vector_of_length_one_and_the_size_of_the_ident
     assert all(math.isclose(math.fsum(v * v for v in vector), 1.0, rel_tol=1e-6) for vector in vectors)
 
 
-async def test_a_text_is_nearer_to_one_that_shares_its_words(backend: Backend) -> None:
-    """That is what recall needs at the least."""
+async def test_a_text_is_closer_to_one_that_shares_its_words(backend: Backend) -> None:
+    """Recall needs at least this."""
     question, near, far = await backend.embedder.embed(
         ["which tea is green", "User likes green tea", "User works in Berlin"], purpose="search"
     )
@@ -81,13 +81,13 @@ async def test_a_text_is_nearer_to_one_that_shares_its_words(backend: Backend) -
     assert cosine(question, near) > cosine(question, far)
 
 
-async def test_no_texts_are_no_vectors(backend: Backend) -> None:
-    """And no question to anybody."""
+async def test_no_texts_give_no_vectors(backend: Backend) -> None:
+    """The provider is not asked."""
     assert await backend.embedder.embed([], purpose="add") == []
 
 
 async def test_the_identity_is_known_before_the_first_vector(backend: Backend) -> None:
-    """It does not change by use."""
+    """Use does not change it."""
     before = backend.embedder.identity
     await backend.embedder.embed(["x"], purpose="add")
 
@@ -118,14 +118,14 @@ BAD_VECTORS = {
 
 @pytest.mark.parametrize("vector", BAD_VECTORS.values(), ids=BAD_VECTORS)
 async def test_unusable_vectors_are_errors(host: Mem0Embedder, script: ProviderScript, vector: Any) -> None:
-    """A vector that the store would refuse, or find nothing by, does not get that far."""
+    """Vectors that the store would refuse or could not search are rejected."""
     script.vector = lambda _: vector
     with pytest.raises(BadAnswerError):
         await host.embed(["x"], purpose="add")
 
 
-async def test_large_numbers_come_at_length_one_too(host: Mem0Embedder, script: ProviderScript) -> None:
-    """Their squares are beyond arithmetic."""
+async def test_vectors_of_very_large_numbers_are_normalised(host: Mem0Embedder, script: ProviderScript) -> None:
+    """Their squares would overflow."""
     script.vector = lambda _: [1e200] * DIMENSIONS
     (vector,) = await host.embed(["x"], purpose="add")
 
@@ -133,10 +133,10 @@ async def test_large_numbers_come_at_length_one_too(host: Mem0Embedder, script: 
 
 
 @pytest.mark.parametrize("error", [ConnectionError("refused"), RuntimeError("boom"), TimeoutError("late")])
-async def test_an_embedder_that_is_down_is_unavailable_and_comes_back(
+async def test_an_embedder_that_is_down_is_unavailable_and_recovers(
     host: Mem0Embedder, script: ProviderScript, error: Exception
 ) -> None:
-    """The next call finds it."""
+    """The next call succeeds."""
     works = script.vector
     script.vector = lambda _: error
     with pytest.raises(ModelUnavailableError):
@@ -146,8 +146,8 @@ async def test_an_embedder_that_is_down_is_unavailable_and_comes_back(
     assert len(await host.embed(["x"], purpose="add")) == 1
 
 
-async def test_a_host_that_names_no_dimensions_has_them_measured(script: ProviderScript, tmp_path: Path) -> None:
-    """They read `?` until the first vector came, and bind after it."""
+async def test_unknown_dimensions_are_measured_with_the_first_vector(script: ProviderScript, tmp_path: Path) -> None:
+    """The identity contains `?` until then; later vectors must have the same length."""
     made = Backend(backend_config(tmp_path, embedder={"provider": "scripted", "model": "host"}))
     before = made.embedder.identity
     await made.embedder.embed(["x"], purpose="add")
@@ -160,8 +160,8 @@ async def test_a_host_that_names_no_dimensions_has_them_measured(script: Provide
     assert (before, after) == ("scripted/host/?", f"scripted/host/{DIMENSIONS}")
 
 
-async def test_a_late_embedder_is_unavailable_within_the_deadline(script: ProviderScript, tmp_path: Path) -> None:
-    """The deadline is ours, whatever the provider waits for."""
+async def test_a_slow_embedder_is_unavailable_after_the_deadline(script: ProviderScript, tmp_path: Path) -> None:
+    """The deadline is ours and does not depend on the provider."""
     made = scripted_backend(tmp_path, "host")
     await made.pools.embedder.run(made.embedding_model)
     script.embedder_gate.clear()
@@ -172,8 +172,8 @@ async def test_a_late_embedder_is_unavailable_within_the_deadline(script: Provid
     await made.close()
 
 
-async def test_gemini_gets_up_to_100_texts_a_request(gemini: FakeGemini, tmp_path: Path) -> None:
-    """250 texts are three requests, in the size that is stored."""
+async def test_gemini_gets_up_to_100_texts_per_request(gemini: FakeGemini, tmp_path: Path) -> None:
+    """250 texts take three requests and get the stored dimensions."""
     made = Backend(backend_config(tmp_path))
     texts = [f"text number {number}" for number in range(250)]
     vectors = await made.embedder.embed(texts, purpose="add")
@@ -185,10 +185,10 @@ async def test_gemini_gets_up_to_100_texts_a_request(gemini: FakeGemini, tmp_pat
     assert made.embedder.identity == "gemini/models/gemini-embedding-2/768"
 
 
-async def test_gemini_vectors_are_tried_for_again(
+async def test_failed_gemini_embedding_requests_are_retried(
     gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One 503 is not seen; failing throughout is `ModelUnavailableError`."""
+    """The caller does not see one 503; repeated failures raise `ModelUnavailableError`."""
     remove_retry_pauses(monkeypatch)
     made = Backend(backend_config(tmp_path))
     gemini.add("embedder", Failure(503))

@@ -105,7 +105,7 @@ async def google(gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 async def test_a_statement_becomes_a_fact_and_small_talk_becomes_an_empty_list(case: Case) -> None:
-    """A fact has text; "nothing to learn" is an empty list and no error."""
+    """A fact has text; "nothing to learn" is an empty list and not an error."""
     case.script(facts("User is allergic to nuts."), facts())
     found = await case.extract(make_chunk(STATEMENT))
     nothing = await case.extract(make_chunk(NOTHING))
@@ -114,16 +114,16 @@ async def test_a_statement_becomes_a_fact_and_small_talk_becomes_an_empty_list(c
     assert nothing == []
 
 
-async def test_a_fact_said_twice_comes_once(case: Case) -> None:
-    """One answer holds no fact twice, whatever its case and spaces."""
+async def test_a_fact_stated_twice_is_returned_once(case: Case) -> None:
+    """Case and white space make no difference."""
     case.script(facts("User is allergic to nuts.", "user is  allergic to nuts."))
 
     assert await case.extract(make_chunk(STATEMENT, STATEMENT)) == ["User is allergic to nuts."]
 
 
 @pytest.mark.acceptance("I10")
-async def test_only_a_wellformed_empty_list_means_nothing_to_learn(host: Case) -> None:
-    """`{"memory": []}` is an answer and asked for once."""
+async def test_only_a_well_formed_empty_list_means_nothing_to_learn(host: Case) -> None:
+    """`{"memory": []}` is a valid answer and is not asked for again."""
     host.script('{"memory": []}')
 
     assert await host.extract(make_chunk(STATEMENT)) == []
@@ -159,7 +159,7 @@ BAD = {
 
 @pytest.mark.acceptance("I09")
 @pytest.mark.parametrize("answer", BAD.values(), ids=BAD)
-async def test_an_answer_of_another_form_is_asked_again_and_then_an_error(host: Case, answer: Any) -> None:
+async def test_a_malformed_answer_is_retried_and_then_an_error(host: Case, answer: Any) -> None:
     """Three bad answers in a row are an error, never "nothing to learn"."""
     host.script(answer, answer, answer)
     with pytest.raises(BadAnswerError):
@@ -168,8 +168,8 @@ async def test_an_answer_of_another_form_is_asked_again_and_then_an_error(host: 
     assert len(host.asked()) == 3
 
 
-async def test_a_bad_answer_followed_by_a_good_one_is_no_error(host: Case) -> None:
-    """The second question says what was wrong, without quoting the answer."""
+async def test_a_bad_answer_followed_by_a_good_one_succeeds(host: Case) -> None:
+    """The second request says what was wrong without quoting the answer."""
     host.script("sorry, secret words", facts("User likes tea"))
 
     assert await host.extract(make_chunk(STATEMENT)) == ["User likes tea"]
@@ -191,8 +191,8 @@ GOOD = {
 
 
 @pytest.mark.parametrize("answer", GOOD.values(), ids=GOOD)
-async def test_wrappings_that_change_nothing_are_accepted(host: Case, answer: str) -> None:
-    """A code block, thoughts before the answer and further keys are no reason to lose it."""
+async def test_harmless_wrappings_of_an_answer_are_accepted(host: Case, answer: str) -> None:
+    """Examples are a code block, thoughts before the answer and additional keys."""
     host.script(answer)
 
     assert [" ".join(text.split()) for text in await host.extract(make_chunk(STATEMENT))] == ["User likes tea"]
@@ -223,8 +223,8 @@ UNREACHABLE = {
 
 @pytest.mark.acceptance("I08")
 @pytest.mark.parametrize("error", UNREACHABLE.values(), ids=UNREACHABLE)
-async def test_a_model_that_cannot_be_asked_is_unavailable_and_asked_once(host: Case, error: BaseException) -> None:
-    """It is no bad answer, so that the conversation is never parked for it."""
+async def test_a_model_that_cannot_be_reached_is_unavailable_and_asked_once(host: Case, error: BaseException) -> None:
+    """This is not a bad answer, so the conversation is never parked for it."""
     host.script(error, facts("User likes tea"))
     with pytest.raises(ModelUnavailableError):
         await host.extract(make_chunk(STATEMENT))
@@ -233,8 +233,8 @@ async def test_a_model_that_cannot_be_asked_is_unavailable_and_asked_once(host: 
     assert answered == ["User likes tea"]
 
 
-async def test_a_request_refused_for_what_it_holds_is_a_bad_answer(host: Case) -> None:
-    """Asking the same again cannot help: status 400 without a word on keys."""
+async def test_a_request_refused_for_its_content_is_a_bad_answer(host: Case) -> None:
+    """Repeating it cannot help: status 400 that does not mention a key."""
     host.script(*[StatusError("prompt is too long", code=400)] * 3)
     with pytest.raises(BadAnswerError, match="too long"):
         await host.extract(make_chunk(STATEMENT))
@@ -245,24 +245,24 @@ async def test_a_request_refused_for_what_it_holds_is_a_bad_answer(host: Case) -
     [truncated(facts("User likes tea")), Blocked(), "", with_thoughts("", thought="Let me think."), truncated("")],
     ids=["cut", "blocked", "blank", "only thoughts", "tokens spent on thoughts"],
 )
-async def test_gemini_answers_that_are_blocked_cut_or_blank_are_errors(
+async def test_blocked_truncated_or_blank_gemini_answers_are_errors(
     google: Case, gemini: FakeGemini, answer: Any
 ) -> None:
-    """None of them is taken for "nothing to learn", a cut one that happens to parse neither."""
+    """None means "nothing to learn", not even a truncated answer that happens to parse."""
     gemini.set_default("extractor", answer)
     with pytest.raises(BadAnswerError):
         await google.extract(make_chunk(STATEMENT))
 
 
-async def test_a_cut_gemini_answer_names_the_setting_that_gives_it_room(google: Case, gemini: FakeGemini) -> None:
-    """The person who reads the status can act on it."""
+async def test_a_truncated_gemini_answer_names_the_token_limit_setting(google: Case, gemini: FakeGemini) -> None:
+    """The reader of the status can then change it."""
     gemini.set_default("extractor", truncated('{"memory": ['))
     with pytest.raises(BadAnswerError, match=r"memory\.llm\.max_tokens"):
         await google.extract(make_chunk(STATEMENT))
 
 
-async def test_gemini_answers_in_parts_or_after_thoughts_are_read_whole(google: Case) -> None:
-    """All text parts are joined, thoughts left out."""
+async def test_gemini_answers_in_parts_or_after_thoughts_are_read_completely(google: Case) -> None:
+    """All text parts are joined; thoughts are left out."""
     google.script(in_parts(facts("User likes tea"), 3), with_thoughts(facts("User likes nuts")))
 
     assert await google.extract(make_chunk(STATEMENT)) == ["User likes tea"]
@@ -270,10 +270,10 @@ async def test_gemini_answers_in_parts_or_after_thoughts_are_read_whole(google: 
 
 
 @pytest.mark.parametrize("failure", [Failure(429), Failure(503)], ids=["429", "503"])
-async def test_gemini_is_tried_again_before_it_counts_as_unavailable(
+async def test_gemini_is_retried_before_it_counts_as_unavailable(
     google: Case, gemini: FakeGemini, failure: Any
 ) -> None:
-    """One failure is not seen by the caller; failing throughout is `ModelUnavailableError`."""
+    """The caller does not see one failure; repeated failures raise `ModelUnavailableError`."""
     google.script(failure, facts("User likes tea"))
     first = await google.extract(make_chunk(STATEMENT))
     gemini.set_default("extractor", failure)
@@ -285,10 +285,10 @@ async def test_gemini_is_tried_again_before_it_counts_as_unavailable(
     assert "no-real-key" not in str(raised.value)
 
 
-async def test_a_gemini_that_hangs_is_given_up(
+async def test_a_hanging_gemini_request_is_not_retried(
     google: Case, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After one time-out: a minute was enough, and the talk is learned later."""
+    """One time-out is enough: the conversation is learned later."""
     change_limits(monkeypatch, "LEARNING", timeout_seconds=2.0)
     gemini.set_default("extractor", Hang())
     with pytest.raises(ModelUnavailableError, match="in time"):
@@ -297,20 +297,20 @@ async def test_a_gemini_that_hangs_is_given_up(
     assert len(gemini.requests_of("extractor")) == 1
 
 
-async def test_a_model_that_hangs_without_a_timeout_of_its_own_is_given_up_by_us(host: Case) -> None:
+async def test_a_hanging_model_without_its_own_timeout_is_stopped_by_our_deadline(host: Case) -> None:
     """The deadline holds for every provider."""
     backend = host.backend
-    await backend.pools.model.run(backend.llm)
+    await backend.pools.model.run(backend.llm.instance)
     get_script("host").llm_gate.clear()
     host.script(facts())
-    hasty = Mem0LanguageModel(backend.llm, backend.llm_provider, backend.pools.model, deadline=0.05)
+    hasty = Mem0LanguageModel(backend.llm, backend.pools.model, deadline=0.05)
     with pytest.raises(ModelUnavailableError, match=r"within 0\.05 s"):
         await hasty.complete("hi", system="hi")
     get_script("host").llm_gate.set()
 
 
-async def test_a_connection_that_gemini_drops_is_unavailable(google: Case) -> None:
-    """It is no bad answer: asked again at once, and unavailable where it goes on."""
+async def test_a_dropped_gemini_connection_is_retried_and_then_unavailable(google: Case) -> None:
+    """It does not count as a bad answer."""
     google.script(Drop(), Drop("body"), facts("User likes tea"))
     assert await google.extract(make_chunk(STATEMENT)) == ["User likes tea"]
 
@@ -320,8 +320,8 @@ async def test_a_connection_that_gemini_drops_is_unavailable(google: Case) -> No
 
 
 @pytest.mark.parametrize("case", ["scripted", "gemini"], indirect=True)
-async def test_the_prompt_is_mem0s_with_our_date_instructions_and_language(case: Case) -> None:
-    """The day it was said, the instructions and the wish for the speaker's language stand in it."""
+async def test_the_prompt_is_mem0s_with_our_date_instructions_and_language_rule(case: Case) -> None:
+    """It contains the date of the messages, the instructions and the request to keep the speaker's language."""
     case.script(facts())
     long_ago = datetime(2020, 1, 2, 12, tzinfo=UTC)
     await case.extract(make_chunk("Tomorrow I fly to Rome", said_at=long_ago, before=["the talk before"]), "ONLY-CATS")
@@ -335,8 +335,8 @@ async def test_the_prompt_is_mem0s_with_our_date_instructions_and_language(case:
 
 
 @pytest.mark.acceptance("L08")
-async def test_messages_come_to_the_model_in_order_with_their_roles(host: Case) -> None:
-    """Each text is word for word, `user` for the person and `assistant` for the agent."""
+async def test_messages_reach_the_model_in_order_with_their_roles(host: Case) -> None:
+    """Texts are unchanged; the role is `user` for the user and `assistant` for the agent."""
     host.script(facts())
     messages = (
         make_message("user", "I'm “vegan”\nreally"),
@@ -354,8 +354,8 @@ async def test_messages_come_to_the_model_in_order_with_their_roles(host: Case) 
     ]
 
 
-def test_a_person_with_a_name_of_their_own_is_named() -> None:
-    """Imported talk of two people stays talk of two people."""
+def test_a_speaker_with_a_name_is_named_in_the_prompt() -> None:
+    """Imported conversations of two people keep both speakers apart."""
     assert to_prompt_messages([make_message("user", "hi", speaker="Noa")]) == [
         {"role": "user", "content": "hi", "name": "Noa"}
     ]
@@ -373,15 +373,15 @@ def test_a_person_with_a_name_of_their_own_is_named() -> None:
         ("2026-11-20T23:30-05:00", "Asia/Tokyo", "2026-11-20 (Friday), time zone UTC-05:00"),
     ],
 )
-def test_the_day_is_that_of_the_place_where_it_was_said(said_at: str, zone: str, words: str) -> None:
-    """UTC is how hosts keep time; a zone that the time has itself was given on purpose."""
+def test_the_observation_date_uses_the_configured_time_zone(said_at: str, zone: str, words: str) -> None:
+    """Hosts keep time in UTC; a time with its own zone keeps that zone."""
     what = make_chunk("Tomorrow I fly to Rome", said_at=datetime.fromisoformat(said_at))
 
     assert format_observation_date(replace(what, zone=load_time_zone(zone)).said_at) == words
 
 
-def test_without_a_zone_the_day_is_that_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A person and their own computer share a wall clock."""
+def test_without_a_time_zone_the_observation_date_is_that_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user and their own computer share a wall clock."""
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
@@ -393,16 +393,16 @@ def test_without_a_zone_the_day_is_that_of_this_machine(monkeypatch: pytest.Monk
     assert format_observation_date(said_at) == "2026-11-21 (Saturday), time zone JST (UTC+09:00)"
 
 
-async def test_a_long_answer_before_the_chunk_is_shown_to_its_end(host: Case) -> None:
-    """mem0 cuts a message at 300 characters; the question that "the second" answers stands at the end."""
+async def test_a_long_answer_before_the_chunk_is_included_to_its_end(host: Case) -> None:
+    """mem0 cuts a message at 300 characters; the question the user replies to is at the end."""
     host.script(facts())
     await host.extract(make_chunk("the second", before=["x" * 2 * MAX_CONTEXT_CHARACTERS + " this or that?"]))
 
     assert "this or that?" in host.asked()[0].replace("\nuser: ", "")
 
 
-async def test_a_fact_that_both_sides_said_comes_once_a_side(host: Case) -> None:
-    """Whoever leaves out the assistant's keeps the person's, wherever in the answer it stands."""
+async def test_a_fact_stated_by_both_sides_is_returned_once_per_side(host: Case) -> None:
+    """Dropping the assistant's statement must not drop the user's, in any order."""
     both = [{"text": "User likes tea", "attributed_to": side} for side in ("assistant", "user", "assistant")]
     host.script(json.dumps({"memory": both}))
 

@@ -12,8 +12,8 @@ facts = SqlFacts()
 SAID = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 
 
-async def test_the_sources_of_a_fact_come_back_oldest_first(database):
-    """With every field, for this scope alone."""
+async def test_the_sources_of_a_fact_are_returned_oldest_first(database):
+    """They have every field and belong to this scope only."""
     told = Draft(
         fact=NewFact("Sister is Noa", said_at=SAID, session_id="itay:cli", seq=4),
         source="conversation",

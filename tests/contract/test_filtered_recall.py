@@ -14,12 +14,10 @@ from gaia_memory.ledger.sql_ledger import SqlLedger
 from gaia_memory.models import Draft, NewFact, Scope, compile_filters
 from gaia_memory.ports.stores import MemoryStores
 from gaia_memory.recall.browse import load_page
-from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.pipeline import Recall
-from gaia_memory.recall.retrievers import DateRetriever, KeywordRetriever, VectorRetriever
-from gaia_memory.recall.settings import RecallSettings
 from gaia_memory.testing import FakeClock, ScriptedEmbedder
 from support.databases import ITAY, NOA, NOW, database
+from support.recall_parts import Models, recall_config
 
 __all__ = ["database"]
 
@@ -28,16 +26,11 @@ HOME = Scope("gaia", "household")
 DAY = datetime(2026, 2, 1, tzinfo=UTC)
 
 
-@pytest.fixture(params=["shelf", "store"])
+@pytest.fixture(params=[1.0, 0.0], ids=["words and vectors", "vectors alone"])
 def recall(request, database):
-    """Return recall over the column cache, and over the search for large scopes."""
-    retrievers = [
-        KeywordRetriever(database, facts),
-        DateRetriever(database, facts),
-        VectorRetriever(database, facts, ScriptedEmbedder()),
-    ]
-    shelves = ColumnCache(database, facts) if request.param == "shelf" else None
-    return Recall(database, facts, retrievers, FakeClock(), settings=RecallSettings(candidates=5), column_cache=shelves)
+    """Return recall by words and vectors, and by vectors alone."""
+    settings = recall_config(candidates=10, keywords=request.param)
+    return Recall(database, facts, Models(), FakeClock(), lambda: settings)
 
 
 async def write(database, scope, *given):
@@ -62,12 +55,12 @@ def stores_of(database):
 
 async def asked(recall, question, scope=ITAY, limit=10, beside=(), **filters):
     meant = compile_filters(filters) if filters else None
-    found = await recall.explain(scope, question, limit=limit, predicate=meant, extra_scopes=beside)
+    found = await recall.recall(scope, question, limit=limit, predicate=meant, extra_scopes=beside)
     return [hit.fact.text for hit in found.hits]
 
 
-async def test_only_what_is_meant_is_recalled_and_all_of_it(recall, database):
-    """Among many that answer better, as many as are asked for."""
+async def test_recall_returns_all_facts_that_match_the_filter_and_no_others(recall, database):
+    """This holds among many better answers, up to the limit."""
     await write(database, ITAY, *(runs(number, "health") for number in range(40)))
     await write(database, ITAY, *(runs(number, "work") for number in range(40, 43)))
 
@@ -78,8 +71,8 @@ async def test_only_what_is_meant_is_recalled_and_all_of_it(recall, database):
     assert await asked(recall, "Which park for runs?", category="food") == []
 
 
-async def test_a_range_of_time_is_asked_for(recall, database):
-    """With its first moment and without its last."""
+async def test_a_time_range_includes_its_start_and_excludes_its_end(recall, database):
+    """The filter uses `gte` and `lt`."""
     await write(database, ITAY, *(runs(number, "health") for number in range(20)))
 
     found = await asked(recall, "Which park for runs?", said_at={"gte": "2026-02-04", "lt": "2026-02-06"})
@@ -87,8 +80,8 @@ async def test_a_range_of_time_is_asked_for(recall, database):
     assert sorted(found) == ["Runs in park 3", "Runs in park 4"]
 
 
-async def test_neighbours_that_are_not_meant_are_not_shown(recall, database):
-    """What stands beside an answer comes with it only where it is meant, too."""
+async def test_neighbours_that_do_not_match_the_filter_are_not_returned(recall, database):
+    """A neighbour of a hit is only returned if it matches as well."""
     question = NewFact("Where does your sister live?", session_id="s", seq=1, metadata={"category": "family"})
     answer = NewFact("In Haifa", session_id="s", seq=2, metadata={"category": "places"})
     await write(database, ITAY, question, answer)
@@ -97,8 +90,8 @@ async def test_neighbours_that_are_not_meant_are_not_shown(recall, database):
     assert await asked(recall, "Where does the sister live?", category="family") == [question.text]
 
 
-async def test_nobody_else_is_recalled_or_shown_by_a_filter(recall, database):
-    """Whatever the filter, the scope is the border."""
+async def test_a_filter_never_returns_facts_of_another_user(recall, database):
+    """Every filter applies within the scope."""
     await write(database, ITAY, runs(1, "health"))
     await write(database, NOA, runs(2, "health"))
 
@@ -110,8 +103,8 @@ async def test_nobody_else_is_recalled_or_shown_by_a_filter(recall, database):
     assert ([fact.text for fact in page.facts], page.total) == (["Runs in park 2"], 1)
 
 
-async def test_every_fact_is_looked_at_however_many_there_are(database, monkeypatch):
-    """They are gone through in pieces; the last one may be full, and none comes twice."""
+async def test_a_filter_checks_every_fact_once(database, monkeypatch):
+    """Facts are read in pages, and the last page may be full."""
     monkeypatch.setattr(room, "_PAGE_ROWS", 4)
     written = await write(database, ITAY, *(runs(number, "health") for number in range(8)))
 
@@ -124,8 +117,8 @@ async def test_every_fact_is_looked_at_however_many_there_are(database, monkeypa
 
 
 @pytest.mark.parametrize("filters", [None, {"category": "health"}], ids=["all", "filtered"])
-async def test_pages_show_everything_once_in_order(database, filters):
-    """Oldest first, and the last page says that it is."""
+async def test_pages_contain_every_fact_once_in_order(database, filters):
+    """Facts are listed oldest first, and the last page says that it is the last."""
     await write(database, ITAY, *(runs(number, "health") for number in range(7)))
     meant = None if filters is None else compile_filters(filters)
 
@@ -145,21 +138,21 @@ async def test_pages_show_everything_once_in_order(database, filters):
         ({"limit": 101}, "limit is 101"),
     ],
 )
-async def test_a_page_that_cannot_be_is_refused(database, wrong, words):
-    """With the argument, its value and what to pass."""
+async def test_an_invalid_page_is_refused(database, wrong, words):
+    """The message contains the argument, its value and the allowed values."""
     with pytest.raises(InvalidInputError) as caught:
         await load_page(stores_of(database), ITAY, None, **{"offset": 0, "limit": 10, **wrong})
 
     assert words in str(caught.value)
 
 
-async def test_other_scopes_answer_beside_ones_own(recall, database):
-    """The best of all come first, what both know once and as one's own, and nobody who is not named."""
+async def test_extra_scopes_are_recalled_together_with_the_own_scope(recall, database):
+    """Hits are ranked together; a fact known to both is returned once, as the user's own."""
     await write(database, ITAY, NewFact("The wifi password hint is blue"))
     await write(database, HOME, NewFact("the  wifi password hint is blue"), NewFact("The wifi router stands upstairs"))
     await write(database, NOA, NewFact("The wifi router is mine"))
 
-    found = await recall.explain(ITAY, "Where does the wifi router stand?", limit=5, extra_scopes=[HOME, ITAY])
+    found = await recall.recall(ITAY, "Where does the wifi router stand?", limit=5, extra_scopes=[HOME, ITAY])
 
     assert [(hit.fact.text, hit.fact.scope) for hit in found.hits] == [
         ("The wifi router stands upstairs", HOME),
@@ -168,8 +161,8 @@ async def test_other_scopes_answer_beside_ones_own(recall, database):
     assert await asked(recall, "wifi router") == ["The wifi password hint is blue"]
 
 
-async def test_the_limit_is_one_for_all_scopes(recall, database):
-    """However many are asked."""
+async def test_the_limit_applies_to_all_scopes_together(recall, database):
+    """The number of scopes makes no difference."""
     await write(database, ITAY, *(runs(number, "health") for number in range(6)))
     await write(database, HOME, *(runs(number, "health") for number in range(10, 16)))
 

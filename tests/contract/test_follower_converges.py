@@ -15,10 +15,10 @@ WORDS = ["teal", "violin", "Haifa", "sourdough", "marathon", "parrot", "glacier"
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_plain_mem0_lists_exactly_the_current_facts_after_any_sequence_of_writes(
+async def test_plain_mem0_lists_exactly_the_current_facts_after_any_sequence_of_changes(
     tmp_path: Path, seed: int
 ) -> None:
-    """Each person's list in mem0 is what the database holds, and search finds each fact by its own words."""
+    """Each user's list in mem0 equals the database, and a search finds each fact by its own words."""
     chance = random.Random(seed)
     async with open_follower(tmp_path / "home") as memory:
         for step in range(30):

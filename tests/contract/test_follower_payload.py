@@ -17,7 +17,7 @@ SAID = datetime(2024, 3, 1, 12, tzinfo=UTC)
 
 
 async def test_mem0_reads_a_fact_with_its_owner_source_and_metadata(tmp_path: Path) -> None:
-    """`get` returns what mem0 calls its own, and the rest as flat metadata; no run or agent is set."""
+    """`get` returns mem0's own fields and flat metadata; no run or agent is set."""
     async with open_follower(tmp_path / "home") as memory:
         own = {"mood": "sunny", "stars": 4}
         [fact] = await memory.add(ANN, "Ann likes saffron", said_at=SAID, session_id="ann:cli", seq=3, metadata=own)
@@ -39,8 +39,8 @@ async def test_mem0_reads_a_fact_with_its_owner_source_and_metadata(tmp_path: Pa
         assert not {"run_id", "agent_id", "expiration_date"} & row.keys()
 
 
-async def test_values_the_store_cannot_hold_do_not_cost_the_fact(tmp_path: Path) -> None:
-    """Chroma would drop a whole payload over one number; such a value is kept as text."""
+async def test_a_fact_with_values_the_store_cannot_hold_is_kept(tmp_path: Path) -> None:
+    """Chroma would drop the whole payload because of one number; such a value is stored as text."""
     async with open_follower(tmp_path / "home") as memory:
         odd = {
             "user_id": "somebody else",
@@ -74,8 +74,8 @@ async def test_values_the_store_cannot_hold_do_not_cost_the_fact(tmp_path: Path)
         }
 
 
-async def test_a_fact_that_changed_keeps_nothing_of_its_old_payload(tmp_path: Path) -> None:
-    """Chroma merges payloads; what a fact no longer has is gone in the store too."""
+async def test_a_changed_fact_keeps_nothing_of_its_old_payload(tmp_path: Path) -> None:
+    """Chroma merges payloads; removed fields must disappear from the store as well."""
     async with open_follower(tmp_path / "home") as memory:
         [fact] = await memory.add(ANN, "Ann counts", metadata={"old": "value"}, session_id="ann:cli")
         await memory.follower.settled(stall_seconds=60)
@@ -89,8 +89,8 @@ async def test_a_fact_that_changed_keeps_nothing_of_its_old_payload(tmp_path: Pa
         assert row["metadata"] == {"source": "add"}
 
 
-async def test_a_fact_the_store_refuses_costs_no_other_fact_and_is_reported(tmp_path: Path) -> None:
-    """A vector of the wrong length is left out; the rest of its batch is there and the outbox is empty."""
+async def test_a_fact_refused_by_the_store_is_reported_and_affects_no_other_fact(tmp_path: Path) -> None:
+    """A vector of the wrong length is left out; the rest of the batch is written."""
     async with open_follower(tmp_path / "home") as memory:
         await memory.add(ANN, "Ann likes saffron")
         await memory.follower.settled(stall_seconds=60)

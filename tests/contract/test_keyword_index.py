@@ -1,4 +1,4 @@
-"""The contract of the keyword index, on each database."""
+"""The search for words, on each database."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from gaia_memory.facts import SqlFacts
 from gaia_memory.facts.indexing.keyword_index import scope_prefix
 from gaia_memory.models import Scope
+from gaia_memory.recall.pipeline import Recall
+from gaia_memory.testing import FakeClock
 from support.databases import ITAY, NOA, NOW, database, make_draft
+from support.recall_parts import Models
 
 __all__ = ["database"]
 
@@ -19,9 +22,13 @@ facts = SqlFacts()
 async def found(database, query, *texts, scope=ITAY, limit=10):
     """Write texts for ITAY and return those that a query finds, best first."""
     async with database.transaction() as tx:
-        written = await facts.write(tx, ITAY, [make_draft(text) for text in texts], now=NOW)
-        names = {fact.id: fact.text for fact in written}
-        return [names[hit.fact_id] for hit in await facts.match(tx, scope, query, limit=limit)]
+        await facts.write(tx, ITAY, [make_draft(text) for text in texts], now=NOW)
+    return await search(database, query, scope=scope, limit=limit)
+
+
+async def search(database, query, *, scope=ITAY, limit=10):
+    recall = Recall(database, facts, Models(), FakeClock())
+    return [fact.text for fact in await recall.find_by_words(scope, query, limit=limit)]
 
 
 @pytest.mark.parametrize(
@@ -45,14 +52,14 @@ async def found(database, query, *texts, scope=ITAY, limit=10):
         ("2026", "flies on 2026-03-01"),
     ],
 )
-async def test_a_word_is_found_as_a_person_would_expect(database, query, text):
-    """By its stem, in any case, with or without accents, also where words have no spaces between them."""
+async def test_a_word_is_found_in_other_forms(database, query, text):
+    """Stems, case and accents do not matter, nor do missing spaces between words."""
     assert await found(database, query, text, "something else") == [text]
 
 
 @pytest.mark.parametrize("query", ["", "   ", "?!", "\x00", "\ud800", "☕", "大阪", "zebra"])
-async def test_a_query_without_a_word_that_occurs_finds_nothing(database, query):
-    """It is no error either."""
+async def test_a_query_without_a_matching_word_finds_nothing(database, query):
+    """It is not an error."""
     assert await found(database, query, "likes tea", "住在東京") == []
 
 
@@ -73,13 +80,13 @@ async def test_a_query_without_a_word_that_occurs_finds_nothing(database, query)
         "\\tea",
     ],
 )
-async def test_a_query_is_words_and_never_a_language(database, query):
-    """What is an operator elsewhere means nothing here."""
+async def test_operators_of_query_languages_have_no_meaning(database, query):
+    """A query is only a list of words."""
     assert await found(database, query, "likes tea", "has a dog") == ["likes tea"]
 
 
-async def test_a_rare_word_weighs_more_than_a_common_one_and_more_words_more_than_one(database):
-    """Rare among the person's own facts."""
+async def test_rare_words_and_several_matching_words_weigh_more(database):
+    """Rarity is measured among the user's own facts."""
     texts = [f"likes thing {number}" for number in range(8)] + ["has a dog", "likes the dog"]
 
     hits = await found(database, "likes dog", *texts)
@@ -87,8 +94,16 @@ async def test_a_rare_word_weighs_more_than_a_common_one_and_more_words_more_tha
     assert hits[:2] == ["likes the dog", "has a dog"]
 
 
-async def test_the_limit_keeps_the_best(database):
-    """None at all for a limit of zero."""
+async def test_a_label_or_speaker_is_a_word_of_the_fact(database):
+    """It counts like the others, also among many facts."""
+    texts = ["wifi network: hunter2", *(f"The network of the wifi in room {number}" for number in range(8))]
+
+    assert (await found(database, "wifi network", *texts))[0] == texts[0]
+    assert await search(database, "hunter2") == texts[:1]
+
+
+async def test_the_limit_keeps_the_best_matches(database):
+    """A limit of zero returns nothing."""
     texts = ["tea", "tea and cake", "tea, cake and jam"]
 
     assert await found(database, "tea cake jam", *texts, limit=1) == ["tea, cake and jam"]
@@ -96,25 +111,25 @@ async def test_the_limit_keeps_the_best(database):
 
 
 async def test_words_are_found_in_their_own_scope_only(database):
-    """Whatever another person has said with the same words."""
+    """Another user's facts with the same words do not match."""
     assert await found(database, "tea", "likes tea", scope=NOA) == []
     async with database.transaction() as tx:
         await facts.write(tx, NOA, [make_draft("drinks coffee")], now=NOW)
-        assert await facts.match(tx, NOA, "tea", limit=5) == []
-        assert await facts.match(tx, ITAY, "coffee", limit=5) == []
+    assert await search(database, "tea", scope=NOA) == []
+    assert await search(database, "coffee") == []
 
 
-async def test_a_deleted_fact_is_found_no_more(database):
-    """Its words leave with it."""
+async def test_a_deleted_fact_is_no_longer_found(database):
+    """Its words are deleted with it."""
     async with database.transaction() as tx:
-        one, two = await facts.write(tx, ITAY, [make_draft("likes tea"), make_draft("sells tea")], now=NOW)
+        one, _ = await facts.write(tx, ITAY, [make_draft("likes tea"), make_draft("sells tea")], now=NOW)
         await facts.delete(tx, ITAY, [one.id])
 
-        assert [hit.fact_id for hit in await facts.match(tx, ITAY, "tea", limit=5)] == [two.id]
+    assert await search(database, "tea") == ["sells tea"]
 
 
-async def test_long_texts_words_and_queries_are_taken(database):
-    """A pasted page is no reason to fail."""
+async def test_long_texts_words_and_queries_are_accepted(database):
+    """A pasted page must not cause an error."""
     page = " ".join(f"word{number}" for number in range(20_000))
     long_word = "x" * 5000
 
@@ -123,8 +138,8 @@ async def test_long_texts_words_and_queries_are_taken(database):
     assert sorted(hits) == [f"a {long_word} b", page]
 
 
-def test_no_scope_begins_like_another():
-    """Else one person's word could be the beginning of somebody else's."""
+def test_no_scope_prefix_is_a_prefix_of_another():
+    """Otherwise a word of one user could match the start of another user's word."""
     prefixes = [scope_prefix(number) for number in range(500)]
 
     assert len(set(prefixes)) == 500
@@ -134,10 +149,10 @@ def test_no_scope_begins_like_another():
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(min_size=1, max_size=40), query=st.text(max_size=40))
 async def test_no_text_and_no_query_can_break_the_index(database, text, query):
-    """Not even by accident; every letter of every language."""
+    """Texts and queries are generated from any characters."""
     scope = Scope("gaia", "fuzz")
     async with database.transaction() as tx:
         await facts.write(tx, scope, [make_draft(f"x {text}")], now=NOW)
-        await facts.match(tx, scope, query, limit=3)
+    await search(database, query, scope=scope)
 
-        assert await facts.match(tx, scope, "x", limit=1)
+    assert await search(database, "x", scope=scope)

@@ -45,9 +45,7 @@ async def advance(database, owner=ME, *, read=None, to=None, turns=1):
     """Try to move the watermark."""
     async with database.transaction() as tx:
         to = to or EventPosition(50.0, "e9")
-        return await ledger.advance_watermark(
-            tx, KEY, owner, expected=read, new_watermark=to, turn_count=turns, now=101.0
-        )
+        return await ledger.advance_watermark(tx, KEY, owner, expected=read, new_watermark=to, turn_count=turns)
 
 
 async def due(database, *, now=100.0, quiet_since=70.0, limit=10, apps=("gaia",), **rest):
@@ -55,7 +53,7 @@ async def due(database, *, now=100.0, quiet_since=70.0, limit=10, apps=("gaia",)
     async with database.transaction() as tx:
         await ledger.expire(tx, now=now)
     async with database.read_transaction() as tx:
-        found = await ledger.due(tx, now=now, quiet_since=quiet_since, limit=limit, apps=apps, **rest)
+        found = await ledger.due(tx, quiet_since=quiet_since, limit=limit, apps=apps, **rest)
     return [one.key for one in found]
 
 
@@ -66,7 +64,7 @@ async def row(database, key=KEY):
 
 
 async def test_turns_are_counted_and_mark_the_conversation_active_while_they_run(database):
-    """The end says since when it is quiet."""
+    """The end of a turn sets the time since which the conversation is quiet."""
     async with database.transaction() as tx:
         assert await ledger.row(tx, KEY) is None
         first = await ledger.begin_turn(tx, KEY, TurnRequest(), now=10.0, lease_seconds=900)
@@ -84,8 +82,8 @@ async def test_turns_are_counted_and_mark_the_conversation_active_while_they_run
     assert quiet == LedgerRow(key=KEY, turn=TurnState(turn_no=2, touched=710.0))
 
 
-async def test_holding_a_conversation_for_a_load_counts_nothing(database):
-    """There is nothing to learn of it either."""
+async def test_reserving_a_turn_for_a_load_counts_no_turn(database):
+    """There is nothing to learn from it either."""
     async with database.transaction() as tx:
         held = await ledger.reserve_turn(tx, KEY, TurnRequest(), now=10.0, lease_seconds=900)
         await ledger.end_turn(tx, KEY, now=20.0)
@@ -94,8 +92,8 @@ async def test_holding_a_conversation_for_a_load_counts_nothing(database):
     assert await due(database, quiet_since=None) == []
 
 
-async def test_a_hold_is_taken_back_unless_somebody_has_begun_to_talk(database):
-    """The turn that began under it keeps the conversation from being learned and cleared."""
+async def test_a_reservation_is_released_unless_a_turn_has_begun(database):
+    """The turn keeps the conversation from being learned and cleared."""
     async with database.transaction() as tx:
         held = await ledger.reserve_turn(tx, KEY, TurnRequest(), now=10.0, lease_seconds=900)
         await ledger.release_turn(tx, KEY, expires_at=held.turn.active_until)
@@ -110,8 +108,8 @@ async def test_a_hold_is_taken_back_unless_somebody_has_begun_to_talk(database):
 
 
 @pytest.mark.parametrize("odd", HOSTILE)
-async def test_any_ids_make_a_conversation_of_their_own(database, odd):
-    """They come back as they were."""
+async def test_any_ids_identify_a_separate_conversation(database, odd):
+    """They are returned unchanged."""
     keys = [SessionKey(odd, "u", "s"), SessionKey("a", odd, "s"), SessionKey("a", "u", odd), SessionKey("a", "u", "s")]
     for key in keys:
         await speak(database, key)
@@ -124,8 +122,8 @@ async def test_any_ids_make_a_conversation_of_their_own(database, odd):
     assert set(await due(database, apps=[odd, "a"])) == set(keys)
 
 
-async def test_two_ids_that_join_to_the_same_text_are_two_conversations(database):
-    """The border between them counts."""
+async def test_ids_that_join_to_the_same_text_identify_two_conversations(database):
+    """The boundary between the ids matters."""
     await speak(database, SessionKey("a:b", "c", "d"))
     await speak(database, SessionKey("a", "b:c", "d"))
 
@@ -133,8 +131,8 @@ async def test_two_ids_that_join_to_the_same_text_are_two_conversations(database
 
 
 @pytest.mark.acceptance("I03")
-async def test_a_conversation_is_due_once_it_is_quiet_for_long_enough(database):
-    """Oldest first; of the apps asked for; no more than asked for."""
+async def test_a_conversation_is_due_once_it_has_been_quiet_long_enough(database):
+    """Results are limited, oldest first, and restricted to the requested apps."""
     await speak(database, OTHER, at=60.0)
     await speak(database, KEY, at=50.0)
     await speak(database, SessionKey("elsewhere", "itay", "s"), at=10.0)
@@ -146,8 +144,8 @@ async def test_a_conversation_is_due_once_it_is_quiet_for_long_enough(database):
     assert await due(database, apps=[]) == []
 
 
-async def test_the_due_ones_are_read_page_by_page_and_without_some_persons(database):
-    """Those that are quiet since the same moment, too: each comes once."""
+async def test_due_conversations_are_paged_and_can_exclude_users(database):
+    """Conversations that have been quiet since the same moment are returned once each, too."""
     persons = ["noa", "itay", "dan", "noa", "gil", "noa"]
     keys = [SessionKey("gaia", person, f"s{number}") for number, person in enumerate(persons)]
     for number, key in enumerate(keys):
@@ -157,9 +155,7 @@ async def test_the_due_ones_are_read_page_by_page_and_without_some_persons(datab
         found, after = [], None
         while True:
             async with database.read_transaction() as tx:
-                page = await ledger.due(
-                    tx, now=100.0, quiet_since=70.0, limit=limit, apps=["gaia"], after=after, **rest
-                )
+                page = await ledger.due(tx, quiet_since=70.0, limit=limit, apps=["gaia"], after=after, **rest)
             if not page:
                 return found
             found += page
@@ -172,7 +168,7 @@ async def test_the_due_ones_are_read_page_by_page_and_without_some_persons(datab
     assert {one.key.user for one in await paged(1, excluded_users=["noa", "gil"])} == {"itay", "dan"}
 
 
-async def test_an_active_conversation_is_not_due_until_its_turn_is_given_up(database):
+async def test_an_active_conversation_is_not_due_until_its_turn_expires(database):
     """A cancelled turn fires no hook at its end."""
     async with database.transaction() as tx:
         await ledger.begin_turn(tx, KEY, TurnRequest(), now=0.0, lease_seconds=900)
@@ -183,8 +179,8 @@ async def test_an_active_conversation_is_not_due_until_its_turn_is_given_up(data
     assert await claim(database, now=900.0) is not None
 
 
-async def test_one_owner_at_a_time_holds_the_lease(database):
-    """Until it ends; renewing prolongs it, and only the own one."""
+async def test_only_one_owner_at_a_time_holds_the_lease(database):
+    """A lease lasts until it expires; only its owner can renew it."""
     await speak(database)
     taken = await claim(database, ME, now=100.0)
     async with database.transaction() as tx:
@@ -200,8 +196,8 @@ async def test_one_owner_at_a_time_holds_the_lease(database):
         assert not await ledger.renew(tx, KEY, ME, now=151.0, lease_seconds=30)
 
 
-async def test_a_lease_that_is_given_back_is_free_at_once(database):
-    """One or all of an owner; never somebody else's."""
+async def test_a_released_lease_is_free_at_once(database):
+    """An owner can release one or all of its leases, but no one else's."""
     for key in (KEY, OTHER):
         await speak(database, key)
         await claim(database, ME, key)
@@ -216,8 +212,8 @@ async def test_a_lease_that_is_given_back_is_free_at_once(database):
     assert set(await due(database)) == {KEY, OTHER}
 
 
-async def test_the_lease_of_a_dead_process_of_this_host_is_taken_over_at_once(database):
-    """With what it was clearing; that of another host runs to its end."""
+async def test_the_lease_of_a_dead_process_on_this_host_is_taken_over_at_once(database):
+    """Its clear ends as well; a lease of another host lasts until it expires."""
     dead = process_name().rpartition("-")[0] + "-1/a1b2"
     await speak(database)
     await claim(database, dead)
@@ -236,13 +232,13 @@ async def test_the_lease_of_a_dead_process_of_this_host_is_taken_over_at_once(da
 
 
 @pytest.mark.parametrize("owner", ["", "x", "a:b:c", "host:-1:x", ":::"])
-def test_an_owner_that_names_no_process_is_not_gone(owner):
-    """Nothing is known of it, so its lease is left to run out."""
+def test_an_owner_that_names_no_process_does_not_count_as_dead(owner):
+    """Its state is unknown, so its lease has to expire."""
     assert not is_owner_dead(owner)
 
 
-async def test_the_watermark_moves_only_from_where_it_was_read_and_under_the_lease(database):
-    """Else somebody else has learned meanwhile, and nothing is written."""
+async def test_the_watermark_advances_only_from_its_expected_value_and_under_the_lease(database):
+    """Otherwise another worker has learned in the meantime, and nothing is written."""
     await speak(database)
     assert not await advance(database)
     await claim(database)
@@ -258,8 +254,22 @@ async def test_the_watermark_moves_only_from_where_it_was_read_and_under_the_lea
     assert learned.progress.learned_turns == 3
 
 
-async def test_what_is_learned_but_not_cleared_is_still_due_though_no_longer_pending(database):
-    """A process that dies between the two leaves the clear to the next one."""
+async def test_a_pending_conversation_names_the_owner_of_its_lease(database):
+    """A host can then say which process learns it."""
+    await speak(database)
+    async with database.read_transaction() as tx:
+        (waiting,) = await ledger.pending(tx, user=None, app=None)
+    await claim(database, ME, now=101.0)
+    async with database.read_transaction() as tx:
+        (leased,) = await ledger.pending(tx, user=None, app=None)
+
+    assert (waiting.lease_owner, waiting.lease_until) == (None, None)
+    assert leased.lease_owner == ME
+    assert leased.lease_until > 101.0
+
+
+async def test_a_learned_but_uncleared_conversation_is_due_and_no_longer_pending(database):
+    """If a process dies in between, the next one does the clear."""
     await speak(database)
     await claim(database)
     async with database.read_transaction() as tx:
@@ -273,7 +283,7 @@ async def test_what_is_learned_but_not_cleared_is_still_due_though_no_longer_pen
 
 
 async def test_a_conversation_released_as_done_is_due_again_with_the_next_turn(database):
-    """Where sessions are kept as they are, nothing is left to do."""
+    """If sessions are kept, nothing is left to do."""
     await speak(database)
     await claim(database)
     await advance(database)
@@ -285,8 +295,8 @@ async def test_a_conversation_released_as_done_is_due_again_with_the_next_turn(d
     assert await due(database) == [KEY]
 
 
-async def test_a_turn_that_comes_while_it_is_learned_makes_it_due_again(database):
-    """What it said was not read."""
+async def test_a_turn_during_learning_makes_the_conversation_due_again(database):
+    """Its messages were not read."""
     await speak(database)
     await claim(database)
     await speak(database, at=60.0)
@@ -301,7 +311,7 @@ async def test_a_turn_that_comes_while_it_is_learned_makes_it_due_again(database
 
 @pytest.mark.acceptance("I12")
 async def test_a_turn_waits_while_its_conversation_is_cleared(database):
-    """Nothing is counted meanwhile; a clear that does not end is not waited for beyond its time."""
+    """No turn is counted during the clear; a clear that hangs blocks only until it expires."""
     await speak(database)
     await claim(database)
     async with database.transaction() as tx:
@@ -316,8 +326,8 @@ async def test_a_turn_waits_while_its_conversation_is_cleared(database):
 
 
 @pytest.mark.parametrize("case", ["not mine", "another turn", "active", "never claimed"])
-async def test_a_clear_begins_only_where_nothing_has_moved(database, case):
-    """The user came back, or somebody else took over: everything is kept."""
+async def test_a_clear_begins_only_if_nothing_has_changed(database, case):
+    """If the user has returned or another worker has taken over, everything is kept."""
     await speak(database)
     if case != "never claimed":
         await claim(database, YOU if case == "not mine" else ME)
@@ -331,8 +341,8 @@ async def test_a_clear_begins_only_where_nothing_has_moved(database, case):
         assert (await ledger.row(tx, KEY)).clearing.owner is None
 
 
-async def test_a_cleared_conversation_begins_anew_and_is_not_due(database):
-    """Its profile and the place of its window go; its turns are counted on."""
+async def test_a_cleared_conversation_starts_afresh_and_is_not_due(database):
+    """Its profile and window anchor are dropped; turn numbers continue."""
     await speak(database)
     async with database.transaction() as tx:
         await ledger.freeze_profile(tx, KEY, FROZEN)
@@ -357,7 +367,7 @@ async def test_a_cleared_conversation_begins_anew_and_is_not_due(database):
     assert await due(database, quiet_since=None) == []
 
 
-async def test_a_clear_that_was_refused_leaves_everything_as_it_was(database):
+async def test_a_refused_clear_leaves_everything_unchanged(database):
     """The conversation stays due."""
     await speak(database)
     await claim(database)
@@ -373,8 +383,8 @@ async def test_a_clear_that_was_refused_leaves_everything_as_it_was(database):
 
 
 @pytest.mark.acceptance("I08")
-async def test_a_failure_is_counted_told_and_retried_after_a_while(database):
-    """With the lease given back; a later success clears it."""
+async def test_a_failure_is_counted_reported_and_retried_later(database):
+    """The lease is released; a later success resets the count."""
     await speak(database)
     await claim(database)
     await advance(database)
@@ -393,8 +403,8 @@ async def test_a_failure_is_counted_told_and_retried_after_a_while(database):
     assert (learned.failures.attempts, learned.failures.retry_at, learned.failures.last_error) == (0, None, None)
 
 
-async def test_bad_answers_are_counted_apart_until_something_is_learned(database):
-    """Outages between them neither count nor forgive; the first failure of all is kept."""
+async def test_bad_answers_are_counted_separately_until_something_is_learned(database):
+    """Outages in between neither count nor reset the count; the time of the first failure is kept."""
     await speak(database)
     for now, is_bad_answer in [(100.0, False), (200.0, True), (300.0, False), (400.0, True)]:
         await claim(database, now=now)
@@ -412,8 +422,8 @@ async def test_bad_answers_are_counted_apart_until_something_is_learned(database
     assert (learned.failures.attempts, learned.failures.bad_answers, learned.failures.failing_since) == (0, 0, None)
 
 
-async def test_a_parked_conversation_is_left_alone_until_somebody_speaks_in_it(database):
-    """Or until a sweep is told to ignore it."""
+async def test_a_parked_conversation_is_not_due_until_its_next_turn(database):
+    """A forced sweep includes it as well."""
     await speak(database)
     await claim(database)
     async with database.transaction() as tx:
@@ -426,8 +436,8 @@ async def test_a_parked_conversation_is_left_alone_until_somebody_speaks_in_it(d
     assert (await row(database)).failures.attempts == 1
 
 
-async def test_profiles_are_frozen_for_a_session_and_dropped_for_a_person(database):
-    """In one app or in all; nobody else's."""
+async def test_profiles_are_frozen_per_session_and_dropped_per_user(database):
+    """They can be dropped for one app or for all; other users keep theirs."""
     elsewhere = SessionKey("other", "itay", "s")
     async with database.transaction() as tx:
         for key in (KEY, OTHER, elsewhere):
@@ -440,8 +450,8 @@ async def test_profiles_are_frozen_for_a_session_and_dropped_for_a_person(databa
         assert (await ledger.row(tx, OTHER)).session.profile.block == "- of noa"
 
 
-async def test_events_to_skip_are_kept_for_their_conversation(database):
-    """Also for one that nobody has spoken in yet, and named twice."""
+async def test_skipped_events_are_stored_for_their_conversation(database):
+    """This works before the first turn, and with the same event twice."""
     async with database.transaction() as tx:
         await ledger.skip_events(tx, KEY, ["e1", "e2"])
         await ledger.skip_events(tx, KEY, ["e2"])
@@ -453,8 +463,8 @@ async def test_events_to_skip_are_kept_for_their_conversation(database):
 
 
 @pytest.mark.acceptance("I16", "I17")
-async def test_sessions_from_before_us_are_entered_once_an_app(database):
-    """They are to be learned, also one that was only held so far; a known one keeps its state."""
+async def test_existing_sessions_are_entered_once_per_app(database):
+    """They become due, including one that was only reserved so far; a known one keeps its state."""
     await speak(database, OTHER, at=5.0)
     held = SessionKey("gaia", "held", "s")
     async with database.transaction() as tx:
@@ -470,8 +480,8 @@ async def test_sessions_from_before_us_are_entered_once_an_app(database):
     assert set(await due(database)) == {held, OTHER, KEY}
 
 
-async def test_a_session_from_before_us_is_done_when_it_is_cleared(database):
-    """Though no turn in it was ever counted."""
+async def test_an_existing_session_is_done_once_it_is_cleared(database):
+    """This holds although no turn was ever counted."""
     async with database.transaction() as tx:
         await ledger.bootstrap(tx, "gaia", {KEY: 7.0})
     await claim(database)
@@ -484,15 +494,15 @@ async def test_a_session_from_before_us_is_done_when_it_is_cleared(database):
     assert await due(database, quiet_since=None) == []
 
 
-async def test_many_sessions_are_entered_in_one_go(database):
-    """More than one statement takes."""
+async def test_more_sessions_than_fit_one_statement_are_entered_at_once(database):
+    """There are 1,201 of them."""
     sessions = {SessionKey("gaia", f"user {number}", "s"): float(number) for number in range(1201)}
     async with database.transaction() as tx:
         assert await ledger.bootstrap(tx, "gaia", sessions) == 1201
 
 
-async def test_a_conversation_is_private_until_it_is_said_otherwise(database):
-    """Also one that nobody has spoken in yet, and over turns and a clear."""
+async def test_a_conversation_stays_private_until_privacy_is_turned_off(database):
+    """This holds before the first turn, and across turns and a clear."""
     async with database.transaction() as tx:
         await ledger.set_private(tx, KEY, is_private=True)
         begun = await ledger.begin_turn(tx, KEY, TurnRequest(), now=10.0, lease_seconds=900)
@@ -511,8 +521,8 @@ async def test_a_conversation_is_private_until_it_is_said_otherwise(database):
     assert await row(database, OTHER) is None
 
 
-async def test_a_question_about_rows_waits_until_it_is_said_otherwise(database):
-    """Also where nobody has spoken yet; it is nothing to learn, and no talk that stays open."""
+async def test_a_pending_confirmation_is_kept_until_it_is_answered(database):
+    """It works before the first turn; it adds nothing to learn and keeps no turn active."""
     async with database.transaction() as tx:
         await ledger.set_pending_confirmation(tx, KEY, is_pending=True)
         asked = await ledger.row(tx, KEY)
@@ -529,8 +539,8 @@ async def test_a_question_about_rows_waits_until_it_is_said_otherwise(database):
     assert waits.session.has_pending_confirmation
 
 
-async def test_talk_that_nobody_counted_is_entered_once(database):
-    """New or known, as long as nothing waits and nobody talks in it; what waits keeps its place."""
+async def test_uncounted_messages_enter_a_conversation_into_the_queue_once(database):
+    """A new or done conversation gets the given time; one that is already waiting keeps its place."""
     new, known, waits = (SessionKey("gaia", "itay", name) for name in ("new", "known", "waits"))
     async with database.transaction() as tx:
         for key in (known, waits):
@@ -541,7 +551,7 @@ async def test_talk_that_nobody_counted_is_entered_once(database):
         for key in (new, known, waits):
             await ledger.enqueue(tx, key, touched=20.0)
         found = await ledger.rows_for(tx, [new, known, waits, SessionKey("gaia", "itay", "nowhere")])
-        due = await ledger.due(tx, now=30.0, quiet_since=20.0, limit=9, apps=["gaia"])
+        due = await ledger.due(tx, quiet_since=20.0, limit=9, apps=["gaia"])
         elsewhere = await ledger.sessions_of_other_apps(tx, apps=["other"])
 
     assert {key: row.turn.touched for key, row in found.items()} == {new: 20.0, known: 20.0, waits: 10.0}

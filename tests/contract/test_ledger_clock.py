@@ -54,7 +54,7 @@ async def due(database, *, now, idle=1800.0):
     async with database.transaction() as tx:
         await ledger.expire(tx, now=now)
     async with database.read_transaction() as tx:
-        found = await ledger.due(tx, now=now, quiet_since=now - idle, limit=9, apps=["gaia"])
+        found = await ledger.due(tx, quiet_since=now - idle, limit=9, apps=["gaia"])
     return [one.key for one in found]
 
 
@@ -65,8 +65,8 @@ async def row(database):
 
 
 @pytest.mark.parametrize(("mark", "longest"), MARKS, ids=[mark.name for mark, _ in MARKS])
-async def test_a_mark_holds_from_now_to_as_far_ahead_as_it_can_be(database, mark, longest):
-    """The same in Python and in both databases, for no other host's clock may differ by more than the slack."""
+async def test_a_mark_is_in_force_from_now_up_to_its_maximum_duration_ahead(database, mark, longest):
+    """Python and both databases agree, allowing for the maximum clock skew between hosts."""
     await speak(database, now=NOW)
     ends = {None: False, NOW - YEAR: False, NOW: False, NOW + 0.5: True, NOW + longest: True}
     ends |= {
@@ -83,13 +83,13 @@ async def test_a_mark_holds_from_now_to_as_far_ahead_as_it_can_be(database, mark
         assert is_in_force(until, now=NOW, max_seconds=longest) == holds, until
 
 
-def test_no_pause_is_longer_than_the_ledger_believes():
-    """Else a conversation that is put off for so long would not be."""
+def test_no_backoff_exceeds_the_maximum_that_the_ledger_accepts():
+    """Otherwise the ledger would ignore such a postponement."""
     assert all(failure_backoff_seconds(99) <= MAX_BACKOFF_SECONDS for _ in range(50))
     assert all(outage_backoff_seconds(99, retry_after=1e9) <= MAX_BACKOFF_SECONDS for _ in range(50))
 
 
-async def test_a_turn_that_began_in_the_future_ended_long_ago(database):
+async def test_a_turn_that_began_in_the_future_counts_as_ended(database):
     """Its process was killed, or the turn cancelled, before the clock was set back."""
     async with database.transaction() as tx:
         await ledger.begin_turn(tx, KEY, TurnRequest(owner=ME), now=NOW + YEAR, lease_seconds=TURN_LEASE_SECONDS)
@@ -100,8 +100,8 @@ async def test_a_turn_that_began_in_the_future_ended_long_ago(database):
 
 
 @pytest.mark.parametrize("how", ["claim", "alone"])
-async def test_nobody_waits_for_a_turn_of_the_future(database, how):
-    """Neither learning nor another turn."""
+async def test_a_turn_in_the_future_blocks_nothing(database, how):
+    """Neither learning nor another turn waits for it."""
     async with database.transaction() as tx:
         await ledger.begin_turn(tx, KEY, TurnRequest(owner=ME), now=NOW + YEAR, lease_seconds=TURN_LEASE_SECONDS)
         if how == "claim":
@@ -114,8 +114,8 @@ async def test_nobody_waits_for_a_turn_of_the_future(database, how):
 
 
 @pytest.mark.parametrize("jump", [YEAR, 86_400.0])
-async def test_a_lease_of_the_future_is_free(database, jump):
-    """For the next who asks, and for the sweep."""
+async def test_a_lease_from_the_future_is_free(database, jump):
+    """Another owner can claim the conversation, and a sweep finds it."""
     await speak(database, now=NOW - 3600.0)
     assert await claim(database, ME, now=NOW + jump) is not None
     assert await claim(database, YOU, now=NOW) is not None
@@ -126,8 +126,8 @@ async def test_a_lease_of_the_future_is_free(database, jump):
     assert await due(database, now=NOW) == [KEY]
 
 
-async def test_a_clear_of_the_future_keeps_no_turn_waiting(database):
-    """Nor another clear."""
+async def test_a_clear_from_the_future_blocks_no_turn(database):
+    """It blocks no other clear either."""
     await speak(database, now=NOW - 3600.0)
     await claim(database, ME, now=NOW + YEAR)
     async with database.transaction() as tx:
@@ -141,8 +141,8 @@ async def test_a_clear_of_the_future_keeps_no_turn_waiting(database):
     assert (begun.clearing.owner, begun.turn.turn_no) == (None, 2)
 
 
-async def test_a_conversation_put_off_by_a_clock_of_the_future_is_tried_now(database):
-    """Not in a year; one that is put off for an hour is tried in an hour."""
+async def test_a_retry_scheduled_by_a_clock_in_the_future_is_due_now(database):
+    """It does not wait for a year; a retry in an hour is still due in an hour."""
     await speak(database, now=NOW - 3600.0)
     for now, found in [(NOW + YEAR, [KEY]), (NOW, [])]:
         await claim(database, ME, now=now)
@@ -152,16 +152,16 @@ async def test_a_conversation_put_off_by_a_clock_of_the_future_is_tried_now(data
     assert await due(database, now=NOW + MAX_BACKOFF_SECONDS) == [KEY]
 
 
-async def test_what_was_touched_in_the_future_is_quiet_from_now_on(database):
-    """It is due an idle time from now, not in a year, and not at once: it may have been a moment ago."""
+async def test_activity_in_the_future_counts_as_activity_now(database):
+    """It is due one idle time from now, neither in a year nor at once: it may have been a moment ago."""
     await speak(database, now=NOW + YEAR)
     assert await due(database, now=NOW) == []
     assert await due(database, now=NOW + 1799.0) == []
     assert await due(database, now=NOW + 1800.0) == [KEY]
 
 
-async def test_a_clock_that_is_a_little_ahead_is_believed(database):
-    """Two hosts never have quite the same time."""
+async def test_a_clock_that_is_slightly_ahead_is_trusted(database):
+    """The clocks of two hosts are never exactly equal."""
     await speak(database, now=NOW + MAX_CLOCK_SKEW_SECONDS - 1.0)
     await due(database, now=NOW)
 

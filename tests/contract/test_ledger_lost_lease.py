@@ -38,7 +38,7 @@ async def claim(database, owner, *, now):
 LATE = {
     "renew": lambda tx: ledger.renew(tx, KEY, ME, now=141.0, lease_seconds=30),
     "advance": lambda tx: ledger.advance_watermark(
-        tx, KEY, ME, expected=None, new_watermark=EventPosition(1.0, "e"), turn_count=1, now=141.0
+        tx, KEY, ME, expected=None, new_watermark=EventPosition(1.0, "e"), turn_count=1
     ),
     "failed": lambda tx: ledger.record_failure(tx, KEY, ME, error="x", now=141.0, retry_at=999.0, is_parked=True),
     "release": lambda tx: ledger.release(tx, KEY, ME),
@@ -51,8 +51,8 @@ LATE = {
 
 
 @pytest.mark.parametrize("late", LATE)
-async def test_who_lost_a_conversation_changes_nothing_in_it_any_more(database, late):
-    """Another worker took it over when the lease ran out, and is clearing it."""
+async def test_a_worker_that_lost_its_lease_can_change_nothing(database, late):
+    """Another worker took over after the lease expired and is clearing the conversation."""
     await speak(database)
     await claim(database, ME, now=100.0)
     await claim(database, YOU, now=140.0)
@@ -65,8 +65,8 @@ async def test_who_lost_a_conversation_changes_nothing_in_it_any_more(database, 
     assert await row(database) == before
 
 
-async def test_a_clear_that_was_done_before_the_lease_was_lost_is_noted(database):
-    """The session is gone: hosts that loaded it before must know, and nobody has anything left to do."""
+async def test_a_clear_that_ended_after_the_lease_was_lost_is_recorded(database):
+    """The session is gone: hosts that loaded it earlier must know, and no work is left."""
     await speak(database)
     await claim(database, ME, now=100.0)
     async with database.transaction() as tx:
@@ -79,8 +79,8 @@ async def test_a_clear_that_was_done_before_the_lease_was_lost_is_noted(database
     assert (after.clearing.cleared_at, after.clearing.owner, after.lease.owner) == (141.0, None, YOU)
 
 
-async def test_a_turn_that_came_into_a_clear_is_not_done_with_it(database):
-    """It waited too long for a clear that hung, and was said after what is cleared."""
+async def test_a_turn_during_a_hanging_clear_is_still_due_afterwards(database):
+    """It stopped waiting for the clear, so its message came after what was cleared."""
     await speak(database)
     await claim(database, ME, now=100.0)
     async with database.transaction() as tx:
@@ -90,20 +90,20 @@ async def test_a_turn_that_came_into_a_clear_is_not_done_with_it(database):
         await ledger.end_clearing(tx, KEY, ME, cleared_at=105.0)
         await ledger.release(tx, KEY, ME)
         await ledger.expire(tx, now=200.0)
-        found = await ledger.due(tx, now=200.0, quiet_since=150.0, limit=9, apps=["gaia"])
+        found = await ledger.due(tx, quiet_since=150.0, limit=9, apps=["gaia"])
 
     assert [one.key for one in found] == [KEY]
 
 
-async def test_a_conversation_waits_until_its_last_chunk_is_learned(database):
-    """A process that dies between two chunks leaves the rest of it to be told of."""
+async def test_a_conversation_stays_pending_until_its_last_chunk_is_learned(database):
+    """If a process dies between two chunks, the rest is still reported as pending."""
     await speak(database)
     await claim(database, ME, now=100.0)
 
     async def step(read, to, *, is_all):
         async with database.transaction() as tx:
             assert await ledger.advance_watermark(
-                tx, KEY, ME, expected=read, new_watermark=to, turn_count=1, now=101.0, is_complete=is_all
+                tx, KEY, ME, expected=read, new_watermark=to, turn_count=1, is_complete=is_all
             )
             return [one.key for one in await ledger.pending(tx, user="itay", app="gaia")]
 
@@ -131,8 +131,8 @@ async def to_purge(database, *, before, apps=("gaia",)):
         return [one.key for one in await ledger.find_purgeable(tx, before=before, limit=9, apps=apps)]
 
 
-async def test_talk_that_was_rewound_is_found_until_it_is_gone(database):
-    """Once it is old enough, and nobody spoke since."""
+async def test_a_rewound_conversation_is_purgeable_once_it_is_old_enough(database):
+    """A new turn makes it not purgeable, and a full clear ends it."""
     await clear(database, now=100.0, rewound=True)
     assert (await row(database)).clearing.rewound_at == 100.0
     assert await to_purge(database, before=99.0) == []

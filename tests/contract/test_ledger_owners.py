@@ -36,16 +36,16 @@ async def claim(database, owner=YOU, *, now=20.0):
 
 
 async def due(database, *, now=20.0):
-    """Return the due conversations, quiet or not."""
+    """Return the due conversations, whether or not they are quiet."""
     async with database.transaction() as tx:
         await ledger.expire(tx, now=now)
     async with database.read_transaction() as tx:
-        return [one.key for one in await ledger.due(tx, now=now, quiet_since=None, limit=9, apps=["gaia"])]
+        return [one.key for one in await ledger.due(tx, quiet_since=None, limit=9, apps=["gaia"])]
 
 
 @pytest.mark.parametrize("hold", [False, True])
-async def test_a_turn_alone_waits_while_another_owner_talks(database, hold):
-    """Nothing is written, and the row says who talks; one's own second turn does not wait, nor does one later on."""
+async def test_an_exclusive_turn_waits_while_another_owner_has_a_turn(database, hold):
+    """Nothing is written and the row names the other owner; the same owner's turn or an expired one is no obstacle."""
     await begin(database)
     async with database.transaction() as tx:
         ask = ledger.reserve_turn if hold else ledger.begin_turn
@@ -58,8 +58,8 @@ async def test_a_turn_alone_waits_while_another_owner_talks(database, hold):
     assert (late.turn.active_owner, late.turn.active_until, late.turn.turn_no) == (YOU, 1820.0, 3)
 
 
-async def test_a_turn_that_does_not_wait_takes_the_mark_over(database):
-    """What the first one does to it then changes nothing, but that it has talked."""
+async def test_a_non_exclusive_turn_takes_over_the_activity_mark(database):
+    """After that the first owner can no longer change the mark, only the time of the last activity."""
     await begin(database, ME)
     taken = await begin(database, YOU, now=20.0)
     async with database.transaction() as tx:
@@ -76,8 +76,8 @@ async def test_a_turn_that_does_not_wait_takes_the_mark_over(database):
     assert (ended.turn.active_owner, ended.turn.active_until, ended.turn.touched) == (None, None, 50.0)
 
 
-async def test_a_long_turn_that_was_given_up_marks_itself_again(database):
-    """It is still going on."""
+async def test_renewing_an_expired_turn_marks_it_active_again(database):
+    """The turn is still running."""
     await begin(database, ME)
     assert await due(database, now=910.0) == [KEY]
     async with database.transaction() as tx:
@@ -88,8 +88,8 @@ async def test_a_long_turn_that_was_given_up_marks_itself_again(database):
 
 
 @pytest.mark.parametrize("how", ["alone", "due", "claim", "clear"])
-async def test_a_turn_of_a_dead_process_of_this_host_is_over_at_once(database, how):
-    """A person is not kept waiting, nor is learning, for a process that was killed in a turn."""
+async def test_a_turn_of_a_dead_process_on_this_host_ends_at_once(database, how):
+    """Neither users nor learning wait for a process that was killed during a turn."""
     await begin(database, DEAD)
     if how == "alone":
         assert (await begin(database, ME, now=20.0, is_exclusive=True)).turn.active_owner == ME
@@ -104,8 +104,8 @@ async def test_a_turn_of_a_dead_process_of_this_host_is_over_at_once(database, h
 
 
 @pytest.mark.parametrize("how", ["alone", "due", "claim"])
-async def test_a_turn_of_another_host_or_a_living_process_is_waited_for(database, how):
-    """Nothing is known of it, or it is going on."""
+async def test_a_turn_of_another_host_or_a_living_process_blocks(database, how):
+    """The turn may still be running."""
     for living in (ME, new_owner()):
         await begin(database, living)
         if how == "alone":
@@ -116,8 +116,8 @@ async def test_a_turn_of_another_host_or_a_living_process_is_waited_for(database
             assert await claim(database) is None
 
 
-async def test_an_engine_of_this_process_whose_loop_is_over_is_gone(database):
-    """Its lease and its turn do not keep the next engine of this process waiting."""
+async def test_an_engine_of_this_process_with_a_closed_loop_counts_as_dead(database):
+    """Its lease and its turn do not block the next engine of this process."""
     over = new_owner()
     await begin(database, over, active=5.0)
     await claim(database, over)
@@ -130,8 +130,8 @@ async def test_an_engine_of_this_process_whose_loop_is_over_is_gone(database):
     assert (await claim(database, YOU, now=21.0)).lease.owner == YOU
 
 
-async def test_that_a_foreign_runner_talks_in_it_is_kept_for_good(database):
-    """A later turn of ours, or a clear, does not take it back."""
+async def test_a_turn_of_a_foreign_runner_marks_the_conversation_for_good(database):
+    """Later turns of our own runner do not clear the mark."""
     await begin(database, ME)
     assert not (await row(database)).session.is_foreign
     await begin(database, ME, is_foreign=True)

@@ -25,8 +25,8 @@ SEARCHES = {
         lambda tx: ledger.expire(tx, now=NOW),
         {"talking", "talkers", "leased", "workers", "put_off", "at_rest"},
     ),
-    "due": (lambda tx: ledger.due(tx, now=NOW, quiet_since=QUIET_SINCE, limit=20, apps=[APP]), {"free"}),
-    "forced": (lambda tx: ledger.due(tx, now=NOW, quiet_since=None, limit=20, apps=[APP]), {"at_rest"}),
+    "due": (lambda tx: ledger.due(tx, quiet_since=QUIET_SINCE, limit=20, apps=[APP]), {"free"}),
+    "forced": (lambda tx: ledger.due(tx, quiet_since=None, limit=20, apps=[APP]), {"at_rest"}),
     "elsewhere": (lambda tx: ledger.sessions_waiting_in_other_apps(tx, apps=[APP]), {"at_rest"}),
     "pending of one person": (lambda tx: ledger.pending(tx, user="person 7", app=APP), {"undone"}),
     "rewound": (lambda tx: ledger.find_purgeable(tx, before=NOW, limit=9, apps=[APP]), {"rewound"}),
@@ -60,8 +60,8 @@ def reads_all(plan):
 
 
 @pytest.mark.parametrize("mix", POPULATIONS)
-async def test_no_search_reads_what_is_not_due(database, mix):
-    """In every mix of known conversations, and on each database: the plans name the index that is made for them."""
+async def test_no_query_reads_conversations_that_are_not_due(database, mix):
+    """For every mix of known conversations and on each database, the plans use the index made for them."""
     await populate_ledger(database, mix, KNOWN)
     for name, (search, indexes) in SEARCHES.items():
         with statements(database) as told:
@@ -81,8 +81,8 @@ async def test_no_search_reads_what_is_not_due(database, mix):
                 assert used <= indexes, f"{name}: {statement}\n{plan}"
 
 
-async def test_marks_are_looked_through_engine_by_engine_not_turn_by_turn(database):
-    """Each turn has a name of its own; of an engine that is gone all are taken back in one statement."""
+async def test_expired_turns_are_looked_up_by_engine_and_not_by_turn(database):
+    """Each turn has its own name; the marks of a dead engine are all removed in one statement."""
     await populate_ledger(database, "talked in", KNOWN)
     with statements(database) as few:
         async with database.transaction() as tx:
@@ -104,7 +104,7 @@ async def test_marks_are_looked_through_engine_by_engine_not_turn_by_turn(databa
     assert len(owners) > KNOWN - 2 * DUE_COUNT
 
 
-async def test_a_search_that_reads_everything_would_be_seen(database):
+async def test_a_full_table_scan_is_detected(database):
     """The check above can fail."""
     await populate_ledger(database, "parked", KNOWN)
     async with database.transaction() as tx:
@@ -113,8 +113,8 @@ async def test_a_search_that_reads_everything_would_be_seen(database):
     assert reads_all(every)
 
 
-async def test_only_what_may_be_learned_is_in_the_index_that_a_sweep_reads(database):
-    """Entries of parked ones and the like would be read each time."""
+async def test_the_index_read_by_a_sweep_contains_only_learnable_conversations(database):
+    """Entries for parked conversations and the like would be read every time."""
     await populate_ledger(database, "parked", KNOWN)
     async with database.transaction() as tx:
         if tx.dialect.name == "postgresql":

@@ -48,7 +48,7 @@ rows = st.fixed_dictionaries(
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=st.lists(rows, max_size=6))
 async def test_the_sql_condition_and_the_python_rule_agree(database: SqlDatabase, drawn: list[dict[str, Any]]) -> None:
-    """Whatever marks a conversation has, and whether or not they are in force."""
+    """This holds for any combination of marks, whether or not they are in force."""
     ledger = SqlLedger()
     quiet_since = quiet_cutoff(NOW, idle_seconds=IDLE_SECONDS)
     async with database.transaction() as tx:
@@ -64,6 +64,6 @@ async def test_the_sql_condition_and_the_python_rule_agree(database: SqlDatabase
         }
     async with database.transaction() as tx:
         await ledger.expire(tx, now=NOW)
-        found = await ledger.due(tx, now=NOW, quiet_since=quiet_since, limit=100, apps=[APP])
+        found = await ledger.due(tx, quiet_since=quiet_since, limit=100, apps=[APP])
 
     assert {due.key for due in found} == by_rule

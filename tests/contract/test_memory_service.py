@@ -48,7 +48,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
 
 @pytest.fixture
 def extractor(engine: Engine) -> ScriptedExtractor:
-    """Each chunk teaches the text of its user messages, word for word."""
+    """Each chunk teaches the text of its user messages, unchanged."""
     scripted = ScriptedExtractor()
     ask = scripted.extract
 
@@ -98,8 +98,8 @@ async def add(service: Mem0MemoryService, *texts: str, user: str = USER, app: st
 
 
 @pytest.mark.acceptance("L01")
-def test_it_is_a_memory_service_that_is_made_without_a_loop_and_without_a_file(tmp_path: Path):
-    """ADK's registry makes it from a URI, long before a loop runs, with arguments of its own."""
+def test_the_memory_service_is_created_without_a_loop_or_a_file(tmp_path: Path):
+    """ADK's registry creates it from a URI, with its own arguments, before a loop runs."""
     missing = tmp_path / "nowhere"
     service = Mem0MemoryService("mem0://?config=gaia.yaml", agents_dir=str(missing), something_new=1)
 
@@ -107,10 +107,10 @@ def test_it_is_a_memory_service_that_is_made_without_a_loop_and_without_a_file(t
     assert not missing.exists()
 
 
-async def test_add_session_learns_talk_and_filters_empty_events(
+async def test_add_session_learns_messages_and_skips_empty_events(
     service: Mem0MemoryService, extractor: ScriptedExtractor
 ):
-    """Events without text reach no model."""
+    """Events without text do not reach a model."""
     await service.add_session_to_memory(session(event("I have a dog"), event("", author="root"), event("  ")))
 
     assert [[message.text for message in chunk.messages] for chunk in extractor.chunks] == [["I have a dog"]]
@@ -118,7 +118,7 @@ async def test_add_session_learns_talk_and_filters_empty_events(
 
 
 async def test_add_session_with_no_events_learns_nothing(service: Mem0MemoryService, extractor: ScriptedExtractor):
-    """An empty session asks no model."""
+    """No model is asked."""
     await service.add_session_to_memory(session())
 
     assert extractor.chunks == []
@@ -126,7 +126,7 @@ async def test_add_session_with_no_events_learns_nothing(service: Mem0MemoryServ
 
 
 async def test_add_session_again_learns_only_what_is_new(service: Mem0MemoryService, extractor: ScriptedExtractor):
-    """A session may be handed over many times during its life; no event is asked for twice."""
+    """A session may be added many times, and each event reaches the model once."""
     first, second = event("I have a dog"), event("I have a cat", timestamp=2_000_000_000.0)
     await service.add_session_to_memory(session(first))
     await service.add_session_to_memory(session(first))
@@ -136,8 +136,8 @@ async def test_add_session_again_learns_only_what_is_new(service: Mem0MemoryServ
     assert [len(chunk.turns) for chunk in extractor.chunks] == [1, 1]
 
 
-async def test_add_session_deletes_nothing_when_it_is_trimmed(service: Mem0MemoryService):
-    """A session that a window plugin trimmed teaches no less than before."""
+async def test_adding_a_trimmed_session_removes_no_facts(service: Mem0MemoryService):
+    """A window plugin may have trimmed the session."""
     first, second = event("I have a dog"), event("I have a cat", timestamp=2_000_000_000.0)
     await service.add_session_to_memory(session(first, second))
     await service.add_session_to_memory(session(second))
@@ -145,10 +145,10 @@ async def test_add_session_deletes_nothing_when_it_is_trimmed(service: Mem0Memor
     assert await listed(service) == ["I have a dog", "I have a cat"]
 
 
-async def test_add_session_reads_the_whole_session_where_it_can(
+async def test_add_session_reads_the_whole_session_if_the_transcript_is_available(
     service: Mem0MemoryService, engine: Engine, extractor: ScriptedExtractor
 ):
-    """Where this process has the app's transcript, a trimmed session is learned whole, and not cleared."""
+    """A trimmed session is then learned completely, and not cleared."""
     sessions = InMemorySessionService()
     engine.attach_transcript(APP, SessionTranscript(sessions, APP, clear_method="rewind"))
     kept = await sessions.create_session(app_name=APP, user_id=USER, session_id="s1")
@@ -164,8 +164,8 @@ async def test_add_session_reads_the_whole_session_where_it_can(
     assert len(now.events) == 2
 
 
-async def test_add_session_leaves_commands_out(service: Mem0MemoryService):
-    """What was said to memory itself is no talk."""
+async def test_add_session_skips_commands(service: Mem0MemoryService):
+    """Commands to memory are not part of the conversation."""
     await service.add_session_to_memory(
         session(event("/remember x", custom_metadata={COMMAND_KEY: "remember"}), event("I have a dog"))
     )
@@ -174,7 +174,7 @@ async def test_add_session_leaves_commands_out(service: Mem0MemoryService):
 
 
 async def test_add_events_learns_explicit_events(service: Mem0MemoryService):
-    """Some events of a session are learned as they are given."""
+    """Any events of a session can be learned on their own."""
     await service.add_events_to_memory(
         app_name=APP, user_id=USER, session_id="s1", events=[event("I have a dog"), event("Nice!", author="root")]
     )
@@ -185,7 +185,7 @@ async def test_add_events_learns_explicit_events(service: Mem0MemoryService):
 async def test_add_events_without_a_session_id_uses_a_default_bucket(
     service: Mem0MemoryService, extractor: ScriptedExtractor
 ):
-    """Without a session the events are noted in one place, so that they are learned once there too."""
+    """In that bucket, too, each event is learned once."""
     said = event("I have a dog")
     for events in ([said], (said,)):
         await service.add_events_to_memory(app_name=APP, user_id=USER, events=events)
@@ -195,7 +195,7 @@ async def test_add_events_without_a_session_id_uses_a_default_bucket(
 
 
 async def test_add_events_appends_without_replacing(service: Mem0MemoryService):
-    """Later events add to what earlier ones taught."""
+    """Later events add to the facts from earlier ones."""
     for text in ["I have a dog", "I have a cat"]:
         await service.add_events_to_memory(app_name=APP, user_id=USER, session_id="s1", events=[event(text)])
 
@@ -203,7 +203,7 @@ async def test_add_events_appends_without_replacing(service: Mem0MemoryService):
 
 
 async def test_add_events_deduplicates_event_ids(service: Mem0MemoryService, extractor: ScriptedExtractor):
-    """An event that was learned is left out of the next delta."""
+    """An event that was already learned is left out."""
     known = event("I have a dog", event_id="e1")
     await service.add_events_to_memory(app_name=APP, user_id=USER, session_id="s1", events=[known])
     await service.add_events_to_memory(
@@ -214,8 +214,8 @@ async def test_add_events_deduplicates_event_ids(service: Mem0MemoryService, ext
     assert len(extractor.chunks[-1].turns) == 1
 
 
-async def test_events_of_the_same_id_in_two_sessions_are_two_events(service: Mem0MemoryService):
-    """An event's id counts within its session."""
+async def test_events_with_the_same_id_in_two_sessions_are_distinct(service: Mem0MemoryService):
+    """An event id is unique within its session only."""
     for session_id, text in [("s1", "I have a dog"), ("s2", "I have a cat")]:
         await service.add_events_to_memory(
             app_name=APP, user_id=USER, session_id=session_id, events=[event(text, event_id="e1")]
@@ -225,7 +225,7 @@ async def test_events_of_the_same_id_in_two_sessions_are_two_events(service: Mem
 
 
 async def test_search_simple_case_and_multiple(service: Mem0MemoryService):
-    """A query finds the facts that share its words, whatever their case."""
+    """A query finds the facts that share its words, in any case."""
     await add(service, "I have a DOG named Rex", "I work at a bakery", "My dog is brown")
 
     assert set((await found(service, "dog"))[:2]) == {"I have a DOG named Rex", "My dog is brown"}
@@ -234,19 +234,19 @@ async def test_search_simple_case_and_multiple(service: Mem0MemoryService):
 
 @pytest.mark.parametrize("query", ["", "  ", "\n"])
 async def test_search_with_a_blank_query_finds_nothing(service: Mem0MemoryService, query: str):
-    """No question, no answer."""
+    """It is not an error."""
     await add(service, "I have a dog")
 
     assert await found(service, query) == []
 
 
 async def test_search_in_an_empty_memory_finds_nothing(service: Mem0MemoryService):
-    """Nobody's memory answers nothing."""
+    """It is not an error."""
     assert await found(service, "dog") == []
 
 
 async def test_search_is_scoped_by_user_and_app(service: Mem0MemoryService):
-    """A person's facts are found by that person in that app alone."""
+    """Facts are found only for their own user in their own app."""
     await add(service, "I have a dog")
 
     assert await found(service, "dog", user=OTHER) == []
@@ -260,7 +260,7 @@ async def test_search_is_scoped_by_user_and_app(service: Mem0MemoryService):
 async def test_scopes_do_not_collide_on_special_characters(
     service: Mem0MemoryService, one: tuple[str, str], two: tuple[str, str]
 ):
-    """Ids that would meet when joined raw stay apart."""
+    """Ids that would collide when joined stay separate."""
     await add(service, "I have a dog", app=one[0], user=one[1])
     await add(service, "I have a cat", app=two[0], user=two[1])
 
@@ -281,7 +281,7 @@ async def test_scopes_do_not_collide_on_special_characters(
     ids=["japanese", "chinese", "korean", "cyrillic", "hebrew", "nfd"],
 )
 async def test_search_finds_words_of_other_scripts(service: Mem0MemoryService, text: str, query: str):
-    """Text of any script is found by its words, however they are composed."""
+    """Words match in any script, composed or decomposed."""
     await add(service, text, "I like cheese")
 
     assert (await found(service, query))[0] == text
@@ -302,7 +302,7 @@ async def test_search_returns_at_most_the_configured_number(service: Mem0MemoryS
 
 
 async def test_search_returns_entries_with_all_fields(service: Mem0MemoryService):
-    """An entry has an id, its text, an author, an ISO time and its own metadata."""
+    """An entry has an id, a text, an author, an ISO time and its own metadata."""
     await service.add_memory(
         app_name=APP,
         user_id=USER,
@@ -320,14 +320,14 @@ async def test_search_returns_entries_with_all_fields(service: Mem0MemoryService
 
 
 async def test_concurrent_writers_lose_nothing(service: Mem0MemoryService):
-    """Writes at the same moment are all kept."""
+    """All concurrent writes are stored."""
     await asyncio.gather(*(add(service, f"I like fruit number {n}") for n in range(20)))
 
     assert sorted(await listed(service)) == sorted(f"I like fruit number {n}" for n in range(20))
 
 
-async def test_add_memory_joins_parts_and_lets_an_entry_override_the_calls_metadata(service: Mem0MemoryService):
-    """Several parts are one fact; both metadata are kept, the entry's own first."""
+async def test_add_memory_joins_parts_and_entry_metadata_overrides_that_of_the_call(service: Mem0MemoryService):
+    """Several parts form one fact with the metadata of both."""
     await service.add_memory(
         app_name=APP,
         user_id=USER,
@@ -342,7 +342,7 @@ async def test_add_memory_joins_parts_and_lets_an_entry_override_the_calls_metad
 
 @pytest.mark.parametrize("memories", ["a fact", b"bytes", 7, {entry("x").id}, ["a fact"], [entry("x"), None]])
 async def test_add_memory_refuses_other_types(service: Mem0MemoryService, memories: Any):
-    """Only a sequence of MemoryEntry is accepted, and nothing of a bad one is kept."""
+    """Only a sequence of MemoryEntry is accepted; otherwise nothing of the call is stored."""
     with pytest.raises(TypeError):
         await service.add_memory(app_name=APP, user_id=USER, memories=memories)
 
@@ -368,16 +368,16 @@ FILE = types.Part(file_data=types.FileData(file_uri="gs://bucket/file"))
     ],
     ids=["none", "empty", "blank", "image", "file", "no parts", "nested metadata", "name of ours", "bad time"],
 )
-async def test_add_memory_refuses_what_is_no_fact(service: Mem0MemoryService, memories: Sequence[MemoryEntry]):
-    """An entry that memory cannot keep whole is an error, and nothing of the call is kept."""
+async def test_add_memory_refuses_invalid_entries(service: Mem0MemoryService, memories: Sequence[MemoryEntry]):
+    """An entry that cannot be stored completely is an error, and nothing of the call is stored."""
     with pytest.raises(ValueError, match=r"\w"):
         await service.add_memory(app_name=APP, user_id=USER, memories=memories)
 
     assert await listed(service) == []
 
 
-async def test_delete_removes_one_fact_for_good(service: Mem0MemoryService):
-    """A deleted fact is not found, and the same talk does not teach it again."""
+async def test_a_deleted_fact_is_not_learned_again_from_the_same_messages(service: Mem0MemoryService):
+    """It is not found either."""
     talk = session(event("I have a dog"), event("I have a cat", timestamp=2_000_000_000.0))
     await service.add_session_to_memory(talk)
     [dog, _] = await service.list_memories(app_name=APP, user_id=USER)
@@ -392,16 +392,16 @@ async def test_delete_removes_one_fact_for_good(service: Mem0MemoryService):
 
 
 @pytest.mark.parametrize("memory_id", [None, "", "unknown"])
-async def test_delete_of_no_or_an_unknown_id_changes_nothing(service: Mem0MemoryService, memory_id: str | None):
-    """There is nothing to delete and nothing to complain about."""
+async def test_deleting_a_missing_or_unknown_id_changes_nothing(service: Mem0MemoryService, memory_id: str | None):
+    """It is not an error."""
     await add(service, "I have a dog")
     await service.delete_memory(app_name=APP, user_id=USER, memory_id=memory_id)
 
     assert await listed(service) == ["I have a dog"]
 
 
-async def test_delete_of_another_users_id_changes_nothing(service: Mem0MemoryService):
-    """An id works for its owner alone."""
+async def test_deleting_another_users_id_changes_nothing(service: Mem0MemoryService):
+    """An id is valid for its owner only."""
     await add(service, "I have a dog")
     [dog] = await service.list_memories(app_name=APP, user_id=USER)
     await service.delete_memory(app_name=APP, user_id=OTHER, memory_id=dog.id)
@@ -409,8 +409,8 @@ async def test_delete_of_another_users_id_changes_nothing(service: Mem0MemorySer
     assert await listed(service) == ["I have a dog"]
 
 
-async def test_everything_of_a_user_or_of_a_session_can_be_deleted(service: Mem0MemoryService):
-    """Beyond ADK's contract, and of one person only."""
+async def test_all_facts_of_a_user_or_a_session_can_be_deleted(service: Mem0MemoryService):
+    """This goes beyond ADK's contract; other users keep their facts."""
     await service.add_session_to_memory(session(event("I have a dog")))
     await add(service, "I have a cat")
     await add(service, "I have a fish", user=OTHER)
@@ -424,10 +424,10 @@ async def test_everything_of_a_user_or_of_a_session_can_be_deleted(service: Mem0
     assert await listed(service, user=OTHER) == ["I have a fish"]
 
 
-async def test_a_search_that_cannot_be_answered_is_empty_and_logged_without_the_question(
+async def test_a_failed_search_returns_nothing_and_logs_no_query(
     service: Mem0MemoryService, engine: Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    """Memory that is away costs the answer, not the turn."""
+    """An unavailable memory must not fail the turn."""
 
     async def unavailable(*_: object, **__: object) -> None:
         raise MemoryUnavailable("no retriever could answer")
@@ -441,10 +441,10 @@ async def test_a_search_that_cannot_be_answered_is_empty_and_logged_without_the_
     assert "diary" not in caplog.text
 
 
-async def test_a_session_whose_model_fails_is_kept_for_later_and_events_say_so(
+async def test_a_model_failure_is_raised_for_added_events_but_not_for_a_session(
     service: Mem0MemoryService, extractor: ScriptedExtractor, engine: Engine
 ):
-    """A session can be handed over again, so its failure passes; a delta may not come again, so it raises."""
+    """A session can be added again later; events may never be added again."""
     failing = ScriptedExtractor(default=ModelUnavailableError("down"))
     engine.consolidator.learner._extractor = failing
     talk = session(event("I have a dog"))
@@ -457,8 +457,10 @@ async def test_a_session_whose_model_fails_is_kept_for_later_and_events_say_so(
     assert await listed(service) == ["I have a dog"]
 
 
-async def test_talk_that_is_being_learned_elsewhere_is_not_learned_twice(service: Mem0MemoryService, engine: Engine):
-    """During a turn of another runner the session waits; a delta says that it has to be given again."""
+async def test_a_session_with_an_active_turn_is_not_learned_and_its_events_are_refused(
+    service: Mem0MemoryService, engine: Engine
+):
+    """The session waits for the end of the turn; the caller has to add the events again."""
     await begin_turn(engine, SessionKey(APP, USER, "s1"))
     talk = session(event("I have a dog"))
     await service.add_session_to_memory(talk)
@@ -468,7 +470,7 @@ async def test_talk_that_is_being_learned_elsewhere_is_not_learned_twice(service
     assert await listed(service) == []
 
 
-async def test_a_memory_that_is_off_reads_empty_keeps_nothing_and_still_deletes(
+async def test_a_disabled_memory_returns_and_stores_nothing_but_still_deletes(
     service: Mem0MemoryService, engine: Engine, extractor: ScriptedExtractor
 ):
     """With `memory.enabled: false` only an explicit write is an error."""
@@ -490,6 +492,6 @@ async def test_a_memory_that_is_off_reads_empty_keeps_nothing_and_still_deletes(
     assert await listed(service) == []
 
 
-def test_errors_about_input_are_value_errors():
-    """Callers that know ADK's own services catch what they always caught."""
+def test_input_errors_are_value_errors():
+    """Callers that know ADK's own services can catch the usual exception."""
     assert issubclass(InvalidInputError, ValueError)

@@ -42,8 +42,8 @@ async def two(make: Make) -> Sut:
     return sut
 
 
-async def test_facts_move_with_their_ids_and_what_both_know_stands_once(make: Make) -> None:
-    """In the database, the keyword index, the vectors and the mem0 store; others keep theirs."""
+async def test_facts_keep_their_ids_and_a_fact_known_to_both_users_is_stored_once(make: Make) -> None:
+    """This covers database, keyword index, vectors and mem0 store; other users keep their facts."""
     sut = await two(make)
     before = {**await known(sut, "guest"), **await known(sut, "ada")}
     others = await known(sut, "noa")
@@ -61,8 +61,8 @@ async def test_facts_move_with_their_ids_and_what_both_know_stands_once(make: Ma
     assert await sut.gaia.memory.recall(sut.scope("guest"), "dog") == []
 
 
-async def test_what_moves_is_as_new_as_the_mark_that_tells_the_store_of_it(database: SqlDatabase) -> None:
-    """A vector that is still missing is kept only with the version that was read."""
+async def test_moved_facts_have_the_version_of_their_outbox_entries(database: SqlDatabase) -> None:
+    """A vector that is still missing is stored only for the version that was read."""
     store = SqlFacts()
     async with database.transaction() as tx:
         for number in range(3):
@@ -75,8 +75,8 @@ async def test_what_moves_is_as_new_as_the_mark_that_tells_the_store_of_it(datab
     assert version == marked
 
 
-async def test_sources_follow_so_that_forgetting_a_conversation_still_works(make: Make) -> None:
-    """What both had keeps the conversations of both."""
+async def test_sources_move_so_that_a_conversation_can_still_be_forgotten(make: Make) -> None:
+    """A fact known to both users keeps the conversations of both."""
     sut = await two(make)
     memory, ada = sut.gaia.memory, sut.scope("ada")
     await memory.merge(sut.scope("guest"), ada)
@@ -86,8 +86,8 @@ async def test_sources_follow_so_that_forgetting_a_conversation_still_works(make
     assert list((await known(sut, "ada")).values()) == ["Lives in Haifa"]
 
 
-async def test_merging_again_moves_only_what_came_since(make: Make) -> None:
-    """It may be repeated without harm."""
+async def test_merging_again_moves_only_newer_facts(make: Make) -> None:
+    """A merge can be repeated safely."""
     sut = await two(make)
     memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
     await memory.merge(guest, ada)
@@ -99,8 +99,8 @@ async def test_merging_again_moves_only_what_came_since(make: Make) -> None:
 
 
 @pytest.mark.parametrize("forgetful", ["guest", "ada"])
-async def test_what_either_has_forgotten_stays_forgotten(make: Make, forgetful: str) -> None:
-    """Also after a second merge, and in a disguise; remembering it on purpose lifts that."""
+async def test_a_fact_forgotten_by_either_user_stays_forgotten(make: Make, forgetful: str) -> None:
+    """This holds after a second merge and for other spellings; remembering it explicitly lifts the tombstone."""
     sut = await two(make)
     memory, ada = sut.gaia.memory, sut.scope("ada")
     fact = await memory.remember(sut.scope(forgetful), "Collects stamps")
@@ -120,8 +120,8 @@ async def test_what_either_has_forgotten_stays_forgotten(make: Make, forgetful: 
         assert await memory.stores.facts.have_tombstones(tx, last, ["Collects stamps"]) == [False]
 
 
-async def test_what_the_other_id_had_forgotten_is_left_out(make: Make) -> None:
-    """It is one person, who did not want it known."""
+async def test_a_fact_the_target_user_has_forgotten_is_dropped(make: Make) -> None:
+    """Both ids are one person, who wanted it forgotten."""
     sut = await two(make)
     memory, ada = sut.gaia.memory, sut.scope("ada")
     dog = await memory.remember(ada, "has a dog")
@@ -134,8 +134,8 @@ async def test_what_the_other_id_had_forgotten_is_left_out(make: Make) -> None:
     assert "Has a dog" not in (await known(sut, "ada")).values()
 
 
-async def test_the_moment_of_forgetting_all_is_that_of_the_later_one(make: Make) -> None:
-    """An export of before does not bring back under one id what was forgotten under the other."""
+async def test_the_later_time_of_forgetting_everything_is_kept(make: Make) -> None:
+    """An earlier export of one id does not restore under the other what was forgotten."""
     sut = await two(make)
     memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
     data = await memory.export(guest)
@@ -147,8 +147,8 @@ async def test_the_moment_of_forgetting_all_is_that_of_the_later_one(make: Make)
 
 
 @pytest.mark.parametrize("whose", ["app_user", "user"])
-async def test_a_conversation_that_was_forgotten_stays_so_under_the_other_id(make: Make, whose: str) -> None:
-    """An export of before brings back what another one taught, and that alone; nor does it after a further merge."""
+async def test_a_forgotten_conversation_stays_forgotten_under_the_target_id(make: Make, whose: str) -> None:
+    """An earlier export restores facts of other conversations only, also after a further merge."""
     sut = await make(f"memory: {{scope: {whose}}}", extractor=[facts("Has a dog"), facts("Plays chess")])
     memory, guest, ada, eve = sut.gaia.memory, *map(sut.scope, ("guest", "ada", "eve"))
     await memory.remember(ada, "Likes tea")
@@ -169,10 +169,10 @@ async def test_a_conversation_that_was_forgotten_stays_so_under_the_other_id(mak
     assert await memory.import_(eve, data, restore_forgotten=True) == 2
 
 
-async def test_what_was_said_in_a_session_after_it_was_forgotten_is_learned_for_the_one_who_has_both(
+async def test_messages_after_a_session_was_forgotten_are_learned_and_can_be_merged(
     make: Make,
 ) -> None:
-    """A session of the same name is the other person's own: only what was said in it before is left out."""
+    """Only what was said in the session before it was forgotten is left out."""
     sut = await make(extractor=[facts("Has a dog"), facts("Plays chess")])
     memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
     await memory.remember(ada, "Likes tea")
@@ -187,8 +187,8 @@ async def test_what_was_said_in_a_session_after_it_was_forgotten_is_learned_for_
     assert sorted((await known(sut, "ada")).values()) == ["Likes tea", "Plays chess"]
 
 
-async def test_a_profile_made_before_is_told_no_more(make: Make) -> None:
-    """The next one is made of all facts."""
+async def test_profiles_from_before_a_merge_are_discarded(make: Make) -> None:
+    """The next profile is made from all facts."""
     sut = await make(profiler=["- Likes tea", "- Has a dog", "- Has a dog"])
     memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
     await memory.remember(guest, "Has a dog")
@@ -203,8 +203,8 @@ async def test_a_profile_made_before_is_told_no_more(make: Make) -> None:
     assert (await memory.profile(guest)).bullets == ()
 
 
-async def test_talk_that_waits_is_to_be_learned_first(make: Make) -> None:
-    """Whoever's it is; nothing is moved, and after learning all of it is."""
+async def test_pending_conversations_must_be_learned_before_a_merge(make: Make) -> None:
+    """Those of either user block it; nothing is moved until they are learned."""
     sut = await make(extractor=[facts("Has a boat")])
     memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
     await memory.remember(guest, "Has a dog")
@@ -221,8 +221,8 @@ async def test_talk_that_waits_is_to_be_learned_first(make: Make) -> None:
     assert (await memory.merge(guest, ada)).moved == 2
 
 
-async def test_nobody_is_merged_with_themselves_or_a_stranger(make: Make) -> None:
-    """The message names the id; what is known stays where it is."""
+async def test_a_user_cannot_be_merged_with_themselves_or_an_unknown_user(make: Make) -> None:
+    """The message contains the id; no fact moves."""
     sut = await two(make)
     memory, ada = sut.gaia.memory, sut.scope("ada")
 
@@ -234,8 +234,8 @@ async def test_nobody_is_merged_with_themselves_or_a_stranger(make: Make) -> Non
     assert len(await known(sut, "ada")) == 2
 
 
-async def test_who_is_named_may_be_new(make: Make) -> None:
-    """So a guest is given an id of their own; whom nobody knows and nobody names stays nobody."""
+async def test_a_configured_user_without_facts_can_be_a_merge_target(make: Make) -> None:
+    """This is how a guest gets an id of their own."""
     sut = await make("people: {users: {eve: {telegram: ['555']}}}")
     await sut.gaia.memory.remember(sut.scope("telegram:555"), "Likes tea")
 
@@ -243,8 +243,8 @@ async def test_who_is_named_may_be_new(make: Make) -> None:
     assert list((await known(sut, "eve")).values()) == ["Likes tea"]
 
 
-async def test_two_merges_at_once_each_leave_everything_once(make: Make) -> None:
-    """The same one twice, and two into one: nothing is lost, doubled or waits for ever."""
+async def test_concurrent_merges_into_one_user_leave_each_fact_once(make: Make) -> None:
+    """Two sources are each merged twice: nothing is lost or duplicated, and no merge hangs."""
     sut = await two(make)
     memory, guest, ada, noa = sut.gaia.memory, *map(sut.scope, ("guest", "ada", "noa"))
     async with asyncio.timeout(60):
@@ -257,8 +257,8 @@ async def test_two_merges_at_once_each_leave_everything_once(make: Make) -> None
     assert (await known(sut, "guest"), await known(sut, "noa")) == ({}, {})
 
 
-async def test_two_merges_against_each_other_end(make: Make) -> None:
-    """One of the ids has everything, whichever came first."""
+async def test_two_opposite_merges_at_once_both_finish(make: Make) -> None:
+    """One of the ids ends up with all facts."""
     sut = await two(make)
     memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
     async with asyncio.timeout(60):
@@ -267,8 +267,8 @@ async def test_two_merges_against_each_other_end(make: Make) -> None:
     assert sorted([len(await known(sut, user)) for user in ("guest", "ada")]) == [0, 3]
 
 
-async def test_a_merge_while_somebody_learns_is_refused_and_works_afterwards(make: Make) -> None:
-    """What is being learned would go to the id that is given up."""
+async def test_a_merge_during_learning_is_refused_and_succeeds_afterwards(make: Make) -> None:
+    """What is being learned would be stored under the id that is given up."""
     asked, go_on = threading.Event(), threading.Event()
 
     def slow(_: str) -> str:
@@ -291,8 +291,8 @@ async def test_a_merge_while_somebody_learns_is_refused_and_works_afterwards(mak
     assert sorted((await known(sut, "ada")).values()) == ["Likes tea", "Plays chess"]
 
 
-async def test_one_memory_across_apps_is_merged_as_one(make: Make) -> None:
-    """With `memory.scope: user` the talk of every app has to be learned first."""
+async def test_a_memory_shared_by_all_apps_is_merged_as_a_whole(make: Make) -> None:
+    """With `memory.scope: user` the conversations of every app must be learned first."""
     sut = await make("memory: {scope: user}", extractor=[facts("Plays chess")])
     memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
     await memory.remember(ada, "Likes tea")
@@ -307,8 +307,8 @@ async def test_one_memory_across_apps_is_merged_as_one(make: Make) -> None:
 
 
 @pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
-async def test_thousands_of_facts_move_at_once(make: Make, count: int) -> None:
-    """Half of them are known of both."""
+async def test_thousands_of_facts_are_merged_at_once(make: Make, count: int) -> None:
+    """Both users know half of them."""
     sut = await make()
     memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
     await memory.add(guest, [NewFact(f"fact {n}") for n in range(count)])
@@ -330,8 +330,8 @@ async def test_thousands_of_facts_move_at_once(make: Make, count: int) -> None:
         ),
     ],
 )
-async def test_a_merge_that_is_killed_has_moved_nothing_and_can_be_repeated(make: Make, step: str) -> None:
-    """SIGKILL behind each of its steps, in another process, then the same command again."""
+async def test_a_killed_merge_moves_nothing_and_can_be_repeated(make: Make, step: str) -> None:
+    """Another process is killed with SIGKILL after each step; then the same merge runs again."""
     sut = await two(make)
     fact = await sut.gaia.memory.remember(sut.scope("guest"), "Collects stamps")
     await sut.gaia.memory.forget(sut.scope("guest"), fact_id=fact.id)

@@ -24,13 +24,13 @@ async def written(database):
 
 
 async def follow(database):
-    """Apply all entries, as the owner of a store does."""
+    """Acknowledge all entries, as the owner of a store does."""
     async with database.transaction() as tx:
         return await outbox.acknowledge(tx, await outbox.dirty(tx, limit=1000))
 
 
-async def test_a_written_fact_waits_until_it_is_done(database, written):
-    """Oldest first, no more than asked for."""
+async def test_a_written_fact_stays_dirty_until_it_is_acknowledged(database, written):
+    """Entries are returned oldest first, up to the limit."""
     async with database.transaction() as tx:
         first = await outbox.dirty(tx, limit=1)
         both = await outbox.dirty(tx, limit=10)
@@ -42,8 +42,8 @@ async def test_a_written_fact_waits_until_it_is_done(database, written):
     assert first == both[:1]
 
 
-async def test_a_change_meanwhile_keeps_the_fact_dirty(database, written):
-    """The follower saw an older version."""
+async def test_a_change_before_the_acknowledgement_keeps_the_fact_dirty(database, written):
+    """The follower has seen an older version only."""
     async with database.transaction() as tx:
         seen = await outbox.dirty(tx, limit=10)
         await facts.delete(tx, ITAY, [written[0].id])
@@ -54,8 +54,8 @@ async def test_a_change_meanwhile_keeps_the_fact_dirty(database, written):
     assert left.version > seen[0].version
 
 
-async def test_a_fact_is_read_as_it_is_now_with_its_vector_and_scope(database, written):
-    """One that is gone is not there, and nothing of it stands in the outbox but its id."""
+async def test_facts_are_loaded_in_their_current_state_with_vector_and_scope(database, written):
+    """A deleted fact is not loaded; the outbox keeps only its id."""
     other = Scope(None, "a b\x00")
     async with database.transaction() as tx:
         (theirs,) = await facts.write(tx, other, [make_draft("x")], now=NOW)
@@ -72,8 +72,8 @@ async def test_a_fact_is_read_as_it_is_now_with_its_vector_and_scope(database, w
     assert read[theirs.id].vector is None
 
 
-async def test_forgetting_a_person_leaves_their_ids_to_be_followed(database, written):
-    """Also of facts that had been followed already."""
+async def test_forgetting_a_user_marks_their_fact_ids_as_dirty(database, written):
+    """This includes facts that the follower had already processed."""
     await follow(database)
     async with database.transaction() as tx:
         await facts.delete_all(tx, ITAY, forgotten_at=1.0)
@@ -83,8 +83,8 @@ async def test_forgetting_a_person_leaves_their_ids_to_be_followed(database, wri
         assert await outbox.load_facts(tx, [row.fact_id for row in dead]) == {}
 
 
-async def test_a_repeated_fact_is_not_followed_again_unless_it_got_a_vector(database, written):
-    """A further source changes nothing that a vector store holds."""
+async def test_a_repeated_fact_becomes_dirty_only_if_it_gets_a_vector(database, written):
+    """Another source changes nothing that a vector store holds."""
     await follow(database)
     async with database.transaction() as tx:
         await facts.write(tx, ITAY, [make_draft("Likes tea"), make_draft("Has a dog")], now=NOW)
@@ -94,8 +94,8 @@ async def test_a_repeated_fact_is_not_followed_again_unless_it_got_a_vector(data
         assert [row.fact_id for row in await outbox.dirty(tx, limit=10)] == [written[1].id]
 
 
-async def test_a_vector_comes_later_while_the_fact_is_unchanged(database, written):
-    """The version stays, so that the follower can finish; the revision rises, so that caches see it."""
+async def test_a_backfilled_vector_keeps_the_version_and_raises_the_revision(database, written):
+    """The follower can finish with the same version, and caches see the new revision."""
     async with database.transaction() as tx:
         tea, dog = await outbox.dirty(tx, limit=10)
         stale = DirtyFact(fact_id=tea.fact_id, version=tea.version + 1)
@@ -114,8 +114,8 @@ async def test_a_vector_comes_later_while_the_fact_is_unchanged(database, writte
     assert after.revision == before.revision + 1
 
 
-async def test_a_new_store_has_everything_to_follow_and_nothing_dead(database, written):
-    """It begins empty."""
+async def test_resetting_the_store_marks_every_current_fact_and_no_deleted_one_as_dirty(database, written):
+    """A new store starts empty."""
     async with database.transaction() as tx:
         before = await outbox.store(tx)
         (theirs,) = await facts.write(tx, NOA, [make_draft("x")], now=NOW)
@@ -131,26 +131,25 @@ async def test_a_new_store_has_everything_to_follow_and_nothing_dead(database, w
     assert [read[row.fact_id].version for row in dirty] == [row.version for row in dirty]
 
 
-async def test_what_was_followed_is_given_page_by_page_with_its_vectors(database):
-    """A fact that changed since, or was never followed, is left out."""
+async def test_dirty_ids_are_counted_up_to_a_place_that_later_ones_do_not_get(database):
+    """So one can wait for what is dirty now; a change of a dirty fact keeps its place."""
     async with database.transaction() as tx:
-        drafts = [make_draft(f"fact {number}", vector=(float(number), 1.0)) for number in range(5)]
-        written = await facts.write(tx, ITAY, drafts, now=NOW)
-        rows = await outbox.dirty(tx, limit=10)
-        await outbox.acknowledge(tx, [row for row in rows if row.fact_id != written[2].id])
-        first = await outbox.synced_facts(tx, after="", limit=3)
-        rest = await outbox.synced_facts(tx, after=first[-1].fact.id, limit=3)
-        none = await outbox.synced_facts(tx, after=rest[-1].fact.id, limit=3)
+        assert await outbox.count_dirty(tx, up_to=None) == (0, 0)
+        (tea, dog) = await facts.write(tx, ITAY, [make_draft("tea"), make_draft("dog")], now=NOW)
+        count, last = await outbox.count_dirty(tx, up_to=None)
+        await facts.write(tx, NOA, [make_draft("x")], now=NOW)
+        await facts.delete(tx, ITAY, [tea.id])
+        later, _ = await outbox.count_dirty(tx, up_to=None)
+        assert await outbox.count_dirty(tx, up_to=last) == (2, last)
+        await outbox.acknowledge(tx, [row for row in await outbox.dirty(tx, limit=9) if row.fact_id == dog.id])
+        left, earlier = await outbox.count_dirty(tx, up_to=last)
 
-    expected = sorted(fact.id for fact in written if fact.id != written[2].id)
-    vectors = {fact.id: (float(number), 1.0) for number, fact in enumerate(written)}
-    assert [stored.fact.id for stored in first + rest] == expected
-    assert [stored.vector for stored in first + rest] == [vectors[fact_id] for fact_id in expected]
-    assert none == []
+    assert (count, later, left) == (2, 3, 1)
+    assert 0 < earlier < last
 
 
-async def test_one_owner_holds_the_lease_until_it_ends_or_gives_back(database):
-    """Whoever has the lock of the operating system needs no lease."""
+async def test_one_owner_holds_the_lease_until_it_expires_or_is_released(database):
+    """An owner that holds the lock of the operating system needs no lease."""
     async with database.transaction() as tx:
         assert await outbox.claim_store(tx, "a", now=0.0, lease_seconds=30.0)
         assert not await outbox.claim_store(tx, "b", now=29.0, lease_seconds=30.0)
@@ -169,18 +168,8 @@ async def test_one_owner_holds_the_lease_until_it_ends_or_gives_back(database):
         assert (await outbox.store(tx)).owner == "d"
 
 
-async def test_somebody_who_waits_is_seen_until_the_latest_time_named(database):
-    """Two may wait at once."""
-    async with database.transaction() as tx:
-        assert (await outbox.store(tx)).awaited_until is None
-        await outbox.register_waiter(tx, until=20.0)
-        await outbox.register_waiter(tx, until=10.0)
-
-        assert (await outbox.store(tx)).awaited_until == 20.0
-
-
-async def test_an_erasure_is_noted_until_it_is_finished(database):
-    """Each forget has one of its own, numbered and never confused with a later one."""
+async def test_an_erasure_is_recorded_until_it_is_finished(database):
+    """Each forget records its own numbered erasure, distinct from any later one."""
     async with database.transaction() as tx:
         await outbox.record_erasure(tx, ITAY, now=1.0)
         await outbox.record_erasure(tx, NOA, now=2.0)

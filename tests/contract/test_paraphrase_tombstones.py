@@ -97,8 +97,8 @@ async def counted(database) -> int:
 
 
 @pytest.mark.parametrize(("gone", "learned"), TOLD_AGAIN)
-async def test_talk_of_before_does_not_tell_it_in_other_words(database, gone, learned):
-    """In whatever language; what was said after it was forgotten does."""
+async def test_a_paraphrase_in_an_earlier_message_is_recognised_as_forgotten(database, gone, learned):
+    """This works in many languages; messages from after the forget may teach the fact again."""
     await forgotten(database, gone)
 
     assert await is_told_again(database, learned)
@@ -109,15 +109,15 @@ async def test_talk_of_before_does_not_tell_it_in_other_words(database, gone, le
 
 
 @pytest.mark.parametrize(("gone", "learned"), SOMETHING_ELSE)
-async def test_talk_of_before_tells_everything_else(database, gone, learned):
-    """Liking, living and having are no words that tell."""
+async def test_other_facts_in_earlier_messages_are_not_taken_for_the_forgotten_one(database, gone, learned):
+    """Verbs such as like, live and have identify no fact."""
     await forgotten(database, gone)
 
     assert not await is_told_again(database, learned)
 
 
-async def test_a_word_that_many_facts_hold_tells_none_of_them(database):
-    """Such as the person's name, where an extractor writes it into every fact."""
+async def test_a_word_that_occurs_in_many_facts_identifies_none(database):
+    """An example is the user's name, which an extractor may write into every fact."""
     async with database.transaction() as tx:
         await facts.write(tx, ITAY, [make_draft(f"Itay knows thing{number}") for number in range(30)], now=NOW)
     await forgotten(database, "Itay juggles")
@@ -126,8 +126,8 @@ async def test_a_word_that_many_facts_hold_tells_none_of_them(database):
     assert not await is_told_again(database, "Itay sails")
 
 
-async def test_a_word_that_several_facts_hold_tells_little_beside_a_rare_one(database):
-    """Who forgets what the family eats loses nothing else of the family, and still not what it eats."""
+async def test_a_word_that_occurs_in_several_facts_counts_little_next_to_a_rare_one(database):
+    """Forgetting what the family eats must forget that, and no other fact about the family."""
     async with database.transaction() as tx:
         told = ["climbs", "sails", "sings", "farms", "paints", "argues"]
         await facts.write(tx, ITAY, [make_draft(f"Family {what} in summer") for what in told], now=NOW)
@@ -139,8 +139,8 @@ async def test_a_word_that_several_facts_hold_tells_little_beside_a_rare_one(dat
     assert await is_told_again(database, "The family has pizza")
 
 
-async def test_many_facts_at_once_are_each_judged_alone(database):
-    """Those said before and after, at no known time, of other people and of nothing forgotten, in one question."""
+async def test_facts_of_one_query_are_judged_separately(database):
+    """They include earlier, later, undated and unrelated facts."""
     for gone in ("Lives in Berlin", "Has a dog named Rex"):
         await forgotten(database, gone)
     asked = [
@@ -157,16 +157,16 @@ async def test_many_facts_at_once_are_each_judged_alone(database):
     assert found == [True, False, False, False, True] + [False] * 600
 
 
-async def test_a_fact_of_common_words_alone_is_known_by_its_text_only(database):
-    """Nothing in it tells what it is about."""
+async def test_a_fact_of_common_words_is_recognised_by_its_text_only(database):
+    """None of its words says what it is about."""
     await forgotten(database, "User likes it very much")
 
     assert await counted(database) == 0
     assert not await is_told_again(database, "User likes it")
 
 
-async def test_what_somebody_says_again_may_come_back(database):
-    """Only that: what else was forgotten stays so."""
+async def test_a_fact_the_user_states_again_may_be_learned_again(database):
+    """Other forgotten facts stay forgotten."""
     await forgotten(database, "Loves pistachio ice cream")
     await forgotten(database, "Lives in Berlin")
     async with database.transaction() as tx:
@@ -176,8 +176,8 @@ async def test_what_somebody_says_again_may_come_back(database):
     assert await is_told_again(database, "Moved to Berlin")
 
 
-async def test_a_word_of_a_longer_fact_lifts_only_itself(database):
-    """Else somebody who keeps a short one would bring all of it back."""
+async def test_restating_one_word_of_a_longer_fact_does_not_restore_the_fact(database):
+    """Otherwise a short new fact would bring back all of the forgotten one."""
     await forgotten(database, "Plans a surprise trip to Oslo in May with Marta")
     async with database.transaction() as tx:
         await facts.remove_tombstones(tx, ITAY, ["Oslo is cold"])
@@ -185,8 +185,8 @@ async def test_a_word_of_a_longer_fact_lifts_only_itself(database):
     assert await is_told_again(database, "Surprises Marta in Oslo")
 
 
-async def test_forgetting_everything_takes_the_hashes_of_this_person_alone(database):
-    """The time of that forgetting stands for all of them."""
+async def test_forgetting_everything_deletes_the_word_hashes_of_that_user_only(database):
+    """The time of that forget covers all of them."""
     await forgotten(database, "Lives in Berlin")
     await forgotten(database, "Lives in Berlin", NOA)
     async with database.transaction() as tx:
@@ -196,8 +196,8 @@ async def test_forgetting_everything_takes_the_hashes_of_this_person_alone(datab
     assert await is_told_again(database, "Moved to Berlin", NOA)
 
 
-async def test_lifting_and_merging_reach_no_third_person(database):
-    """What two of them forgot is forgotten for the one they become."""
+async def test_lifting_and_merging_tombstones_affect_no_other_user(database):
+    """Whatever either of the merged users forgot stays forgotten for the merged one."""
     ben = Scope("gaia", "ben")
     for scope, text in ((ITAY, "Lives in Berlin"), (NOA, "Has a dog named Rex"), (ben, "Lives in Berlin")):
         await forgotten(database, text, scope)
@@ -220,8 +220,8 @@ async def test_lifting_and_merging_reach_no_third_person(database):
     assert await is_told_again(database, "Moved to Berlin", ben)
 
 
-async def test_no_word_can_be_told_from_what_is_kept(database):
-    """A hash stands for one word in 65,536: of a language's words several share each."""
+async def test_stored_hashes_do_not_reveal_a_word(database):
+    """A hash has 65,536 values, so several words of a language share each one."""
     await forgotten(database, "Lives in Berlin")
     async with database.read_transaction() as tx:
         [row] = (await tx.execute(metadata.tables["gaia_forgotten_words"].select())).all()
@@ -230,8 +230,8 @@ async def test_no_word_can_be_told_from_what_is_kept(database):
     assert paraphrase_tombstones.distinctive_stems("Lives in Berlin") == {"berli"}
 
 
-async def test_a_merge_takes_the_salt_along_where_only_words_are_left(database):
-    """A tombstone was lifted by a spelling that its words do not know."""
+async def test_a_merge_keeps_the_salt_if_only_word_hashes_remain(database):
+    """The text tombstone was lifted by another spelling."""
     await forgotten(database, "Lives in Berlin", NOA)
     async with database.transaction() as tx:
         await facts.remove_tombstones(tx, NOA, ["Lives in Ber lin"])

@@ -15,7 +15,7 @@ from gaia_memory.facts.tables import facts as table
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION
 from gaia_memory.recall.index import rebuild_index as module
 from gaia_memory.recall.index.rebuild_index import Reindexer
-from support.databases import ITAY, NOA, NOW, database, make_draft
+from support.databases import ITAY, NOA, NOW, count_indexed, database, make_draft
 
 __all__ = ["database"]
 
@@ -61,7 +61,7 @@ def small(monkeypatch):
 
 @pytest.fixture
 async def written(database):
-    """Write facts of two users with vectors of the old embedder, and let a store follow."""
+    """Write facts of two users with vectors of the old embedder, and acknowledge them in the outbox."""
     async with database.transaction() as tx:
         drafts = [make_draft(f"likes word{number:03d}", vector=(1.0, 0.0), embedder=OLD) for number in range(COUNT)]
         mine = await facts.write(tx, ITAY, drafts[::2], now=NOW)
@@ -106,9 +106,9 @@ async def stop_after(batches: int, work) -> list[tuple[int, int]]:
 
 
 async def found(database, fact) -> bool:
-    """Return whether a fact is found by its own word."""
+    """Return whether the index has a fact under its own word."""
     async with database.read_transaction() as tx:
-        return [each.fact_id for each in await facts.match(tx, fact.scope, fact.text.split()[1], limit=5)] == [fact.id]
+        return await count_indexed(tx, fact.scope, fact.text.split()[1]) == 1
 
 
 async def embedded(database, identity: str) -> set[str]:
@@ -130,8 +130,8 @@ async def spoil(database, statement) -> None:
         await tx.execute(statement)
 
 
-async def test_a_lost_index_is_made_anew_from_the_texts(database, written, reindexer):
-    """Each fact stands in it once, under its own person's words."""
+async def test_a_lost_keyword_index_is_rebuilt_from_the_texts(database, written, reindexer):
+    """Each fact is indexed once, in the scope of its own user."""
     await spoil(database, sql("DELETE FROM gaia_words WHERE 1 = 1"))
     assert not await found(database, written[0])
     told: list[tuple[int, int]] = []
@@ -142,11 +142,11 @@ async def test_a_lost_index_is_made_anew_from_the_texts(database, written, reind
     assert reindexer.report.indexed == COUNT
     assert (told[0], told[-1]) == ((0, COUNT), (COUNT, COUNT))
     async with database.read_transaction() as tx:
-        assert await facts.match(tx, NOA, "word000", limit=5) == []
+        assert await count_indexed(tx, NOA, "word000") == 0
 
 
-async def test_facts_that_an_older_version_indexed_are_counted_and_brought_up(database, written, reindexer):
-    """What was counted of their words then is corrected, and new facts are of this version's form."""
+async def test_facts_indexed_by_an_older_version_are_counted_and_updated(database, written, reindexer):
+    """Their word counts are corrected; newer facts already have the current form."""
     await spoil(database, update(table).where(table.c.row <= 1_000_000).values(form=TOKENIZER_VERSION - 1, words=99))
     async with database.transaction() as tx:
         await facts.write(tx, ITAY, [make_draft("newer")], now=NOW)
@@ -160,16 +160,16 @@ async def test_facts_that_an_older_version_indexed_are_counted_and_brought_up(da
     assert counts == {1, 2}
 
 
-async def test_a_merged_fact_has_the_form_of_whoever_merges(database, written):
-    """Its words are taken in anew with that."""
+async def test_a_merged_fact_gets_the_current_index_form(database, written):
+    """The merge indexes its words again."""
     await spoil(database, update(table).where(table.c.row <= 1_000_000).values(form=TOKENIZER_VERSION - 1))
     async with database.transaction() as tx:
         await facts.merge(tx, NOA, ITAY)
         assert await indexes.count_outdated(tx) == len(written[::2])
 
 
-async def test_a_killed_run_is_gone_on_with(database, written, reindexer):
-    """And once it has come to the end, the next one begins with the first fact."""
+async def test_a_killed_run_is_resumed(database, written, reindexer):
+    """After a complete run, the next one starts with the first fact."""
     told = await stop_after(3, reindexer.rebuild_keywords)
     second, third = again(reindexer), again(reindexer)
     await second.rebuild_keywords(silent)
@@ -181,10 +181,8 @@ async def test_a_killed_run_is_gone_on_with(database, written, reindexer):
     assert await rows_of_words(database) == COUNT
 
 
-async def test_a_killed_run_is_begun_anew_where_that_is_asked_for_or_the_words_are_others_by_now(
-    database, written, reindexer
-):
-    """What was done for an older form helps nobody."""
+async def test_a_killed_run_restarts_if_requested_or_if_the_tokenizer_changed(database, written, reindexer):
+    """Work done for an older form is useless."""
     await stop_after(2, reindexer.rebuild_keywords)
     anew = again(reindexer)
     await stop_after(3, lambda progress: anew.rebuild_keywords(progress, from_scratch=True))
@@ -196,8 +194,8 @@ async def test_a_killed_run_is_begun_anew_where_that_is_asked_for_or_the_words_a
     assert (newer.report.resumed, newer.report.indexed) == (0, COUNT)
 
 
-async def test_what_an_older_version_wrote_behind_it_is_taken_in_too(database, written, reindexer):
-    """A process that was not restarted goes on with its own form of words."""
+async def test_facts_written_by_an_older_version_behind_the_run_are_reindexed_too(database, written, reindexer):
+    """A process that was not restarted still writes the old form."""
     await stop_after(4, reindexer.rebuild_keywords)
     await spoil(database, update(table).where(table.c.id == written[0].id).values(form=TOKENIZER_VERSION - 1))
     await again(reindexer).rebuild_keywords(silent)
@@ -206,8 +204,8 @@ async def test_what_an_older_version_wrote_behind_it_is_taken_in_too(database, w
         assert await indexes.count_outdated(tx) == 0
 
 
-async def test_two_at_once_share_the_work(database, written, reindexer):
-    """Nothing is done twice by both, and nothing stands in the index twice."""
+async def test_two_concurrent_runs_share_the_work(database, written, reindexer):
+    """The index contains each fact once."""
     second = again(reindexer)
     await asyncio.gather(reindexer.rebuild_keywords(silent), second.rebuild_keywords(silent))
 
@@ -216,8 +214,8 @@ async def test_two_at_once_share_the_work(database, written, reindexer):
     assert all([await found(database, fact) for fact in written])
 
 
-async def test_every_fact_is_found_all_the_while(database, written, reindexer):
-    """By its words, whichever batch it is in."""
+async def test_every_fact_can_be_found_during_a_rebuild(database, written, reindexer):
+    """This holds for the facts of every batch."""
     done = asyncio.Event()
 
     async def look() -> list[bool]:
@@ -238,8 +236,10 @@ async def test_every_fact_is_found_all_the_while(database, written, reindexer):
     assert all(seen)
 
 
-async def test_facts_without_a_vector_of_this_embedder_get_one_and_are_followed(database, written, reindexer, embedder):
-    """Those that have one keep it, and the embedder is not asked for them."""
+async def test_facts_without_a_vector_of_the_current_embedder_get_one_and_become_dirty(
+    database, written, reindexer, embedder
+):
+    """Facts that have one keep it, and the embedder is not asked for them."""
     async with database.transaction() as tx:
         kept = await facts.write(tx, ITAY, [make_draft("mine", vector=(1.0, 0.0, 0.0), embedder=NEW)], now=NOW)
         bare = await facts.write(tx, ITAY, [make_draft("bare")], now=NOW)
@@ -263,10 +263,10 @@ async def test_facts_without_a_vector_of_this_embedder_get_one_and_are_followed(
     assert (reindexer.report.embedded, reindexer.report.left) == (COUNT + 1, 0)
 
 
-async def test_an_embedder_that_goes_down_leaves_what_was_done_and_the_next_run_asks_for_the_rest(
+async def test_a_run_after_an_embedder_failure_requests_only_the_missing_vectors(
     database, written, reindexer, embedder
 ):
-    """Nothing is paid for twice."""
+    """No vector is paid for twice."""
     embedder.fails_at = 3
     with pytest.raises(ModelUnavailableError):
         await reindexer.rebuild_vectors(silent)
@@ -281,10 +281,8 @@ async def test_an_embedder_that_goes_down_leaves_what_was_done_and_the_next_run_
     assert len(await embedded(database, NEW)) == COUNT
 
 
-async def test_a_fact_forgotten_meanwhile_is_not_sent_to_the_embedder_and_does_not_come_back(
-    database, written, reindexer, embedder
-):
-    """Neither one of a later batch nor one whose vector is just being made."""
+async def test_a_fact_forgotten_during_the_run_is_not_embedded_or_restored(database, written, reindexer, embedder):
+    """This includes later batches and the batch that is being embedded."""
     mine, theirs = written[: COUNT // 2 + 1], written[COUNT // 2 + 1 :]
 
     async def forget(texts) -> None:
@@ -305,8 +303,8 @@ async def test_a_fact_forgotten_meanwhile_is_not_sent_to_the_embedder_and_does_n
     assert set(left) == await embedded(database, NEW) == {fact.id for fact in theirs[1:]}
 
 
-async def test_a_fact_that_changed_meanwhile_keeps_what_it_was_changed_to(database, written, reindexer, embedder):
-    """Two runs at once do not take turns over one fact."""
+async def test_a_fact_embedded_by_another_run_keeps_that_vector(database, written, reindexer, embedder):
+    """The result of the slower run is discarded."""
     other = Embedder()
 
     async def do_it_first(texts) -> None:
@@ -322,8 +320,8 @@ async def test_a_fact_that_changed_meanwhile_keeps_what_it_was_changed_to(databa
     assert len(await embedded(database, NEW)) == COUNT
 
 
-async def test_a_text_that_the_embedder_refuses_costs_no_other_fact_its_vector(database, written, reindexer, embedder):
-    """It keeps what it has, and is counted."""
+async def test_a_text_refused_by_the_embedder_does_not_affect_other_facts(database, written, reindexer, embedder):
+    """The fact keeps its old vector and is counted as refused."""
     embedder.refuses = {written[1].text, written[COUNT - 1].text}
     await reindexer.rebuild_vectors(silent)
 
@@ -331,8 +329,8 @@ async def test_a_text_that_the_embedder_refuses_costs_no_other_fact_its_vector(d
     assert await embedded(database, OLD) == {written[1].id, written[COUNT - 1].id}
 
 
-async def test_an_embedder_that_refuses_a_whole_batch_is_given_up(database, written, reindexer, embedder):
-    """Something else is wrong with it than a text."""
+async def test_a_run_stops_when_the_embedder_refuses_a_whole_batch(database, written, reindexer, embedder):
+    """The problem is then not a single text."""
     embedder.refuses = {fact.text for fact in written}
     with pytest.raises(BadAnswerError, match="400"):
         await reindexer.rebuild_vectors(silent)
@@ -341,10 +339,10 @@ async def test_an_embedder_that_refuses_a_whole_batch_is_given_up(database, writ
     assert len(await embedded(database, OLD)) == COUNT
 
 
-async def test_an_embedder_that_learns_its_name_from_its_first_vector_is_asked_for_that_first(
+async def test_an_embedder_without_a_known_identity_is_asked_for_one_vector_first(
     database, written, reindexer, embedder
 ):
-    """Else all its own vectors would look like another one's."""
+    """Otherwise all its stored vectors would appear to be from another embedder."""
     await reindexer.rebuild_vectors(silent)
     embedder.identity = "new/model/?"
     asked: list[list[str]] = []
@@ -362,8 +360,8 @@ async def test_an_embedder_that_learns_its_name_from_its_first_vector_is_asked_f
     assert second.report.embedded == 0
 
 
-async def test_nothing_to_do_asks_nobody(database, reindexer, embedder):
-    """An empty memory is done at once."""
+async def test_an_empty_memory_makes_no_request(database, reindexer, embedder):
+    """There is nothing to do."""
     await reindexer.rebuild_keywords(silent)
     await reindexer.rebuild_vectors(silent)
 

@@ -1,6 +1,4 @@
-"""The contract of every retriever, on the real fact store of each database."""
-
-from collections.abc import Callable
+"""The contract of the search by words and by vectors, on the real fact store of each database."""
 
 import pytest
 
@@ -8,24 +6,44 @@ from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.facts import SqlFacts
 from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.models import Draft, Fact, NewFact, Scope
-from gaia_memory.ports import Retriever
-from gaia_memory.recall.retrievers import KeywordRetriever, VectorRetriever
-from gaia_memory.testing import ScriptedEmbedder
+from gaia_memory.recall.index.vector_search import VectorSearch
+from gaia_memory.recall.pipeline import Recall
+from gaia_memory.recall.query.expansion import ADDED_QUERY_WEIGHT
+from gaia_memory.testing import FakeClock, ScriptedEmbedder
 from support.databases import ITAY, NOA, NOW, database, make_draft
+from support.recall_parts import Models
 
 __all__ = ["database"]
 
-Make = Callable[[SqlDatabase], Retriever]
-MAKERS: dict[str, Make] = {
-    "keywords": lambda database: KeywordRetriever(database, SqlFacts()),
-    "vectors": lambda database: VectorRetriever(database, SqlFacts(), ScriptedEmbedder()),
-}
 TEXTS = ["User likes green tea", "User's sister is called Noa", "User lives in Berlin", "User hates celery"]
 
 
-@pytest.fixture(params=list(MAKERS))
-def retriever(request, database):
-    return MAKERS[request.param](database)
+class Words:
+    """The search for words, by ids."""
+
+    def __init__(self, database: SqlDatabase) -> None:
+        self.recall = Recall(database, SqlFacts(), Models(), FakeClock())
+
+    async def find(self, scope: Scope, query: str, *, limit: int) -> list[str]:
+        """Return the ids found, best first."""
+        return [fact.id for fact in await self.recall.find_by_words(scope, query, limit=limit)]
+
+
+class Vectors:
+    """The search by vectors, by ids."""
+
+    def __init__(self, database: SqlDatabase) -> None:
+        self.search = VectorSearch(database, SqlFacts(), ScriptedEmbedder())
+
+    async def find(self, scope: Scope, query: str, *, limit: int) -> list[str]:
+        """Return the ids found, best first."""
+        scores = (await self.search.find(scope, query, limit=limit)).scores
+        return sorted(scores, key=lambda fact_id: -scores[fact_id])
+
+
+@pytest.fixture(params=[Words, Vectors])
+def search(request, database):
+    return request.param(database)
 
 
 async def store(database: SqlDatabase, scope: Scope, texts: list[str]) -> dict[str, Fact]:
@@ -35,79 +53,78 @@ async def store(database: SqlDatabase, scope: Scope, texts: list[str]) -> dict[s
         return {fact.text: fact for fact in await SqlFacts().write(tx, scope, drafts, now=NOW)}
 
 
-async def test_the_fact_that_answers_comes_first(retriever, database):
-    """Scores fall from the best on."""
+async def test_the_fact_that_answers_the_question_comes_first(search, database):
+    """Before all others."""
     facts = await store(database, ITAY, TEXTS)
-    found = await retriever.retrieve(ITAY, "sister called", limit=10)
+    found = await search.find(ITAY, "sister called", limit=10)
 
-    assert found[0].fact_id == facts["User's sister is called Noa"].id
-    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+    assert found[0] == facts["User's sister is called Noa"].id
 
 
 @pytest.mark.acceptance("Q04")
-async def test_nobody_finds_the_facts_of_somebody_else(retriever, database):
-    """Not even with the very words."""
+async def test_another_users_facts_are_never_found(search, database):
+    """This holds even for their exact words."""
     await store(database, ITAY, TEXTS)
     own = await store(database, NOA, ["User plays chess"])
 
-    found = await retriever.retrieve(NOA, TEXTS[1], limit=10)
-    assert {each.fact_id for each in found} <= {fact.id for fact in own.values()}
+    found = await search.find(NOA, TEXTS[1], limit=10)
+    assert set(found) <= {fact.id for fact in own.values()}
 
 
 @pytest.mark.acceptance("Q03")
-async def test_an_unknown_scope_finds_nothing(retriever):
-    """No facts, no hits, no error."""
-    assert await retriever.retrieve(NOA, "sister", limit=10) == []
+async def test_an_unknown_scope_finds_nothing(search):
+    """It is not an error."""
+    assert await search.find(NOA, "sister", limit=10) == []
 
 
-async def test_no_more_than_the_limit_and_nothing_twice(retriever, database):
-    """The bound is the caller's."""
+async def test_results_respect_the_limit_and_contain_no_duplicates(search, database):
+    """The caller sets the limit."""
     await store(database, ITAY, [f"User owns book {number}" for number in range(30)])
-    found = await retriever.retrieve(ITAY, "book", limit=7)
+    found = await search.find(ITAY, "book", limit=7)
 
-    assert len({each.fact_id for each in found}) == len(found) == 7
+    assert len(set(found)) == len(found) == 7
 
 
-async def test_what_was_forgotten_is_found_no_more(retriever, database):
-    """What a retriever keeps in memory ends with the next write."""
+async def test_a_forgotten_fact_is_no_longer_found(search, database):
+    """What a search keeps in memory ends with the next write."""
     facts = await store(database, ITAY, TEXTS)
     gone = facts["User's sister is called Noa"].id
-    assert gone in {each.fact_id for each in await retriever.retrieve(ITAY, "sister", limit=10)}
+    assert gone in await search.find(ITAY, "sister", limit=10)
     async with database.transaction() as tx:
         await SqlFacts().delete(tx, ITAY, [gone])
 
-    assert gone not in {each.fact_id for each in await retriever.retrieve(ITAY, "sister", limit=10)}
+    assert gone not in await search.find(ITAY, "sister", limit=10)
 
 
-async def test_what_was_just_written_is_found(retriever, database):
+async def test_a_new_fact_is_found_at_once(search, database):
     """No index lags behind the database."""
     await store(database, ITAY, TEXTS)
-    await retriever.retrieve(ITAY, "guitar", limit=10)
+    await search.find(ITAY, "guitar", limit=10)
     new = await store(database, ITAY, ["User plays guitar"])
 
-    found = await retriever.retrieve(ITAY, "guitar", limit=10)
-    assert found[0].fact_id == new["User plays guitar"].id
+    found = await search.find(ITAY, "guitar", limit=10)
+    assert found[0] == new["User plays guitar"].id
 
 
-async def test_no_question_is_an_error(retriever, database):
-    """Signs with a meaning to a query language have none here."""
+async def test_no_query_raises_an_error(search, database):
+    """Characters with a meaning in query languages have none here."""
     await store(database, ITAY, TEXTS)
 
     for query in ['"', "a AND (b", "* OR *", "what is the", "x" * 5000, "\x00 sister", "שלום", "妹妹"]:
-        await retriever.retrieve(ITAY, query, limit=10)
+        await search.find(ITAY, query, limit=10)
 
 
-async def test_vectors_of_another_embedder_never_mix(database):
-    """They are left to the keywords, and the embedder is not even asked."""
+async def test_vectors_of_another_embedder_are_not_searched(database):
+    """Those facts are left to the keyword search, and the embedder is not asked."""
     await store(database, ITAY, TEXTS)
     other = ScriptedEmbedder(model="other")
 
-    assert await VectorRetriever(database, SqlFacts(), other).retrieve(ITAY, "sister", limit=10) == []
+    assert (await VectorSearch(database, SqlFacts(), other).find(ITAY, "sister", limit=10)).scores == {}
     assert other.texts == []
 
 
-async def test_vectors_are_read_once_as_long_as_nothing_changes(database):
-    """A question asked again costs no reading of vectors; a write makes them be read anew."""
+async def test_vectors_are_read_once_until_a_write(database):
+    """A repeated query reads no vectors; after a write they are read again."""
 
     class Counting(SqlFacts):
         reads = 0
@@ -117,25 +134,16 @@ async def test_vectors_are_read_once_as_long_as_nothing_changes(database):
             return await super().vectors(*args)
 
     facts = Counting()
-    retriever = VectorRetriever(database, facts, ScriptedEmbedder())
+    search = VectorSearch(database, facts, ScriptedEmbedder())
     await store(database, ITAY, TEXTS)
-    first = await retriever.retrieve(ITAY, "sister", limit=10)
+    first = await search.find(ITAY, "sister", limit=10)
 
-    assert await retriever.retrieve(ITAY, "sister", limit=10) == first
+    assert await search.find(ITAY, "sister", limit=10) == first
     assert facts.reads == 1
 
     await store(database, ITAY, ["User plays guitar"])
-    await retriever.retrieve(ITAY, "sister", limit=10)
+    await search.find(ITAY, "sister", limit=10)
     assert facts.reads == 2
-
-
-async def test_large_matrices_leave_the_event_loop_and_answer_the_same(database, monkeypatch):
-    """The size changes where it is computed, not what comes out."""
-    await store(database, ITAY, TEXTS)
-    small = await MAKERS["vectors"](database).retrieve(ITAY, "green tea", limit=2)
-    monkeypatch.setattr("gaia_memory.recall.retrievers.MAX_EVENT_LOOP_ELEMENTS", 1)
-
-    assert await MAKERS["vectors"](database).retrieve(ITAY, "green tea", limit=2) == small
 
 
 class Hashed(ScriptedEmbedder):
@@ -147,22 +155,22 @@ class Hashed(ScriptedEmbedder):
         return [(1.0, 0.0)] * len(texts)
 
 
-async def test_hashed_vectors_that_share_only_chance_are_no_hits(database):
-    """A small cosine of hashed words means nothing, and of signs alone nothing is hashed."""
+async def test_hashed_vectors_with_a_small_cosine_are_no_hits(database):
+    """Such a similarity is chance; a query without a word is not searched for at all."""
     async with database.transaction() as tx:
         near, _ = await SqlFacts().write(
             tx, ITAY, [make_draft("near", vector=(0.9, 0.44)), make_draft("far", vector=(0.1, 0.99))], now=NOW
         )
-    retriever = VectorRetriever(database, SqlFacts(), Hashed())
-    found = await retriever.retrieve(ITAY, "anything", limit=10)
+    search = VectorSearch(database, SqlFacts(), Hashed())
+    found = await search.find(ITAY, "anything", limit=10)
 
-    assert retriever.name == "hashed"
-    assert [each.fact_id for each in found] == [near.id]
-    assert await retriever.retrieve(ITAY, '" ?', limit=10) == []
+    assert (found.name, found.is_fallback) == ("hashed", True)
+    assert list(found.scores) == [near.id]
+    assert (await search.find(ITAY, '" ?', limit=10)).scores == {}
 
 
-async def test_an_embedder_that_learns_its_dimensions_late_is_asked_before_its_vectors_are_sought(database):
-    """Its identity is complete only after its first answer."""
+async def test_an_embedder_with_unknown_dimensions_is_asked_before_its_vectors_are_searched(database):
+    """Its identity is complete only after the first answer."""
 
     class Late(ScriptedEmbedder):
         @property
@@ -170,18 +178,40 @@ async def test_an_embedder_that_learns_its_dimensions_late_is_asked_before_its_v
             return super().identity if self.texts else "scripted/bag-of-words/?"
 
     facts = await store(database, ITAY, TEXTS)
-    found = await VectorRetriever(database, SqlFacts(), Late()).retrieve(ITAY, "sister called", limit=1)
+    found = await VectorSearch(database, SqlFacts(), Late()).find(ITAY, "sister called", limit=1)
 
-    assert [each.fact_id for each in found] == [facts["User's sister is called Noa"].id]
+    assert list(found.scores) == [facts["User's sister is called Noa"].id]
 
 
-async def test_vectors_tell_facts_apart_by_contrast_and_say_how_alike_they_are_by_the_cosine(database):
-    """Where nothing else finds facts the score is the cosine, as the mem0 store gives it."""
+async def test_vector_hits_have_a_contrast_score_and_a_cosine_similarity(database):
+    """For the only retriever the score is the cosine, as in the mem0 store."""
     await store(database, ITAY, TEXTS)
-    beside = await VectorRetriever(database, SqlFacts(), ScriptedEmbedder()).retrieve(ITAY, TEXTS[1], limit=10)
-    alone = VectorRetriever(database, SqlFacts(), ScriptedEmbedder(), is_sole_retriever=lambda: True)
-    cosines = {each.fact_id: each.score for each in await alone.retrieve(ITAY, TEXTS[1], limit=10)}
+    search = VectorSearch(database, SqlFacts(), ScriptedEmbedder())
+    beside = await search.find(ITAY, TEXTS[1], limit=10)
+    alone = await search.find(ITAY, TEXTS[1], limit=10, is_alone=True)
 
-    assert {each.fact_id: each.similarity for each in beside} == cosines
-    assert max(cosines.values()) == pytest.approx(1)
-    assert beside[0].score > 0 > beside[-1].score
+    assert beside.cosines == alone.cosines == alone.scores
+    assert max(alone.scores.values()) == pytest.approx(1)
+    assert max(beside.scores.values()) > 0 > min(beside.scores.values())
+
+
+async def test_a_fact_near_an_added_query_alone_scores_less(database):
+    """The question's own finds lead; only the cosine to the question says how well it is answered."""
+    facts = await store(database, ITAY, TEXTS)
+    search = VectorSearch(database, SqlFacts(), ScriptedEmbedder())
+    added = await search.find(ITAY, "unknown", [TEXTS[3]], limit=1, is_alone=True)
+    [only] = [facts[TEXTS[3]].id]
+
+    assert added.scores[only] == pytest.approx(ADDED_QUERY_WEIGHT)
+    assert added.cosines.get(only, 0.0) == pytest.approx(0.0)
+
+
+async def test_only_allowed_facts_are_found(database):
+    """As many as are asked for, however many others are nearer."""
+    facts = await store(database, ITAY, TEXTS)
+    allowed = {facts[TEXTS[2]].id}
+    found = await VectorSearch(database, SqlFacts(), ScriptedEmbedder()).find(
+        ITAY, TEXTS[0], limit=1, allowed_ids=allowed
+    )
+
+    assert set(found.scores) == allowed

@@ -1,4 +1,4 @@
-"""What two processes do at one database at once is as if one had done it after the other, whoever is first where.
+"""Two processes that work on one database at once leave it as if they had taken turns, in either order.
 
 Each test lets the second in after every single statement of the first: without a lock on the row that both depend
 on, READ COMMITTED shows the first one half of what the second did.
@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.engine import URL
 
-from gaia_memory.adk.plugins.frozen_profile import profile_block_for_session
+from gaia_memory.adk.plugins.request_injection import profile_block_for_session
 from gaia_memory.engine import Engine
 from gaia_memory.facts.tables import profiles
 from gaia_memory.models import NewFact, SessionKey
@@ -41,7 +41,7 @@ Check = Callable[[EnginePair], Any]
     ids=lambda given: f"{given[0]}-every-{given[1]}",
 )
 async def both(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[EnginePair]:
-    """Two engines over an empty database of each kind, and the statement counts after which they meet."""
+    """Two engines over an empty database of each kind; the parameter sets after which statements they interleave."""
     kind, stride = request.param
     file = URL.create("sqlite+aiosqlite", database=str(tmp_path / "memory.db"))
     async with open_pair(file if kind == "sqlite" else await shared_postgres_url(request.config), tmp_path) as opened:
@@ -51,7 +51,7 @@ async def both(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
 
 
 async def everywhere(both: EnginePair, prepare: Check, act: Operation, other: Operation, check: Check) -> None:
-    """Let `other` meet `act` after each of its statements, and the other way round, each time from `prepare` on.
+    """Run `other` after each statement of `act`, and the other way round, each time starting from `prepare`.
 
     Outside the slow tier only after every so many.
     """
@@ -82,7 +82,7 @@ async def spoken(engine: Engine, key: SessionKey = KEY) -> None:
 
 
 async def talked(both: EnginePair) -> None:
-    """Run a turn that is to be learned."""
+    """Run a turn whose message is to be learned."""
     both.transcript.add_turn("hello")
     await spoken(both.first)
 
@@ -117,13 +117,13 @@ async def nothing_left(both: EnginePair) -> None:
 
 
 @pytest.mark.parametrize("forget", [forget_all, forget_talk])
-async def test_what_is_forgotten_while_it_is_learned_is_not_learned(both: EnginePair, forget: Operation) -> None:
-    """The forget is later than the talk, so nothing of it is there afterwards."""
+async def test_a_conversation_forgotten_while_it_is_learned_is_not_learned(both: EnginePair, forget: Operation) -> None:
+    """The forget is later than the messages, so nothing of them remains."""
     await everywhere(both, talked, learn_it, forget, nothing_left)
 
 
-async def test_a_fact_that_is_forgotten_while_it_is_learned_again_stays_forgotten(both: EnginePair) -> None:
-    """The tombstone is seen, or the new source goes with the fact."""
+async def test_a_fact_forgotten_while_it_is_learned_again_stays_forgotten(both: EnginePair) -> None:
+    """Either the tombstone is seen, or the new source is removed with the fact."""
 
     async def prepared(both: EnginePair) -> None:
         await remember(both.first)
@@ -132,10 +132,10 @@ async def test_a_fact_that_is_forgotten_while_it_is_learned_again_stays_forgotte
     await everywhere(both, prepared, learn_it, forget_fact, nothing_left)
 
 
-async def test_a_fact_that_another_conversation_teaches_meanwhile_outlives_the_forgetting_of_one(
+async def test_a_fact_also_learned_from_another_conversation_survives_forgetting_the_first(
     both: EnginePair,
 ) -> None:
-    """Whether the other conversation was sooner or later, it still stands for the fact."""
+    """Whichever comes first, the other conversation remains its source."""
 
     async def prepared(both: EnginePair) -> None:
         await talked(both)
@@ -165,8 +165,8 @@ async def taken_over(engine: Engine) -> Any:
 
 
 @pytest.mark.parametrize("other", [learn_it, taken_over])
-async def test_two_who_learn_one_conversation_learn_it_once(both: EnginePair, other: Operation) -> None:
-    """Also where the first one's lease ran out: what it comes back with is not written."""
+async def test_two_workers_learn_one_conversation_once(both: EnginePair, other: Operation) -> None:
+    """If the first worker's lease expired, its late result is not written."""
 
     async def prepared(both: EnginePair) -> None:
         await talked(both)
@@ -176,8 +176,10 @@ async def test_two_who_learn_one_conversation_learn_it_once(both: EnginePair, ot
 
 
 @pytest.mark.parametrize("lost", [False, True])
-async def test_talk_that_is_handed_over_while_it_is_learned_is_learned_once(both: EnginePair, lost: bool) -> None:
-    """By the sweep or by the one who handed it over, and never by both."""
+async def test_turns_passed_in_while_their_conversation_is_learned_are_learned_once(
+    both: EnginePair, lost: bool
+) -> None:
+    """Either the sweep or the caller learns them, never both."""
     turns: list[Any] = []
 
     async def prepared(both: EnginePair) -> None:
@@ -192,8 +194,8 @@ async def test_talk_that_is_handed_over_while_it_is_learned_is_learned_once(both
     await everywhere(both, prepared, taken_over if lost else learn_it, handed, one_learned)
 
 
-async def test_the_same_fact_remembered_by_two_at_once_is_one(both: EnginePair) -> None:
-    """Both are told that it is kept."""
+async def test_two_processes_remembering_the_same_fact_at_once_store_one_fact(both: EnginePair) -> None:
+    """Both calls succeed."""
 
     async def prepared(_: EnginePair) -> None:
         return
@@ -204,8 +206,8 @@ async def test_the_same_fact_remembered_by_two_at_once_is_one(both: EnginePair) 
     await everywhere(both, prepared, remember, remember, check)
 
 
-async def test_a_fact_is_remembered_or_forgotten_and_never_both(both: EnginePair) -> None:
-    """A tombstone beside the fact would keep it from ever being learned again."""
+async def test_a_fact_is_either_remembered_or_forgotten(both: EnginePair) -> None:
+    """A tombstone next to the fact would keep it from ever being learned again."""
 
     async def prepared(both: EnginePair) -> None:
         await remember(both.first)
@@ -218,8 +220,8 @@ async def test_a_fact_is_remembered_or_forgotten_and_never_both(both: EnginePair
     await everywhere(both, prepared, remember, forget_fact, check)
 
 
-async def test_what_is_forgotten_while_it_is_imported_is_not_there_afterwards(both: EnginePair) -> None:
-    """The export is older than the forgetting."""
+async def test_forgetting_everything_during_an_import_leaves_nothing(both: EnginePair) -> None:
+    """The export is older than the forget."""
     exported: dict[str, Any] = {}
 
     async def prepared(both: EnginePair) -> None:
@@ -232,8 +234,8 @@ async def test_what_is_forgotten_while_it_is_imported_is_not_there_afterwards(bo
     await everywhere(both, prepared, take, forget_all, nothing_left)
 
 
-async def test_a_profile_never_outlives_what_it_was_made_of(both: EnginePair) -> None:
-    """Neither the one that is frozen for the session nor the one that is kept for the next."""
+async def test_a_profile_never_outlives_its_facts(both: EnginePair) -> None:
+    """This covers the profile frozen for the session and the cached one."""
 
     async def prepared(both: EnginePair) -> None:
         await remember(both.first)
@@ -255,10 +257,10 @@ async def test_a_profile_never_outlives_what_it_was_made_of(both: EnginePair) ->
     await everywhere(both, prepared, profiled, forget_all, check)
 
 
-async def test_a_turn_while_its_conversation_is_learned_and_cleared_is_learned_too(
+async def test_a_turn_during_learning_and_clearing_is_learned_too(
     both: EnginePair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It waits for the clear, which here stands still, or the clear for it; all that was said is asked for once."""
+    """Turn and clear wait for each other; each message reaches the extractor once."""
     monkeypatch.setattr("gaia_memory.sessions.turns.turn_presence.CLEAR_WAIT_SECONDS", 0.05)
     asked: Counter[str] = Counter()
 
@@ -286,8 +288,8 @@ def _asked(engine: Engine) -> list[str]:
     return [message.text for chunk in extractor.chunks for message in chunk.messages]
 
 
-async def test_two_who_sweep_what_was_there_before_them_learn_each_once(both: EnginePair) -> None:
-    """Both enter the sessions they find, and one of them is spoken in meanwhile."""
+async def test_two_sweeps_of_existing_sessions_learn_each_session_once(both: EnginePair) -> None:
+    """Both sweeps enter the sessions they find."""
 
     async def prepared(both: EnginePair) -> None:
         for number in range(2):
@@ -308,8 +310,8 @@ async def test_two_who_sweep_what_was_there_before_them_learn_each_once(both: En
     await everywhere(both, prepared, swept, swept, check)
 
 
-async def test_facts_added_while_everything_is_forgotten_are_all_there_or_none(both: EnginePair) -> None:
-    """A batch is one."""
+async def test_a_batch_added_while_everything_is_forgotten_is_kept_whole_or_not_at_all(both: EnginePair) -> None:
+    """A batch is atomic."""
     batch = [NewFact(f"fact {number}") for number in range(3)]
 
     async def prepared(both: EnginePair) -> None:
@@ -324,8 +326,8 @@ async def test_facts_added_while_everything_is_forgotten_are_all_there_or_none(b
     await everywhere(both, prepared, added, forget_all, check)
 
 
-async def test_two_facts_forgotten_while_the_store_is_begun_anew_are_no_deadlock(both: EnginePair) -> None:
-    """One locks the outbox in the order of its facts, the other all of it."""
+async def test_deleting_facts_while_the_store_is_reset_does_not_deadlock(both: EnginePair) -> None:
+    """One locks the outbox fact by fact, the other as a whole."""
     ids: list[str] = []
 
     async def prepared(both: EnginePair) -> None:
@@ -346,8 +348,8 @@ async def test_two_facts_forgotten_while_the_store_is_begun_anew_are_no_deadlock
     await everywhere(both, prepared, gone, begun, nothing_left)
 
 
-async def test_a_conversation_that_nobody_has_entered_yet_is_forgotten_all_the_same(both: EnginePair) -> None:
-    """It was there before the first sweep; what is said in it later is learned."""
+async def test_a_conversation_that_is_not_in_the_ledger_can_be_forgotten(both: EnginePair) -> None:
+    """It existed before the first sweep; later messages in it are learned."""
     both.transcript.add_turn("hello")
     await forget_talk(both.first)
     both.transcript.add_turn("and now?", at=time.time() + LATER)
@@ -356,8 +358,8 @@ async def test_a_conversation_that_nobody_has_entered_yet_is_forgotten_all_the_s
     assert _asked(both.first) == ["and now?"]
 
 
-async def test_a_clock_that_is_behind_takes_no_forgetting_back(both: EnginePair) -> None:
-    """Two hosts forget the same conversation, and one of them lives a minute earlier."""
+async def test_a_clock_that_is_behind_never_lowers_the_time_of_a_forget(both: EnginePair) -> None:
+    """Two hosts forget the same conversation, and one clock is a minute behind."""
     await spoken(both.first)
     for said_until in (100.0, 40.0):
         async with both.first.database.transaction() as tx:
@@ -369,7 +371,7 @@ async def test_a_clock_that_is_behind_takes_no_forgetting_back(both: EnginePair)
 
 
 async def test_a_turn_that_begins_as_a_clear_ends_is_counted(both: EnginePair) -> None:
-    """It is refused, and looks why: the clear must not end in between, or nobody would count the turn."""
+    """If the clear ended between the refusal and the next look, no one would count the turn."""
     now = both.clock.now().timestamp()
 
     async def prepared(both: EnginePair) -> None:

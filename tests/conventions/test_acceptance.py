@@ -33,7 +33,7 @@ def test_every_acceptance_id_that_a_test_names_is_in_the_contract():
     assert unknown == {}
 
 
-def test_every_check_that_a_test_names_is_held_in_the_normal_tier():
+def test_every_check_that_a_test_names_is_covered_in_the_normal_tier():
     """A check that only `-m slow` runs would be broken for days before anyone sees it."""
     only_slow = sorted(checks_named_by_tests().keys() - checks_of_the_normal_tier().keys())
 
@@ -50,14 +50,14 @@ def test_every_check_that_a_test_names_is_held_in_the_normal_tier():
         ("@pytest.mark.live", False),
     ],
 )
-def test_a_test_is_normal_where_one_of_its_cases_is(marks, is_normal):
+def test_a_test_is_in_the_normal_tier_if_one_of_its_cases_is(marks, is_normal):
     """A slow case excludes only itself."""
     (function,) = ast.parse(f"{marks}\ndef test_S03():\n  pass").body
 
     assert runs_in_the_normal_tier(function) == is_normal
 
 
-def test_the_coverage_of_the_contract_is_told(request):
+def test_the_coverage_report_lists_every_check(request):
     """`pytest tests/conventions -k coverage -s` prints it."""
     text = report()
     if request.config.getoption("capture") == "no":
@@ -77,6 +77,6 @@ def test_the_coverage_of_the_contract_is_told(request):
         ("helper_S03", set()),
     ],
 )
-def test_an_id_is_read_from_the_name_of_a_test(name, ids):
-    """In capitals anywhere, or with a small letter at the start."""
+def test_acceptance_ids_are_parsed_from_test_names(name, ids):
+    """They are capitals anywhere, or a lowercase letter at the start."""
     assert check_ids(name) == ids

@@ -29,13 +29,13 @@ def test_every_path_on_the_page_exists():
 
 
 @pytest.mark.parametrize("rule", ["400 lines", "functions 60", "folders 12 files", f"{SUBJECT_CHARACTERS} characters"])
-def test_the_page_states_the_limits_of_size(rule: str):
-    """A contributor reads them before a test fails."""
+def test_the_page_states_the_size_limits(rule: str):
+    """Contributors can read them before a test fails."""
     assert rule in " ".join(PAGE.split())
 
 
-def test_the_changelog_begins_with_the_version_of_the_package():
-    """Versions descend from there, each with its date."""
+def test_the_changelog_starts_with_the_version_of_the_package():
+    """Versions are in descending order, each with its date."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     versions = re.findall(r"^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$", CHANGELOG, re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""Every statement that reads facts says which: current facts or, for forgetting and moving, all."""
+"""Every statement that reads facts says which ones: current facts or, for forgetting and moving, all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ MAY_READ_PAST_FACTS = {
     "_rows": "a merge moves past facts too",
 }
 SQL_OVER_ALL_ROWS = {
-    "_LAST_ROW_SQL": "finds the next free row number",
     "unindex_all": "forgetting reaches past facts",
 }
 
@@ -60,7 +59,7 @@ def table_names(tree: ast.Module) -> set[str]:
 
 
 def statements(node: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.stmt]]:
-    """Yield each statement without statements of its own, with the function or constant it belongs to."""
+    """Yield each innermost statement with the function or constant it belongs to."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from statements(child, child.name)
@@ -87,7 +86,7 @@ def _expression(node: ast.AST) -> ast.expr:
 
 
 def violations(tree: ast.Module) -> Iterator[str]:
-    """Yield the owners of statements that do not say which facts they read, or that must not read all."""
+    """Yield the owners of statements that do not say which facts they read, or read all without permission."""
     tables = table_names(tree)
     for owner, statement in statements(tree):
         nodes = list(ast.walk(statement))
@@ -115,8 +114,8 @@ def test_every_statement_that_reads_facts_says_which() -> None:
     assert not found, violation_message(found, "statements over facts:")
 
 
-def test_a_statement_that_does_not_is_found() -> None:
-    """In each form: with another name for the table, as text, and reading all facts without need."""
+def test_a_statement_that_does_not_say_which_facts_is_found() -> None:
+    """This covers aliases of the table, SQL text, and statements that need not read all facts."""
     assert list(violations(ast.parse(PLANTED))) == [
         "count selects facts without current()",
         "found has SQL over facts without current_sql()",

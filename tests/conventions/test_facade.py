@@ -28,7 +28,6 @@ INTERNALS = {
     "recaller",
     "stores",
     "transcripts",
-    "turn_spans",
 }
 ENGINE_INTERNALS = {*INTERNALS, "facts"}
 """`Memory.facts` is a method; `Engine.facts` is the fact store."""
@@ -73,7 +72,7 @@ def test_an_access_through_the_facade_is_recognised(tmp_path: Path, code: str, f
 
 
 def internal_accesses(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield the line and the code of each access to a store through a façade."""
+    """Yield line and code of each access to a store through a façade."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             owner = owner_name(node.value)

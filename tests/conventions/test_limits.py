@@ -1,4 +1,4 @@
-"""`docs/limits.md` names tests that exist, and every test of `tests/unit/limits`."""
+"""`docs/limits.md` names existing tests, and all tests of `tests/unit/limits`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def names_of_tests(file: Path) -> set[str]:
 
 
 def test_every_limit_names_a_test():
-    """Except limits of other software."""
+    """Limits of other software are exempt."""
     limits = re.findall(r"^- (.+?)(?=^- |^$|\Z)", PAGE.partition(OUTSIDE)[0], re.MULTILINE | re.DOTALL)
     untested = [" ".join(limit.split()) for limit in limits if not NAMED_TEST.search(limit)]
 
@@ -31,14 +31,14 @@ def test_every_limit_names_a_test():
 
 
 def test_every_test_named_on_the_page_exists():
-    """A renamed test is renamed on the page."""
+    """A renamed test must be renamed on the page."""
     missing = [f"{file}::{name}" for file, name in NAMED_TEST.findall(PAGE) if name not in names_of_tests(TESTS / file)]
 
     assert not missing, violation_message(missing, "named in docs/limits.md, but not found:")
 
 
 def test_every_test_of_a_limit_is_on_the_page():
-    """A reader must be able to find every limit that a test pins."""
+    """Readers must find every limit that a test pins."""
     named = {f"{file}::{name}" for file, name in NAMED_TEST.findall(PAGE)}
     written = {
         f"unit/limits/{file.name}::{name}"

@@ -43,7 +43,7 @@ def words_of(name: str) -> list[str]:
 
 
 def repeated_file_names(package: Path) -> list[str]:
-    """The files that share their name with another file without being allowed to."""
+    """Return the files that share their name with another file and may not."""
     files = defaultdict(list)
     for file in python_files(package):
         folder, name = file.relative_to(package).parts[0], file.stem
@@ -63,7 +63,7 @@ def large_folders(package: Path) -> list[str]:
 
 
 def is_noun_class(name: str) -> bool:
-    """Say whether a class may have this name: it neither is a function word nor ends in a participle or gerund."""
+    """Say whether a class may have this name: no function word, participle or gerund at its end."""
     last = words_of(name)[-1]
     return last in ING_ED_NOUNS or not (
         last.lower() in FUNCTION_WORDS.split() or re.search(r"(ing|[^e]ed|told)$", last.lower())
@@ -78,7 +78,7 @@ def has_noun_or_unit(constant: str) -> bool:
 
 
 def classes_and_constants(file: Path) -> Iterable[tuple[int, str, bool]]:
-    """Each class anywhere in a file and each constant at its top: line, name, and whether it is a class."""
+    """Yield each class of a file and each constant at its top: line, name, and whether it is a class."""
     tree = syntax_tree(file)
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
@@ -91,7 +91,7 @@ def classes_and_constants(file: Path) -> Iterable[tuple[int, str, bool]]:
 
 
 def refused_names(files: Iterable[Path]) -> list[str]:
-    """The classes and constants of some files whose names say too little."""
+    """Return the classes and constants of some files whose names say too little."""
     return [
         f"{file.name}:{line} {name}"
         for file in files

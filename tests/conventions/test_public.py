@@ -50,7 +50,7 @@ def python(code: str) -> str:
 
 
 def test_the_public_names_are_pinned():
-    """Every additional name is a promise: decide about it here."""
+    """Every additional name is a promise and must be decided here."""
     assert list(gaia_memory.__all__) == PUBLIC
 
 
@@ -62,8 +62,8 @@ def test_every_public_name_can_be_imported():
     assert set(PUBLIC) <= set(dir(gaia_memory))
 
 
-def test_an_unknown_name_is_refused_like_anywhere():
-    """`from gaia_memory import nonsense` says so."""
+def test_importing_an_unknown_name_raises_the_usual_error():
+    """An example is `from gaia_memory import nonsense`."""
     with pytest.raises(AttributeError, match="nonsense"):
         _ = gaia_memory.nonsense
 
@@ -112,8 +112,8 @@ def drawn_tree() -> dict[str, str]:
     return parents
 
 
-def test_every_error_stands_in_the_drawn_tree_under_its_parent():
-    """Callers choose from the tree what to catch."""
+def test_every_error_is_in_the_documented_tree_under_its_parent():
+    """Callers use the tree to choose what to catch."""
     defined = {
         name: kind.__bases__[0].__name__
         for name, kind in inspect.getmembers(errors, inspect.isclass)
@@ -123,7 +123,7 @@ def test_every_error_stands_in_the_drawn_tree_under_its_parent():
     assert drawn_tree() == defined
 
 
-def test_every_exception_of_the_package_stands_in_errors():
+def test_every_exception_class_is_defined_in_errors():
     """Packages raise errors and define none, except the fakes, whose failures belong to the test."""
     known = {name for name, kind in vars(errors).items() if inspect.isclass(kind)}
     strays = [
@@ -139,7 +139,7 @@ def test_every_exception_of_the_package_stands_in_errors():
     assert not strays, violation_message(strays, "exceptions belong into errors.py:")
 
 
-def test_the_wheel_holds_the_package_with_its_type_marker_and_nothing_else(tmp_path: Path):
+def test_the_wheel_contains_only_the_package_with_its_type_marker(tmp_path: Path):
     """Type checkers look for py.typed in the installed package."""
     code = f"from hatchling.build import build_wheel; print(build_wheel({str(tmp_path)!r}))"
     wheel = tmp_path / python(code).split()[-1]

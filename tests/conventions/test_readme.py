@@ -10,25 +10,25 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def on_the_map() -> set[str]:
-    """The folders and modules in the first column of the table `src/gaia_memory/`."""
+    """Return the folders and modules in the first column of the table `src/gaia_memory/`."""
     table = README.partition("| `src/gaia_memory/` |")[2].partition("\n\n")[0]
     return {name for line in table.splitlines()[2:] for name in re.findall(r"`([\w/]+)`", line.split("|")[1])}
 
 
 def rooms() -> set[str]:
-    """Every folder (`name/`) and module (`name`) of the package."""
+    """Return every folder (`name/`) and module (`name`) of the package."""
     folders = {f"{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py")}
     return folders | {path.stem for path in PACKAGE.glob("*.py") if path.stem != "__init__"}
 
 
-def test_every_room_is_on_the_map():
-    """A reader finds every folder and module in the README."""
+def test_every_folder_and_module_is_on_the_map():
+    """Readers must find them in the README."""
     missing = sorted(rooms() - on_the_map())
 
     assert not missing, violation_message(missing, "not in the map of README.md:")
 
 
-def test_the_map_names_no_room_that_is_gone():
+def test_the_map_names_no_missing_folder_or_module():
     """A wrong map is worse than none."""
     gone = sorted(on_the_map() - rooms())
 

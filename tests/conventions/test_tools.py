@@ -23,7 +23,7 @@ def run(*arguments: str) -> None:
         pytest.fail(f"{' '.join(arguments)}\n{done.stdout}{done.stderr}", pytrace=False)
 
 
-def test_ruff_finds_nothing():
+def test_ruff_reports_nothing():
     """The rules are in pyproject.toml."""
     run("-m", "ruff", "check", "--no-cache", "--output-format=concise", ".")
 
@@ -35,12 +35,12 @@ def test_the_code_is_formatted():
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_types_hold():
-    """Strict, over all of src."""
+def test_mypy_reports_nothing():
+    """It checks all of src in strict mode."""
     run("-m", "mypy", "--no-error-summary", "--no-pretty")
 
 
-def test_imports_point_one_way(tmp_path: Path):
+def test_imports_follow_the_layers(tmp_path: Path):
     """The layers and the borders of the stores are in pyproject.toml."""
     command = "import sys; from importlinter.cli import lint_imports_command as lint; lint()"
     run("-c", command, "--no-logo", "--cache-dir", str(tmp_path))

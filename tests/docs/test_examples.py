@@ -1,4 +1,4 @@
-"""Every Python block of the README and the docs runs as it is printed."""
+"""Every Python block of the README and the docs runs as printed."""
 
 import ast
 import importlib
@@ -32,8 +32,8 @@ def code_of(page: Path) -> list[str]:
         for page in WITH_CODE
     ],
 )
-def test_the_blocks_of_a_page_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
-    """A reader who pastes the blocks in order sees them work, with warnings as errors."""
+def test_the_code_blocks_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None:
+    """Warnings are errors."""
     program = tmp_path / "page.py"
     program.write_text("\n\n".join(code_of(page)), encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
@@ -54,8 +54,8 @@ def test_the_blocks_of_a_page_run_one_after_the_other(page: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_blocks_of_a_page_import_names_that_exist(page: Path) -> None:
-    """Every block compiles, and each name that it imports from the package can be imported."""
+def test_code_blocks_compile_and_import_existing_names(page: Path) -> None:
+    """This checks each name imported from the package."""
     for code in code_of(page):
         for node in ast.walk(compile(code, str(page), "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)):
             if isinstance(node, ast.ImportFrom) and str(node.module).startswith("gaia_memory"):
@@ -63,14 +63,14 @@ def test_the_blocks_of_a_page_import_names_that_exist(page: Path) -> None:
                 assert [name.name for name in node.names if not hasattr(module, name.name)] == []
 
 
-def test_the_readme_and_the_tutorial_are_among_them() -> None:
-    """The search for blocks finds the pages that have some, in tabs too."""
+def test_the_search_for_code_blocks_finds_the_main_pages() -> None:
+    """It finds the README, the tutorial and blocks inside tabs."""
     assert {"README.md", "first-agent.md", "gaia-memory.md"} <= {page.name for page in WITH_CODE}
     assert len(code_of(ROOT / "docs/integrations/gaia-memory.md")) == 3
 
 
-def test_links_between_pages_lead_somewhere() -> None:
-    """Every relative link names a file that exists."""
+def test_relative_links_between_pages_are_valid() -> None:
+    """Every target exists."""
     broken = [
         f"{page.relative_to(ROOT)}: {target}"
         for page in PAGES
@@ -81,8 +81,8 @@ def test_links_between_pages_lead_somewhere() -> None:
     assert broken == []
 
 
-def test_every_page_can_be_reached_from_the_readme() -> None:
-    """By links from page to page; the decisions are linked by their folder."""
+def test_every_page_is_reachable_from_the_readme() -> None:
+    """Links are followed from page to page; decisions are linked by their folder."""
     reached, waiting = set(), [ROOT / "README.md"]
     while waiting:
         page = waiting.pop()
@@ -96,7 +96,7 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert "](decisions/)" in (ROOT / "docs/index.md").read_text(encoding="utf-8")
 
 
-def test_the_readme_leads_to_the_start_page_and_the_start_page_to_every_other() -> None:
+def test_the_readme_links_the_start_page_which_links_every_other_page() -> None:
     """The start page is the complete list."""
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     pages = [page.relative_to(ROOT / "docs") for page in PAGES[1:] if page.parent.name != "decisions"]

@@ -1,4 +1,4 @@
-"""The page for ADK's integration catalogue keeps the catalogue's rules, and says what the code says."""
+"""The page for ADK's integration catalogue follows the catalogue's rules and matches the code."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ SECTIONS = [
 
 @pytest.fixture(scope="module")
 def card() -> dict[str, Any]:
-    """What the catalogue makes a card of."""
+    """The front matter, from which the catalogue makes a card."""
     card: dict[str, Any] = yaml.safe_load(PAGE.read_text(encoding="utf-8").split("---\n")[1])
     return card
 
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    """The page below that."""
+    """The page below the front matter."""
     return PAGE.read_text(encoding="utf-8").split("---\n", 2)[2]
 
 
 def table(text: str, head: str) -> dict[str, str]:
-    """Return a table's first two columns; each cell of the first is one name or several in backticks."""
+    """Return the first two columns of a table; a cell of the first has one or more names in backticks."""
     rows = text.partition(f"{head} | ")[2].split("\n\n")[0].splitlines()[2:]
     cells = [[cell.strip() for cell in row.split(" | ")] for row in rows]
     return {name: line[1] for line in cells for name in re.findall(r"`([^`]+)`", line[0])}
 
 
-def test_the_card_is_one_that_the_catalogue_takes(card: dict[str, Any]) -> None:
-    """Four fields, a short phrase without the product's name, a tag that is there already, an icon of the page."""
+def test_the_card_follows_the_rules_of_the_catalogue(card: dict[str, Any]) -> None:
+    """It has four fields, a short phrase without the product's name, an existing tag and the page's own icon."""
     description = card["catalog_description"]
 
     assert list(card) == ["catalog_title", "catalog_description", "catalog_icon", "catalog_tags"]
@@ -65,7 +65,7 @@ def test_the_card_is_one_that_the_catalogue_takes(card: dict[str, Any]) -> None:
     assert card["catalog_icon"] == f"/integrations/assets/{PAGE.stem}.svg"
 
 
-def test_the_icon_is_square_and_draws_something(card: dict[str, Any]) -> None:
+def test_the_icon_is_square_and_not_empty(card: dict[str, Any]) -> None:
     """A card without its picture is an empty frame."""
     drawing = ElementTree.fromstring((ROOT / f"docs{card['catalog_icon']}").read_text(encoding="utf-8"))
     box = [float(number) for number in drawing.attrib["viewBox"].split()]
@@ -76,15 +76,15 @@ def test_the_icon_is_square_and_draws_something(card: dict[str, Any]) -> None:
     assert len(list(drawing.iter())) > 3
 
 
-def test_the_page_has_the_sections_of_a_plugin_in_their_order(text: str) -> None:
-    """The heading names product and kind, and the language stands right below."""
+def test_the_page_has_the_sections_of_a_plugin_page_in_order(text: str) -> None:
+    """The heading names product and kind, and the language tag comes right below."""
     assert text.lstrip().startswith(f"# gaia-memory plugin for ADK\n\n{TAG}")
     assert re.findall(r"^## (.+)$", text, re.MULTILINE) == SECTIONS
     assert len(re.findall(r'^=== ".+"$', text, re.MULTILINE)) >= 2
 
 
-def test_the_page_is_written_as_its_reviewers_want_it(text: str) -> None:
-    """ADK by its short name, models by an alias that lasts, agents as `root_agent`, no sentence begun with code."""
+def test_the_page_follows_the_style_rules_of_its_reviewers(text: str) -> None:
+    """The rules cover ADK's name, model aliases, `root_agent` and sentences that begin with code."""
     prose = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.MULTILINE | re.DOTALL)
 
     assert "Google ADK" not in text
@@ -96,8 +96,8 @@ def test_the_page_is_written_as_its_reviewers_want_it(text: str) -> None:
     )
 
 
-def test_the_page_says_what_the_code_says(text: str) -> None:
-    """Its tools, its callbacks and its defaults are ours."""
+def test_the_page_matches_the_code(text: str) -> None:
+    """Tools, callbacks and defaults are checked."""
     tools, callbacks, keys = (table(text, head) for head in ("Tool", "Callback", "Key"))
     config = GaiaConfig().model_dump(mode="json")
 
@@ -109,7 +109,7 @@ def test_the_page_says_what_the_code_says(text: str) -> None:
 
 
 def value(config: dict[str, Any], path: str) -> Any:
-    """Return what stands under a dotted key; KeyError, the class, where there is none."""
+    """Return the value of a dotted key, or the class KeyError if there is none."""
     found: Any = config
     for part in path.split("."):
         if not isinstance(found, dict) or part not in found:

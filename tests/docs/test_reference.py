@@ -1,4 +1,4 @@
-"""The reference pages say what the code says."""
+"""The reference pages match the code."""
 
 from __future__ import annotations
 
@@ -20,47 +20,47 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def pages() -> dict[str, str]:
-    """What the code says now."""
+    """The pages as rendered from the code."""
     return render.rendered_pages()
 
 
 @pytest.mark.parametrize("name", ["cli", "commands", "errors", "public-api"])
-def test_the_rendered_pages_in_the_repository_are_fresh(name: str, pages: dict[str, str]) -> None:
-    """`python -m docs.render` in the checkout refreshes them."""
+def test_the_committed_pages_are_up_to_date(name: str, pages: dict[str, str]) -> None:
+    """`python -m docs.render` in the checkout updates them."""
     committed = (ROOT / f"docs/reference/{name}.md").read_text(encoding="utf-8")
 
     assert committed == pages[f"docs/reference/{name}.md"], f"{name}.md is stale: run `{COMMAND}`"
 
 
-def test_every_option_of_a_command_stands_on_its_page(pages: dict[str, str]) -> None:
-    """With both spellings, its default and its help."""
+def test_the_cli_page_documents_every_option_of_a_command(pages: dict[str, str]) -> None:
+    """It shows both spellings, the default and the help text."""
     page = pages["docs/reference/cli.md"]
 
     assert "## `gaia memory search`" in page
     assert "gaia memory search [OPTIONS] QUERY..." in page
     assert "| `--limit`, `-n` NUMBER (1 to 50) |  | The maximum number of facts. |" in page
-    assert page.count("| `--user`, `-u` TEXT | required | The user whose memory is meant. |") == 1
+    assert page.count("| `--user`, `-u` TEXT | required | The id of the user. |") == 1
     assert "Also: `--user`, `--app`, `--json`, `--config`." in page
     assert "| `--channel` TEXT | `cli` |" in page
 
 
-def test_every_slash_command_stands_on_its_page(pages: dict[str, str]) -> None:
-    """As it is typed."""
+def test_every_slash_command_is_documented(pages: dict[str, str]) -> None:
+    """The page shows it as users type it."""
     missing = [command.usage for command in COMMANDS.values() if f"`{command.usage}`" not in pages[_page("commands")]]
 
     assert missing == []
 
 
-def test_every_error_stands_on_its_page(pages: dict[str, str]) -> None:
-    """With the one it hangs on and its whole docstring."""
+def test_every_error_is_documented(pages: dict[str, str]) -> None:
+    """The page contains its parent and its whole docstring."""
     for name, kind in inspect.getmembers(errors, inspect.isclass):
         words = " ".join((kind.__doc__ or "").split())
 
         assert f"| `{name}` | `{kind.__bases__[0].__name__}` | {words} |" in pages[_page("errors")]
 
 
-def test_every_public_name_stands_on_its_page(pages: dict[str, str]) -> None:
-    """And every method of `gaia.memory`."""
+def test_every_public_name_is_documented(pages: dict[str, str]) -> None:
+    """So is every method of `gaia.memory`."""
     page = pages[_page("public-api")]
     names = set(gaia_memory.__all__) - {"GaiaConfig"}
     methods = {name for name, _ in inspect.getmembers(Memory, inspect.isfunction) if not name.startswith("_")}
@@ -70,8 +70,8 @@ def test_every_public_name_stands_on_its_page(pages: dict[str, str]) -> None:
     assert "async with open_memory(source: ConfigArgument = LOOK_UP, *, home: str | Path | None = None" in page
 
 
-def test_rendering_writes_into_a_checkout_and_nowhere_else(tmp_path, monkeypatch, capsys):
-    """In another folder it would litter."""
+def test_rendering_writes_only_into_a_checkout(tmp_path, monkeypatch, capsys):
+    """In any other folder it writes nothing and exits with code 2."""
     monkeypatch.chdir(tmp_path)
     refused = main()
     left = list(tmp_path.rglob("*.md"))

@@ -1,4 +1,4 @@
-"""The page about models that fail gives the figures of the code."""
+"""The page about failing models contains the figures of the code."""
 
 from __future__ import annotations
 
@@ -35,19 +35,18 @@ PAGE = Path(__file__).parents[2] / "docs/explanation/when-a-model-fails.md"
         ("the provider names (at most an hour)", MAX_RETRY_AFTER_SECONDS == 3600),
         ("Each pause is up to a quarter longer by chance", JITTER_RATIO == 0.25),
         ("Each attempt asks up to three times", BAD_ANSWER_ATTEMPTS == 3),
-        (f"fails for {FAILURE_THRESHOLD} different people in a row", True),
-        (f"after {FAILURE_THRESHOLD} in a row only that", True),
+        (f"fails for {FAILURE_THRESHOLD} conversations in a row", True),
         (f"oldest first, {MAX_PARALLEL_CONVERSATIONS} conversations at once in each process", True),
     ],
 )
-def test_the_page_says_what_the_code_does(sentence: str, is_true: bool) -> None:
-    """Each figure stands on it as the code has it."""
+def test_the_figures_on_the_page_match_the_code(sentence: str, is_true: bool) -> None:
+    """Each sentence is on the page and true."""
     assert is_true
     assert sentence in " ".join(PAGE.read_text(encoding="utf-8").split())
 
 
-def test_an_hour_without_an_answer_is_about_twenty_questions() -> None:
-    """Those that were under way when it began, and one after each pause."""
+def test_an_outage_of_one_hour_causes_about_twenty_requests() -> None:
+    """These are the requests running when it began, and one after each pause."""
     asked, passed = MAX_PARALLEL_CONVERSATIONS, 0.0
     while (passed := passed + outage_backoff_seconds(asked - MAX_PARALLEL_CONVERSATIONS + 1)) < 3600:
         asked += 1

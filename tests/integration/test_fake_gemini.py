@@ -26,14 +26,14 @@ def client(gemini: FakeGemini) -> Iterator[genai.Client]:
 
 
 def asked(client: genai.Client, text: str = "hi") -> types.GenerateContentResponse:
-    """Ask one question."""
+    """Send one request."""
     return client.models.generate_content(model="gemini-flash", contents=text)
 
 
-def test_the_real_client_gets_scripted_answers_and_every_request_is_kept(
+def test_the_real_client_gets_scripted_answers_and_every_request_is_recorded(
     gemini: FakeGemini, client: genai.Client
 ) -> None:
-    """Text, calls, thoughts and split answers arrive as the client shows real ones."""
+    """Text, calls, thoughts and split answers arrive as from the real server."""
     gemini.add(
         "agent",
         "hello",
@@ -58,7 +58,7 @@ def test_the_real_client_gets_scripted_answers_and_every_request_is_kept(
 
 
 def test_the_real_client_streams_word_by_word(gemini: FakeGemini, client: genai.Client) -> None:
-    """Each word is an event of its own, the last one says why it stopped."""
+    """Each word is an event of its own, the last one has the finish reason."""
     gemini.add("agent", "one two three")
     pieces = list(client.models.generate_content_stream(model="gemini-flash", contents="hi"))
 
@@ -68,7 +68,7 @@ def test_the_real_client_streams_word_by_word(gemini: FakeGemini, client: genai.
 
 
 def test_failures_reach_the_real_client_as_failures(gemini: FakeGemini, client: genai.Client) -> None:
-    """An error code, a blocked prompt, a time-out and a dropped connection look as they do at the real server."""
+    """An error code, a blocked prompt, a timeout and a dropped connection look like those of the real server."""
     gemini.add("agent", Failure(429, retry_after=7), Failure(500), Blocked(), Drop())
     with pytest.raises(errors.ClientError, match="429") as refused:
         asked(client)
@@ -85,8 +85,8 @@ def test_failures_reach_the_real_client_as_failures(gemini: FakeGemini, client: 
     assert blocked.prompt_feedback.block_reason == types.BlockedReason.SAFETY
 
 
-def test_a_request_that_hangs_times_out_and_is_let_go(gemini: FakeGemini, client: genai.Client) -> None:
-    """The client waits until its own time-out, or until the server lets go."""
+def test_a_hanging_request_times_out_or_is_released(gemini: FakeGemini, client: genai.Client) -> None:
+    """The client waits until its own timeout, or until the server closes the connection."""
     gemini.add("agent", Hang())
     threading.Timer(0.1, gemini.release_hanging).start()
 
@@ -95,8 +95,8 @@ def test_a_request_that_hangs_times_out_and_is_let_go(gemini: FakeGemini, client
 
 
 @pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")  # google-genai's own
-async def test_the_real_client_embeds_in_the_dimensions_asked_for(gemini: FakeGemini, client: genai.Client) -> None:
-    """The same text has the same vector, nearer to a text with common words than to another."""
+async def test_the_real_client_embeds_with_the_requested_dimensions(gemini: FakeGemini, client: genai.Client) -> None:
+    """The same text has the same vector, closer to a text with common words than to another."""
     answer = await client.aio.models.embed_content(
         model="models/gemini-embedding-2",
         contents=[
@@ -116,8 +116,8 @@ async def test_the_real_client_embeds_in_the_dimensions_asked_for(gemini: FakeGe
     assert gemini.requests_of("embedder")[0].texts == ["green tea", "green tea", "tea", "a red car"]
 
 
-def test_requests_are_told_apart_by_what_they_hold(gemini: FakeGemini, client: genai.Client) -> None:
-    """The extractor's and the profile's requests have scripts of their own."""
+def test_requests_are_distinguished_by_their_content(gemini: FakeGemini, client: genai.Client) -> None:
+    """The extractor's and the profile's requests have separate scripts."""
     gemini.add("extractor", facts("likes tea"))
     gemini.add("profile", "- tea")
     answers = [asked(client, text).text for text in ("# Memory Extractor\n## New Messages\n", "<FACTS>\n", "hi")]

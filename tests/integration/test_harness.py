@@ -1,4 +1,4 @@
-"""The acceptance harness: what it observes is what happens."""
+"""The acceptance harness: its observations match what happens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Make = Callable[..., Awaitable[Sut]]
 
 
 async def test_the_harness_sees_a_conversation_learned_and_known_in_the_next_session(make: Make) -> None:
-    """Talk, quiet, learning, profile and recall are each observed on the outside."""
+    """Chat, idle time, learning, profile and recall are each observed from outside."""
     sut = await make(
         main=["nice", call("load_memory", query="vegetarian"), "you are vegetarian"],
         extractor=[facts("User is vegetarian")],
@@ -42,8 +42,8 @@ async def test_the_harness_sees_a_conversation_learned_and_known_in_the_next_ses
     assert text_parts(sut.REQ[1], "user") == ["what do I eat?"]
 
 
-async def test_the_harness_reopens_the_same_home_and_keeps_people_apart(make: Make, tmp_path: Path) -> None:
-    """What was said is there after a restart, and in nobody else's request."""
+async def test_the_harness_reopens_the_same_home_and_keeps_users_apart(make: Make, tmp_path: Path) -> None:
+    """Messages are there after a restart, and in no other user's request."""
     sut = await make(home=tmp_path / "other")
     await sut.chat("a", "cli", "my name is Itay")
     await sut.reopen()
@@ -54,7 +54,7 @@ async def test_the_harness_reopens_the_same_home_and_keeps_people_apart(make: Ma
     assert "Itay" not in ALL(sut.REQ[-1])
 
 
-async def test_the_harness_takes_a_configuration(make: Make) -> None:
+async def test_the_harness_accepts_a_configuration(make: Make) -> None:
     """A changed file is in force after a restart."""
     sut = await make("memory: {enabled: false}")
     await sut.chat("a", "cli", "hi")

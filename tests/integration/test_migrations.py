@@ -1,4 +1,4 @@
-"""The memory database on disk and on a server: made, brought up to date, shared, scrubbed."""
+"""The memory database in a file and on a server: created, migrated, shared, scrubbed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ facts = SqlFacts()
 
 
 def belongs_to(dialect):
-    """Leave out what another dialect has, the FTS5 tables that are no ordinary ones, and what is not ours."""
+    """Return a filter that skips other dialects' tables, FTS5 tables, and tables that are not ours."""
 
     def included(thing, name, kind, reflected, compare_to):
         if kind != "table":
@@ -43,8 +44,8 @@ def belongs_to(dialect):
 
 
 @on_each_database
-async def test_the_migrations_lead_to_exactly_the_tables_the_code_uses(kind, tmp_path):
-    """Types included; nothing more, nothing less."""
+async def test_the_migrations_create_exactly_the_tables_the_code_uses(kind, tmp_path):
+    """Types included; no more, no less."""
     async with memory_database(kind, tmp_path) as database, database.engine.connect() as connection:
 
         def differences(sync):
@@ -58,8 +59,8 @@ async def test_the_migrations_lead_to_exactly_the_tables_the_code_uses(kind, tmp
         assert await connection.run_sync(differences) == []
 
 
-def test_the_revisions_the_code_names_are_the_scripts_that_are_there():
-    """The last one is what a database is compared with at every start."""
+def test_the_revisions_in_the_code_match_the_migration_scripts():
+    """Every start compares the database with the last one."""
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
     scripts = ScriptDirectory.from_config(config)
@@ -68,8 +69,8 @@ def test_the_revisions_the_code_names_are_the_scripts_that_are_there():
 
 
 @on_each_database
-async def test_only_tables_of_ours_are_made_and_those_of_the_host_stay_as_they_are(kind, tmp_path):
-    """A server database may hold the host's sessions and a migration history of its own."""
+async def test_only_our_tables_are_created_and_the_hosts_are_unchanged(kind, tmp_path):
+    """A server database may contain the host's sessions and a migration history of its own."""
     async with memory_url(kind, tmp_path) as url:
         engine = open_engine(url)
         async with engine.begin() as connection:
@@ -93,14 +94,14 @@ async def test_only_tables_of_ours_are_made_and_those_of_the_host_stay_as_they_a
 
 
 async def tables(engine):
-    """Give the names of all tables."""
+    """Return the names of all tables."""
     async with engine.connect() as connection:
         return set(await connection.run_sync(lambda sync: inspect(sync).get_table_names()))
 
 
 @on_each_database
-async def test_many_may_open_a_new_database_at_the_same_moment(kind, tmp_path):
-    """One of them makes the tables, the others wait for it."""
+async def test_concurrent_opens_of_a_new_database_create_it_once(kind, tmp_path):
+    """One of them creates the tables, the others wait for it."""
     async with memory_url(kind, tmp_path) as url:
         opened = await asyncio.gather(*(open_database(url, home=tmp_path) for _ in range(6)))
         stores = set()
@@ -112,8 +113,9 @@ async def test_many_may_open_a_new_database_at_the_same_moment(kind, tmp_path):
     assert len(stores) == 1
 
 
-def test_two_processes_may_make_the_same_file_at_the_same_moment(tmp_path):
-    """Also the change of the journal's mode, which waits for nobody by itself."""
+@pytest.mark.slow
+def test_two_processes_may_create_the_same_file_at_the_same_moment(tmp_path):
+    """Including the change of the journal mode, for which SQLite itself does not wait."""
     program = (
         "import asyncio, sys; from pathlib import Path\n"
         "from gaia_memory.database.sql_engine import open_database\n"
@@ -130,7 +132,7 @@ def test_two_processes_may_make_the_same_file_at_the_same_moment(tmp_path):
 
 
 @on_each_database
-async def test_a_database_that_is_up_to_date_is_opened_without_loading_the_migrations(kind, tmp_path, monkeypatch):
+async def test_an_up_to_date_database_is_opened_without_importing_the_migrations(kind, tmp_path, monkeypatch):
     """One short statement; nothing is written."""
     async with memory_url(kind, tmp_path) as url:
         await (await open_database(url, home=tmp_path)).close()
@@ -140,8 +142,8 @@ async def test_a_database_that_is_up_to_date_is_opened_without_loading_the_migra
 
 
 @on_each_database
-async def test_a_database_of_a_newer_version_is_refused_in_words(kind, tmp_path):
-    """It is left as it is."""
+async def test_a_database_of_a_newer_version_is_rejected_with_an_explanation(kind, tmp_path):
+    """It is left unchanged."""
     async with memory_database(kind, tmp_path) as database:
         async with database.transaction() as tx:
             await tx.execute(text("UPDATE gaia_alembic_version SET version_num = '9999'"))
@@ -151,8 +153,8 @@ async def test_a_database_of_a_newer_version_is_refused_in_words(kind, tmp_path)
     assert "newer" in refused.value.remedy
 
 
-async def test_the_files_are_for_their_owner_only(tmp_path):
-    """The folder, the database and what SQLite puts beside it; also of a sessions database."""
+async def test_the_files_are_accessible_to_their_owner_only(tmp_path):
+    """The folder, the database and SQLite's files beside it; also for a session database."""
     home = tmp_path / "a" / "home"
     database = await open_database(f"sqlite:///{home}/memory.db", home=home)
     sessions = open_engine(f"sqlite:///{home}/sessions.db")
@@ -170,8 +172,8 @@ async def test_the_files_are_for_their_owner_only(tmp_path):
 
 
 @on_each_database
-async def test_an_engine_of_ours_serves_the_session_service_of_adk(kind, tmp_path):
-    """Many sessions at once; on SQLite nobody is refused because somebody else writes."""
+async def test_our_engine_serves_adks_session_service(kind, tmp_path):
+    """Many sessions at once; on SQLite no write fails because of another."""
     async with memory_url(kind, tmp_path) as url:
         engine = open_engine(url)
         service = DatabaseSessionService(db_engine=engine)
@@ -193,8 +195,8 @@ async def test_an_engine_of_ours_serves_the_session_service_of_adk(kind, tmp_pat
 
 
 @on_each_database
-async def test_a_reader_sees_one_state_while_others_write(kind, tmp_path):
-    """And neither waits for the other."""
+async def test_a_reader_sees_a_snapshot_while_others_write(kind, tmp_path):
+    """Neither waits for the other."""
     async with memory_database(kind, tmp_path) as database:
         async with database.read_transaction() as tx:
             before = await facts.count(tx, ITAY)
@@ -208,8 +210,8 @@ async def test_a_reader_sees_one_state_while_others_write(kind, tmp_path):
 
 
 @on_each_database
-async def test_a_reader_cannot_write_on_a_server_and_does_not_take_the_lock_on_a_file(kind, tmp_path):
-    """A write in the wrong transaction is found in a test, not in the field."""
+async def test_a_reader_cannot_write_on_a_server_and_takes_no_lock_on_a_file(kind, tmp_path):
+    """A write in the wrong transaction is detected in a test, not in production."""
     async with memory_database(kind, tmp_path) as database, database.read_transaction() as tx:
         if kind == "postgresql":
             with pytest.raises(Exception, match="read-only"):
@@ -226,16 +228,16 @@ async def test_a_reader_cannot_write_on_a_server_and_does_not_take_the_lock_on_a
         "sqlite:////proc/no/such/folder/memory.db",
     ],
 )
-async def test_a_database_that_cannot_be_reached_is_named_as_the_reason(url, tmp_path):
-    """With what to look at."""
+async def test_an_unreachable_database_is_named_as_the_reason(url, tmp_path):
+    """The error has a remedy."""
     with pytest.raises(MemoryUnavailable) as refused:
         await open_database(url, home=tmp_path)
 
     assert "database_url" in refused.value.remedy
 
 
-async def test_a_file_that_is_no_database_is_told_and_left_alone(tmp_path):
-    """It may be somebody's."""
+async def test_a_file_that_is_no_database_is_reported_and_unchanged(tmp_path):
+    """It may be needed elsewhere."""
     file = tmp_path / "memory.db"
     file.write_bytes(b"something else entirely, and long enough to be looked at" * 100)
     with pytest.raises(MemoryUnavailable, match="not a database"):
@@ -244,15 +246,26 @@ async def test_a_file_that_is_no_database_is_told_and_left_alone(tmp_path):
     assert file.read_bytes().startswith(b"something else")
 
 
+async def test_a_failed_open_ends_the_threads_of_its_connections(tmp_path):
+    """A thread that answers later finds the event loop closed and prints a traceback."""
+    file = tmp_path / "memory.db"
+    file.write_bytes(b"no database" * 1000)
+    for _ in range(20):
+        with pytest.raises(MemoryUnavailable):
+            await open_database(f"sqlite:///{file}", home=tmp_path)
+
+        assert [thread.name for thread in threading.enumerate() if thread.name.startswith("gaia-sqlite-")] == []
+
+
 @pytest.mark.parametrize("url", ["", "no url", "sqlite://", "sqlite:///:memory:"])
-async def test_a_url_that_keeps_nothing_is_refused(url, tmp_path):
+async def test_an_in_memory_url_is_rejected(url, tmp_path):
     """Memory has to outlive the process."""
     with pytest.raises(ConfigError):
         await open_database(url, home=tmp_path)
 
 
-async def test_errors_of_statements_hold_no_text_of_a_person(tmp_path):
-    """They may end in a log."""
+async def test_errors_of_statements_contain_no_user_text(tmp_path):
+    """They may be logged."""
     async with memory_database("sqlite", tmp_path) as database:
 
         async def fail():
@@ -266,13 +279,13 @@ async def test_errors_of_statements_hold_no_text_of_a_person(tmp_path):
 
 
 def files_holding(folder: Path, word: bytes) -> list[str]:
-    """Name the files that hold a word."""
+    """Return the files that contain a word."""
     return sorted(path.name for path in folder.rglob("*") if path.is_file() and word in path.read_bytes().lower())
 
 
 @pytest.mark.acceptance("C11")
-async def test_after_a_scrub_no_file_holds_a_forgotten_word(tmp_path):
-    """Neither the database nor the log beside it; what others said is still there."""
+async def test_after_a_scrub_no_file_contains_a_forgotten_word(tmp_path):
+    """Neither the database nor the log beside it; other users' text is still there."""
     async with memory_database("sqlite", tmp_path) as database:
         for batch in range(5):
             async with database.transaction() as tx:
@@ -296,8 +309,8 @@ async def test_after_a_scrub_no_file_holds_a_forgotten_word(tmp_path):
         assert files_holding(tmp_path, b"quagga") == []
 
 
-async def test_a_scrub_says_when_a_reader_is_in_its_way(tmp_path):
-    """It gives up soon, keeps nobody waiting, and is asked again."""
+async def test_a_scrub_blocked_by_a_reader_says_so(tmp_path):
+    """It gives up soon, blocks no one, and can be repeated."""
     async with memory_database("sqlite", tmp_path) as database:
         async with database.transaction() as tx:
             await facts.write(tx, ITAY, [make_draft("x")], now=NOW)
@@ -310,8 +323,8 @@ async def test_a_scrub_says_when_a_reader_is_in_its_way(tmp_path):
         assert await database.scrub()
 
 
-async def test_the_log_of_a_sessions_database_is_emptied_on_request(tmp_path):
-    """What was deleted is in no file afterwards."""
+async def test_the_log_of_a_session_database_is_emptied_on_request(tmp_path):
+    """Afterwards no file contains deleted text."""
     engine = open_engine(f"sqlite:///{tmp_path}/sessions.db")
     service = DatabaseSessionService(db_engine=engine)
     await service.create_session(app_name="gaia", user_id="itay", session_id="s", state={"said": "zebra"})
@@ -330,7 +343,7 @@ async def test_the_log_of_a_sessions_database_is_emptied_on_request(tmp_path):
 
 
 @on_each_database
-async def test_a_scrub_of_a_database_at_rest_succeeds(kind, tmp_path):
+async def test_a_scrub_of_an_idle_database_succeeds(kind, tmp_path):
     """On a server it is a VACUUM of our tables."""
     async with memory_database(kind, tmp_path) as database:
         async with database.transaction() as tx:

@@ -1,4 +1,4 @@
-"""A look at a database changes nothing, whatever state it is in."""
+"""Inspecting a database changes nothing, whatever its state."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ State = dict[str, tuple[int, int, int]]
 
 
 def state(folder: Path) -> State:
-    """Return every file with its size, time of change and rights."""
+    """Return every file with its size, modification time and permissions."""
     found = {path.name: path.stat() for path in folder.iterdir()}
     return {name: (stat.st_size, stat.st_mtime_ns, stat.st_mode) for name, stat in found.items()}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder with signs in its name that mean something in a URL."""
+    """Return a folder with characters in its name that have a meaning in a URL."""
     made = tmp_path / "a b#1"
     made.mkdir()
     return made
@@ -48,7 +48,7 @@ def written(folder: Path) -> Iterator[tuple[Path, sqlite3.Connection]]:
 
 
 def test_a_database_in_use_is_read_beside_its_writer(written: tuple[Path, sqlite3.Connection]) -> None:
-    """What is in the write-ahead log counts, and the writer goes on."""
+    """The content of the write-ahead log is visible, and the writer continues."""
     path, connection = written
     before = state(path.parent)
     found = check_database_file(path)
@@ -60,8 +60,8 @@ def test_a_database_in_use_is_read_beside_its_writer(written: tuple[Path, sqlite
     assert after == before
 
 
-def test_a_database_nobody_has_open_gets_no_file_beside_it(written: tuple[Path, sqlite3.Connection]) -> None:
-    """SQLite would make its log and its shared memory even for a reader."""
+def test_reading_a_closed_database_creates_no_file_beside_it(written: tuple[Path, sqlite3.Connection]) -> None:
+    """SQLite would create its log and its shared memory even for a reader."""
     path, connection = written
     connection.close()
     before = state(path.parent)
@@ -71,10 +71,10 @@ def test_a_database_nobody_has_open_gets_no_file_beside_it(written: tuple[Path, 
     assert state(path.parent) == before
 
 
-def test_what_a_crash_left_in_the_log_is_seen_and_left_there(
+def test_the_log_left_by_a_crash_is_read_and_left_in_place(
     written: tuple[Path, sqlite3.Connection], tmp_path: Path
 ) -> None:
-    """The next start brings it into the file, not a look."""
+    """The next start merges it into the file; an inspection does not."""
     crashed = tmp_path / "crashed"
     shutil.copytree(written[0].parent, crashed)
     before = state(crashed)
@@ -87,8 +87,8 @@ def test_what_a_crash_left_in_the_log_is_seen_and_left_there(
     }
 
 
-def test_what_is_wrong_with_a_file_is_told(written: tuple[Path, sqlite3.Connection], tmp_path: Path) -> None:
-    """A page that is damaged, something else, a folder, a file that somebody keeps for himself; none is not wrong."""
+def test_a_problem_with_a_file_is_reported(written: tuple[Path, sqlite3.Connection], tmp_path: Path) -> None:
+    """A damaged page, a file of another kind, a folder, a locked file; a missing file is no problem."""
     path, connection = written
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     whole = path.read_bytes()
@@ -118,7 +118,7 @@ def test_what_is_wrong_with_a_file_is_told(written: tuple[Path, sqlite3.Connecti
     ) == (True, "")
 
 
-def test_a_check_that_takes_too_long_is_ended(written: tuple[Path, sqlite3.Connection]) -> None:
+def test_a_check_that_takes_too_long_is_aborted(written: tuple[Path, sqlite3.Connection]) -> None:
     """A large file is no damaged file."""
     path, connection = written
     connection.executemany("INSERT INTO t VALUES (?)", [("x" * 500,)] * 20_000)
@@ -128,8 +128,8 @@ def test_a_check_that_takes_too_long_is_ended(written: tuple[Path, sqlite3.Conne
     assert (found.problem, found.is_checked, found.tables) == ("", False, {"t"})
 
 
-async def test_queries_read_without_making_or_changing_anything(folder: Path) -> None:
-    """A file that is missing stays missing; one that is there can be asked for its version, and not written."""
+async def test_read_only_queries_create_and_change_nothing(folder: Path) -> None:
+    """A missing file stays missing; an existing one can be queried, and not written."""
     url = f"sqlite+aiosqlite:///{folder / 'memory.db'}"
     missing = open_read_only(url)
     with pytest.raises(MemoryUnavailable):
@@ -152,7 +152,7 @@ async def test_queries_read_without_making_or_changing_anything(folder: Path) ->
     assert state(folder) == before
 
 
-def test_only_sqlite_has_a_file(tmp_path: Path) -> None:
-    """A server looks after its own."""
+def test_only_sqlite_urls_have_a_path(tmp_path: Path) -> None:
+    """A server manages its own files."""
     assert database_path("postgresql+asyncpg://me@127.0.0.1/talk") is None
     assert database_path(f"sqlite+aiosqlite:///{tmp_path / 'x.db'}") == tmp_path / "x.db"

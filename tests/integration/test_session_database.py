@@ -1,4 +1,4 @@
-"""ADK's session tables are made once, whoever comes first."""
+"""ADK's session tables are created once, whichever process comes first."""
 
 import asyncio
 import sys
@@ -15,10 +15,11 @@ from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.errors import MemoryUnavailable
 from support.cli.cli_runner import run_gaia_process
 from support.databases import memory_url, on_each_database
+from support.tiers import sqlite_first
 
 
-async def test_what_another_process_has_half_done_is_waited_for(tmp_path: Path) -> None:
-    """ADK makes the tables first and enters their version a moment later."""
+async def test_tables_half_created_by_another_process_are_waited_for(tmp_path: Path) -> None:
+    """ADK creates the tables first and records their version a moment later."""
     engine = open_engine(f"sqlite+aiosqlite:///{tmp_path / 'sessions.db'}")
     try:
         await DatabaseSessionService(db_engine=engine).prepare_tables()
@@ -39,8 +40,8 @@ async def test_what_another_process_has_half_done_is_waited_for(tmp_path: Path) 
 
 
 @on_each_database
-async def test_what_a_process_that_was_killed_has_half_done_is_finished(tmp_path: Path, kind: str) -> None:
-    """ADK by itself refuses the database from then on; without that refusal nothing would be left to mend."""
+async def test_tables_half_created_by_a_killed_process_are_completed(tmp_path: Path, kind: str) -> None:
+    """ADK itself rejects such a database from then on; if that changes, our fix is not needed."""
     async with memory_url(kind, tmp_path) as url:
         engine = open_engine(url)
         try:
@@ -68,16 +69,16 @@ async def opened(home: Path, sessions: str | None = None) -> None:
         pass
 
 
-async def test_a_database_that_is_none_is_told_at_once(tmp_path: Path) -> None:
-    """The message names the keys to look at."""
+async def test_an_invalid_database_is_reported_on_opening(tmp_path: Path) -> None:
+    """The message names the keys to check."""
     (tmp_path / "sessions.db").write_bytes(b"this is no database at all" * 100)
 
     with pytest.raises(MemoryUnavailable, match=r"DatabaseError.*sessions\.database_url"):
         await opened(tmp_path)
 
 
-async def test_a_database_that_is_none_is_told_once(tmp_path: Path) -> None:
-    """The error says it all: log lines of a sweep that met the same would hide it."""
+async def test_an_invalid_database_is_reported_once(tmp_path: Path) -> None:
+    """The error is complete: log lines of a sweep with the same failure would hide it."""
     (tmp_path / "sessions.db").write_bytes(b"this is no database at all" * 100)
     tmp_path.chmod(0o700)
     told = run_gaia_process("chat", "--user", "ada", "--model", "offline", environment={"GAIA_HOME": str(tmp_path)})
@@ -88,7 +89,7 @@ async def test_a_database_that_is_none_is_told_once(tmp_path: Path) -> None:
     assert told.err.count("\n") == 1
 
 
-async def test_notes_of_adk_without_a_version_are_told_at_once(tmp_path: Path) -> None:
+async def test_metadata_of_adk_without_a_version_is_reported_on_opening(tmp_path: Path) -> None:
     """ADK would refuse the first message."""
     engine = open_engine(f"sqlite+aiosqlite:///{tmp_path / 'sessions.db'}")
     await DatabaseSessionService(db_engine=engine).prepare_tables()
@@ -100,8 +101,8 @@ async def test_notes_of_adk_without_a_version_are_told_at_once(tmp_path: Path) -
         await opened(tmp_path)
 
 
-async def test_a_place_where_no_database_can_be_made_is_told_at_once(tmp_path: Path) -> None:
-    """Opening makes no file yet, and still finds out."""
+async def test_a_place_where_no_database_can_be_created_is_reported_on_opening(tmp_path: Path) -> None:
+    """Opening does not create the file yet, but still checks."""
     (tmp_path / "file").write_text("no folder")
     elsewhere = tmp_path / "new" / "folder" / "sessions.db"
 
@@ -115,8 +116,8 @@ async def test_a_place_where_no_database_can_be_made_is_told_at_once(tmp_path: P
     assert not elsewhere.exists()
 
 
-async def test_a_server_that_lets_nobody_make_tables_is_told_at_once(tmp_path: Path) -> None:
-    """Opening looks for the right alone: nothing is made for sessions that nobody has."""
+async def test_a_server_that_permits_no_table_creation_is_reported_on_opening(tmp_path: Path) -> None:
+    """Opening only checks the permission: no tables are created before there are sessions."""
     async with memory_url("postgresql", tmp_path) as url:
         address = url.render_as_string(hide_password=False)
         await opened(tmp_path / "home", address)
@@ -151,8 +152,9 @@ asyncio.run(main())
 """
 
 
-@on_each_database
-async def test_several_processes_make_the_tables_at_once(tmp_path: Path, kind: str) -> None:
+@pytest.mark.slow
+@sqlite_first
+async def test_several_processes_create_the_tables_at_once(tmp_path: Path, kind: str) -> None:
     """Each at the first use of its session service, and each in several tasks."""
     async with memory_url(kind, tmp_path) as url:
         address = str(url).replace("memory.db", "sessions.db")

@@ -27,7 +27,6 @@ from gaia_memory.models import LedgerRow, Scope, SessionKey
 from gaia_memory.ports import Extractor, LanguageModel
 from gaia_memory.profile.distil import Distiller, ProfileSettings
 from gaia_memory.recall.pipeline import Recall
-from gaia_memory.recall.retrievers import KeywordRetriever
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.turns.turn_lease import TurnLease
 
@@ -187,7 +186,7 @@ class BrokenDatabase:
 def broken_ledger_client(engine: Engine) -> LedgerClient:
     """Return a ledger client whose database is unavailable, to set as `engine.turns._client`."""
     database: Any = BrokenDatabase()
-    return LedgerClient(database, engine.ledger, engine.clock, owner=engine.owner)
+    return LedgerClient(database, engine.ledger, engine.facts, engine.clock, owner=engine.owner)
 
 
 def break_database(engine: Engine) -> None:
@@ -196,6 +195,6 @@ def break_database(engine: Engine) -> None:
     memory = engine.memory
     model = engine.backend.language_model
     distiller = Distiller(database, engine.facts, model, None, settings=_profile_settings(engine), clock=engine.clock)
-    recaller = Recall(database, engine.facts, [KeywordRetriever(database, engine.facts)], engine.clock)
+    recaller = Recall(database, engine.facts, engine.backend, engine.clock)
     stores = memory.stores._replace(database=database)
     engine.memory = replace(memory, stores=stores, distiller=distiller, recaller=recaller)

@@ -7,25 +7,18 @@ from contextlib import contextmanager
 from typing import Any
 
 from opentelemetry import trace
-from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 
 TRACER_NAME = "gaia_memory"
 
 
 class SpanCollector(SpanProcessor):
-    """The ended spans, in order; raises in the hooks named in `failing_hooks`."""
+    """The ended spans, in order."""
 
     def __init__(self) -> None:
         self.ended: list[ReadableSpan] = []
-        self.failing_hooks: set[str] = set()
-
-    def on_start(self, span: Span, parent_context: Any = None) -> None:
-        if "start" in self.failing_hooks and _is_memory_span(span):
-            raise RuntimeError("the processor is broken at the start")
 
     def on_end(self, span: ReadableSpan) -> None:
-        if "end" in self.failing_hooks and _is_memory_span(span):
-            raise RuntimeError("the processor is broken at the end")
         self.ended.append(span)
 
     @property
@@ -51,11 +44,6 @@ class SpanCollector(SpanProcessor):
             names.append(span.name)
         return names
 
-    def links(self, span: ReadableSpan) -> list[str]:
-        """The names of the spans that a span links to."""
-        by_id = {_id(found): found.name for found in self.ended}
-        return [by_id[link.context.span_id] for link in span.links]
-
     def json_text(self) -> str:
         """The names, attributes and events of memory's spans as text."""
         return "\n".join(span.to_json() for span in self.memory_spans)
@@ -65,10 +53,6 @@ class _CollectorSwitch(SpanProcessor):
     """Passes spans to the collector of the running test, and to none between tests."""
 
     collector: SpanCollector | None = None
-
-    def on_start(self, span: Span, parent_context: Any = None) -> None:
-        if self.collector is not None:
-            self.collector.on_start(span, parent_context)
 
     def on_end(self, span: ReadableSpan) -> None:
         if self.collector is not None:

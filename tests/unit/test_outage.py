@@ -147,7 +147,7 @@ def test_errors_that_do_not_come_from_a_model_are_not_described() -> None:
     ids=str,
 )
 def test_the_requested_delay_is_read_from_header_and_body(asked: Mapping[str, str], seconds: float | None) -> None:
-    """The longer one counts; a value that is no number of seconds is ignored."""
+    """The longer one counts; a value that is not a number of seconds is ignored."""
     outage = classify_error(refused(429, **asked))
 
     assert outage is not None

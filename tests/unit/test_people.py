@@ -22,14 +22,14 @@ def test_a_configured_sender_is_the_same_user_on_every_channel():
 
 @pytest.mark.parametrize("sender", ["1234", "12345 ", "itay", "itay@x", "\u0667"])
 def test_an_unknown_sender_is_refused(sender):
-    """Senders are not trimmed, casefolded or looked up on another channel."""
+    """Senders are not trimmed, case-folded or looked up on another channel."""
     assert identify_speaker(CLOSED, "telegram", sender) is None
     assert identify_speaker(PeopleConfig(), "telegram", sender) is None
 
 
 @pytest.mark.parametrize("sender", ["itay", "noa", "99", "a:b"])
 def test_an_accepted_unknown_sender_never_gets_the_id_of_a_configured_user(sender):
-    """A sender with a user's name gets a separate memory and is no admin."""
+    """A sender with a user's name gets a separate memory and is not an admin."""
     guest = identify_speaker(OPEN, "telegram", sender)
 
     assert guest is not None

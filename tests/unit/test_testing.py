@@ -57,7 +57,7 @@ async def test_a_scripted_model_answers_in_order_and_records_requests() -> None:
     """ADK runs the tool call; each request is recorded as it was."""
 
     def look(city: str) -> str:
-        """Look outside."""
+        """Look something up."""
         return f"sun over {city}"
 
     model = ScriptedLlm(call("look", city="Rome"), "It is sunny.")

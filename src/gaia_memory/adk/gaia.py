@@ -5,13 +5,13 @@ ADK is imported at its first use: a program that only remembers and recalls neve
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.lazy_imports import load_adk
 from gaia_memory.adk.models.model_factory import build_model, close_model
-from gaia_memory.adk.sessions.database_transcript import DatabaseTranscript, DatabaseTranscriptFinder
+from gaia_memory.adk.sessions.database_transcript import DatabaseTranscript, find_transcript
 from gaia_memory.adk.sessions.session_database import SessionDatabase
 from gaia_memory.commands.command import Reply
 from gaia_memory.config.schema import GaiaConfig
@@ -54,7 +54,7 @@ class Gaia:
         self._sessions = SessionDatabase(engine)
         app = engine.config.app
         engine.attach_transcript(app, DatabaseTranscript(self._sessions, app, clear_method="delete"))
-        engine.set_transcript_fallback(DatabaseTranscriptFinder(self._sessions).find_transcript)
+        engine.set_transcript_fallback(partial(find_transcript, self._sessions))
 
     async def require_sessions(self) -> None:
         """Check that sessions can be stored, without creating their tables.

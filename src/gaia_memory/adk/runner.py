@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
 from gaia_memory.adk.plugins.run_context import current_lease, enter_lease
 from gaia_memory.adk.plugins.slash_commands import parse_message
-from gaia_memory.adk.plugins.window_plugin import START_ANCHOR, RetainedContext, WindowedSessionLoad
+from gaia_memory.adk.plugins.window_plugin import START_ANCHOR, WindowedSessionLoad
 from gaia_memory.adk.sessions.stale_session import is_stale_error
 from gaia_memory.models import SessionKey, WindowAnchor
 
@@ -29,10 +28,6 @@ if TYPE_CHECKING:
 
 CLOSE_TIMEOUT_SECONDS = 30.0
 """ADK cancels a plugin that takes longer to close: leases and the store must be released in this time."""
-
-_MAX_RETAINED_CONTEXTS = 64
-"""Conversations with older turns kept in memory because they are still needed; others load from their anchor."""
-
 
 _MAX_TRIES = 3
 """Attempts at a turn whose message the session service rejects; the model was not called by then."""
@@ -51,7 +46,6 @@ class GaiaRunner(Runner):
         arguments.setdefault("plugin_close_timeout", CLOSE_TIMEOUT_SECONDS)
         super().__init__(**arguments)
         self._engine = engine
-        self._retained_contexts: OrderedDict[SessionKey, RetainedContext] = OrderedDict()
 
     async def run_async(
         self,
@@ -132,29 +126,11 @@ class GaiaRunner(Runner):
         )
 
     def _windowed_load(self, key: SessionKey, anchor: WindowAnchor) -> WindowedSessionLoad:
-        retained = self._retained_contexts.get(key)
+        async def save_start(new_anchor: WindowAnchor) -> None:
+            if new_anchor != anchor:
+                with ErrorBoundary("keeping where the replay window begins"):
+                    await self._engine.conversations.set_anchor(key, new_anchor)
 
-        async def save_start(new_anchor: WindowAnchor | None, new_retained: RetainedContext | None) -> None:
-            self._store_retained(key, new_retained)
-            if new_anchor not in (None, anchor):
-                await self._save_anchor(key, new_anchor)
-
-        start = retained.start if retained else anchor
         return WindowedSessionLoad(
-            after_timestamp=start.timestamp or None,
-            key=key,
-            turn_no=start.turn_no,
-            retained=retained,
-            save_start=save_start,
+            after_timestamp=anchor.timestamp or None, key=key, turn_no=anchor.turn_no, save_start=save_start
         )
-
-    def _store_retained(self, key: SessionKey, retained: RetainedContext | None) -> None:
-        self._retained_contexts.pop(key, None)
-        if retained is not None:
-            self._retained_contexts[key] = retained
-        if len(self._retained_contexts) > _MAX_RETAINED_CONTEXTS:
-            self._retained_contexts.popitem(last=False)
-
-    async def _save_anchor(self, key: SessionKey, anchor: WindowAnchor) -> None:
-        with ErrorBoundary("keeping where the replay window begins"):
-            await self._engine.conversations.set_anchor(key, anchor)

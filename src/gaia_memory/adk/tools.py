@@ -11,8 +11,7 @@ from google.adk.tools.tool_context import ToolContext
 
 from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
-from gaia_memory.adk.plugins.event_metadata import is_private
-from gaia_memory.adk.plugins.run_context import current_message
+from gaia_memory.adk.plugins.run_context import current_message, is_private
 from gaia_memory.engine import Engine
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.log import logger_for

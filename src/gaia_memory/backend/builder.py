@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,13 @@ from gaia_memory.backend.event_loop_guard import assert_off_event_loop
 from gaia_memory.backend.extractor import Mem0Extractor
 from gaia_memory.backend.language_model import Mem0LanguageModel
 from gaia_memory.backend.model_errors import to_model_error
-from gaia_memory.backend.providers import local, provider_specs
+from gaia_memory.backend.providers import local, resolve_provider
 from gaia_memory.backend.providers.provider_factory import create_or_defer, make_embedder, make_llm
-from gaia_memory.backend.providers.reranker import NO_RERANKER, Mem0Reranker, resolve_provider
+from gaia_memory.backend.providers.reranker import NO_RERANKER, Mem0Reranker
 from gaia_memory.backend.providers.reranker import problems as reranker_problems
 from gaia_memory.backend.providers.swappable_llm import SwappableLlm, close_client
 from gaia_memory.backend.thread_pools import WorkerPools
-from gaia_memory.config.openai_server import KEY_VARIABLE
+from gaia_memory.config.api_keys import GEMINI_KEY_VARIABLES, OPENAI_KEY_VARIABLE, gemini_api_key, missing_key_variable
 from gaia_memory.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
@@ -48,114 +48,81 @@ class Backend:
         `stored_embedder` is the identity of the vectors in the database. With `embedder.provider: auto` it takes
         precedence over the environment.
         """
-        self._config = config
+        self._config = config = resolve_provider.with_absolute_model_paths(config)
         self._environ = os.environ if environ is None else environ
-        self._llm = SwappableLlm(provider_specs.resolve_llm(config, self._environ), self._create_llm)
-        self._closing_tasks: set[asyncio.Future[None]] = set()
-        self.embedder_provider = provider_specs.resolve_embedder(config, self._environ, stored=stored_embedder)
-        self.store_provider = provider_specs.Provider(
+        self.llm = SwappableLlm(resolve_provider.resolve_llm(config, self._environ), self._create_llm)
+        self.embedder_provider = resolve_provider.resolve_embedder(config, self._environ, stored=stored_embedder)
+        self.store_provider = resolve_provider.Provider(
             config.memory.vector_store.provider, dict(config.memory.vector_store.config)
         )
         self.pools = WorkerPools()
         self._build_lock = threading.RLock()
         self._embedding_model: Any = None
-        self._checked_providers: tuple[provider_specs.Provider, ...] = ()
-        self.language_model = Mem0LanguageModel(lambda: self._llm, self.llm_provider, self.pools.model)
+        self._checked_providers: tuple[resolve_provider.Provider, ...] = ()
+        self.language_model = Mem0LanguageModel(self.llm, self.pools.model)
         self.extractor = Mem0Extractor(self.language_model, self.load, self.pools.model)
         self.reranker = self._create_reranker()
         self.embedder = Mem0Embedder(self.embedding_model, self.embedder_provider, self.pools.embedder)
 
     @property
-    def reranker_provider(self) -> provider_specs.Provider:
+    def reranker_provider(self) -> resolve_provider.Provider:
         """The current reranker; without one, its name is `none`."""
         settings = self._config.memory.reranker
-        return resolve_provider(provider_specs.Provider(settings.provider, dict(settings.config)), self._config.home)
+        return resolve_provider.Provider(settings.provider, dict(settings.config))
 
     def _create_reranker(self) -> Mem0Reranker | None:
         provider = self.reranker_provider
         return None if provider.name == NO_RERANKER else Mem0Reranker(provider, self.load, self.pools.reranker)
 
-    @property
-    def llm_provider(self) -> provider_specs.Provider:
-        """The provider of the current language model."""
-        return self._llm.provider
-
     def reconfigure(self, config: GaiaConfig) -> None:
         """Switch to the language model and the reranker of another configuration, on the event loop.
 
-        Running calls finish on their model, which is closed afterwards.
+        Running calls of the language model finish on the previous one.
         """
         previous_reranker = self.reranker_provider
-        self._config = config
+        self._config = config = resolve_provider.with_absolute_model_paths(config)
         if self.reranker_provider != previous_reranker:
             if self.reranker is not None:
-                self._close_in_background(self.pools.reranker.run(self.reranker.close))
+                self.pools.reranker.submit(self.reranker.close)
             self.reranker = self._create_reranker()
-        provider = provider_specs.resolve_llm(config, self._environ)
-        if provider == self.llm_provider:
-            return
-        close_previous = self._llm.swap(provider)
-        self.language_model.provider = provider
-        self._close_in_background(self.pools.model.run(close_previous))
-
-    def _close_in_background(self, close: Coroutine[Any, Any, None]) -> None:
-        closing = asyncio.ensure_future(close)
-        self._closing_tasks.add(closing)
-        closing.add_done_callback(self._on_client_closed)
+        self.llm.provider = resolve_provider.resolve_llm(config, self._environ)
 
     def describe(self) -> str:
         """Return one line: the model and the embedder, and the reason if they may surprise."""
-        llm, embedder = self.llm_provider, self.embedder_provider
+        llm, embedder = self.llm.provider, self.embedder_provider
         line = f"{llm.model or llm.name} + {embedder.model or embedder.name} embedder"
         memory = self._config.memory
         reasons = []
-        if provider_specs.AUTO in (memory.llm.provider, memory.embedder.provider) and not provider_specs.gemini_api_key(
-            self._environ
-        ):
-            reasons.append(f"no {provider_specs.GEMINI_KEY_VARIABLES[-1]}")
-        if any(provider_specs.lacks_openai_key(provider, self._environ) for provider in (llm, embedder)):
-            reasons.append(f"no {KEY_VARIABLE}")
-        if provider_specs.resolve_embedder(self._config, self._environ) != embedder:
+        is_auto = resolve_provider.AUTO in (memory.llm.provider, memory.embedder.provider)
+        if is_auto and not gemini_api_key(self._environ):
+            reasons.append(f"no {GEMINI_KEY_VARIABLES[-1]}")
+        openai_providers = [each for each in (llm, embedder) if each.name == resolve_provider.OPENAI]
+        if any(missing_key_variable(each.name, each.config, self._environ) for each in openai_providers):
+            reasons.append(f"no {OPENAI_KEY_VARIABLE}")
+        if resolve_provider.resolve_embedder(self._config, self._environ) != embedder:
             reasons.append("the embedder is that of the stored vectors")
         return f"{line} ({'; '.join(reasons)})" if reasons else line
-
-    async def check(self) -> None:
-        """Import mem0 and return if it supports every provider and key of the configuration.
-
-        Raises:
-            ConfigError: it does not; the error lists every problem.
-        """
-        await self.pools.store.run(self.load)
 
     def load(self) -> Any:
         """Import mem0 safely, register our providers and return the module. Blocking.
 
         Raises:
-            ConfigError: mem0 does not know a provider, or a provider does not take a key.
+            ConfigError: mem0 does not know a provider, or a provider does not take a key; all problems are listed.
         """
         assert_off_event_loop("Backend.load")
         with self._build_lock:
             mem0 = mem0_import.load_mem0(self._config.home)
-            mem0_providers = (self.llm_provider, self.embedder_provider, self.store_provider)
+            mem0_providers = (self.llm.provider, self.embedder_provider, self.store_provider)
             all_providers = (*mem0_providers, self.reranker_provider)
             if self._checked_providers != all_providers:
-                provider_specs.register_providers()
-                problems = [*provider_specs.problems(*mem0_providers), *reranker_problems(self.reranker_provider)]
+                resolve_provider.register_providers()
+                problems = [*resolve_provider.problems(*mem0_providers), *reranker_problems(self.reranker_provider)]
                 if problems:
                     raise ConfigError(problems)
-                if self.embedder_provider.name == provider_specs.LOCAL:
+                if self.embedder_provider.name == resolve_provider.LOCAL:
                     self.embedder.adopt_fingerprint(local.fingerprint_model(Path(str(self.embedder_provider.model))))
                 self._checked_providers = all_providers
             return mem0
-
-    def llm(self) -> Any:
-        """Return mem0's object of the current language model, built once. Blocking.
-
-        Raises:
-            ModelUnavailableError: it could not be built, because a package or a key is missing.
-        """
-        assert_off_event_loop("Backend.llm")
-        return self._llm.instance()
 
     def embedding_model(self) -> Any:
         """Return mem0's embedder object, built once. Blocking.
@@ -174,7 +141,7 @@ class Backend:
 
         Otherwise a process with a single question would answer it before the vectors are there.
         """
-        if self.embedder_provider.name == provider_specs.LOCAL:
+        if self.embedder_provider.name == resolve_provider.LOCAL:
             # The next caller reports the failure.
             with contextlib.suppress(ModelError):
                 await self.embedder.embed(["ready"], purpose="search")
@@ -193,12 +160,12 @@ class Backend:
         from mem0.vector_stores.configs import VectorStoreConfig
 
         measure = self.embedder.measure_dimensions
-        store = provider_specs.store_config(self.store_provider, str(store_path), measure)
+        store = resolve_provider.store_config(self.store_provider, str(store_path), measure)
         history = mem0_import.create_private_file(mem0_import.mem0_home(self._config.home) / "history.db")
         return MemoryConfig(
             vector_store=VectorStoreConfig(provider=self.store_provider.name, config=store),
             # mem0 checks these names against fixed lists, which lack registered providers.
-            llm=LlmConfig.model_construct(provider=self.llm_provider.name, config=dict(self.llm_provider.config)),
+            llm=LlmConfig.model_construct(provider=self.llm.provider.name, config=dict(self.llm.provider.config)),
             embedder=EmbedderConfig.model_construct(
                 provider=self.embedder_provider.name, config=dict(self.embedder_provider.config)
             ),
@@ -215,7 +182,7 @@ class Backend:
         config = self.mem0_config(store_path)
         if client is not None:
             config.vector_store.config.client = client
-        offline = provider_specs.OFFLINE
+        offline = resolve_provider.OFFLINE
         offline_models = {
             "llm": type(config.llm).model_construct(provider=offline, config={}),
             "embedder": type(config.embedder).model_construct(provider=offline, config={}),
@@ -223,7 +190,7 @@ class Backend:
         # mem0's constructor builds a model and an embedder, which ours replace: the offline ones cost nothing.
         memory = mem0.Memory(config.model_copy(update=offline_models))
         memory.config = config
-        memory.llm = self._llm
+        memory.llm = self.llm
         memory.embedding_model = create_or_defer(self.embedding_model)
         return memory
 
@@ -232,23 +199,17 @@ class Backend:
         await self.pools.close(grace=grace)
         await asyncio.to_thread(self._close_clients)
 
-    def _on_client_closed(self, closing: asyncio.Future[None]) -> None:
-        self._closing_tasks.discard(closing)
-        if not closing.cancelled():
-            # If the backend was closed in between, nothing is left to close.
-            closing.exception()
-
     def _close_clients(self) -> None:
-        self._llm.close()
+        self.llm.close()
         close_client(self._embedding_model)
         if self.reranker is not None:
             self.reranker.close()
 
-    def _create_llm(self, provider: provider_specs.Provider) -> Any:
+    def _create_llm(self, provider: resolve_provider.Provider) -> Any:
         return self._create(make_llm, provider, "model")
 
     def _create(
-        self, factory: Callable[[provider_specs.Provider], Any], provider: provider_specs.Provider, part: str
+        self, factory: Callable[[resolve_provider.Provider], Any], provider: resolve_provider.Provider, part: str
     ) -> Any:
         self.load()
         try:
@@ -257,5 +218,5 @@ class Backend:
             raise to_model_error(error, subject=f"the {part} {_provider_label(provider)}") from error
 
 
-def _provider_label(provider: provider_specs.Provider) -> str:
+def _provider_label(provider: resolve_provider.Provider) -> str:
     return f"{provider.name} ({provider.model})" if provider.model else provider.name

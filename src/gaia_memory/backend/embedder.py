@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from gaia_memory.backend.model_errors import redact_user_text, to_model_error
-from gaia_memory.backend.offline.offline_embedder import DIMENSIONS, OfflineEmbedder
+from gaia_memory.backend.offline.offline_embedder import DIMENSIONS
 from gaia_memory.backend.providers.gemini import DEFAULT_DIMENSIONS
-from gaia_memory.backend.providers.local import ModelFingerprint
-from gaia_memory.backend.providers.provider_specs import GEMINI, LOCAL, OFFLINE, Provider
+from gaia_memory.backend.providers.resolve_provider import GEMINI, LOCAL, OFFLINE, Provider
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.backend.vector_cache import VectorCache
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
@@ -36,9 +35,8 @@ _PROBE_TEXT = "dimensions"
 class Mem0Embedder:
     """The port `Embedder` over mem0's embedding model. Every vector has length 1.
 
-    `identity` is known from the start for `offline`, for `gemini`, for a provider with `embedding_dims` in its
-    configuration, and for `local` after `adopt_fingerprint`. For others its dimensions are `?` until the first vector:
-    read it after an `embed`, not before.
+    `identity` is known from the start for `offline`, for `gemini` and for a provider with `embedding_dims` in its
+    configuration. For others its dimensions are `?` until the first vector: read it after an `embed`, not before.
 
     A text whose vector is still in the cache is not sent again.
     """
@@ -68,10 +66,9 @@ class Mem0Embedder:
         """Provider, model and dimensions, as `provider/model/dimensions`."""
         return f"{self._provider.name}/{self._model or 'default'}/{self._dimensions or '?'}"
 
-    def adopt_fingerprint(self, fingerprint: ModelFingerprint) -> None:
-        """Take the identity from the files of the model, before it is loaded; only the first call counts."""
-        if self._model is None:
-            self._model, self._dimensions = fingerprint.name, fingerprint.dimensions or self._dimensions
+    def adopt_fingerprint(self, fingerprint: str) -> None:
+        """Take the hash of a local model's files as its name, before it is loaded; only the first call counts."""
+        self._model = self._model or fingerprint
 
     async def embed(self, texts: Sequence[str], *, purpose: Literal["add", "search"]) -> list[Vector]:
         """Return one vector for each text, of its first 8,000 characters.
@@ -124,13 +121,11 @@ class Mem0Embedder:
             raise BadAnswerError(f"the embedder {self.identity} gave {len(raw)} vectors for {len(texts)} texts")
         # `_norm` handles values whose squares overflow, so a warning would be noise.
         with np.errstate(over="ignore", invalid="ignore"):
-            if isinstance(raw, np.ndarray):
-                return _normalize_rows(raw)
             return [array("d", self._normalize(vector).tobytes()) for vector in raw]
 
     def _normalize(self, raw: Any) -> NDArray[np.float64]:
         try:
-            values = np.asarray(raw, np.float64) if isinstance(raw, np.ndarray) else np.fromiter(raw, np.float64)
+            values = np.fromiter(raw, np.float64)
         except (TypeError, ValueError) as wrong:
             raise BadAnswerError(f"the embedder {self.identity} gave a {type(raw).__name__}, not a vector") from wrong
         norm = _norm(values)
@@ -144,12 +139,6 @@ class Mem0Embedder:
                 f"set memory.embedder.embedding_dims to what the model gives"
             )
         return values / norm
-
-
-def _normalize_rows(matrix: NDArray[np.float64]) -> list[array[float]]:
-    """Return the rows of our own matrix at length 1, bit by bit the same as one by one."""
-    norms = np.sqrt(np.matmul(matrix[:, np.newaxis, :], matrix[:, :, np.newaxis]).reshape(-1, 1))
-    return [array("d", row.tobytes()) for row in matrix / norms]
 
 
 def _norm(values: NDArray[np.float64]) -> float:
@@ -175,10 +164,8 @@ def _known_dimensions(provider: Provider) -> int | None:
     return int(given) if given else None
 
 
-def _raw_vectors(model: Any, texts: list[str], purpose: str) -> list[Any] | NDArray[np.float64]:
-    """Ask for all texts at once if the provider can, otherwise one by one; the offline embedder returns a matrix."""
-    if isinstance(model, OfflineEmbedder):
-        return model.embed_rows(texts)
+def _raw_vectors(model: Any, texts: list[str], purpose: str) -> list[Any]:
+    """Ask for all texts at once if the provider can, otherwise one by one."""
     embed_batch = getattr(model, "embed_batch", None)
     if embed_batch is None or len(texts) == 1:
         return [model.embed(text, purpose) for text in texts]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
 from gaia_memory.backend.answers import parse_extraction
+from gaia_memory.backend.language_model import Mem0LanguageModel
 from gaia_memory.backend.model_errors import redact_user_text
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import BadAnswerError
@@ -23,10 +24,6 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 _RETRY_HINT = "\n\nYour previous answer could not be used ({reason}). Answer with the JSON object only."
 
 
-class _ChatModel(Protocol):
-    async def ask(self, messages: list[dict[str, str]], *, json: bool = False) -> str: ...
-
-
 class Mem0Extractor:
     """The port `Extractor`, with the extraction half of mem0's `add`.
 
@@ -34,14 +31,11 @@ class Mem0Extractor:
     and stores in the same step.
     """
 
-    def __init__(
-        self, model: _ChatModel, load: Callable[[], Any], pool: WorkerPool, *, max_attempts: int = BAD_ANSWER_ATTEMPTS
-    ) -> None:
+    def __init__(self, model: Mem0LanguageModel, load: Callable[[], Any], pool: WorkerPool) -> None:
         """Ask `model`; `load` imports mem0 in a thread of `pool`."""
         self._model = model
         self._load = load
         self._pool = pool
-        self._max_attempts = max_attempts
 
     async def extract(self, chunk: Chunk, *, instructions: str) -> list[ExtractedFact]:
         """Return the facts of a chunk; an empty list only for a well-formed "nothing to learn".
@@ -56,7 +50,7 @@ class Mem0Extractor:
     async def _extract_with_retries(self, system: str, prompt: str) -> list[ExtractedFact]:
         reason = ""
         retrying = AsyncRetrying(
-            stop=stop_after_attempt(self._max_attempts), retry=retry_if_exception_type(BadAnswerError), reraise=True
+            stop=stop_after_attempt(BAD_ANSWER_ATTEMPTS), retry=retry_if_exception_type(BadAnswerError), reraise=True
         )
         async for attempt in retrying:
             with attempt:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gaia_memory.backend.model_errors import to_model_error
-from gaia_memory.backend.providers.provider_specs import Provider
+from gaia_memory.backend.providers.swappable_llm import SwappableLlm
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.model_calls import LEARNING_DEADLINE_SECONDS
@@ -20,27 +20,17 @@ _THINKING_BLOCK = re.compile(r"\A\s*(?:<think>|(?![\s{`<\-*])).*?</think>", re.D
 class Mem0LanguageModel:
     """The port `LanguageModel` over mem0's LLM object."""
 
-    def __init__(
-        self,
-        llm: Callable[[], Any],
-        provider: Provider,
-        pool: WorkerPool,
-        *,
-        deadline: float = LEARNING_DEADLINE_SECONDS,
-    ) -> None:
-        """Ask the object that `llm` returns, in a thread of `pool`.
-
-        `deadline` bounds one question, in seconds. `provider` describes the object and is replaced together with it.
-        """
+    def __init__(self, llm: SwappableLlm, pool: WorkerPool, *, deadline: float = LEARNING_DEADLINE_SECONDS) -> None:
+        """Ask `llm` in a thread of `pool`; `deadline` bounds one question, in seconds."""
         self._llm = llm
-        self.provider = provider
         self._pool = pool
         self._deadline = deadline
 
     @property
     def identity(self) -> str:
         """Provider and model, as `provider/model`."""
-        return f"{self.provider.name}/{self.provider.model or 'default'}"
+        provider = self._llm.provider
+        return f"{provider.name}/{provider.model or 'default'}"
 
     async def complete(self, prompt: str, *, system: str) -> str:
         """Return the whole answer without a leading block of thoughts.
@@ -52,12 +42,7 @@ class Mem0LanguageModel:
         return await self.ask([{"role": "system", "content": system}, {"role": "user", "content": prompt}])
 
     async def ask(self, messages: Sequence[dict[str, str]], *, json: bool = False) -> str:
-        """Return the answer to `messages`; `json` asks the provider for its JSON mode.
-
-        Raises:
-            ModelUnavailableError: the model could not be reached in time.
-            BadAnswerError: its answer is blank, blocked or cut off.
-        """
+        """Return the answer to `messages`, as `complete` does; `json` asks the provider for its JSON mode."""
         try:
             async with asyncio.timeout(self._deadline):
                 answer = await self._pool.run(self._generate, list(messages), json)
@@ -74,10 +59,8 @@ class Mem0LanguageModel:
         return answer
 
     def _generate(self, messages: list[dict[str, str]], json: bool) -> Any:
-        llm = self._llm()
+        json_mode = {"response_format": {"type": "json_object"}} if json else {}
         try:
-            if json:
-                return llm.generate_response(messages=messages, response_format={"type": "json_object"})
-            return llm.generate_response(messages=messages)
+            return self._llm.generate_response(messages=messages, **json_mode)
         except (Exception, SystemExit) as error:  # Boundary: a provider may raise anything, and some exit.
             raise to_model_error(error, subject=f"the model {self.identity}") from error

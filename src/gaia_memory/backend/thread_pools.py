@@ -14,6 +14,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, ParamSpec, TypeVar
@@ -32,41 +33,6 @@ EXIT_WAIT_SECONDS = 5.0
 
 CLOSE_GRACE_SECONDS = 3.0
 """How long a close waits for running calls; the daemon threads end with the process."""
-
-
-@dataclass(slots=True)
-class _Job:
-    """One call, and the future of the event loop that waits for it."""
-
-    call: Callable[[], Any]
-    loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[Any]
-
-    def run(self) -> None:
-        """Make the call, unless it was cancelled, and hand its result to the loop."""
-        if self.future.cancelled():
-            return
-        try:
-            outcome, error = self.call(), None
-        except BaseException as raised:  # Any error belongs to the waiting caller.
-            outcome, error = None, raised
-        try:
-            self.loop.call_soon_threadsafe(self._resolve, outcome, error)
-        except RuntimeError:
-            # The loop was closed while the call ran.
-            return
-
-    def _resolve(self, outcome: Any, error: BaseException | None) -> None:
-        if self.future.done():
-            return
-        if error is None:
-            self.future.set_result(outcome)
-        elif isinstance(error, Exception) and not isinstance(error, StopIteration):
-            self.future.set_exception(error)
-        else:
-            # SystemExit and the like would stop the loop, and a future refuses StopIteration.
-            self.future.set_exception(RuntimeError(f"a backend call ended in {type(error).__name__}: {error}"))
-
 
 _pools_joined_at_exit: weakref.WeakSet[WorkerPool] = weakref.WeakSet()
 
@@ -89,7 +55,7 @@ class WorkerPool:
         """
         self._name = name
         self._size = size
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._idle: deque[None] = deque()
         self._threads: list[threading.Thread] = []
         self._closed = False
@@ -105,15 +71,17 @@ class WorkerPool:
         Raises:
             MemoryClosedError: the pool is closed.
         """
+        return await asyncio.wrap_future(self.submit(call, *args, **kwargs))
+
+    def submit(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Start `call` without waiting for it, as `run` does."""
         if self._closed:
             raise MemoryClosedError
-        loop = asyncio.get_running_loop()
+        future: Future[T] = Future()
         context = contextvars.copy_context()
-        job = _Job(lambda: context.run(call, *args, **kwargs), loop, loop.create_future())
-        self._jobs.put(job)
+        self._jobs.put(lambda: _resolve(future, lambda: context.run(call, *args, **kwargs)))
         self._ensure_thread()
-        answer: T = await job.future
-        return answer
+        return future
 
     async def close(self, *, grace: float = CLOSE_GRACE_SECONDS) -> None:
         """Take no more work and wait up to `grace` seconds for running calls."""
@@ -156,9 +124,23 @@ class WorkerPool:
                 job = self._jobs.get()
             if job is None:
                 return
-            job.run()
+            job()
             # Drop the job before waiting for the next one: it contains a user's text.
             del job
+
+
+def _resolve(future: Future[Any], call: Callable[[], Any]) -> None:
+    """Make the call, unless it was cancelled, and hand over its result."""
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        future.set_result(call())
+    except BaseException as error:  # Any error belongs to the waiting caller.
+        if isinstance(error, Exception) and not isinstance(error, StopIteration):
+            future.set_exception(error)
+        else:
+            # SystemExit and the like would stop the loop, and a future refuses StopIteration.
+            future.set_exception(RuntimeError(f"a backend call ended in {type(error).__name__}: {error}"))
 
 
 @dataclass(frozen=True, slots=True)

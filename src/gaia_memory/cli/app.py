@@ -7,26 +7,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from gaia_memory.cli.chat import EXAMPLES as CHAT_EXAMPLES
-from gaia_memory.cli.chat import chat
-from gaia_memory.cli.config import app as configuration
-from gaia_memory.cli.demo.demo import EXAMPLES as DEMO_EXAMPLES
-from gaia_memory.cli.demo.demo import demo
-from gaia_memory.cli.doctor.doctor import EXAMPLES as DOCTOR_EXAMPLES
-from gaia_memory.cli.doctor.doctor import doctor
-from gaia_memory.cli.init import EXAMPLES as INIT_EXAMPLES
-from gaia_memory.cli.init import init
+from gaia_memory.cli import chat, config, init, people, sweep
+from gaia_memory.cli.demo import demo
+from gaia_memory.cli.doctor import doctor
+from gaia_memory.cli.engines import sync_command
 from gaia_memory.cli.memory.group import app as memory
-from gaia_memory.cli.people import app as people
-from gaia_memory.cli.sweep import EXAMPLES as SWEEP_EXAMPLES
-from gaia_memory.cli.sweep import sweep
+from gaia_memory.cli.ui.output_files import describe_os_error
 from gaia_memory.cli.ui.terminal import configure_logging, print_error, print_line
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.language.printable_text import escape_lines
 
 
 class ErrorReportingGroup(TyperGroup):
-    """A group of commands that turns an error of this package into one message and exit code 1."""
+    """A group of commands that turns an error of this package or of a file into one message and exit code 1."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -39,6 +32,11 @@ class ErrorReportingGroup(TyperGroup):
             if ctx.params.get("debug"):
                 raise
             print_error(str(error))
+            raise typer.Exit(1) from error
+        except OSError as error:
+            if ctx.params.get("debug") or not error.filename:
+                raise
+            print_error(describe_os_error(error))
             raise typer.Exit(1) from error
 
 
@@ -74,11 +72,11 @@ def gaia(
     context.call_on_close(configure_logging(debug=debug))
 
 
-app.command("demo", epilog=DEMO_EXAMPLES)(demo)
-app.command("init", epilog=INIT_EXAMPLES)(init)
-app.command("doctor", epilog=DOCTOR_EXAMPLES)(doctor)
-app.command("chat", epilog=CHAT_EXAMPLES)(chat)
-app.command("sweep", epilog=SWEEP_EXAMPLES)(sweep)
+app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
+app.command("init", epilog=init.EXAMPLES)(init.init)
+app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
+app.command("chat", epilog=chat.EXAMPLES)(chat.chat)
+app.command("sweep", epilog=sweep.EXAMPLES)(sync_command(sweep.sweep))
 app.add_typer(memory, name="memory")
-app.add_typer(people, name="people")
-app.add_typer(configuration, name="config")
+app.add_typer(people.app, name="people")
+app.add_typer(config.app, name="config")

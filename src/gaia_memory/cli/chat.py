@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli.engines import ChannelOption, ConfigOption, SpeakerOption, load_config, run_async
+from gaia_memory.cli.engines import ChannelOption, ConfigOption, SpeakerOption, finish_erasures, load_config
 from gaia_memory.cli.ui.read_input import is_interactive, iter_stdin_lines, require_stdin
 from gaia_memory.cli.ui.terminal import print_line, print_note, print_text
 
@@ -37,9 +37,7 @@ In the conversation, `/help` lists the commands (Tab completes them) and Ctrl-D 
 
 INSTRUCTION = "You are a helpful assistant who knows the person you talk to. Answer briefly and plainly."
 GOODBYE_MESSAGE = "Bye. This conversation is saved."
-_UNFINISHED_ERASURE_MESSAGE = (
-    "Files still contain forgotten text: the next process that opens this memory rewrites them."
-)
+_FORGOTTEN_TEXT_MESSAGE = "Files still contain forgotten text"
 VERTEX_VARIABLES = ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE")
 """If one of these is set, Google Cloud credentials replace the key."""
 
@@ -64,7 +62,7 @@ def chat(
     loaded = load_config(config, model=model, settings={"sessions": {"coalesce_seconds": 0.0}})
     unanswered = 0
     try:
-        unanswered = run_async(_chat(loaded, user or _login_name(), channel))
+        unanswered = asyncio.run(_chat(loaded, user or _login_name(), channel))
     except (KeyboardInterrupt, EOFError):
         print_line()
     print_note(GOODBYE_MESSAGE)
@@ -103,32 +101,24 @@ async def _chat(config: LoadedConfig, user: str, channel: str) -> int:
 
 async def _finish_erasures(gaia: Gaia) -> None:
     """Wait for erasures when the conversation ends; after Ctrl-C the next process finishes them."""
-    from gaia_memory.cli.memory.erasure_progress import finish_erasures
-    from gaia_memory.errors import MemoryUnavailable
-
     try:
-        if await gaia.memory.pending_erasures() and (remaining := await finish_erasures(gaia.memory)):
-            print_note(f"Files still contain forgotten text: {remaining}.")
+        remaining = await finish_erasures(gaia.memory)
     except asyncio.CancelledError:
-        print_note(_UNFINISHED_ERASURE_MESSAGE)
+        print_note(f"{_FORGOTTEN_TEXT_MESSAGE}: the next process that opens this memory rewrites them.")
         raise
-    except MemoryUnavailable as error:
-        print_note(f"{_UNFINISHED_ERASURE_MESSAGE} ({error.reason})")
+    if remaining:
+        print_note(f"{_FORGOTTEN_TEXT_MESSAGE}: {remaining}.")
 
 
 def _require_key(gaia: Gaia) -> None:
-    """Refuse to start a conversation without a key for its model.
-
-    Raises:
-        ModelUnavailableError: the agent's model is Gemini, and there is no key.
-    """
+    """Refuse to start a conversation if the agent's model is Gemini and there is no key."""
     from google.adk.models.google_llm import Gemini
 
-    from gaia_memory.adk.models.model_factory import has_gemini_key
+    from gaia_memory.config.api_keys import gemini_api_key
     from gaia_memory.errors import ModelUnavailableError
 
     uses_vertex = any(os.environ.get(name, "").lower() in {"1", "true"} for name in VERTEX_VARIABLES)
-    if isinstance(gaia.model, Gemini) and not has_gemini_key() and not uses_vertex:
+    if isinstance(gaia.model, Gemini) and not gemini_api_key(os.environ) and not uses_vertex:
         raise ModelUnavailableError(
             f"{gaia.model.model} needs a key: set GEMINI_API_KEY, or pass `--model offline`, which needs none"
         )

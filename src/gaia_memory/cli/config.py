@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import ConfigOption, JsonOption, load_config, run_async
+from gaia_memory.cli.engines import ConfigOption, JsonOption, load_config
 from gaia_memory.cli.ui.fact_output import print_json, print_rows
 from gaia_memory.cli.ui.terminal import print_error, print_line, print_note, print_text, silence_logger
 
 if TYPE_CHECKING:
-    from gaia_memory.cli.config_sources import Setting
     from gaia_memory.config.sources.load import LoadedConfig
 
 app = typer.Typer(no_args_is_help=True, help="Check, show and describe the configuration.")
@@ -61,7 +61,7 @@ def check(
             loaded = load_config(path)
             source, problems = loaded.source, list(loaded.warnings)
             display_source = source if loaded.path else f"{source}{_lookup_note()}"
-            run_async(_check_providers(loaded))
+            asyncio.run(_check_providers(loaded))
     except ConfigError as error:
         source = source or error.source
         problems += error.problems
@@ -96,11 +96,7 @@ def _lookup_note() -> str:
 
 
 async def _check_providers(loaded: LoadedConfig) -> None:
-    """Check providers with mem0 if they are not the usual ones, because mem0 takes a second to load.
-
-    Raises:
-        ConfigError: a provider or one of its keys is unknown.
-    """
+    """Check providers with mem0 if they are not the usual ones, because mem0 takes a second to load."""
     import tempfile
 
     from gaia_memory.engine_probe import EngineProbe
@@ -127,26 +123,17 @@ def show(as_json: JsonOption = False, config: ConfigOption = None) -> None:
     for line in loaded.warnings:
         print_note(f"warning: {line}")
     if as_json:
-        rows = [
-            {"key": each.key, "value": each.value, "from": each.source, "variable": each.variable} for each in settings
-        ]
-        print_json({"file": None if loaded.path is None else str(loaded.path), "settings": rows})
+        print_json({"file": None if loaded.path is None else str(loaded.path), "settings": settings})
         return
-    print_rows(
-        ("key", "value", "from"), [(each.key, _format_value(each), _source_label(each, loaded)) for each in settings]
-    )
+    sources = {"default": "default", "file": loaded.source}
+    rows = [(row["key"], _format_value(row["value"]), row["variable"] or sources[row["from"]]) for row in settings]
+    print_rows(("key", "value", "from"), rows)
 
 
-def _format_value(setting: Setting) -> str:
+def _format_value(value: Any) -> str:
     from gaia_memory.config.render import yaml_scalar
 
-    return setting.value if isinstance(setting.value, str) and setting.value else yaml_scalar(setting.value)
-
-
-def _source_label(setting: Setting, loaded: LoadedConfig) -> str:
-    if setting.source == "file":
-        return loaded.source
-    return setting.variable or "default"
+    return value if isinstance(value, str) and value else yaml_scalar(value)
 
 
 @app.command("schema", epilog=_SCHEMA_EXAMPLES)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml
 
@@ -19,27 +18,20 @@ from gaia_memory.redaction.mask import is_secret_name, mask_secrets
 MASK = "***"
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A setting for display: its key, its value without secrets, and its source."""
+def effective_settings(loaded: LoadedConfig, environ: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return every setting without secrets, in the order of declaration: `key`, `value`, `from` and `variable`.
 
-    key: str
-    value: Any
-    source: Literal["default", "file", "environment"]
-    variable: str | None = None
-
-
-def effective_settings(loaded: LoadedConfig, environ: Mapping[str, str]) -> list[Setting]:
-    """Return every setting, in the order in which they are declared."""
+    `from` is `default`, `file` or `environment`; `variable` names the environment variable, or is None.
+    """
     file = normalize_providers(_read_file(loaded.path))
     variables = normalize_providers(read_environment(environ))
-    found = []
+    settings = []
     for path, value in _iter_values(loaded.config):
+        source, variable = "file" if has_path(file, _stored_path(path)) else "default", None
         if has_path(variables, _stored_path(path)):
-            found.append(Setting(dotted_key(path), value, "environment", variable_for(path, environ)))
-        else:
-            found.append(Setting(dotted_key(path), value, "file" if has_path(file, _stored_path(path)) else "default"))
-    return found
+            source, variable = "environment", variable_for(path, environ)
+        settings.append({"key": dotted_key(path), "value": value, "from": source, "variable": variable})
+    return settings
 
 
 def _iter_values(config: GaiaConfig) -> Iterator[tuple[KeyPath, Any]]:

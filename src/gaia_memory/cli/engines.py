@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
 
-from gaia_memory.cli.ui.terminal import print_note
+from gaia_memory.cli.ui.terminal import print_note, progress_bar
 
 if TYPE_CHECKING:
     from gaia_memory.config.sources.load import LoadedConfig
     from gaia_memory.engine import Engine
+    from gaia_memory.memory import Memory
     from gaia_memory.models import Scope
 
-Result = TypeVar("Result")
+Parameters = ParamSpec("Parameters")
 
 
 def _require_nonempty(value: str | None) -> str | None:
     if value == "":
-        raise typer.BadParameter("is empty: pass a name, or leave the option out")
+        raise typer.BadParameter("the value is empty: pass a name")
     return value
-
-
-def require_texts(values: list[str] | None) -> list[str] | None:
-    """Return the values of an argument that takes several texts.
-
-    Raises:
-        typer.BadParameter: one is blank, such as that of an empty shell variable.
-    """
-    from gaia_memory.language.printable_text import is_blank
-
-    for number, value in enumerate(values or [], 1):
-        if is_blank(value):
-            raise typer.BadParameter(f"text {number} of {len(values or [])} is blank: leave it out, or pass a text")
-    return values
 
 
 def _app_name(value: str | None) -> str | None:
@@ -45,7 +33,7 @@ def _app_name(value: str | None) -> str | None:
 
     if _require_nonempty(value) is not None and not is_app_name(str(value)):
         rule = "use a letter, then letters, digits, `_` and `-`; not `user`"
-        raise typer.BadParameter(f"{value!r} is no valid app name: {rule}")
+        raise typer.BadParameter(f"{value!r} is not a valid app name: {rule}")
     return value
 
 
@@ -54,10 +42,7 @@ ConfigOption = Annotated[
     typer.Option("--config", "-c", help="The gaia.yaml to use. Default: GAIA_CONFIG, else the one in GAIA_HOME."),
 ]
 UserOption = Annotated[
-    str,
-    typer.Option(
-        "--user", "-u", help="The user whose memory is meant.", show_default=False, callback=_require_nonempty
-    ),
+    str, typer.Option("--user", "-u", help="The id of the user.", show_default=False, callback=_require_nonempty)
 ]
 SpeakerOption = Annotated[
     str | None,
@@ -73,6 +58,7 @@ AppOption = Annotated[
     str | None,
     typer.Option("--app", help="The app of the user. Default: `app` of gaia.yaml.", callback=_app_name),
 ]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -84,31 +70,32 @@ _DISABLED_REMEDY = (
 def load_config(
     path: Path | None, *, model: str | None = None, settings: Mapping[str, Any] | None = None
 ) -> LoadedConfig:
-    """Return the configuration of a command, overridden by the command's own `settings`.
-
-    Raises:
-        ConfigError: it is missing or wrong.
-    """
+    """Return the configuration of a command, overridden by the command's own `settings`."""
     from gaia_memory.config.sources.load import load, locate
 
     return load(path if path is not None else locate(), model=model, settings=settings)
 
 
-def run_async(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """Run the asynchronous part of a command."""
-    return asyncio.run(coroutine)
+def sync_command(command: Callable[Parameters, Coroutine[Any, Any, None]]) -> Callable[Parameters, None]:
+    """Return an asynchronous command as the function that Typer calls."""
+
+    @wraps(command)
+    def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+        asyncio.run(command(*args, **kwargs))
+
+    return run
 
 
 @asynccontextmanager
-async def engine_without_background(loaded: LoadedConfig, *, allow_disabled: bool = False) -> AsyncIterator[Engine]:
+async def open_engine(path: Path | None, *, allow_disabled: bool = False) -> AsyncIterator[Engine]:
     """Open an engine that neither sweeps nor follows: the owner of the mem0 store follows what a command writes.
 
-    Raises:
-        MemoryUnavailable: memory is off in the configuration, and `allow_disabled` is false.
+    While memory is off, this is an error unless `allow_disabled` is true.
     """
     from gaia_memory.engine import Engine
     from gaia_memory.errors import MemoryUnavailable
 
+    loaded = await asyncio.to_thread(load_config, path)
     if not loaded.config.memory.enabled and not allow_disabled:
         raise MemoryUnavailable("memory is off", remedy=_DISABLED_REMEDY)
     engine = await Engine.open(loaded)
@@ -118,9 +105,13 @@ async def engine_without_background(loaded: LoadedConfig, *, allow_disabled: boo
         await engine.close()
 
 
-def scope_of(engine: Engine, app_name: str | None, user: str) -> Scope:
-    """Return the scope of a user in the named app, or in the configured one."""
-    return engine.scope(app_name or engine.config.app, user)
+@asynccontextmanager
+async def open_scope(
+    path: Path | None, app_name: str | None, user: str, *, allow_disabled: bool = False
+) -> AsyncIterator[tuple[Engine, Scope]]:
+    """Open an engine; yield it with the scope of a user in the named app, or in the configured one."""
+    async with open_engine(path, allow_disabled=allow_disabled) as engine:
+        yield engine, engine.scope(app_name or engine.config.app, user)
 
 
 async def print_other_apps(engine: Engine, scope: Scope) -> None:
@@ -129,3 +120,16 @@ async def print_other_apps(engine: Engine, scope: Scope) -> None:
     if others:
         names = ", ".join(sorted(name if name is not None else "(all apps together)" for name in others))
         print_note(f"{scope.user} is known under another app: {names}. Choose it with --app.")
+
+
+async def finish_erasures(memory: Memory) -> str | None:
+    """Wait until no file contains forgotten text; return None, or why files still do."""
+    from gaia_memory.errors import MemoryUnavailable
+
+    try:
+        if not await memory.pending_erasures():
+            return None
+        with progress_bar("Rewriting files") as advance:
+            return await memory.finish_erasures(advance)
+    except MemoryUnavailable as error:
+        return str(error)

@@ -11,7 +11,6 @@ from gaia_memory.cli.engines import JsonOption
 from gaia_memory.cli.ui.terminal import coloured, print_error, print_line, print_note, print_text
 
 if TYPE_CHECKING:
-    from gaia_memory.cli.setup.hosts import RunCommands
     from gaia_memory.cli.setup.prepare import InitReport
     from gaia_memory.cli.ui.output_files import FileStep
 
@@ -54,7 +53,7 @@ def init(
     steps: list[FileStep] = []
     try:
         report = prepare(_resolve_folder(folder, agent), agent, steps, force=force)
-    except GaiaMemoryError:
+    except (GaiaMemoryError, OSError):
         for step in steps:
             print_note(f"{step.outcome}: {step.path}")
         raise
@@ -64,8 +63,8 @@ def init(
         print_json(_report_to_dict(report))
     else:
         _print(report)
-    if report.invalid_files:
-        print_error(f"correct by hand: {', '.join(str(step.path) for step in report.invalid_files)}")
+    if invalid := [str(step.path) for step in report.steps if step.outcome == "wrong"]:
+        print_error(f"correct these files by hand: {', '.join(invalid)}")
         raise typer.Exit(1)
 
 
@@ -94,40 +93,31 @@ def _print(report: InitReport) -> None:
         print_line(f"{step.path}{detail}", prefix=coloured(f"{step.outcome:9}", _OUTCOME_COLOURS[step.outcome]))
     for line in report.notes:
         print_note(f"note: {line}")
-    if report.commands is not None and report.agents.members:
-        _print_commands(report.commands)
+    if report.commands:
+        _print_commands(report)
 
 
-def _print_commands(commands: RunCommands) -> None:
-    from gaia_memory.cli.setup.hosts import app_snippet
+def _print_commands(report: InitReport) -> None:
+    from gaia_memory.cli.setup.prepare import APP_SNIPPET
 
+    commands = report.commands
     print_text("\nIn a browser, for programs, at the terminal:\n")
-    for command in (commands.web, commands.api_server, *(commands.run(agent) for agent in commands.agents.members)):
+    for command in (commands["adk web"], commands["adk api_server"], *commands["adk run"].values()):
         print_line(command, prefix="  ")
-    for agent in commands.agents.without_plugins:
-        print_line(f"At the end of {agent.folder / 'agent.py'}, for `adk run`:", prefix="\n")
-        print_line()
-        for line in app_snippet(agent).splitlines():
-            print_text(f"  {line}".rstrip())
-    print_line(commands.doctor, prefix="\nIs everything in order?\n\n  ")
+    for agent in report.agents.without_plugins:
+        print_line(f"Add to the end of {agent.folder / 'agent.py'}, for `adk run`:", prefix="\n")
+        print_text("".join(f"\n  {line}".rstrip(" ") for line in APP_SNIPPET.format(name=agent.name).splitlines()))
+    print_line(commands["gaia doctor"], prefix="\nTo check the installation:\n\n  ")
 
 
 def _report_to_dict(report: InitReport) -> dict[str, Any]:
-    from gaia_memory.cli.setup.hosts import app_snippet
+    from gaia_memory.cli.setup.prepare import APP_SNIPPET
 
-    agents, run_commands = report.agents, report.commands
-    commands: dict[str, Any] = {}
-    if run_commands is not None and agents.members:
-        commands = {
-            "adk web": run_commands.web,
-            "adk api_server": run_commands.api_server,
-            "adk run": {agent.name: run_commands.run(agent) for agent in agents.members},
-            "gaia doctor": run_commands.doctor,
-        }
+    agents = report.agents
     return {
         "files": [{"path": str(step.path), "did": step.outcome, "says": step.message} for step in report.steps],
         "agents": [agent.name for agent in agents.members],
-        "commands": commands,
-        "for adk run": {agent.name: app_snippet(agent) for agent in agents.without_plugins},
+        "commands": report.commands,
+        "for adk run": {agent.name: APP_SNIPPET.format(name=agent.name) for agent in agents.without_plugins},
         "notes": report.notes,
     }

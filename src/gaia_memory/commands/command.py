@@ -50,28 +50,19 @@ class ConversationFlags(Protocol):
 
 
 class Settings(Protocol):
-    """The configuration in force, as an admin may change it."""
+    """The configuration in force, as an admin may change it.
+
+    Each method raises `ConfigError` with the reason if the change is not possible; nothing is written then.
+    """
 
     async def change(self, path: tuple[str, str], value: object) -> bool:
-        """Change one setting, with immediate effect; return True if it was written to a file.
-
-        Raises:
-            ConfigError: the change is not possible; the message says why.
-        """
+        """Change one setting, with immediate effect; return True if it was written to a file."""
 
     async def validate_change(self, path: tuple[str, str], value: object) -> None:
-        """Check a setting that takes effect after a restart, without changing anything.
-
-        Raises:
-            ConfigError: the value is not possible; the message says why.
-        """
+        """Check a setting that takes effect after a restart, without changing anything."""
 
     async def change_at_restart(self, path: tuple[str, str], value: object) -> bool:
-        """Write a setting that takes effect after a restart; return False if it is already in force.
-
-        Raises:
-            ConfigError: the change is not possible, and nothing was written; the message says why.
-        """
+        """Write a setting that takes effect after a restart; return False if it is already in force."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

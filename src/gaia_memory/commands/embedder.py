@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from gaia_memory.commands.command import Call
 from gaia_memory.errors import ConfigError
@@ -50,15 +49,11 @@ async def switch_embedder(call: Call, request: re.Match[str]) -> str:
     try:
         await call.settings.validate_change(_PATH, setting)
         if request["yes"] and call.pending_confirmations.pop(call.key, "memory", f"embedder {name}"):
-            return await _apply_switch(call, name, setting)
+            needs_restart = await call.settings.change_at_restart(_PATH, setting)
+            return (_REINDEX_ANSWER if needs_restart else _IN_FORCE).format(name=name)
     except ConfigError as error:
         return f"The embedder was not changed: {redact_locations('; '.join(error.problems))}."
     call.pending_confirmations.add(call.key, "memory", f"embedder {name}", [name])
     current = (await call.memory.status(call.scope)).embedder or "the current one"
     cost = _FREE_NOTE if setting["provider"] == "offline" else _COST_NOTE
     return _CONFIRMATION.format(name=name, current=current, cost=cost)
-
-
-async def _apply_switch(call: Call, name: str, setting: Mapping[str, str]) -> str:
-    needs_restart = await call.settings.change_at_restart(_PATH, setting)
-    return (_REINDEX_ANSWER if needs_restart else _IN_FORCE).format(name=name)

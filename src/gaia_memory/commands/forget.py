@@ -84,9 +84,13 @@ async def _forget_some(call: Call, text: str, *, is_confirmed: bool) -> str:
     if selection is None and not words:
         return _USAGE
     rows = number_facts(await call.memory.facts(call.scope))
-    found = _rows_with_words(rows, words) if selection is None else _rows_with_numbers(rows, selection)
-    if isinstance(found, str):
-        return found
+    if not rows:
+        return _NOTHING_REMEMBERED
+    if selection is not None and (problem := _selection_problem(selection, len(rows))):
+        return problem
+    found = filter_by_words(rows, words) if selection is None else [row for row in rows if row.number in selection]
+    if not found:
+        return NO_MATCH
     selection_text = " ".join(words) if selection is None else selection.text
     fact_ids = [row.fact.id for row in found[:PAGE_SIZE]]
     if is_confirmed and call.pending_confirmations.pop(call.key, _NAME, selection_text) == tuple(fact_ids):
@@ -99,22 +103,12 @@ async def _forget_some(call: Call, text: str, *, is_confirmed: bool) -> str:
     return f"Nothing is forgotten yet: please look first.\n{preview}" if is_confirmed else preview
 
 
-def _rows_with_words(rows: Sequence[Row], words: Sequence[str]) -> list[Row] | str:
-    """Return the rows that contain all the words, or a message if there are none."""
-    if not rows:
-        return _NOTHING_REMEMBERED
-    return filter_by_words(rows, words) or NO_MATCH
-
-
-def _rows_with_numbers(rows: Sequence[Row], selection: RowSelection) -> list[Row] | str:
-    """Return the rows with these numbers, or a message if one does not exist."""
-    if not rows:
-        return _NOTHING_REMEMBERED
+def _selection_problem(selection: RowSelection, row_count: int) -> str | None:
     if any(first < 1 for first, _ in selection.ranges):
         return f"There is no such row: the rows of /memory start at 1. {_USAGE}"
-    if any(last > len(rows) for _, last in selection.ranges):
-        return f"There is no such row: /memory lists {format_count(len(rows))}, numbered from 1."
-    return [row for row in rows if any(first <= row.number <= last for first, last in selection.ranges)]
+    if any(last > row_count for _, last in selection.ranges):
+        return f"There is no such row: /memory lists {format_count(row_count)}, numbered from 1."
+    return None
 
 
 def _preview(found: Sequence[Row], selection_text: str) -> str:

@@ -48,8 +48,7 @@ def number_facts(facts: Sequence[Fact]) -> list[Row]:
 
 def split_words(text: str) -> list[str]:
     """Return the distinct words of a text: casefolded, in NFKC form and without invisible characters."""
-    visible = "".join(char for char in unicodedata.normalize("NFKC", text) if not is_invisible(char))
-    folded = unicodedata.normalize("NFKC", visible.casefold())
+    folded = unicodedata.normalize("NFKC", _visible(unicodedata.normalize("NFKC", text)).casefold())
     separated = "".join(char if unicodedata.category(char)[0] in _WORD_CATEGORIES else " " for char in folded)
     return list(dict.fromkeys(separated.split()))
 
@@ -67,13 +66,17 @@ class RowSelection:
         [(first, last), *further] = self.ranges
         return first if first == last and not further else None
 
+    def __contains__(self, number: int) -> bool:
+        """Whether a row with this number is selected."""
+        return any(first <= number <= last for first, last in self.ranges)
+
 
 def parse_selection(text: str) -> RowSelection | None:
     """Parse numbers and ranges such as `3-5`; return None if the text contains words.
 
     An invalid number such as `-1` becomes the range (0, 0), which no row has.
     """
-    plain = unicodedata.normalize("NFKC", "".join(char for char in text if not is_invisible(char)))
+    plain = unicodedata.normalize("NFKC", _visible(text))
     if any(unicodedata.category(char)[0] in _WORD_CATEGORIES and not char.isdecimal() for char in plain):
         return None
     bare = "".join(char if char.isdecimal() else "-" if _is_dash(char) else " " for char in plain)
@@ -94,6 +97,10 @@ def _parse_range(text: str) -> tuple[int, int]:
 
 def _is_dash(char: str) -> bool:
     return char == "\u2212" or unicodedata.category(char) == "Pd"
+
+
+def _visible(text: str) -> str:
+    return "".join(char for char in text if not is_invisible(char))
 
 
 def filter_by_words(rows: Sequence[Row], words: Sequence[str]) -> list[Row]:

@@ -18,12 +18,8 @@ _LINE_CHARACTERS = 110
 
 def render_json_schema() -> str:
     """Return the JSON schema of gaia.yaml as text, for editors."""
-    return json.dumps(json_schema(), indent=2) + "\n"
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON schema of gaia.yaml."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **GaiaConfig.model_json_schema()}
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **GaiaConfig.model_json_schema()}
+    return json.dumps(schema, indent=2) + "\n"
 
 
 def default_value(field: FieldInfo) -> Any:

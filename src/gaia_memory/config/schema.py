@@ -11,8 +11,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import ConfigDict, Field, field_validator
 
 from gaia_memory.config.database_urls import is_server_url, normalize_url, resolve_url, sqlite_url
 from gaia_memory.config.describe import AFTER_RESTART
@@ -240,22 +239,13 @@ class SessionsConfig(Section):
         return None if value is None else normalize_url(value)
 
 
-class GaiaConfig(BaseSettings):
+class GaiaConfig(Section):
     """The whole configuration, frozen.
 
     The constructor reads neither a file nor the environment; `gaia_memory.config.sources.load.load` does.
     """
 
-    model_config = SettingsConfigDict(
-        frozen=True,
-        extra="forbid",
-        validate_default=True,
-        hide_input_in_errors=True,
-        env_prefix="GAIA_",
-        env_nested_delimiter="__",
-        env_ignore_empty=True,
-        title="gaia.yaml",
-    )
+    model_config = ConfigDict(title="gaia.yaml")
 
     app: str = Field(
         default="gaia",
@@ -294,18 +284,6 @@ class GaiaConfig(BaseSettings):
         description=PeopleConfig.__doc__,
         json_schema_extra={"allowed": "a section: `key: value` lines, indented"},
     )
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the constructor's arguments as the only source: `load` reads the file and the environment."""
-        return (init_settings,)
 
     @field_validator("app")
     @classmethod

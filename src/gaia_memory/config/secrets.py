@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gaia_memory.config.key_path import value_at
 from gaia_memory.redaction.mask import KEY_PATTERN, assigns_secret, is_secret_name, mask_secrets
 from gaia_memory.redaction.secret_forms import has_url_password, variable_for_key
 
@@ -91,9 +92,8 @@ class _SecretScanner:
         section, role = (*path, "", "")[:2]
         if section in {"memory", "sessions"} and "://" in value and len(path) == 2:
             return f"GAIA_{section.upper()}__{name}"
-        known = {known for names in PROVIDER_VARIABLES.values() for known in names.split(" or ")}
-        if name in known:
-            return next(names for names in PROVIDER_VARIABLES.values() if name in names.split(" or "))
+        if names := next((names for names in PROVIDER_VARIABLES.values() if name in names.split(" or ")), ""):
+            return names
         if section != "memory" or role not in {"llm", "embedder", "vector_store", "reranker"}:
             return variable_for_key(value)
         provider = self._provider(role)
@@ -105,7 +105,5 @@ class _SecretScanner:
         return PROVIDER_VARIABLES.get(provider) or "__".join(["GAIA_MEMORY", role, *parts]).upper()
 
     def _provider(self, role: str) -> str:
-        memory = self.data.get("memory")
-        part = memory.get(role) if isinstance(memory, Mapping) else None
-        provider = part.get("provider", "") if isinstance(part, Mapping) else ""
+        provider = value_at(self.data, ("memory", role, "provider"))
         return provider.lower() if isinstance(provider, str) else ""

@@ -25,7 +25,7 @@ def split_known_keys(data: Mapping[Any, Any], label: KeyLabel) -> tuple[dict[str
     return known, warnings
 
 
-def validate(data: Mapping[str, Any], label: KeyLabel) -> GaiaConfig | list[tuple[KeyPath, str]]:
+def validate(data: Mapping[str, Any], label: KeyLabel) -> GaiaConfig | list[str]:
     """Return the configuration, or all of its problems: one line per key."""
     try:
         return GaiaConfig.model_validate(data)
@@ -36,7 +36,7 @@ def validate(data: Mapping[str, Any], label: KeyLabel) -> GaiaConfig | list[tupl
             reason = str(detail["ctx"]["error"]) if detail["type"] == "value_error" else "is not allowed"
             value = value_at(data, path)
             problems.setdefault(path, f"{label(path)}: {display_value(value)} {reason}; give {allowed_values(field)}")
-        return list(problems.items())
+        return list(problems.values())
 
 
 def _collect_known(
@@ -74,19 +74,11 @@ def _suggestion(path: KeyPath, label: KeyLabel) -> str:
 
 def _setting_at(location: tuple[int | str, ...]) -> tuple[KeyPath, FieldInfo]:
     """Return the setting that a pydantic error is about; anything below it (a branch of a union) is cut off."""
-    fields = GaiaConfig.model_fields
-    path: KeyPath = ()
-    for part in location:
-        field = fields[str(part)]
-        path = (*path, str(part))
-        inner = field.annotation
-        if not (isinstance(inner, type) and issubclass(inner, BaseModel)) or not _continues_below(
-            location, path, inner
-        ):
-            return path, field
-        fields = inner.model_fields
-    raise AssertionError(location)
-
-
-def _continues_below(location: tuple[int | str, ...], path: KeyPath, inner: type[BaseModel]) -> bool:
-    return len(location) > len(path) and location[len(path)] in inner.model_fields
+    path: KeyPath = (str(location[0]),)
+    field = GaiaConfig.model_fields[path[0]]
+    for part in map(str, location[1:]):
+        section = field.annotation
+        if not (isinstance(section, type) and issubclass(section, BaseModel)) or part not in section.model_fields:
+            break
+        path, field = (*path, part), section.model_fields[part]
+    return path, field

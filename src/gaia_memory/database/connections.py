@@ -3,57 +3,60 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import threading
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from sqlalchemy import event
 
 if TYPE_CHECKING:
+    import sqlite3
+
     import aiosqlite
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 CLOSE_TIMEOUT_SECONDS = 2.0
 """How long closing an engine waits for statements that are still running."""
 
-_EXECUTION_OPTION = "gaia_connections"
+REGISTRY_OPTION = "gaia_connections"
+"""The execution option through which an engine carries its `ConnectionRegistry`."""
 
 
 class ConnectionRegistry:
-    """The driver connections that a SQLite engine has opened."""
+    """The driver connections that a SQLite engine has opened, and their threads, which bear its name."""
 
-    def __init__(self) -> None:
-        self._connections: list[aiosqlite.Connection] = []
+    def __init__(self, connection_type: type[sqlite3.Connection]) -> None:
+        self._connection_type = connection_type
+        self._connections: WeakSet[aiosqlite.Connection] = WeakSet()
+        self._thread_name = f"gaia-sqlite-{id(self):x}"
 
-    @property
-    def execution_options(self) -> dict[str, ConnectionRegistry]:
-        """The execution option through which an engine carries its registry."""
-        return {_EXECUTION_OPTION: self}
+    def connect(self, *arguments: Any, **options: Any) -> sqlite3.Connection:
+        """Open a connection, in the thread that the driver made for it."""
+        threading.current_thread().name = self._thread_name
+        return self._connection_type(*arguments, **options)
 
     def track(self, engine: AsyncEngine) -> None:
         """Register each connection that `engine` opens from now on."""
 
         @event.listens_for(engine.sync_engine, "connect")
         def register(dbapi_connection: Any, _: object) -> None:
-            self._connections = [*self._open(), dbapi_connection.driver_connection]
+            self._connections.add(dbapi_connection.driver_connection)
 
     async def close_all(self) -> None:
-        """Stop every connection and wait until its thread has finished the statement it runs.
+        """Stop every connection and wait until its thread has ended.
 
-        The statement's result goes to the event loop, so the loop must stay open until then.
+        A thread sends the result of the statement it runs, and of an attempt to open a file, to the event loop, so the
+        loop must stay open until then.
         """
-        await asyncio.to_thread(self._stop)
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + CLOSE_TIMEOUT_SECONDS
-        # A connection sends no event when it has closed.
-        while self._open() and loop.time() < deadline:  # noqa: ASYNC110
-            await asyncio.sleep(0.002)
+        connections = list(self._connections)
+        await asyncio.to_thread(self._stop, connections, CLOSE_TIMEOUT_SECONDS)
 
     def abandon(self) -> None:
         """Stop every connection from any thread, after its event loop has closed."""
-        stopping = threading.Thread(target=self._stop, daemon=True)
+        stopping = threading.Thread(target=self._stop, args=(list(self._connections), 0.0), daemon=True)
         try:
             stopping.start()
         except RuntimeError:
@@ -61,23 +64,14 @@ class ConnectionRegistry:
             return
         stopping.join()
 
-    def _open(self) -> list[aiosqlite.Connection]:
-        return [connection for connection in self._connections if _is_open(connection)]
-
-    def _stop(self) -> None:
+    def _stop(self, connections: Iterable[aiosqlite.Connection], timeout_seconds: float) -> None:
         # Only for threads without an event loop: elsewhere aiosqlite would send its reply to the loop.
-        for connection in self._open():
+        for connection in connections:
             connection.stop()
-
-
-def _is_open(connection: aiosqlite.Connection) -> bool:
-    try:
-        return connection.in_transaction is not None
-    except sqlite3.ProgrammingError:
-        # SQLite is still closing it, and may be writing its log back.
-        return True
-    except ValueError:
-        return False
+        deadline = time.monotonic() + timeout_seconds
+        for thread in threading.enumerate():
+            if thread.name == self._thread_name:
+                thread.join(max(0.0, deadline - time.monotonic()))
 
 
 @asynccontextmanager
@@ -113,5 +107,5 @@ def abandon(engine: AsyncEngine) -> None:
 
 
 def _registry_of(engine: AsyncEngine) -> ConnectionRegistry | None:
-    registry = engine.sync_engine.get_execution_options().get(_EXECUTION_OPTION)
+    registry = engine.sync_engine.get_execution_options().get(REGISTRY_OPTION)
     return registry if isinstance(registry, ConnectionRegistry) else None

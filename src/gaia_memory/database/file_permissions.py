@@ -50,16 +50,10 @@ def chmod_command(path: Path) -> str:
 
 
 def warn_if_accessible(home: Path, database: Path | None) -> None:
-    """Log once per process that other users can access the home or the database file. Blocking."""
-    has_warned_home = False
-    for path in (home, database):
-        if path is not None and is_accessible_to_others(path) and not (has_warned_home and _is_within(path, home)):
-            _warn(with_mode(path), chmod_command(path))
-            has_warned_home = path is home
-
-
-def _is_within(path: Path, home: Path) -> bool:
-    return path.absolute().is_relative_to(home.absolute())
+    """Log once per process that other users can access the home or else the database file. Blocking."""
+    path = next((path for path in (home, database) if path is not None and is_accessible_to_others(path)), None)
+    if path is not None:
+        _warn(with_mode(path), chmod_command(path))
 
 
 @lru_cache(maxsize=256)

@@ -28,13 +28,6 @@ EpochSeconds = Double
 """Seconds since the epoch."""
 
 
-def to_json(value: Any) -> str | None:
-    """Return a value as `Json` stores it."""
-    if not value and isinstance(value, dict | list):
-        return "{}" if isinstance(value, dict) else "[]"
-    return None if value is None else json.dumps(value, separators=(",", ":"))
-
-
 class Json(TypeDecorator[Any]):
     """A value stored as ASCII JSON text, which every database accepts."""
 
@@ -43,7 +36,7 @@ class Json(TypeDecorator[Any]):
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
         """Render the value."""
-        return to_json(value)
+        return None if value is None else json.dumps(value, separators=(",", ":"))
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:
         """Parse the stored text."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gaia_memory.database import sqlite
 from gaia_memory.database.connections import open_connection
@@ -40,14 +40,10 @@ async def schema_version(engine: AsyncEngine) -> str | None:
     Raises:
         MemoryUnavailable: a newer version of this package wrote the database.
     """
-    async with open_connection(engine) as raw_connection:
-        connection = await raw_connection.execution_options(**{sqlite.READ_ONLY_OPTION: True})
-        return await _known_version(connection)
-
-
-async def _known_version(connection: AsyncConnection) -> str | None:
     try:
-        row = (await connection.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}")).one_or_none()
+        async with open_connection(engine) as raw_connection:
+            connection = await raw_connection.execution_options(**{sqlite.READ_ONLY_OPTION: True})
+            row = (await connection.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}")).one_or_none()
     except DBAPIError as error:
         if VERSION_TABLE in str(error.orig):
             return None

@@ -62,8 +62,7 @@ class ReadOnlyConnection(sqlite3.Connection):
 
 def database_path(url: str) -> Path | None:
     """Return the file of a normalized URL, None for a server."""
-    address = make_url(url)
-    return sqlite.database_path(address) if address.get_backend_name() == "sqlite" else None
+    return sqlite.database_path(make_url(url))
 
 
 def open_read_only(url: str) -> AsyncEngine:

@@ -13,11 +13,13 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, InterfaceEr
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
+from typing_extensions import override
 
-from gaia_memory.database import migrate, postgresql, sqlite
-from gaia_memory.database.connections import ConnectionRegistry, abandon, dispose, open_connection
+from gaia_memory.database import migrate, sqlite
+from gaia_memory.database.connections import REGISTRY_OPTION, ConnectionRegistry, abandon, dispose, open_connection
 from gaia_memory.database.file_permissions import warn_if_accessible
 from gaia_memory.errors import ConfigError, MemoryClosedError, MemoryUnavailable
+from gaia_memory.ports import Database
 
 if TYPE_CHECKING:
     import sqlite3
@@ -25,6 +27,14 @@ if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
 _DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
+
+CONNECT_TIMEOUT_SECONDS = 10.0
+STATEMENT_TIMEOUT_SECONDS = 30.0
+"""Time-out of a statement on a server; those of a turn take milliseconds."""
+
+MAINTENANCE_TIMEOUT_SECONDS = 3600.0
+"""Time-out of a migration or a vacuum on a server."""
+
 _CHECKPOINT_TIMEOUT_MILLISECONDS = 250
 _REINDEX_LOCK_TIMEOUT = "5s"
 _KEYWORD_INDEX = "ix_gaia_words_words"
@@ -53,7 +63,9 @@ def open_engine(url: str | URL, **options: Any) -> AsyncEngine:
     # Error messages must not contain the values of a statement, which are users' texts.
     options = {"hide_parameters": True, **options}
     if address.get_backend_name() != "sqlite":
-        options["connect_args"] = postgresql.connect_args(address, options.get("connect_args", {}))
+        limits = {"timeout": CONNECT_TIMEOUT_SECONDS, "command_timeout": STATEMENT_TIMEOUT_SECONDS}
+        defaults = {name: value for name, value in limits.items() if name not in address.query}
+        options["connect_args"] = defaults | options.get("connect_args", {})
         try:
             return create_async_engine(address, pool_pre_ping=True, **options)
         except ModuleNotFoundError as error:
@@ -66,14 +78,14 @@ def open_engine(url: str | URL, **options: Any) -> AsyncEngine:
 
 def sqlite_engine(address: URL, connection_type: type[sqlite3.Connection], **options: Any) -> AsyncEngine:
     """Return an engine whose connections are of the given type, each with a thread of its own."""
-    registry = ConnectionRegistry()
+    registry = ConnectionRegistry(connection_type)
     # Each transaction ends where it began. Resetting a connection on its return to the pool would cost another trip
     # to its thread, and log an error if the event loop ended at that moment.
     options = {"pool_reset_on_return": None, **options}
     engine = create_async_engine(
         address,
-        connect_args={"factory": connection_type, "isolation_level": None},
-        execution_options=registry.execution_options,
+        connect_args={"factory": registry.connect, "isolation_level": None},
+        execution_options={REGISTRY_OPTION: registry},
         **options,
     )
     registry.track(engine)
@@ -97,10 +109,10 @@ async def open_database(url: str | URL, *, home: Path) -> SqlDatabase:
         MemoryUnavailable: the database cannot be reached, or a newer version of this package wrote it.
     """
     address = _parse(url)
-    if address.get_backend_name() == "sqlite" and sqlite.database_path(address) is None:
+    file = sqlite.database_path(address)
+    if address.get_backend_name() == "sqlite" and file is None:
         raise ConfigError(["memory.database_url: names no file, so nothing would be kept"], source="the database URL")
     database = SqlDatabase(open_engine(address))
-    file = sqlite.database_path(address) if address.get_backend_name() == "sqlite" else None
     try:
         await asyncio.to_thread(home.mkdir, mode=0o700, parents=True, exist_ok=True)
         has_existing_data = file is None or await asyncio.to_thread(file.exists)
@@ -120,12 +132,10 @@ def _maintenance_engine(address: URL) -> AsyncEngine:
     """Return an engine for migrations and vacuums, with a longer time-out."""
     if address.get_backend_name() == "sqlite":
         return open_engine(address, poolclass=NullPool)
-    return open_engine(
-        address, poolclass=NullPool, connect_args={"command_timeout": postgresql.MAINTENANCE_TIMEOUT_SECONDS}
-    )
+    return open_engine(address, poolclass=NullPool, connect_args={"command_timeout": MAINTENANCE_TIMEOUT_SECONDS})
 
 
-class SqlDatabase:
+class SqlDatabase(Database):
     """A memory database on SQLite or PostgreSQL, bound to the event loop of its first use."""
 
     def __init__(self, engine: AsyncEngine) -> None:
@@ -136,30 +146,27 @@ class SqlDatabase:
         self._is_closed = False
 
     @property
+    @override
     def is_local(self) -> bool:
-        """Whether it is a local file, which processes on other machines cannot reach."""
         return self._is_sqlite
 
+    @override
     def require_open(self) -> None:
-        """Raise if the database was closed: SQLAlchemy's engine would silently reconnect.
-
-        Raises:
-            MemoryClosedError: the database was closed.
-        """
+        # SQLAlchemy's engine would silently reconnect.
         if self._is_closed:
             raise MemoryClosedError
 
     @asynccontextmanager
+    @override
     async def transaction(self) -> AsyncIterator[Transaction]:
-        """Open a write transaction, rolled back on an error; on SQLite it excludes other writers at once."""
         async with self._write_lock:
             self.require_open()
             async with _open_connection(self.engine) as connection, connection.begin():
                 yield connection
 
     @asynccontextmanager
+    @override
     async def read_transaction(self) -> AsyncIterator[Transaction]:
-        """Open a short read transaction on one snapshot of the database."""
         self.require_open()
         options: dict[str, Any] = {sqlite.READ_ONLY_OPTION: True}
         if not self._is_sqlite:
@@ -167,11 +174,8 @@ class SqlDatabase:
         async with _open_connection(self.engine, **options) as connection, connection.begin():
             yield connection
 
+    @override
     async def scrub(self) -> bool:
-        """Remove deleted text from index segments and the write-ahead log, or from dead rows of a server.
-
-        Returns False while another reader or process uses the old pages; call it again later.
-        """
         self.require_open()
         if not self._is_sqlite:
             await self._vacuum()
@@ -259,7 +263,7 @@ def _is_database_failure(error: DBAPIError) -> bool:
 
 def _unavailable(error: Exception, address: URL) -> MemoryUnavailable:
     cause = error.orig if isinstance(error, DBAPIError) else error
-    file = sqlite.database_path(address) if address.get_backend_name() == "sqlite" else None
+    file = sqlite.database_path(address)
     if file is not None and any(words in str(cause) for words in _CORRUPTION_MESSAGES):
         return MemoryUnavailable(
             f"{file} is damaged ({cause})", remedy="restore a backup, or move the file away to start with an empty one"
@@ -267,8 +271,9 @@ def _unavailable(error: Exception, address: URL) -> MemoryUnavailable:
     if file is not None and (
         isinstance(cause, OSError) or any(words in str(cause) for words in _INACCESSIBLE_MESSAGES)
     ):
+        reason = cause.strerror if isinstance(cause, OSError) else cause
         return MemoryUnavailable(
-            f"{file.parent} cannot be used ({cause})",
+            f"{file.parent} cannot be used ({reason})",
             remedy="make the folder writable, or set another: `home`, GAIA_HOME or memory.database_url",
         )
     return MemoryUnavailable(

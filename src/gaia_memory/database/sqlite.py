@@ -71,8 +71,8 @@ class PrivateConnection(CursorClosingConnection):
 
 
 def database_path(url: URL) -> Path | None:
-    """Return the file of a SQLite URL, or None for a database in memory."""
-    return _path_of(url.database or "")
+    """Return the file of a SQLite URL, or None for a database in memory or on a server."""
+    return _path_of(url.database or "") if url.get_backend_name() == "sqlite" else None
 
 
 def _path_of(database: str) -> Path | None:

@@ -1,6 +1,6 @@
 """The facts about each person, the keyword index over them, and the outbox of their changes."""
 
-from gaia_memory.facts.indexing.reindex_batches import SqlIndexes
+from gaia_memory.facts.indexing.sql_indexes import SqlIndexes
 from gaia_memory.facts.outbox import SqlOutbox
 from gaia_memory.facts.sql_facts import SqlFacts
 

@@ -17,8 +17,6 @@ from gaia_memory.facts.tables import facts, forgotten_words, outbox, profiles, s
 from gaia_memory.ports import FactStore
 
 if TYPE_CHECKING:
-    from sqlalchemy import Select
-
     from gaia_memory.models import Scope
     from gaia_memory.ports import Transaction
 
@@ -57,7 +55,10 @@ class FactDeletionMixin(FactStore):
         in_scope = facts.c.partition == scope.partition
         vectors = await tx.scalar(select(func.count()).where(in_scope, facts.c.vector.is_not(None), current_or_past()))
         version = literal(state.revision, outbox.c.version.type)
-        await _mark_all_dirty(tx, select(facts.c.id, version).where(in_scope, current_or_past()))
+        changed = select(facts.c.id, version).where(in_scope, current_or_past()).order_by(facts.c.id)
+        dirty = scopes.dialect_insert(tx, outbox).from_select(["fact_id", "version"], changed)
+        new_version = {"version": dirty.excluded.version}
+        await tx.execute(dirty.on_conflict_do_update(index_elements=[outbox.c.fact_id], set_=new_version))
         await keyword_index.unindex_all(tx, scope.partition)
         of_scope = select(facts.c.row).where(in_scope, current_or_past())
         removed = {
@@ -71,10 +72,3 @@ class FactDeletionMixin(FactStore):
         # `forgotten_at` keeps out everything said so far, so single facts need no tombstones.
         await tx.execute(delete_from(forgotten_words).where(forgotten_words.c.partition == scope.partition))
         return removed | {"words": removed["facts"]}
-
-
-async def _mark_all_dirty(tx: Transaction, changed: Select[tuple[str, int]]) -> None:
-    statement = scopes.dialect_insert(tx, outbox).from_select(["fact_id", "version"], changed.order_by(facts.c.id))
-    await tx.execute(
-        statement.on_conflict_do_update(index_elements=[outbox.c.fact_id], set_={"version": statement.excluded.version})
-    )

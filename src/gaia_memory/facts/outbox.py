@@ -33,13 +33,20 @@ class SqlOutbox(Outbox):
             owner=row.owner,
             lag=(await tx.execute(select(func.count()).select_from(outbox))).scalar_one(),
             erasures=(await tx.execute(select(func.count()).select_from(tables.erasures))).scalar_one(),
-            awaited_until=row.awaited_until,
         )
 
     @override
     async def dirty(self, tx: Transaction, *, limit: int) -> list[DirtyFact]:
         statement = select(outbox.c.fact_id, outbox.c.version).order_by(outbox.c.place).limit(limit)
         return [DirtyFact(fact_id=row.fact_id, version=row.version) for row in await tx.execute(statement)]
+
+    @override
+    async def count_dirty(self, tx: Transaction, *, up_to: int | None) -> tuple[int, int]:
+        statement = select(func.count(), func.coalesce(func.max(outbox.c.place), 0))
+        if up_to is not None:
+            statement = statement.where(outbox.c.place <= up_to)
+        count, last = (await tx.execute(statement)).one()
+        return count, last
 
     @override
     async def load_facts(self, tx: Transaction, fact_ids: Collection[str]) -> dict[str, StoredFact]:
@@ -58,18 +65,6 @@ class SqlOutbox(Outbox):
                     embedder=row.embedder,
                 )
         return found
-
-    @override
-    async def synced_facts(self, tx: Transaction, *, after: str, limit: int) -> list[StoredFact]:
-        statement = (
-            select(facts.c.id)
-            .where(facts.c.id > after, facts.c.id.not_in(select(outbox.c.fact_id)), current())
-            .order_by(facts.c.id)
-            .limit(limit)
-        )
-        ids = list((await tx.execute(statement)).scalars())
-        found = await self.load_facts(tx, ids)
-        return [found[fact_id] for fact_id in ids]
 
     @override
     async def acknowledge(self, tx: Transaction, rows: Iterable[DirtyFact]) -> int:
@@ -136,11 +131,6 @@ class SqlOutbox(Outbox):
     @override
     async def release_store(self, tx: Transaction, owner: str) -> None:
         await tx.execute(update(store).where(store.c.owner == owner).values(owner=None, owned_until=None))
-
-    @override
-    async def register_waiter(self, tx: Transaction, *, until: float) -> None:
-        unset_or_earlier = or_(store.c.awaited_until.is_(None), store.c.awaited_until < until)
-        await tx.execute(update(store).where(unset_or_earlier).values(awaited_until=until))
 
     @override
     async def record_erasure(self, tx: Transaction, scope: Scope, *, now: float) -> None:

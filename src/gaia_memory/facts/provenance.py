@@ -69,31 +69,15 @@ class ProvenanceMixin(FactStore):
 
     @override
     async def sourced_only_from(self, tx: Transaction, scope: Scope, session_id: str) -> list[str]:
-        statement = (
-            select(facts.c.id)
-            .where(
-                facts.c.partition == scope.partition,
-                current_or_past(),
-                _has_source(_is_from_session(session_id)),
-                ~_has_source(~_is_from_session(session_id)),
-            )
-            .order_by(facts.c.row)
-        )
-        return list((await tx.execute(statement)).scalars())
+        is_taught_alone = _is_learned_from(scope, session_id, has_others=False)
+        statement = select(facts.c.id).where(is_taught_alone, current_or_past())
+        return list((await tx.execute(statement.order_by(facts.c.row))).scalars())
 
     @override
     async def drop_source(self, tx: Transaction, scope: Scope, session_id: str) -> int:
-        shared = (
-            select(facts.c.row)
-            .where(
-                facts.c.partition == scope.partition,
-                current_or_past(),
-                _has_source(_is_from_session(session_id)),
-                _has_source(~_is_from_session(session_id)),
-            )
-            .order_by(facts.c.row)
-        )
-        rows = list((await tx.execute(shared)).scalars())
+        is_taught_with_others = _is_learned_from(scope, session_id, has_others=True)
+        shared = select(facts.c.row).where(is_taught_with_others, current_or_past())
+        rows = list((await tx.execute(shared.order_by(facts.c.row))).scalars())
         if not rows:
             return 0
         state = await bump_revision(tx, scope)
@@ -120,6 +104,13 @@ async def _reassign_to_oldest_source(tx: Transaction, rows: list[int], session_i
             update(facts).where(facts.c.row == fact_row).values(**position, source=source.kind, version=version)
         )
     return [row.id for row in oldest.values()]
+
+
+def _is_learned_from(scope: Scope, session_id: str, *, has_others: bool) -> ColumnElement[bool]:
+    """Return the condition that a conversation taught a fact, alone or with other sources."""
+    is_taught = (facts.c.partition == scope.partition) & _has_source(_is_from_session(session_id))
+    is_shared = _has_source(~_is_from_session(session_id))
+    return is_taught & (is_shared if has_others else ~is_shared)
 
 
 def _has_source(condition: ColumnElement[bool]) -> ColumnElement[bool]:

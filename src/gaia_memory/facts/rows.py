@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
-from uuid import UUID
 
 import numpy as np
 from sqlalchemy import Row
 
 from gaia_memory.database.id_encoding import decode_id
 from gaia_memory.facts.tables import facts
-from gaia_memory.models import Fact, IndexedFact, Metadata, Scope, Vector
+from gaia_memory.models import Fact, Metadata, Scope, Vector
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +33,7 @@ FACT_COLUMNS = tuple(
 """The columns that `fact_of` reads; most of the rest of a row is its vector."""
 
 INDEXED_FACT_COLUMNS = tuple(facts.c[name] for name in ("id", "session_id", "seq", "said_at", "created_at", "traits"))
-"""The columns that `indexed_fact_of` reads."""
+"""The columns of an `IndexedFact`; most of the rest of a row is its vector."""
 
 Item = TypeVar("Item")
 
@@ -74,15 +72,6 @@ def stack_vectors(packed: Sequence[bytes]) -> NDArray[np.float32]:
     return np.frombuffer(b"".join(packed), dtype="<f4").astype(np.float32, copy=False).reshape(len(packed), -1)
 
 
-def new_ids(count: int) -> list[str]:
-    """Return random UUIDs of version 4.
-
-    Hot path, measured in tests/benchmarks/scale.py: one call of `os.urandom` for all of them.
-    """
-    random_bytes = os.urandom(16 * count)
-    return [str(UUID(bytes=random_bytes[start : start + 16], version=4)) for start in range(0, 16 * count, 16)]
-
-
 def fact_of(row: Row[Any], scope: Scope) -> Fact:
     """Return the fact of a row."""
     metadata: Metadata = row.metadata
@@ -99,11 +88,6 @@ def fact_of(row: Row[Any], scope: Scope) -> Fact:
         seq=row.seq,
         metadata=metadata,
     )
-
-
-def indexed_fact_of(row: Row[Any], features: bytes) -> IndexedFact:
-    """Return what recall compares of a row, with these text features; the conversation id stays encoded."""
-    return IndexedFact(row.id, row.session_id, row.seq, row.said_at, row.created_at, features)
 
 
 def scope_of(app: str | None, user: str) -> Scope:

@@ -10,7 +10,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from gaia_memory.database.id_encoding import encode_id
 from gaia_memory.database.sqlite import READ_ONLY_OPTION
-from gaia_memory.facts.bulk_insert import upsert_rows
 from gaia_memory.facts.tables import outbox, scopes
 from gaia_memory.models import Scope
 
@@ -75,7 +74,11 @@ async def mark_dirty(tx: Transaction, fact_ids: list[str], version: int) -> None
     deadlock.
     """
     if fact_ids:
-        await upsert_rows(tx, outbox, [(fact_id, version) for fact_id in fact_ids])
+        statement = dialect_insert(tx, outbox)
+        statement = statement.on_conflict_do_update(
+            index_elements=[outbox.c.fact_id], set_={"version": statement.excluded.version}
+        )
+        await tx.execute(statement, [{"fact_id": fact_id, "version": version} for fact_id in fact_ids])
 
 
 def _new_row(scope: Scope) -> dict[str, Any]:

@@ -13,27 +13,21 @@ from typing_extensions import override
 from gaia_memory.facts import scopes, tables
 from gaia_memory.facts.current import current
 from gaia_memory.facts.delete_facts import FactDeletionMixin
-from gaia_memory.facts.identity.text_identity import normal_hash
-from gaia_memory.facts.indexing import keyword_index
-from gaia_memory.facts.indexing.index_stats import IndexStatsCache
 from gaia_memory.facts.move_scope import ScopeMergeMixin
 from gaia_memory.facts.provenance import ProvenanceMixin
 from gaia_memory.facts.rows import (
     FACT_COLUMNS,
     INDEXED_FACT_COLUMNS,
     fact_of,
-    from_epoch_seconds,
     in_chunks,
-    indexed_fact_of,
     scope_of,
     stack_vectors,
-    to_epoch_seconds,
 )
 from gaia_memory.facts.tables import facts, profiles
 from gaia_memory.facts.tombstones import TombstoneMixin
 from gaia_memory.facts.write_facts import FactWriteMixin
 from gaia_memory.language.text_features import has_current_version
-from gaia_memory.models import Candidate, Fact, FactPredicate, IndexedFact, Profile, Scope, ScopeState
+from gaia_memory.models import Fact, FactPredicate, IndexedFact, Profile, Scope, ScopeState
 from gaia_memory.models.indexed_fact import extract_fact_features
 
 if TYPE_CHECKING:
@@ -44,10 +38,7 @@ _PAGE_ROWS = 500
 
 
 class SqlFacts(FactWriteMixin, FactDeletionMixin, TombstoneMixin, ProvenanceMixin, ScopeMergeMixin):
-    """The facts in the tables of the memory database. All state comes with `tx`; only index sizes are cached here."""
-
-    def __init__(self) -> None:
-        self._index_stats = IndexStatsCache()
+    """The facts in the tables of the memory database. It keeps no state: all of it comes with `tx`."""
 
     @override
     async def state(self, tx: Transaction, scope: Scope) -> ScopeState:
@@ -91,39 +82,6 @@ class SqlFacts(FactWriteMixin, FactDeletionMixin, TombstoneMixin, ProvenanceMixi
         return found
 
     @override
-    async def neighbours_of(
-        self, tx: Transaction, scope: Scope, fact_ids: Collection[str], turn_distance: int
-    ) -> list[Fact]:
-        rows: dict[int, Row[Any]] = {}
-        in_scope = facts.c.partition == scope.partition
-        for chunk in in_chunks(fact_ids):
-            named = (
-                select(facts.c.row, facts.c.session_id, facts.c.seq)
-                .where(_by_ids(chunk, scope.partition), current())
-                .cte("named")
-            )
-            is_neighbour = (facts.c.session_id == named.c.session_id) & facts.c.seq.between(
-                named.c.seq - turn_distance, named.c.seq + turn_distance
-            )
-            # An outer join makes SQLite start from the few named facts; it would scan the scope otherwise.
-            neighbours = select(facts.c.row).select_from(named.outerjoin(facts, in_scope & is_neighbour & current()))
-            statement = select(*FACT_COLUMNS).where(facts.c.row.in_(select(named.c.row).union(neighbours)), current())
-            rows |= {row.row: row for row in await tx.execute(statement)}
-        return [fact_of(rows[row], scope) for row in sorted(rows)]
-
-    @override
-    async def idf(self, tx: Transaction, scope: Scope, words: Sequence[Collection[str]]) -> list[float]:
-        stats = await self._index_stats.stats(tx, scope)
-        if stats is None or not words:
-            return [0.0] * len(words)
-        return await keyword_index.idf(tx, stats, words)
-
-    @override
-    async def match(self, tx: Transaction, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
-        stats = await self._index_stats.stats(tx, scope)
-        return [] if stats is None else await keyword_index.match(tx, stats, query, limit=limit)
-
-    @override
     async def ids(self, tx: Transaction, scope: Scope) -> list[str]:
         statement = select(facts.c.id).where(facts.c.partition == scope.partition, current())
         return list((await tx.execute(statement)).scalars())
@@ -136,7 +94,12 @@ class SqlFacts(FactWriteMixin, FactDeletionMixin, TombstoneMixin, ProvenanceMixi
         rows = (await tx.execute(statement)).all()
         outdated = [row.id for row in rows if not has_current_version(row.traits)]
         recomputed = await self._recompute_features(tx, scope, outdated)
-        return [indexed_fact_of(row, recomputed.get(row.id, row.traits)) for row in rows]
+        return [
+            IndexedFact(
+                row.id, row.session_id, row.seq, row.said_at, row.created_at, recomputed.get(row.id, row.traits)
+            )
+            for row in rows
+        ]
 
     async def _recompute_features(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, bytes]:
         """Return the text features of facts that another version of this package wrote."""
@@ -146,27 +109,6 @@ class SqlFacts(FactWriteMixin, FactDeletionMixin, TombstoneMixin, ProvenanceMixi
             statement = select(facts.c.id, facts.c.text, facts.c.metadata).where(in_chunk, current())
             rows = (await tx.execute(statement)).all()
             found |= await asyncio.to_thread(_features_of, rows)
-        return found
-
-    @override
-    async def years(self, tx: Transaction, scope: Scope) -> list[int]:
-        in_scope = facts.c.partition == scope.partition
-        statement = select(func.min(facts.c.said_at), func.max(facts.c.said_at)).where(in_scope, current())
-        first, last = (await tx.execute(statement)).one()
-        return [] if first is None else list(range(from_epoch_seconds(first).year, from_epoch_seconds(last).year + 1))
-
-    @override
-    async def said_between(
-        self, tx: Transaction, scope: Scope, spans: Sequence[tuple[datetime, datetime]], *, limit: int
-    ) -> list[str]:
-        found: list[str] = []
-        for start, end in spans:
-            is_within = (facts.c.said_at >= to_epoch_seconds(start)) & (facts.c.said_at < to_epoch_seconds(end))
-            statement = select(facts.c.id).where(facts.c.partition == scope.partition, is_within, current())
-            statement = statement.order_by(facts.c.said_at.desc(), facts.c.row.desc()).limit(limit - len(found))
-            found += (await tx.execute(statement)).scalars()
-            if len(found) >= limit:
-                break
         return found
 
     @override
@@ -190,18 +132,6 @@ class SqlFacts(FactWriteMixin, FactDeletionMixin, TombstoneMixin, ProvenanceMixi
         )
         rows = (await tx.execute(statement)).all()
         return [row.id for row in rows], stack_vectors([row.vector for row in rows])
-
-    @override
-    async def are_embedded(self, tx: Transaction, scope: Scope, texts: Sequence[str], embedder: str) -> list[bool]:
-        normals = [normal_hash(each) for each in texts]
-        found: set[str] = set()
-        for chunk in in_chunks(normals):
-            # The embedder is compared in Python: SQLite would scan the facts of all scopes that share it.
-            statement = select(facts.c.normal, facts.c.embedder).where(
-                facts.c.partition == scope.partition, facts.c.normal.in_(chunk), current()
-            )
-            found.update(row.normal for row in await tx.execute(statement) if row.embedder == embedder)
-        return [normal in found for normal in normals]
 
     @override
     async def cached_profile(self, tx: Transaction, scope: Scope) -> Profile | None:

@@ -41,9 +41,7 @@ class TombstoneMixin(FactStore):
                 facts.c.partition == scope.partition, facts.c.id.in_(chunk), current_or_past()
             )
             texts = {row.row: row.text for row in await tx.execute(statement)}
-            await paraphrase_tombstones.record_forgotten(
-                tx, scope, state.number, texts, state.salt, forgotten_at=said_until
-            )
+            await paraphrase_tombstones.record_forgotten(tx, scope, texts, state.salt, forgotten_at=said_until)
             hashes = {value for text in texts.values() for value in tombstone_hashes(text, state.salt)}
             await _insert_tombstones(tx, scope, sorted(hashes))
 

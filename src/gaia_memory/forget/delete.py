@@ -1,12 +1,11 @@
 """Forgets facts in one transaction. Files are rewritten afterwards, in the background.
 
-When one of these methods returns, no read shows the facts, and the earlier messages are never learned again.
+When `Forgetter.forget` returns, no read shows the facts, and the earlier messages are never learned again.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -56,65 +55,54 @@ class Forgetter:
     async def forget(
         self, scope: Scope, *, fact_id: str | None, session_id: str | None, now: datetime, said_until: float
     ) -> Receipt:
-        """Forget one fact, the facts of one conversation or, if neither is given, everything."""
-        if fact_id is not None:
-            return await self.forget_fact(scope, fact_id, now=now, said_until=said_until)
-        if session_id is not None:
-            return await self.forget_conversation(scope, session_id, now=now, said_until=said_until)
-        return await self.forget_all(scope, now=now, said_until=said_until)
+        """Forget one fact, the facts of one conversation or, if neither is given, everything.
 
-    async def forget_all(self, scope: Scope, *, now: datetime, said_until: float) -> Receipt:
-        """Forget a whole scope. Messages up to `said_until` (the host's wall clock) are never learned."""
-        async with self.database.transaction() as tx:
-            removed = dict(await self.facts.delete_all(tx, scope, forgotten_at=said_until))
-            removed["profiles"] = removed.get("profiles", 0) + await self._drop_profiles(tx, scope)
-            pending = await self._record_erasure(tx, scope, now, is_needed=any(removed.values()))
-            notes = await self._notes(tx, scope)
-        return _receipt(removed, pending, notes)
-
-    async def forget_fact(self, scope: Scope, fact_id: str, *, now: datetime, said_until: float) -> Receipt:
-        """Forget one fact and never learn it again from its source messages.
-
-        It is not learned in any wording from other messages up to `said_until` (the host's wall clock) either.
+        Messages up to `said_until` (the host's wall clock) never teach it again, in whatever wording.
         """
-        async with self._locked_scope(scope) as tx:
-            found = await self.facts.get(tx, scope, [fact_id])
-            if not found:
+        async with self.database.transaction() as tx:
+            # Locks the scope, so that the facts read are those deleted: on a server, a concurrent learner could
+            # otherwise commit between the read and the delete.
+            await self.facts.state(tx, scope)
+            if fact_id is not None:
+                removed = await self._forget_fact(tx, scope, fact_id, said_until)
+            elif session_id is not None:
+                removed = await self._forget_conversation(tx, scope, session_id, said_until)
+            else:
+                removed = await self.facts.delete_all(tx, scope, forgotten_at=said_until)
+                removed["profiles"] += await self._drop_profiles(tx, scope)
+            if not removed:
                 return Receipt(count=0)
-            await self.facts.add_tombstones(tx, scope, found, said_until=said_until)
-            removed = await self._remove(tx, scope, found)
-            pending = await self._record_erasure(tx, scope, now, is_needed=True)
-            notes = await self._notes(tx, scope)
-        return _receipt(removed, pending, notes)
+            if any(removed.values()):
+                await self.outbox.record_erasure(tx, scope, now=now.timestamp())
+            pending = bool(await self.outbox.pending_erasures(tx))
+            has_open_sessions = await self.ledger.count_open_sessions(tx, user=scope.user, app=scope.app)
+        count = removed.pop("facts", 0)
+        notes = (OPEN_SESSION_NOTE,) if has_open_sessions else ()
+        return Receipt(count=count, removed=removed, pending=pending, notes=notes)
 
-    async def forget_conversation(self, scope: Scope, session_id: str, *, now: datetime, said_until: float) -> Receipt:
+    async def _forget_fact(self, tx: Transaction, scope: Scope, fact_id: str, said_until: float) -> dict[str, int]:
+        """Forget one fact; returns nothing for an unknown id."""
+        found = await self.facts.get(tx, scope, [fact_id])
+        if not found:
+            return {}
+        await self.facts.add_tombstones(tx, scope, found, said_until=said_until)
+        return await self._remove(tx, scope, found)
+
+    async def _forget_conversation(
+        self, tx: Transaction, scope: Scope, session_id: str, said_until: float
+    ) -> dict[str, int]:
         """Forget the facts learned only from this conversation; facts with other sources lose this source.
 
-        Its messages up to `said_until` (the host's wall clock) are never learned, and imports do not restore its facts.
+        Imports do not restore its facts.
         """
-        async with self._locked_scope(scope) as tx:
-            fact_ids = await self.facts.sourced_only_from(tx, scope, session_id)
-            apps = {key.app for key in await self.facts.sources(tx, scope, fact_ids)}
-            removed = await self._remove(tx, scope, fact_ids) if fact_ids else {}
-            removed["sources"] = removed.get("sources", 0) + await self.facts.drop_source(tx, scope, session_id)
-            # With memory across apps, an app without a ledger row is known only as a source of facts.
-            for app in (scope.app, *sorted(apps)):
-                await self.ledger.forget_session(
-                    tx, user=scope.user, app=app, session=session_id, said_until=said_until
-                )
-            pending = await self._record_erasure(tx, scope, now, is_needed=any(removed.values()))
-            notes = await self._notes(tx, scope)
-        return _receipt(removed, pending, notes)
-
-    @asynccontextmanager
-    async def _locked_scope(self, scope: Scope) -> AsyncIterator[Transaction]:
-        """Open a transaction that locks the scope, so that the facts read in it are those deleted.
-
-        On a server, a concurrent learner could otherwise commit between the read and the delete.
-        """
-        async with self.database.transaction() as tx:
-            await self.facts.state(tx, scope)
-            yield tx
+        fact_ids = await self.facts.sourced_only_from(tx, scope, session_id)
+        apps = {key.app for key in await self.facts.sources(tx, scope, fact_ids)}
+        removed = await self._remove(tx, scope, fact_ids) if fact_ids else {}
+        removed["sources"] = removed.get("sources", 0) + await self.facts.drop_source(tx, scope, session_id)
+        # With memory across apps, an app without a ledger row is known only as a source of facts.
+        for app in (scope.app, *sorted(apps)):
+            await self.ledger.forget_session(tx, user=scope.user, app=app, session=session_id, said_until=said_until)
+        return removed
 
     async def _remove(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
         for key, event_ids in (await self.facts.sources(tx, scope, fact_ids)).items():
@@ -122,19 +110,5 @@ class Forgetter:
         removed = await self.facts.delete(tx, scope, fact_ids)
         return removed | {"profiles": removed["profiles"] + await self._drop_profiles(tx, scope)}
 
-    async def _notes(self, tx: Transaction, scope: Scope) -> tuple[str, ...]:
-        has_open_sessions = await self.ledger.count_open_sessions(tx, user=scope.user, app=scope.app)
-        return (OPEN_SESSION_NOTE,) if has_open_sessions else ()
-
     async def _drop_profiles(self, tx: Transaction, scope: Scope) -> int:
         return await self.ledger.drop_profiles(tx, user=scope.user, app=scope.app)
-
-    async def _record_erasure(self, tx: Transaction, scope: Scope, now: datetime, *, is_needed: bool) -> bool:
-        if is_needed:
-            await self.outbox.record_erasure(tx, scope, now=now.timestamp())
-        return is_needed or bool(await self.outbox.pending_erasures(tx))
-
-
-def _receipt(removed: dict[str, int], pending: bool, notes: tuple[str, ...]) -> Receipt:
-    count = removed.pop("facts", 0)
-    return Receipt(count=count, removed=removed, pending=pending, notes=notes)

@@ -60,7 +60,7 @@ async def _group_turns(
     async for turn in turns:
         if not turn.messages:
             continue
-        length = _count_characters(turn)
+        length = sum(len(message.text) for message in turn.messages)
         is_full = len(group) >= max_turns or size + length > max_characters
         if group and (is_full or _local_day(group[0], zone) != _local_day(turn, zone)):
             yield group
@@ -96,10 +96,6 @@ def _split_text(text: str, max_characters: int) -> Iterator[str]:
         start = end
     if not text[start:].isspace():
         yield text[start:]
-
-
-def _count_characters(turn: Turn) -> int:
-    return sum(len(message.text) for message in turn.messages)
 
 
 def _local_day(turn: Turn, zone: tzinfo | None) -> date:

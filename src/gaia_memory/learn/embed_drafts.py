@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from array import array
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -49,7 +50,7 @@ async def embed_drafts(
             break
         identity = embedder.identity
         for index, vector in zip(batch_indices, vectors, strict=True):
-            embedded[index] = _with_vector(drafts[index], _to_float32(vector), identity)
+            embedded[index] = replace(drafts[index], vector=_to_float32(vector), embedder=identity)
         report_progress(batch_indices[-1] + 1, len(drafts))
     return embedded
 
@@ -57,20 +58,6 @@ async def embed_drafts(
 def _to_float32(vector: Vector) -> Vector:
     """Return a vector with 4 bytes per number: a list of Python floats takes ten times as much."""
     return array("f", np.asarray(vector, np.float32).tobytes())
-
-
-def _with_vector(draft: Draft, vector: Vector, embedder: str) -> Draft:
-    # Hot path, measured in tests/benchmarks/scale.py: `dataclasses.replace` takes three times as long.
-    return Draft(
-        fact=draft.fact,
-        source=draft.source,
-        app=draft.app,
-        event_ids=draft.event_ids,
-        vector=vector,
-        embedder=embedder,
-        created_at=draft.created_at,
-        updated_at=draft.updated_at,
-    )
 
 
 async def _embed(embedder: Embedder, texts: Sequence[str], timeout_seconds: float) -> list[Vector]:

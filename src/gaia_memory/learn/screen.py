@@ -12,15 +12,6 @@ from gaia_memory.models import Chunk, Draft, ExtractedFact, NewFact, Scalar, Tur
 from gaia_memory.redaction.credentials import contains_credential
 from gaia_memory.telemetry import log_fields
 
-__all__ = [
-    "MAX_FACT_CHARACTERS",
-    "build_drafts",
-    "contains_credential",
-    "drop_assistant_claims",
-    "reject_unkeepable",
-    "drop_unkeepable",
-]
-
 logger = logger_for(__name__)
 
 MAX_FACT_CHARACTERS = 2_000

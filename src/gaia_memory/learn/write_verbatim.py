@@ -1,21 +1,64 @@
-"""Writes facts that a person, a host or a model wants kept word for word."""
+"""Keeps facts that a person, a host or a model wants stored word for word."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Literal, get_args
 
+from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.embed_drafts import EMBED_TIMEOUT_SECONDS, embed_drafts
-from gaia_memory.learn.forget_guard import reject_forgotten
+from gaia_memory.learn.screen import reject_unkeepable
 from gaia_memory.log import logger_for
-from gaia_memory.models import AddResult, Draft, Origin, Scope, SessionKey, UserStatement
-from gaia_memory.ports import Clock, Embedder, MemoryStores
+from gaia_memory.models import AddResult, Draft, NewFact, Origin, Scope, SessionKey, UserStatement
+from gaia_memory.models.validation import raise_invalid
+from gaia_memory.ports import Clock, Embedder, FactStore, MemoryStores, Transaction
 from gaia_memory.telemetry import log_fields, memory_span
 
 logger = logger_for(__name__)
 
+OnRefused = Literal["raise", "skip"]
+"""What to do with facts that may not be kept: write nothing at all, or leave out only those."""
+
 REMEMBER_EMBED_TIMEOUT_SECONDS = 5.0
 """How long a fact that is remembered in a turn waits for its vector; after that the vector follows later."""
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_FORGOTTEN_MESSAGE = (
+    "the user asked to forget this and did not mention it now: do not save it, and do not bring it up; it may be "
+    "saved when the user says it again"
+)
+
+
+def build_verbatim_drafts(
+    facts: object, scope: Scope, *, on_refused: OnRefused = "raise"
+) -> tuple[list[Draft], list[tuple[int, str]]]:
+    """Return facts as drafts, and with `on_refused="skip"` the index and the reason of each one left out.
+
+    Raises:
+        InvalidInputError: `facts` is no list of `NewFact`, `on_refused` is neither "raise" nor "skip", or, with
+            "raise", a fact is too long or contains a credential; the message names its index.
+    """
+    if not isinstance(facts, Sequence) or isinstance(facts, str | bytes):
+        raise_invalid("facts", facts, "pass a list of NewFact")
+    if on_refused not in get_args(OnRefused):
+        raise_invalid("on_refused", on_refused, "pass 'raise' or 'skip'")
+    for index, fact in enumerate(facts):
+        if not isinstance(fact, NewFact):
+            raise_invalid(f"facts[{index}]", fact, "pass a NewFact, such as NewFact('likes tea')")
+    drafts: list[Draft] = []
+    refused: list[tuple[int, str]] = []
+    for index, fact in enumerate(facts):
+        draft = Draft(fact=fact, source="add", app=scope.app)
+        try:
+            reject_unkeepable(draft)
+            drafts.append(draft)
+        except InvalidInputError as error:
+            if on_refused == "raise":
+                raise error if len(facts) == 1 else InvalidInputError(f"facts[{index}]: {error}") from error
+            refused.append((index, str(error)))
+    return drafts, refused
 
 
 async def write_verbatim(
@@ -40,7 +83,7 @@ async def write_verbatim(
         embedded = await embed_drafts(embedder, drafts, timeout_seconds=seconds, progress=progress)
         async with stores.database.transaction() as tx:
             if user_statement is not None:
-                await reject_forgotten(stores.facts, tx, scope, texts, user_statement)
+                await _reject_forgotten(stores.facts, tx, scope, texts, user_statement)
             await stores.facts.remove_tombstones(tx, scope, texts)
             written = await stores.facts.write(tx, scope, embedded, now=clock.now())
         span.record_facts(written)
@@ -61,3 +104,30 @@ async def attribute(stores: MemoryStores, scope: Scope, draft: Draft, origin: Or
     if row is None:
         return draft
     return replace(draft, fact=replace(draft.fact, session_id=origin.session_id), event_ids=origin.event_ids)
+
+
+async def _reject_forgotten(
+    facts: FactStore, tx: Transaction, scope: Scope, texts: Sequence[str], user_statement: UserStatement
+) -> None:
+    """Refuse texts that were forgotten, unless the current `user_statement` mentions them.
+
+    Raises:
+        InvalidInputError: one of them was forgotten.
+    """
+    unmentioned = [text for text in texts if not facts.mentions(user_statement.text, text)]
+    forgotten_at = (await facts.state(tx, scope)).forgotten_at
+    # Everything was forgotten, perhaps during this turn, and the model still sees the old messages.
+    is_before_forget = (
+        forgotten_at is not None
+        and (user_statement.turn_started_at if not unmentioned else user_statement.visible_since) <= forgotten_at
+    )
+    new_facts = [NewFact(text, said_at=datetime.fromtimestamp(user_statement.turn_started_at, UTC)) for text in texts]
+    if is_before_forget or any(await facts.paraphrases_forgotten(tx, scope, new_facts)):
+        raise InvalidInputError(_FORGOTTEN_MESSAGE)
+    has_tombstone = await facts.have_tombstones(tx, scope, unmentioned)
+    # Compared as if said before every forgetting.
+    is_paraphrase = await facts.paraphrases_forgotten(
+        tx, scope, [NewFact(text, said_at=_EPOCH) for text in unmentioned]
+    )
+    if any((*has_tombstone, *is_paraphrase)):
+        raise InvalidInputError(_FORGOTTEN_MESSAGE)

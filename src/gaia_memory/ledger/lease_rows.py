@@ -1,17 +1,28 @@
-"""Leases on conversations. Each step is one conditional statement: the database decides which process wins."""
+"""Leases on conversations, and their expiry.
+
+Each step is one conditional statement: the database decides which process wins.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, and_, case, func, or_, select, update
+from sqlalchemy import Column, ColumnElement, TextClause, and_, case, func, or_, select, update
 
 from gaia_memory.database.id_encoding import encode_id, replace_unstorable
-from gaia_memory.ledger.out_of_order import delete_out_of_order
-from gaia_memory.ledger.process_identity import dead_owners
-from gaia_memory.ledger.rows import is_unset_or_expired, to_ledger_row, where_session
+from gaia_memory.ledger.process_identity import dead_owners, engine_name, upper_bound
+from gaia_memory.ledger.rows import (
+    SqlCondition,
+    distinct_values,
+    has_expired,
+    is_unset_or_expired,
+    to_ledger_row,
+    where_session,
+)
+from gaia_memory.ledger.tables import HAS_ACTIVE_TURN, HAS_BACKOFF, HAS_LEASE, IS_UNCLAIMED
 from gaia_memory.ledger.tables import conversations as c
 from gaia_memory.models import EventPosition, LedgerRow, SessionKey
+from gaia_memory.ports.ledger import MAX_CLOCK_SKEW_SECONDS
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -29,6 +40,15 @@ _NO_FAILURE: dict[str, Any] = {
 
 class LeaseMixin:
     """The part of the ledger that consolidation writes."""
+
+    async def expire(self, tx: Transaction, *, now: float) -> None:
+        """Remove expired marks and those of dead processes."""
+        await _expire_leases(tx, HAS_ACTIVE_TURN, c.c.active_owner, c.c.active_until, now)
+        await _expire_leases(tx, HAS_LEASE, c.c.lease_owner, c.c.lease_until, now)
+        await _update_unlocked(tx, [HAS_BACKOFF, has_expired(c.c.retry_at, now)], {"retry_at": None})
+        for app_key in await distinct_values(tx, c.c.app_key, IS_UNCLAIMED):
+            is_in_future = c.c.touched > now + MAX_CLOCK_SKEW_SECONDS
+            await _update_unlocked(tx, [IS_UNCLAIMED, c.c.app_key == app_key, is_in_future], {"touched": now})
 
     async def claim(
         self, tx: Transaction, key: SessionKey, owner: str, *, now: float, lease_seconds: float, turn_owner: str = ""
@@ -76,7 +96,6 @@ class LeaseMixin:
         expected: EventPosition | None,
         new_watermark: EventPosition,
         turn_count: int,
-        now: float,
         is_complete: bool = True,
     ) -> bool:
         """Move the watermark from `expected` to `new_watermark` under the owner's lease; False if either changed."""
@@ -148,8 +167,7 @@ class LeaseMixin:
             changes |= {"profile_made_at": None, "profile_made_by": None}
             changes |= {"anchor_turn_no": None, "anchor_at": None} | _NO_FAILURE | _done_values()
             changes["rewound_at"] = func.coalesce(c.c.rewound_at, cleared_at) if is_rewound else None
-            if await _update_row(tx, key, or_(c.c.lease_owner == owner, c.c.clearing == owner), changes):
-                await delete_out_of_order(tx, key)
+            await _update_row(tx, key, or_(c.c.lease_owner == owner, c.c.clearing == owner), changes)
         await _update_row(tx, key, c.c.clearing == owner, {"clearing": None, "clearing_until": None})
 
 
@@ -165,3 +183,33 @@ async def _update_row(
     tx: Transaction, key: SessionKey, condition: ColumnElement[bool], changes: dict[str, Any]
 ) -> bool:
     return (await tx.execute(update(c).where(where_session(key), condition).values(changes))).rowcount == 1
+
+
+async def _expire_leases(
+    tx: Transaction, condition: TextClause, owner: Column[Any], expires_at: Column[Any], now: float
+) -> None:
+    no_owner: dict[str, Any] = {owner.name: None, expires_at.name: None}
+    await _update_unlocked(tx, [condition, has_expired(expires_at, now)], no_owner)
+    for engine in await dead_owners(await _engine_names(tx, condition, owner)):
+        # A clear ends with the process that ran it.
+        not_clearing = {
+            name: case((c.c.clearing == engine, None), else_=c.c[name]) for name in ("clearing", "clearing_until")
+        }
+        is_of_engine = or_(owner == engine, and_(owner > f"{engine}/", owner < upper_bound(engine)))
+        await _update_unlocked(tx, [condition, is_of_engine], no_owner | not_clearing)
+
+
+async def _engine_names(tx: Transaction, condition: TextClause, owner: Column[Any]) -> list[str]:
+    """Return the engines that have marks: one index look-up each, however many turns they have."""
+    found: list[str] = []
+    statement = select(func.min(owner)).where(condition)
+    while (name := (await tx.execute(statement)).scalar_one()) is not None:
+        found.append(engine_name(name))
+        statement = select(func.min(owner)).where(condition, owner >= upper_bound(found[-1]))
+    return found
+
+
+async def _update_unlocked(tx: Transaction, conditions: list[SqlCondition], changes: dict[str, Any]) -> None:
+    # A statement that waits for no lock cannot be part of a deadlock: locked rows are left to their transaction.
+    unlocked_rows = select(c.c.conversation).where(*conditions).with_for_update(skip_locked=True)
+    await tx.execute(update(c).where(c.c.conversation.in_(unlocked_rows)).values(changes))

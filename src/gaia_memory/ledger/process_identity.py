@@ -7,7 +7,7 @@ import hashlib
 import os
 import platform
 import secrets
-import sys
+import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,19 +16,15 @@ import psutil
 _SYSTEM_ID_LENGTH = 12
 """Length of the system's id in an owner name."""
 
-_UNREADABLE_START = "?"
-"""The start time of a process that this process may not inspect."""
-
-_ENDED_STATES = ("Z", "X", "x")
-"""States of a process that has ended and only waits for its parent to read the exit code."""
+_PROCESS_TOKEN = secrets.token_hex(4)
+"""Tells this process from an earlier one with the same id, such as that of a restarted container."""
 
 _retired_owners: set[str] = set()
 
 
 def process_name() -> str:
-    """Return this process as `host:pid:system-start`; the host name is for people and need not be unique."""
-    pid = os.getpid()
-    return f"{_host_name()}:{pid}:{_system_id()}-{_start_time(pid)}"
+    """Return this process as `host:pid:system-token`; the host name is for people and need not be unique."""
+    return f"{_host_name()}:{os.getpid()}:{_system_id()}-{_PROCESS_TOKEN}"
 
 
 def new_owner() -> str:
@@ -54,15 +50,16 @@ def mark_dead(owner: str) -> None:
 def is_owner_dead(owner: str) -> bool:
     """Return True if the owner's process on this host has ended, or the owner or its engine was marked dead.
 
-    Owners on other hosts are never reported as dead. The process table is read: call this in a worker thread.
+    Owners on other hosts are never reported as dead: their leases expire. So do those of a dead process whose id
+    another program has now. The process table is read: call this in a worker thread.
     """
     if owner in _retired_owners or owner.rpartition("/")[0] in _retired_owners:
         return True
     host, _, pid = owner.rpartition(":")[0].rpartition(":")
-    system, _, recorded_start = owner.rpartition(":")[2].partition("/")[0].partition("-")
-    if (host, system) != (_host_name(), _system_id()) or not system or not pid.isdecimal():
+    system, _, token = owner.rpartition(":")[2].partition("/")[0].partition("-")
+    if (host, system) != (_host_name(), _system_id()) or not pid.isdecimal():
         return False
-    return _start_time(int(pid)) not in (recorded_start, _UNREADABLE_START)
+    return token != _PROCESS_TOKEN if int(pid) == os.getpid() else not _is_running(int(pid))
 
 
 async def dead_owners(owners: Iterable[str | None]) -> list[str]:
@@ -76,58 +73,20 @@ def _host_name() -> str:
 
 
 def _system_id() -> str:
-    """Return an id of the system in which process ids are unique; empty if it cannot be determined.
-
-    The host name is not enough: two containers may share one, and each numbers its processes from 1.
-    """
+    """Return an id of the system in which process ids are unique: two containers may share a host name."""
     try:
-        is_linux = sys.platform == "linux"
-        identity = (
-            _read_proc("sys/kernel/random/boot_id") + os.readlink("/proc/self/ns/pid") if is_linux else _boot_time()
-        )
+        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+        identity = boot_id + os.readlink("/proc/self/ns/pid")
     except OSError:
-        return ""
+        identity = str(uuid.getnode())
     return hashlib.sha256(identity.encode()).hexdigest()[:_SYSTEM_ID_LENGTH]
 
 
-def _boot_time() -> str:
-    return f"{psutil.boot_time():.0f}"
-
-
-def _start_time(pid: int) -> str | None:
-    """Return the start time of a process of this system; None if it has ended.
-
-    It tells processes with a reused id apart. On Linux it is in ticks since boot: psutil converts them to a time of
-    day, which differs between processes after the clock was set.
-    """
-    if sys.platform != "linux":
-        return _psutil_start_time(pid)
+def _is_running(pid: int) -> bool:
+    """Return whether a process runs; one that only waits for its parent to read the exit code has ended."""
     try:
-        state, *fields = _read_proc(f"{pid}/stat").rpartition(")")[2].split()
-    except OSError:
-        return _UNREADABLE_START if _process_exists(pid) else None
-    return None if state in _ENDED_STATES else fields[18]
-
-
-def _psutil_start_time(pid: int) -> str | None:
-    try:
-        return f"{psutil.Process(pid).create_time():.2f}"
-    except psutil.NoSuchProcess:
-        return None
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.AccessDenied:
-        return _UNREADABLE_START
-
-
-def _process_exists(pid: int) -> bool:
-    """Return True if a process runs; /proc may hide the processes of other users."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
         return True
-    return True
-
-
-def _read_proc(name: str) -> str:
-    return Path("/proc", name).read_text(encoding="utf-8", errors="replace")
+    except psutil.NoSuchProcess:
+        return False

@@ -21,7 +21,6 @@ from gaia_memory.ledger.rows import (
 from gaia_memory.ledger.tables import IS_REWOUND, IS_SWEEPABLE, IS_UNCLAIMED, IS_UNDONE
 from gaia_memory.ledger.tables import conversations as c
 from gaia_memory.models import DueConversation, LedgerRow, PendingConversation, SessionKey
-from gaia_memory.ports.quiet_conversations import is_quiet
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -36,7 +35,6 @@ class ConversationQueryMixin:
         self,
         tx: Transaction,
         *,
-        now: float,
         quiet_since: float | None,
         limit: int,
         apps: Collection[str],
@@ -45,7 +43,7 @@ class ConversationQueryMixin:
     ) -> list[DueConversation]:
         """Return conversations of `apps` with something to learn or to clear, oldest first."""
         conditions: list[SqlCondition] = (
-            [IS_UNCLAIMED] if quiet_since is None else [IS_SWEEPABLE, is_quiet(c.c.touched, quiet_since=quiet_since)]
+            [IS_UNCLAIMED] if quiet_since is None else [IS_SWEEPABLE, c.c.touched <= quiet_since]
         )
         if excluded_users:
             conditions.append(c.c.person.not_in([index_key(person) for person in excluded_users]))

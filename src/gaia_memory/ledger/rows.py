@@ -109,14 +109,23 @@ def to_ledger_row(row: Row[*tuple[Any, ...]]) -> LedgerRow:
             turn_no=row.turn_no, active_until=row.active_until, active_owner=row.active_owner, touched=row.touched
         ),
         progress=LearningProgress(
-            watermark=_watermark(row),
+            watermark=None
+            if row.watermark_at is None
+            else EventPosition(row.watermark_at, decode_id(row.watermark_event)),
             learned_turns=row.learned_turns,
             is_learned=row.turn_no <= row.learned_turn_no,
             is_done=row.turn_no <= row.done_turn_no,
             forgotten_at=row.forgotten_at,
         ),
         lease=LeaseState(owner=row.lease_owner, expires_at=row.lease_until),
-        failures=_failures(row),
+        failures=FailureState(
+            attempts=row.attempts,
+            bad_answers=row.bad_answers,
+            failing_since=row.failing_since,
+            retry_at=row.retry_at,
+            last_error=row.last_error,
+            is_parked=row.parked,
+        ),
         clearing=ClearingState(
             owner=row.clearing,
             expires_at=row.clearing_until,
@@ -130,21 +139,6 @@ def to_ledger_row(row: Row[*tuple[Any, ...]]) -> LedgerRow:
             profile=_profile(row),
             anchor=_anchor(row),
         ),
-    )
-
-
-def _watermark(row: Row[*tuple[Any, ...]]) -> EventPosition | None:
-    return None if row.watermark_at is None else EventPosition(row.watermark_at, decode_id(row.watermark_event))
-
-
-def _failures(row: Row[*tuple[Any, ...]]) -> FailureState:
-    return FailureState(
-        attempts=row.attempts,
-        bad_answers=row.bad_answers,
-        failing_since=row.failing_since,
-        retry_at=row.retry_at,
-        last_error=row.last_error,
-        is_parked=row.parked,
     )
 
 
@@ -171,5 +165,6 @@ def to_pending(row: Row[*tuple[Any, ...]]) -> PendingConversation:
         retry_at=row.retry_at,
         parked=row.parked,
         active_until=row.active_until,
+        lease_owner=row.lease_owner,
         lease_until=row.lease_until,
     )

@@ -9,9 +9,7 @@ from sqlalchemy import ColumnElement, and_, case, func, literal, or_, select, up
 
 from gaia_memory.database.id_encoding import decode_id, encode_id, index_key, replace_unstorable
 from gaia_memory.ledger import rows
-from gaia_memory.ledger.expiry import ExpiryMixin
 from gaia_memory.ledger.lease_rows import LeaseMixin
-from gaia_memory.ledger.out_of_order import OutOfOrderMixin
 from gaia_memory.ledger.queries import ConversationQueryMixin
 from gaia_memory.ledger.tables import bootstraps, conversations, skips
 from gaia_memory.ledger.turn_rows import TurnMixin
@@ -24,7 +22,7 @@ _MAX_ROWS_PER_INSERT = 500
 _MAX_IDS_PER_QUERY = 500
 
 
-class SqlLedger(TurnMixin, OutOfOrderMixin, LeaseMixin, ConversationQueryMixin, ExpiryMixin):
+class SqlLedger(TurnMixin, LeaseMixin, ConversationQueryMixin):
     """The ledger in the tables of the memory database. It has no state of its own: everything comes with `tx`."""
 
     async def row(self, tx: Transaction, key: SessionKey) -> LedgerRow | None:
@@ -34,14 +32,13 @@ class SqlLedger(TurnMixin, OutOfOrderMixin, LeaseMixin, ConversationQueryMixin, 
 
     async def freeze_profile(self, tx: Transaction, key: SessionKey, profile: FrozenProfile) -> None:
         """Keep a rendered profile for the rest of the session."""
-        await self._ensure_row(tx, key)
         values: dict[str, Any] = {
             "profile": replace_unstorable(profile.block),
             "profile_key": replace_unstorable(profile.key or ""),
             "profile_made_at": profile.made_at,
             "profile_made_by": profile.made_by,
         }
-        await tx.execute(update(conversations).where(rows.where_session(key)).values(values))
+        await self._set(tx, key, values)
 
     async def rows_with_profile(self, tx: Transaction, *, user: str, app: str | None) -> list[LedgerRow]:
         """Return a user's sessions that have a frozen profile, in one app or (None) in all; the latest first."""
@@ -85,19 +82,15 @@ class SqlLedger(TurnMixin, OutOfOrderMixin, LeaseMixin, ConversationQueryMixin, 
 
     async def set_anchor(self, tx: Transaction, key: SessionKey, anchor: WindowAnchor) -> None:
         """Remember where the replay window begins."""
-        await self._ensure_row(tx, key)
-        anchor_values = {"anchor_turn_no": anchor.turn_no, "anchor_at": anchor.timestamp}
-        await tx.execute(update(conversations).where(rows.where_session(key)).values(anchor_values))
+        await self._set(tx, key, {"anchor_turn_no": anchor.turn_no, "anchor_at": anchor.timestamp})
 
     async def set_private(self, tx: Transaction, key: SessionKey, *, is_private: bool) -> None:
         """Set whether messages from here on are learned."""
-        await self._ensure_row(tx, key)
-        await tx.execute(update(conversations).where(rows.where_session(key)).values(is_private=is_private))
+        await self._set(tx, key, {"is_private": is_private})
 
     async def set_pending_confirmation(self, tx: Transaction, key: SessionKey, *, is_pending: bool) -> None:
         """Set whether a question waits for its answer."""
-        await self._ensure_row(tx, key)
-        await tx.execute(update(conversations).where(rows.where_session(key)).values(asks_of_rows=is_pending))
+        await self._set(tx, key, {"asks_of_rows": is_pending})
 
     async def skip_events(self, tx: Transaction, key: SessionKey, event_ids: Collection[str]) -> None:
         """Never learn from these events again."""
@@ -144,8 +137,8 @@ class SqlLedger(TurnMixin, OutOfOrderMixin, LeaseMixin, ConversationQueryMixin, 
             entered += len((await tx.execute(statement.returning(conversations.c.conversation))).all())
         return entered
 
-    async def enqueue(self, tx: Transaction, key: SessionKey, *, touched: float) -> None:
-        """Make a conversation due after activity without a counted turn."""
+    async def enqueue(self, tx: Transaction, key: SessionKey, *, touched: float) -> bool:
+        """Make a conversation due after activity without a counted turn; False while it is in use."""
         unlearned = {"learned_turn_no": rows.UNLEARNED_TURN_NO, "done_turn_no": rows.UNLEARNED_TURN_NO}
         entry = rows.new_row_values(key, touched=touched) | unlearned | {"is_foreign": True}
         c = conversations.c
@@ -156,7 +149,7 @@ class SqlLedger(TurnMixin, OutOfOrderMixin, LeaseMixin, ConversationQueryMixin, 
             set_=unlearned | {"touched": case((c.touched < touched, touched), else_=c.touched)},
             where=is_unclaimed,
         )
-        await tx.execute(statement)
+        return bool((await tx.execute(statement)).rowcount)
 
     async def rows_for(self, tx: Transaction, keys: Collection[SessionKey]) -> dict[SessionKey, LedgerRow]:
         """Return the rows of the conversations that have one."""
@@ -167,6 +160,10 @@ class SqlLedger(TurnMixin, OutOfOrderMixin, LeaseMixin, ConversationQueryMixin, 
             for row in await tx.execute(select(conversations).where(condition)):
                 found[rows.session_key(row)] = rows.to_ledger_row(row)
         return found
+
+    async def _set(self, tx: Transaction, key: SessionKey, values: dict[str, Any]) -> None:
+        await self._ensure_row(tx, key)
+        await tx.execute(update(conversations).where(rows.where_session(key)).values(values))
 
     async def _ensure_row(self, tx: Transaction, key: SessionKey) -> None:
         await tx.execute(

@@ -12,15 +12,12 @@ from gaia_memory.ports.quiet_conversations import SWEEPABLE_SQL, UNCLAIMED_SQL, 
 OwnerName = Text().with_variant(Text(collation="C"), "postgresql")
 """Compared by bytes, as in SQLite, so that the names of one engine's turns are adjacent."""
 
-MISSING_APP_KEY = ""
-"""The app key in rows written by the previous version; the key of an app is never empty."""
-
 conversations = Table(
     "gaia_conversations",
     metadata,
     Column("conversation", String(256), primary_key=True, comment="app, user and session as one key"),
     Column("person", String(256), nullable=False, index=True, comment="the user as a key"),
-    Column("app_key", String(256), nullable=False, server_default=MISSING_APP_KEY, comment="the app as a key"),
+    Column("app_key", String(256), nullable=False, server_default="", comment="the app as a key"),
     Column("app", Text, nullable=False, comment="percent-encoded"),
     Column("user_id", Text, nullable=False, comment="percent-encoded"),
     Column("session_id", Text, nullable=False, comment="percent-encoded"),
@@ -110,6 +107,7 @@ late_turns = Table(
     Column("invocation_id", Text, primary_key=True, comment="percent-encoded"),
     Column("began", EpochSeconds, nullable=False, comment="by the clock that was behind the watermark"),
 )
+"""Not used: a migration creates it."""
 
 bootstraps = Table(
     "gaia_bootstraps",

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, and_, case, or_, select, update
 
-from gaia_memory.ledger.out_of_order import record_out_of_order
 from gaia_memory.ledger.process_identity import dead_owners
 from gaia_memory.ledger.rows import (
     has_expired,
@@ -18,7 +17,6 @@ from gaia_memory.ledger.rows import (
 )
 from gaia_memory.ledger.tables import conversations as c
 from gaia_memory.models import LedgerRow, SessionKey, TurnRequest
-from gaia_memory.ports.ledger import may_be_out_of_order
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -33,13 +31,9 @@ class TurnMixin:
         """Count a turn and mark the conversation active, unless the turn has to wait for a clear or another turn."""
         # A turn makes a parked conversation worth another try; one more failure parks it again.
         counted = {"turn_no": c.c.turn_no + 1, "touched": now, "parked": False, "retry_at": None}
-        row = await _upsert_turn(
+        return await _upsert_turn(
             tx, key, request, now=now, lease_seconds=lease_seconds, insert_values={"turn_no": 1}, update_values=counted
         )
-        has_begun = row.clearing.owner is None and row.turn.active_owner == request.owner
-        if has_begun and request.invocation is not None and may_be_out_of_order(row, request.invocation, now=now):
-            await record_out_of_order(tx, key, request.invocation)
-        return row
 
     async def reserve_turn(
         self, tx: Transaction, key: SessionKey, request: TurnRequest, *, now: float, lease_seconds: float

@@ -1,125 +1,61 @@
 """Values shared by all packages: frozen, typed, with no behaviour beyond checking their own form."""
 
-from gaia_memory.models.fact import (
-    RESERVED_METADATA,
-    AddResult,
-    Candidate,
-    Draft,
-    Fact,
-    Hit,
-    Metadata,
-    NewFact,
-    Origin,
-    Page,
-    Profile,
-    ProfileMaker,
-    RecallResult,
-    Receipt,
-    Scalar,
-    ScopeState,
-    Source,
-    Vector,
-)
-from gaia_memory.models.filters import FactPredicate, Filters, compile_filters
-from gaia_memory.models.indexed_fact import IndexedFact, extract_fact_features, find_author, index_fact
-from gaia_memory.models.ledger_state import (
-    ClearingState,
-    DirtyFact,
-    DueConversation,
-    FailureState,
-    FrozenProfile,
-    LearningProgress,
-    LeaseState,
-    LedgerRow,
-    MemoryState,
-    ModelOutage,
-    PendingConversation,
-    SessionState,
-    Status,
-    StoredFact,
-    StoreState,
-    SweepProgress,
-    SweepReport,
-    TurnState,
-    WindowAnchor,
-)
-from gaia_memory.models.results import Contact, MergeResult
-from gaia_memory.models.scope import MAX_PARTITION_CHARACTERS, Scope, SessionKey, require_scopes
-from gaia_memory.models.time_zone import load_time_zone, to_local_time
-from gaia_memory.models.turns import (
-    Chunk,
-    EventPosition,
-    ExtractedFact,
-    Invocation,
-    Message,
-    Role,
-    TranscriptSlice,
-    Turn,
-    TurnRequest,
-    UserStatement,
-)
-
-__all__ = [
-    "AddResult",
-    "Candidate",
-    "Chunk",
-    "ClearingState",
-    "Contact",
-    "DirtyFact",
-    "Draft",
-    "DueConversation",
-    "EventPosition",
-    "ExtractedFact",
-    "Fact",
-    "FactPredicate",
-    "FailureState",
-    "Filters",
-    "FrozenProfile",
-    "Hit",
-    "IndexedFact",
-    "Invocation",
-    "LearningProgress",
-    "LeaseState",
-    "LedgerRow",
-    "MAX_PARTITION_CHARACTERS",
-    "MemoryState",
-    "MergeResult",
-    "Message",
-    "Metadata",
-    "ModelOutage",
-    "NewFact",
-    "Origin",
-    "Page",
-    "PendingConversation",
-    "Profile",
-    "ProfileMaker",
-    "RESERVED_METADATA",
-    "RecallResult",
-    "Receipt",
-    "Role",
-    "Scalar",
-    "Scope",
-    "ScopeState",
-    "SessionKey",
-    "SessionState",
-    "Source",
-    "Status",
-    "StoreState",
-    "StoredFact",
-    "SweepProgress",
-    "SweepReport",
-    "TranscriptSlice",
-    "Turn",
-    "TurnRequest",
-    "TurnState",
-    "UserStatement",
-    "Vector",
-    "WindowAnchor",
-    "compile_filters",
-    "extract_fact_features",
-    "find_author",
-    "index_fact",
-    "load_time_zone",
-    "require_scopes",
-    "to_local_time",
-]
+from gaia_memory.models.fact import RESERVED_METADATA as RESERVED_METADATA
+from gaia_memory.models.fact import AddResult as AddResult
+from gaia_memory.models.fact import Contact as Contact
+from gaia_memory.models.fact import Draft as Draft
+from gaia_memory.models.fact import Fact as Fact
+from gaia_memory.models.fact import Hit as Hit
+from gaia_memory.models.fact import MergeResult as MergeResult
+from gaia_memory.models.fact import Metadata as Metadata
+from gaia_memory.models.fact import NewFact as NewFact
+from gaia_memory.models.fact import Origin as Origin
+from gaia_memory.models.fact import Page as Page
+from gaia_memory.models.fact import Profile as Profile
+from gaia_memory.models.fact import ProfileMaker as ProfileMaker
+from gaia_memory.models.fact import RecallResult as RecallResult
+from gaia_memory.models.fact import Receipt as Receipt
+from gaia_memory.models.fact import Scalar as Scalar
+from gaia_memory.models.fact import ScopeState as ScopeState
+from gaia_memory.models.fact import Source as Source
+from gaia_memory.models.fact import Vector as Vector
+from gaia_memory.models.filters import FactPredicate as FactPredicate
+from gaia_memory.models.filters import Filters as Filters
+from gaia_memory.models.filters import compile_filters as compile_filters
+from gaia_memory.models.indexed_fact import IndexedFact as IndexedFact
+from gaia_memory.models.indexed_fact import extract_fact_features as extract_fact_features
+from gaia_memory.models.indexed_fact import find_author as find_author
+from gaia_memory.models.ledger_state import ClearingState as ClearingState
+from gaia_memory.models.ledger_state import DirtyFact as DirtyFact
+from gaia_memory.models.ledger_state import DueConversation as DueConversation
+from gaia_memory.models.ledger_state import FailureState as FailureState
+from gaia_memory.models.ledger_state import FrozenProfile as FrozenProfile
+from gaia_memory.models.ledger_state import LearningProgress as LearningProgress
+from gaia_memory.models.ledger_state import LeaseState as LeaseState
+from gaia_memory.models.ledger_state import LedgerRow as LedgerRow
+from gaia_memory.models.ledger_state import MemoryState as MemoryState
+from gaia_memory.models.ledger_state import ModelOutage as ModelOutage
+from gaia_memory.models.ledger_state import PendingConversation as PendingConversation
+from gaia_memory.models.ledger_state import SessionState as SessionState
+from gaia_memory.models.ledger_state import Status as Status
+from gaia_memory.models.ledger_state import StoredFact as StoredFact
+from gaia_memory.models.ledger_state import StoreState as StoreState
+from gaia_memory.models.ledger_state import SweepProgress as SweepProgress
+from gaia_memory.models.ledger_state import SweepReport as SweepReport
+from gaia_memory.models.ledger_state import TurnState as TurnState
+from gaia_memory.models.ledger_state import WindowAnchor as WindowAnchor
+from gaia_memory.models.scope import MAX_PARTITION_CHARACTERS as MAX_PARTITION_CHARACTERS
+from gaia_memory.models.scope import Scope as Scope
+from gaia_memory.models.scope import SessionKey as SessionKey
+from gaia_memory.models.scope import require_scopes as require_scopes
+from gaia_memory.models.time_zone import load_time_zone as load_time_zone
+from gaia_memory.models.time_zone import to_local_time as to_local_time
+from gaia_memory.models.turns import Chunk as Chunk
+from gaia_memory.models.turns import EventPosition as EventPosition
+from gaia_memory.models.turns import ExtractedFact as ExtractedFact
+from gaia_memory.models.turns import Message as Message
+from gaia_memory.models.turns import Role as Role
+from gaia_memory.models.turns import TranscriptSlice as TranscriptSlice
+from gaia_memory.models.turns import Turn as Turn
+from gaia_memory.models.turns import TurnRequest as TurnRequest
+from gaia_memory.models.turns import UserStatement as UserStatement

@@ -1,17 +1,17 @@
-"""Facts, from the moment they are worded until they are recalled or forgotten."""
+"""Facts, from the moment they are worded until they are recalled or forgotten, and results of operations on them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from math import isfinite
 from typing import Literal, overload
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import replace_unstorable
 from gaia_memory.models.scope import Scope
-from gaia_memory.models.validation import format_value, raise_invalid, require_int, require_text
+from gaia_memory.models.validation import format_value, raise_invalid, require_int, require_text, require_time
 
 Scalar = str | int | float | bool
 Metadata = Mapping[str, Scalar]
@@ -22,10 +22,6 @@ RESERVED_METADATA = frozenset(
     | {"created_at", "updated_at", "said_at", "session_id", "seq", "source", "id"}
 )
 """Names used by mem0's payload or by fields of a fact: some of them would change the owner of a fact."""
-
-_MIN_SAID_AT = datetime.min.replace(tzinfo=UTC)
-_MAX_SAID_AT = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
-"""Bounds of times: beyond them, rounding by the database leaves the range of `datetime`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +46,8 @@ class NewFact:
                 `seq` not a whole number, or the metadata is not flat or uses a reserved name.
         """
         object.__setattr__(self, "text", replace_unstorable(require_text("NewFact.text", self.text)))
-        _check_said_at(self.said_at)
+        if self.said_at is not None:
+            require_time("NewFact.said_at", self.said_at)
         session_id: object = self.session_id
         if session_id == "" or not isinstance(session_id, str | None):
             raise_invalid("NewFact.session_id", session_id, "pass the id of the conversation as text, or None")
@@ -58,15 +55,6 @@ class NewFact:
             fix = "pass a whole number from 0 to 2**63 - 1, or None"
             require_int("NewFact.seq", self.seq, minimum=0, maximum=2**63 - 1, fix=fix)
         _check_metadata(self.metadata)
-
-
-def _check_said_at(said_at: object) -> None:
-    if said_at is None:
-        return
-    if not isinstance(said_at, datetime) or said_at.utcoffset() is None:
-        raise_invalid("NewFact.said_at", said_at, "pass a time with a time zone, such as datetime.now(UTC), or None")
-    if not _MIN_SAID_AT <= said_at <= _MAX_SAID_AT:
-        raise_invalid("NewFact.said_at", said_at, "pass a time in the years 1 to 9999, also in UTC")
 
 
 def _check_metadata(metadata: object) -> None:
@@ -165,23 +153,11 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """The id of a fact that a retriever found, and its score; higher is better.
-
-    `similarity` to the question, from -1 to 1, is set if the score is only comparable within one answer.
-    """
-
-    fact_id: str
-    score: float
-    similarity: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A recalled fact with its score and the parts of that score.
 
-    `why` maps each stage to its part. `missing` names the retrievers that failed, `rewriting` (query expansion) and
-    `reranker`.
+    `why` maps each stage to its part. `missing` names what failed: `vectors`, `rewriting` (query
+    expansion) and `reranker`.
     """
 
     fact: Fact
@@ -266,3 +242,34 @@ class Receipt:
     removed: Mapping[str, int] = field(default_factory=dict)
     pending: bool = False
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contact:
+    """A phone number for a relation or a name.
+
+    `number` is set only if the status is `found`: digits, with a leading plus where one was given. `candidates` are all
+    numbers found, so that an agent can ask about an ambiguous one.
+    """
+
+    status: Literal["found", "ambiguous", "not_found"]
+    number: str | None = None
+    candidates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeResult:
+    """Counts of facts after a merge.
+
+    `moved` facts belong to the other scope now, `joined` ones were known to both and are stored once with all their
+    sources, `dropped` ones are deleted because the other scope had forgotten them.
+    """
+
+    moved: int = 0
+    joined: int = 0
+    dropped: int = 0
+
+    @property
+    def count(self) -> int:
+        """The sum of all counts."""
+        return self.moved + self.joined + self.dropped

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gaia_memory.language.text_features import extract_features
-from gaia_memory.models.fact import Fact, Metadata
+from gaia_memory.models.fact import Metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +21,6 @@ class IndexedFact:
     said_at: float | None
     stored_at: float
     features: bytes
-
-
-def index_fact(fact: Fact) -> IndexedFact:
-    """Return a fact in indexed form."""
-    said_at = None if fact.said_at is None else fact.said_at.timestamp()
-    features = extract_fact_features(fact.text, fact.metadata)
-    return IndexedFact(fact.id, fact.session_id, fact.seq, said_at, fact.created_at.timestamp(), features)
 
 
 def extract_fact_features(text: str, metadata: Metadata) -> bytes:

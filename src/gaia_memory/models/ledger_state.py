@@ -141,15 +141,13 @@ class StoredFact:
 class StoreState:
     """The current mem0 store, and how far it is behind the database.
 
-    `owner`, as `host:pid:system-start/engine`, opened it last. `erasures` counts forgets whose text may still be in a
-    file. Until `awaited_until` a caller waits for the store, so that its owner does not throttle its writes.
+    `owner`, as `host:pid:system/engine`, opened it last. `erasures` counts forgets whose text may still be in a file.
     """
 
     store_id: str
     owner: str | None = None
     lag: int = 0
     erasures: int = 0
-    awaited_until: float | None = None
 
     @property
     def owner_description(self) -> str:
@@ -164,7 +162,7 @@ class StoreState:
 class PendingConversation:
     """A conversation that waits to be learned, and why; `failing_since` is the first of its failed `attempts`.
 
-    `active_until` and `lease_until` bound the running turn and the lease of the process that learns it.
+    `active_until` bounds the running turn. `lease_owner`, as `host:pid:system/engine`, learns it until `lease_until`.
     """
 
     key: SessionKey
@@ -175,6 +173,7 @@ class PendingConversation:
     retry_at: float | None
     parked: bool
     active_until: float | None = None
+    lease_owner: str | None = None
     lease_until: float | None = None
 
 

@@ -21,28 +21,18 @@ class EventPosition:
     event_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
-    """A turn as the host counts it: its id, and its start by the clock that stamps the host's events."""
-
-    id: str
-    started_at: float
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRequest:
     """A request to start a turn, and what it waits for.
 
     `waits_for_clear`: block while a clear is running. `is_exclusive`: block while another live owner has a turn.
-    `is_foreign`: the turn runs in a Runner that is not ours. `invocation` is recorded if reading from the watermark
-    may miss it.
+    `is_foreign`: the turn runs in a Runner that is not ours.
     """
 
     owner: str = ""
     waits_for_clear: bool = True
     is_exclusive: bool = False
     is_foreign: bool = False
-    invocation: Invocation | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

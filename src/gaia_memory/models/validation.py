@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import NoReturn
 from uuid import UUID
 
@@ -9,6 +10,8 @@ from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import is_blank
 
 _MAX_VALUE_CHARACTERS = 80
+_MIN_TIME = datetime.min.replace(tzinfo=UTC)
+_MAX_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 
 
 def raise_invalid(name: str, value: object, fix: str) -> NoReturn:
@@ -49,6 +52,19 @@ def require_text(name: str, value: object) -> str:
     """
     if not isinstance(value, str) or is_blank(value):
         raise_invalid(name, value, "pass a sentence")
+    return value
+
+
+def require_time(name: str, value: object) -> datetime:
+    """Return an aware time of the years 1 to 9999 in UTC: a database may round times beyond what `datetime` holds.
+
+    Raises:
+        InvalidInputError: it is not a time, has no time zone or is outside the range.
+    """
+    if not isinstance(value, datetime) or value.utcoffset() is None:
+        raise_invalid(name, value, "pass a time with a time zone, such as 2026-03-01T12:00:00+00:00, or None")
+    if not _MIN_TIME <= value <= _MAX_TIME:
+        raise_invalid(name, value, "pass a time in the years 1 to 9999, also in UTC")
     return value
 
 

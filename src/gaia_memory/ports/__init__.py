@@ -1,39 +1,22 @@
-"""Every border with two sides: what the rooms may rely on, whoever stands behind it.
+"""Every border between two packages, and what each side may rely on.
 
 A `Transaction` is an open SQLAlchemy connection: what several stores do with the same one is committed or
 rolled back together. No transaction is held over a call to a model, a yield or a stream.
 """
 
-from gaia_memory.ports.external import (
-    Embedder,
-    Extractor,
-    LanguageModel,
-    ProjectsProvider,
-    Reranker,
-    Retriever,
-    Transcript,
-)
-from gaia_memory.ports.ledger import Ledger
-from gaia_memory.ports.stores import Clock, Database, FactStore, Follower, Indexes, MemoryStores, Outbox
-from gaia_memory.ports.system_clock import SystemClock
-from gaia_memory.ports.transaction import Transaction
-
-__all__ = [
-    "Clock",
-    "Database",
-    "Embedder",
-    "Extractor",
-    "FactStore",
-    "Follower",
-    "Indexes",
-    "LanguageModel",
-    "Ledger",
-    "MemoryStores",
-    "Outbox",
-    "ProjectsProvider",
-    "Reranker",
-    "Retriever",
-    "SystemClock",
-    "Transaction",
-    "Transcript",
-]
+from gaia_memory.ports.external import Embedder as Embedder
+from gaia_memory.ports.external import Extractor as Extractor
+from gaia_memory.ports.external import LanguageModel as LanguageModel
+from gaia_memory.ports.external import ProjectsProvider as ProjectsProvider
+from gaia_memory.ports.external import Reranker as Reranker
+from gaia_memory.ports.external import Transcript as Transcript
+from gaia_memory.ports.ledger import Ledger as Ledger
+from gaia_memory.ports.ledger import Transaction as Transaction
+from gaia_memory.ports.stores import Clock as Clock
+from gaia_memory.ports.stores import Database as Database
+from gaia_memory.ports.stores import FactStore as FactStore
+from gaia_memory.ports.stores import Follower as Follower
+from gaia_memory.ports.stores import Indexes as Indexes
+from gaia_memory.ports.stores import MemoryStores as MemoryStores
+from gaia_memory.ports.stores import Outbox as Outbox
+from gaia_memory.ports.stores import SystemClock as SystemClock

@@ -1,19 +1,17 @@
-"""Ports to the outside: the host, the models and the retrievers."""
+"""Ports to the outside: the host and the models."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from gaia_memory.models import (
-    Candidate,
     Chunk,
     EventPosition,
     ExtractedFact,
     Scope,
     SessionKey,
     TranscriptSlice,
-    Turn,
     Vector,
 )
 
@@ -34,14 +32,6 @@ class Transcript(Protocol):
 
         It contains user and model text only: no thoughts, partials, calls, responses, commands, private turns, rewound
         events or events of other branches. None when there is no such session.
-        """
-
-    async def read_out_of_order(
-        self, key: SessionKey, started_at: Mapping[str, float], *, after: EventPosition | None, turns_before: int
-    ) -> Sequence[Turn] | None:
-        """Return the turns of these invocations, each since its start, that `read` misses because of their order.
-
-        The text and the numbers are as in `read`. None when there is no such session.
         """
 
     async def clear(self, conversation: TranscriptSlice, *, how: Literal["delete", "rewind"]) -> bool:
@@ -89,17 +79,6 @@ class LanguageModel(Protocol):
             ModelUnavailableError: the model did not answer.
             BadAnswerError: its answer is blank, blocked or cut off.
         """
-
-
-class Retriever(Protocol):
-    """Finds candidates for a query by one method."""
-
-    @property
-    def name(self) -> str:
-        """The name in `Hit.why`."""
-
-    async def retrieve(self, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
-        """Return candidates in this scope, best first."""
 
 
 class Reranker(Protocol):

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from gaia_memory.models import (
     DueConversation,
     EventPosition,
     FrozenProfile,
-    Invocation,
     LedgerRow,
     PendingConversation,
     SessionKey,
     TurnRequest,
     WindowAnchor,
 )
-from gaia_memory.ports.transaction import Transaction
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+Transaction: TypeAlias = "AsyncConnection"
+"""An open connection: what is done with it is committed or rolled back together."""
 
 TURN_LEASE_SECONDS = 15 * 60.0
 """How long a turn counts as active without a renewal: a cancelled turn fires no hook at its end."""
@@ -33,9 +37,6 @@ MAX_BACKOFF_SECONDS = 3600.0
 MAX_CLOCK_SKEW_SECONDS = 300.0
 """How far the clocks of two hosts may differ before one host ignores the marks of the other."""
 
-_CLOCK_TOLERANCE_SECONDS = 1.0
-"""A turn this close after a cutoff is still noted as out of order: two clocks never agree exactly."""
-
 
 def is_in_force(expires_at: float | None, *, now: float, max_seconds: float) -> bool:
     """Return True if a mark that expires at `expires_at` is in force now.
@@ -45,23 +46,10 @@ def is_in_force(expires_at: float | None, *, now: float, max_seconds: float) -> 
     return expires_at is not None and now < expires_at <= now + max_seconds + MAX_CLOCK_SKEW_SECONDS
 
 
-def may_be_out_of_order(row: LedgerRow, invocation: Invocation, *, now: float) -> bool:
-    """Say whether reading from the watermark may miss a turn that begins now.
-
-    The turn lies before the watermark, or before the event that rewound the session; or the conversation is being
-    learned, so that the watermark may still move past the turn.
-    """
-    cutoffs = [row.progress.watermark.timestamp] if row.progress.watermark is not None else []
-    if row.clearing.rewound_at is not None and row.clearing.cleared_at is not None:
-        cutoffs.append(row.clearing.cleared_at)
-    is_before_cutoff = any(invocation.started_at <= cutoff + _CLOCK_TOLERANCE_SECONDS for cutoff in cutoffs)
-    return is_before_cutoff or is_in_force(row.lease.expires_at, now=now, max_seconds=LEASE_SECONDS)
-
-
 class Ledger(Protocol):
     """Per conversation: how far it is learned, which process works on it, and whether a turn is running.
 
-    `now` and all times are seconds since the epoch, from the caller's clock. An owner is `host:pid:start/engine`.
+    `now` and all times are seconds since the epoch, from the caller's clock. An owner is `host:pid:system/engine`.
     A mark of a dead process of this host counts as expired, and so does one further ahead than its maximum duration.
     """
 
@@ -76,8 +64,7 @@ class Ledger(Protocol):
         While another process clears the conversation, nothing is written and the row's `clearing.owner` is set. The
         caller retries, and after its time-out sets `waits_for_clear=False` to override the clear. An `is_exclusive`
         request writes nothing either while another live owner's turn runs, the row's `turn.active_owner`; other
-        requests take the mark over. `is_foreign` is never reset. An `invocation` that reading from the watermark may
-        miss is recorded until `complete_out_of_order`.
+        requests take the mark over. `is_foreign` is never reset.
         """
 
     async def reserve_turn(
@@ -112,7 +99,6 @@ class Ledger(Protocol):
         self,
         tx: Transaction,
         *,
-        now: float,
         quiet_since: float | None,
         limit: int,
         apps: Collection[str],
@@ -121,22 +107,16 @@ class Ledger(Protocol):
     ) -> list[DueConversation]:
         """Return at most `limit` conversations of `apps` with something to learn or to clear, oldest first.
 
-        The rule is `ports.quiet`'s. With `quiet_since=None`, idleness, back-off and parking are ignored, but never an
-        active turn. `after` is the last conversation of the previous page; `excluded_users` are left out.
+        The rule is that of `ports.quiet_conversations`. With `quiet_since=None`, idleness, back-off and parking are
+        ignored, but never an active turn. `after` is the last conversation of the previous page; `excluded_users` are
+        left out.
         """
 
     async def sessions_waiting_in_other_apps(self, tx: Transaction, *, apps: Collection[str]) -> list[SessionKey]:
         """Return, for each app that is not in `apps`, one conversation with something to learn or to clear."""
 
     async def claim(
-        self,
-        tx: Transaction,
-        key: SessionKey,
-        owner: str,
-        *,
-        now: float,
-        lease_seconds: float,
-        turn_owner: str = "",
+        self, tx: Transaction, key: SessionKey, owner: str, *, now: float, lease_seconds: float, turn_owner: str = ""
     ) -> LedgerRow | None:
         """Take the lease in one statement; None while a lease is in force, even this owner's, or a turn is active.
 
@@ -164,7 +144,6 @@ class Ledger(Protocol):
         expected: EventPosition | None,
         new_watermark: EventPosition,
         turn_count: int,
-        now: float,
         is_complete: bool = True,
     ) -> bool:
         """Move the watermark from `expected` to `new_watermark` under the owner's lease; count `turn_count` turns.
@@ -173,17 +152,6 @@ class Ledger(Protocol):
         caller read. The conversation stays due until it is cleared or released as done, and pending until the last
         step, which has `is_complete`.
         """
-
-    async def record_out_of_order(self, tx: Transaction, key: SessionKey, invocation: Invocation) -> None:
-        """Record a turn that may lie before the watermark: the clock was set back during it."""
-
-    async def out_of_order_turns(self, tx: Transaction, key: SessionKey) -> dict[str, float]:
-        """Return the turns that may lie before the watermark: the start time of each by invocation id."""
-
-    async def complete_out_of_order(
-        self, tx: Transaction, key: SessionKey, owner: str, *, invocations: Collection[str], turn_count: int
-    ) -> bool:
-        """Add `turn_count` learned turns under the owner's lease and delete these invocations; False if it was lost."""
 
     async def record_failure(
         self,
@@ -282,10 +250,10 @@ class Ledger(Protocol):
     async def sessions_of_other_apps(self, tx: Transaction, *, apps: Collection[str]) -> list[SessionKey]:
         """Return one conversation in any state for each app that is not in `apps`."""
 
-    async def enqueue(self, tx: Transaction, key: SessionKey, *, touched: float) -> None:
+    async def enqueue(self, tx: Transaction, key: SessionKey, *, touched: float) -> bool:
         """Make a conversation due that had activity at `touched` without a counted turn.
 
-        A conversation that is due already, or has an active turn, is left unchanged.
+        A conversation that is due already, or has an active turn, is left unchanged: then this returns False.
         """
 
     async def pending(self, tx: Transaction, *, user: str | None, app: str | None) -> list[PendingConversation]:

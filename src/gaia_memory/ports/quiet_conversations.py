@@ -6,13 +6,11 @@ learned or cleared yet, no mark on it is in force (a running turn, a lease, a ba
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from gaia_memory.ports.ledger import LEASE_SECONDS, MAX_BACKOFF_SECONDS, TURN_LEASE_SECONDS, is_in_force
 
 if TYPE_CHECKING:
-    from sqlalchemy import Column, ColumnElement
-
     from gaia_memory.models import PendingConversation
 
 CLAIM_MARKS = {"active_until": TURN_LEASE_SECONDS, "lease_until": LEASE_SECONDS}
@@ -36,22 +34,13 @@ def quiet_cutoff(now: float, *, idle_seconds: float) -> float:
     return now - idle_seconds
 
 
-@overload
-def is_quiet(touched: float, *, quiet_since: float) -> bool: ...
-@overload
-def is_quiet(touched: Column[float], *, quiet_since: float) -> ColumnElement[bool]: ...
-def is_quiet(touched: float | Column[float], *, quiet_since: float) -> bool | ColumnElement[bool]:
-    """Judge the time of the last activity, or build the SQL condition on its column: the operator is the same."""
-    return touched <= quiet_since
-
-
 def is_due(conversation: PendingConversation, *, now: float, quiet_since: float) -> bool:
     """Return True if a conversation with something to learn may be learned now.
 
-    The rule of `SWEEPABLE_SQL` and `is_quiet`, except that the marks of dead processes are not recognised.
+    The rule of `SWEEPABLE_SQL` and `Ledger.due`, except that the marks of dead processes are not recognised.
     """
     marks = CLAIM_MARKS | BACKOFF_MARKS
     is_marked = any(
         is_in_force(getattr(conversation, mark), now=now, max_seconds=seconds) for mark, seconds in marks.items()
     )
-    return is_quiet(conversation.touched, quiet_since=quiet_since) and not is_marked and not conversation.parked
+    return conversation.touched <= quiet_since and not is_marked and not conversation.parked

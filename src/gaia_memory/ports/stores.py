@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, Protocol
 
 from gaia_memory.models import (
     AddResult,
-    Candidate,
     DirtyFact,
     Draft,
     Fact,
@@ -26,10 +25,7 @@ from gaia_memory.models import (
     StoreState,
     Vector,
 )
-from gaia_memory.ports.transaction import Transaction
-
-if TYPE_CHECKING:
-    from gaia_memory.ports.ledger import Ledger
+from gaia_memory.ports.ledger import Ledger, Transaction
 
 
 class Clock(Protocol):
@@ -37,6 +33,14 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """Return the current time, aware, in UTC."""
+
+
+class SystemClock:
+    """The time of the machine."""
+
+    def now(self) -> datetime:
+        """Return the current time in UTC."""
+        return datetime.now(UTC)
 
 
 class Database(Protocol):
@@ -61,7 +65,7 @@ class Database(Protocol):
         """Open a short read transaction that sees one state of the database."""
 
     async def scrub(self) -> bool:
-        """Rewrite whatever still contains deleted text: index segments, the write-ahead log.
+        """Rewrite whatever still contains deleted text: index segments, the write-ahead log, dead rows of a server.
 
         Returns False while another reader or process keeps the old pages in use: call again later.
         """
@@ -103,14 +107,6 @@ class FactStore(Protocol):
     async def get(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, Fact]:
         """Return the facts of this scope with these ids; ids of other scopes and unknown ids are left out."""
 
-    async def neighbours_of(
-        self, tx: Transaction, scope: Scope, fact_ids: Collection[str], turn_distance: int
-    ) -> list[Fact]:
-        """Return these facts and those up to `turn_distance` turns away in the same conversation, oldest first."""
-
-    async def idf(self, tx: Transaction, scope: Scope, words: Sequence[Collection[str]]) -> list[float]:
-        """Return the inverse document frequency of each set of synonyms in this scope; 0 when no fact contains any."""
-
     async def sources(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[SessionKey, set[str]]:
         """Return the conversations these facts were learned from, each with the ids of the events used."""
 
@@ -119,31 +115,17 @@ class FactStore(Protocol):
     ) -> dict[str, list[Origin]]:
         """Return the sources of these current facts, or of all, by the fact's id, oldest first."""
 
-    async def match(self, tx: Transaction, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
-        """Find facts by words, best first; a query without a usable word finds nothing."""
-
     async def ids(self, tx: Transaction, scope: Scope) -> list[str]:
         """Return the ids of all current facts."""
 
     async def indexed_facts(self, tx: Transaction, scope: Scope, *, since_revision: int = -1) -> list[IndexedFact]:
         """Return the values that recall compares, of every current fact changed after `since_revision`."""
 
-    async def years(self, tx: Transaction, scope: Scope) -> list[int]:
-        """Return the years, in UTC, from the earliest to the latest `said_at`."""
-
-    async def said_between(
-        self, tx: Transaction, scope: Scope, spans: Sequence[tuple[datetime, datetime]], *, limit: int
-    ) -> list[str]:
-        """Return the ids of facts said in one of these spans, the latest first; the end of a span is exclusive."""
-
     async def vectors(self, tx: Transaction, scope: Scope, embedder: str) -> tuple[list[str], Any]:
         """Return ids and a float32 matrix with one row per id, of the vectors that `embedder` made."""
 
     async def dominant_embedder(self, tx: Transaction) -> str | None:
         """Return the embedder that made most vectors of all scopes; None without vectors."""
-
-    async def are_embedded(self, tx: Transaction, scope: Scope, texts: Sequence[str], embedder: str) -> list[bool]:
-        """Return for each text whether it is a fact of this scope with a vector that `embedder` made."""
 
     async def merge(self, tx: Transaction, scope: Scope, into: Scope) -> MergeResult:
         """Move every fact of `scope`, with its sources and tombstones, to `into`; ids stay.
@@ -214,11 +196,14 @@ class Outbox(Protocol):
     async def dirty(self, tx: Transaction, *, limit: int) -> list[DirtyFact]:
         """Return the oldest dirty ids."""
 
+    async def count_dirty(self, tx: Transaction, *, up_to: int | None) -> tuple[int, int]:
+        """Count the dirty ids up to a place in the outbox (None: all); return the last of their places as well.
+
+        A later change of a dirty id keeps its place.
+        """
+
     async def load_facts(self, tx: Transaction, fact_ids: Collection[str]) -> dict[str, StoredFact]:
         """Return the current facts with these ids, of any scope, with their vectors."""
-
-    async def synced_facts(self, tx: Transaction, *, after: str, limit: int) -> list[StoredFact]:
-        """Return facts of any scope that are not dirty, in the order of their ids, from behind the id `after`."""
 
     async def acknowledge(self, tx: Transaction, rows: Iterable[DirtyFact]) -> int:
         """Remove rows whose version is unchanged; return how many were removed."""
@@ -243,9 +228,6 @@ class Outbox(Protocol):
 
     async def release_store(self, tx: Transaction, owner: str) -> None:
         """Release the claim of `owner`."""
-
-    async def register_waiter(self, tx: Transaction, *, until: float) -> None:
-        """Record that a process waits for the store until then."""
 
     async def record_erasure(self, tx: Transaction, scope: Scope, *, now: float) -> None:
         """Record that files may contain forgotten text; the scope is not stored."""
@@ -313,8 +295,8 @@ class Follower(Protocol):
     def wake(self) -> None:
         """Notify the follower of new changes."""
 
-    async def quarantined_stores(self) -> list[str]:
-        """Return the paths of stores that were quarantined because another database had filled them."""
+    async def foreign_stores(self) -> list[str]:
+        """Return the folders of stores that another database has filled; no forget reaches them."""
 
     async def settled(self, *, stall_seconds: float = 60.0) -> None:
         """Wait until the ids dirty at the call are applied and no erasure is pending, whoever owns the store.

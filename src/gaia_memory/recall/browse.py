@@ -1,11 +1,10 @@
-"""Lists facts without a question: page by page, or by a word they contain."""
+"""Lists facts without a question, page by page."""
 
 from __future__ import annotations
 
-from gaia_memory.models import Fact, FactPredicate, Page, Scope
+from gaia_memory.models import FactPredicate, Page, Scope
 from gaia_memory.models.validation import require_int
-from gaia_memory.ports import Database, FactStore, MemoryStores
-from gaia_memory.recall.retrievers import KeywordRetriever
+from gaia_memory.ports import MemoryStores
 
 MAX_PAGE_FACTS = 100
 """Facts on one page."""
@@ -39,11 +38,3 @@ async def load_page(
             page_facts = [found[fact_id] for fact_id in page_ids]
         origins = await facts.origins(tx, scope, [fact.id for fact in page_facts]) if include_origins else {}
     return Page(facts=tuple(page_facts), total=total, offset=offset, origins=origins)
-
-
-async def find_by_words(database: Database, facts: FactStore, scope: Scope, words: str, *, limit: int) -> list[Fact]:
-    """Return the facts that contain one of these words, in any of its forms, best first."""
-    found = await KeywordRetriever(database, facts).retrieve(scope, words, limit=limit)
-    async with database.read_transaction() as tx:
-        facts_by_id = await facts.get(tx, scope, [each.fact_id for each in found])
-    return [facts_by_id[each.fact_id] for each in found if each.fact_id in facts_by_id]

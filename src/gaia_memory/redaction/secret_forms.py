@@ -49,16 +49,15 @@ URL_PASSWORD = re.compile(
     r"(?P<before>\b(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{0,30})://[^:/@\s]{0,200}:)(?P<secret>[^@\s]{1,500})@"
 )
 
-_PEM = r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+_PEM_BLOCK = r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*-----|\Z)"
 
 
 def compile_key_forms(*, in_facts: bool) -> re.Pattern[str]:
-    """Return a pattern that matches any key; outside facts, it matches the whole PEM block of a private key."""
+    """Return a pattern that matches any key, and the whole PEM block of a private key."""
     forms = (
         f"{form.pattern}{{{form.min_fact_characters if in_facts else form.min_characters},}}" for form in KEY_FORMS
     )
-    pem = _PEM if in_facts else rf"{_PEM}.*?(?:-----END [A-Z0-9 ]*-----|\Z)"
-    return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(forms)}|{pem})", re.DOTALL)
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(forms)}|{_PEM_BLOCK})", re.DOTALL)
 
 
 def variable_for_key(value: str) -> str:

@@ -1,20 +1,21 @@
-"""The ledger for one owner: a client with its database, clock and owner name. Each method is one transaction."""
+"""The ledger for one owner: a client with its database, clock and owner name. Each change is one transaction."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from gaia_memory.models import LedgerRow, SessionKey
-from gaia_memory.ports import Clock, Database, Ledger
+from gaia_memory.models import FrozenProfile, LedgerRow, Profile, Scope, SessionKey, TurnRequest, WindowAnchor
+from gaia_memory.ports import Clock, Database, FactStore, Ledger
 from gaia_memory.ports.ledger import LEASE_SECONDS
 
 
 class LedgerClient:
     """Reads and writes the ledger for `owner`; use `ledger` and `database` for longer transactions."""
 
-    def __init__(self, database: Database, ledger: Ledger, clock: Clock, *, owner: str) -> None:
+    def __init__(self, database: Database, ledger: Ledger, facts: FactStore, clock: Clock, *, owner: str) -> None:
         self.database = database
         self.ledger = ledger
+        self._facts = facts
         self.clock = clock
         self.owner = owner
 
@@ -48,3 +49,53 @@ class LedgerClient:
         """Never learn from these events."""
         async with self.database.transaction() as tx:
             await self.ledger.skip_events(tx, key, event_ids)
+
+    async def ensure_row(self, key: SessionKey) -> LedgerRow:
+        """Return the ledger's row of a conversation; a new conversation gets a row without turns."""
+        async with self.database.transaction() as tx:
+            row = await self.ledger.row(tx, key)
+            if row is None:
+                row = await self.ledger.reserve_turn(tx, key, TurnRequest(), now=self.now(), lease_seconds=0.0)
+        return row
+
+    async def is_private(self, key: SessionKey) -> bool:
+        """Return True if messages of a conversation are not learned."""
+        row = await self.row(key)
+        return row is not None and row.session.is_private
+
+    async def set_private(self, key: SessionKey, is_private: bool) -> None:
+        """Set whether later messages of a conversation are private; private messages are not learned."""
+        async with self.database.transaction() as tx:
+            await self.ledger.set_private(tx, key, is_private=is_private)
+
+    async def has_pending_confirmation(self, key: SessionKey) -> bool:
+        """Return True if facts were listed to be forgotten on confirmation, and the user has not answered."""
+        row = await self.row(key)
+        return row is not None and row.session.has_pending_confirmation
+
+    async def set_pending_confirmation(self, key: SessionKey, is_pending: bool) -> None:
+        """Set whether a question waits for its answer; write only if that changes."""
+        if await self.has_pending_confirmation(key) != is_pending:
+            async with self.database.transaction() as tx:
+                await self.ledger.set_pending_confirmation(tx, key, is_pending=is_pending)
+
+    async def set_anchor(self, key: SessionKey, anchor: WindowAnchor) -> None:
+        """Store where the replay window of a session begins."""
+        async with self.database.transaction() as tx:
+            await self.ledger.set_anchor(tx, key, anchor)
+
+    async def freeze_profile(
+        self, key: SessionKey, scope: Scope, profile: Profile, *, block: str, config_key: str
+    ) -> bool:
+        """Keep a rendered profile for the rest of the session.
+
+        Returns False, and keeps nothing, when facts were written or forgotten since the profile was made.
+        """
+        made_at = None if profile.made_at is None else profile.made_at.timestamp()
+        frozen = FrozenProfile(block=block, key=config_key, made_at=made_at, made_by=profile.made_by)
+        async with self.database.transaction() as tx:
+            state = await self._facts.state(tx, scope)
+            if state.revision != profile.revision:
+                return False
+            await self.ledger.freeze_profile(tx, key, frozen)
+        return True

@@ -46,14 +46,12 @@ class WindowStart:
 class WindowSelection:
     """The events to replay, as indices of the given events.
 
-    `start` is the place of the first one if something before it was left out; None also while it is one of the
-    `older_count` events. `recent_start` is where the newest turns begin if older ones are kept in addition.
-    `is_incomplete`: unless all events were given, some of the window are missing; select again from all events.
+    `start` is the place of the first one if something before it was left out. `is_incomplete`: unless all events were
+    given, some of the window are missing; select again from all events.
     """
 
     indices: tuple[int, ...]
     start: WindowStart | None = None
-    recent_start: WindowStart | None = None
     is_incomplete: bool = False
 
 
@@ -119,7 +117,6 @@ def select_window(
     *,
     window_turns: int,
     base_turn_no: int = 0,
-    older_count: int = 0,
     current_invocation_id: str | None = None,
     whole_invocations: bool = False,
 ) -> WindowSelection:
@@ -128,47 +125,42 @@ def select_window(
     This keeps between `window_turns - step + 1` and `window_turns` turns, and everything the rest depends on: the
     invocation `current_invocation_id`, turns with an unanswered long-running call, the turn of a call that is answered
     inside the window, and summaries of compacted events.
-
-    The first `older_count` events count no turn: they were kept from turns before `base_turn_no`, and the events
-    between them and the others are not given.
     """
     live, rewind_targets = _resolve_rewinds([(event.invocation_id, event.rewinds_to) for event in events])
-    segments = _segments(events, live, base_turn_no, older_count)
+    segments = _segments(events, live, base_turn_no)
     dropped_count = dropped_turn_count(max(segment.turn_no for segment in segments), require_window(window_turns))
     first_turn = dropped_count + 1 if dropped_count else 0
     kept_segments = {at for at, segment in enumerate(segments) if at and segment.turn_no >= first_turn}
     if len(segments) == 1 or (base_turn_no == 0 and first_turn == 0):
         kept_segments.add(0)
-    newest_starts = [segments[at].indices[0] for at in kept_segments if segments[at].indices]
     kept_segments |= _required_segments(events, segments, current_invocation_id)
     kept_segments = _with_related(kept_segments, events, segments, whole_invocations)
     kept_indices = {place for at in kept_segments for place in segments[at].indices}
     kept_indices |= {place for place in live if events[place].is_compaction}
-    first, recent = min(kept_indices, default=0), min(newest_starts, default=0)
-    start = _window_start(first, segments, base_turn_no, is_all=base_turn_no == 0 and 0 in kept_segments)
+    first = min(kept_indices, default=0)
+    is_all = base_turn_no == 0 and 0 in kept_segments
     return WindowSelection(
         indices=tuple(sorted(kept_indices)),
-        start=start if first >= max(1, older_count) else None,
-        recent_start=_window_start(recent, segments, base_turn_no) if first < recent else None,
+        start=_window_start(first, segments, base_turn_no, is_all=is_all) if first else None,
         # An invocation that does not begin with a user's message may have begun before the given events.
-        is_incomplete=any(place < older_count or not events[place].is_user_turn for place in rewind_targets)
+        is_incomplete=any(place < 0 or not events[place].is_user_turn for place in rewind_targets)
         or (base_turn_no > 0 and (first_turn < base_turn_no or _answers_earlier_call(events))),
     )
 
 
-def _window_start(index: int, segments: Iterable[_Segment], base_turn_no: int, *, is_all: bool = False) -> WindowStart:
+def _window_start(index: int, segments: Iterable[_Segment], base_turn_no: int, *, is_all: bool) -> WindowStart:
     first_turn_no = max(base_turn_no, 1)
     turns_before = sum(1 for segment in segments if segment.turn_no >= first_turn_no and segment.indices[0] < index)
     return WindowStart(index=index, turn_no=0 if is_all else first_turn_no + turns_before)
 
 
-def _segments(events: Sequence[EventView], live: Iterable[int], base_turn_no: int, older_count: int) -> list[_Segment]:
+def _segments(events: Sequence[EventView], live: Iterable[int], base_turn_no: int) -> list[_Segment]:
     last_turn_no = max(base_turn_no, 1) - 1
     segments = [_Segment([], last_turn_no)]
     for index in live:
         if events[index].is_user_turn:
-            last_turn_no += index >= older_count
-            segments.append(_Segment([], last_turn_no if index >= older_count else 0))
+            last_turn_no += 1
+            segments.append(_Segment([], last_turn_no))
         segments[-1].indices.append(index)
     return segments
 

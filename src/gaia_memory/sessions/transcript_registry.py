@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 
-from gaia_memory.models import EventPosition, SessionKey, TranscriptSlice, Turn
+from gaia_memory.models import EventPosition, SessionKey, TranscriptSlice
 from gaia_memory.ports import Transcript
 
 TranscriptFinder = Callable[[SessionKey], Awaitable[Transcript | None]]
@@ -73,13 +73,3 @@ class TranscriptRegistry:
             if transcript_slice is not None:
                 return transcript_slice, transcript
         return None, transcripts[0]
-
-    async def read_out_of_order(
-        self, key: SessionKey, turn_starts: Mapping[str, float], *, after: EventPosition | None, turns_before: int
-    ) -> Sequence[Turn] | None:
-        """Return the turns of these invocations that reading from `after` misses; None if the session is not found."""
-        for transcript in self.for_app(key.app):
-            turns = await transcript.read_out_of_order(key, turn_starts, after=after, turns_before=turns_before)
-            if turns is not None:
-                return turns
-        return None

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from gaia_memory.telemetry.content_capture import capture_content, set_content_capture, shows_content
-from gaia_memory.telemetry.log_fields import error_frames, log_fields
-from gaia_memory.telemetry.spans import MemorySpan, memory_span
-from gaia_memory.telemetry.store_id import store_id
-from gaia_memory.telemetry.turn_spans import TurnSpans, in_background
+from gaia_memory.telemetry.log_fields import error_frames, log_fields, store_id
+from gaia_memory.telemetry.spans import MemorySpan, in_background, memory_span
 
 __all__ = [
     "MemorySpan",
-    "TurnSpans",
-    "log_fields",
-    "capture_content",
     "error_frames",
     "in_background",
+    "log_fields",
     "memory_span",
-    "shows_content",
     "store_id",
-    "set_content_capture",
 ]

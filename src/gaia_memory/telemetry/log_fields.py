@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import traceback
 
 from gaia_memory.log import MultiLine
 from gaia_memory.models import Scope, SessionKey
 from gaia_memory.outage import exception_chain
-from gaia_memory.telemetry.store_id import store_id
 
 FieldValue = str | int | float | bool | None
+
+_STORE_ID_LENGTH = 16
+
+
+def store_id(scope: Scope) -> str:
+    """Return a stable id of a scope for logs and spans that does not reveal the user id.
+
+    It is the start of the SHA-256 of `scope.partition`, so it can be computed from app and user.
+    """
+    return hashlib.sha256(scope.partition.encode()).hexdigest()[:_STORE_ID_LENGTH]
 
 
 def log_fields(event: str, subject: SessionKey | Scope | None = None, /, **fields: FieldValue) -> dict[str, FieldValue]:

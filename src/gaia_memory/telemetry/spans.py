@@ -1,29 +1,20 @@
-"""Spans that follow https://github.com/open-telemetry/semantic-conventions-genai for memory.
-
-A failing tracer, sampler or processor loses its span and never affects memory.
-"""
+"""Spans that follow https://github.com/open-telemetry/semantic-conventions-genai for memory, without content."""
 
 from __future__ import annotations
 
 import functools
-import json
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from types import TracebackType
-from typing import Any, Literal, Self
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Literal
 
-from opentelemetry import trace
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+from opentelemetry import context, trace
+from opentelemetry.context import Context
+from opentelemetry.trace import Span, Status, StatusCode
 
 from gaia_memory.errors import ModelError
-from gaia_memory.log import logger_for
-from gaia_memory.models import Fact, Hit, Scope
+from gaia_memory.models import Fact, Scope
 from gaia_memory.outage import classify_error
-from gaia_memory.telemetry.content_capture import shows_content
-from gaia_memory.telemetry.store_id import store_id
-from gaia_memory.telemetry.turn_spans import background_links
-
-logger = logger_for(__name__)
+from gaia_memory.telemetry.log_fields import store_id
 
 TRACER_NAME = "gaia_memory"
 PROVIDER_NAME = "mem0"
@@ -40,98 +31,35 @@ Operation = Literal[
 ]
 
 
-class MemorySpan(AbstractContextManager["MemorySpan"]):
-    """The span of one memory operation; create it with `memory_span`.
+class MemorySpan:
+    """The span of one memory operation; all methods work without a tracer."""
 
-    An error that leaves the block is recorded by type only. All methods work without a tracer.
-    """
-
-    def __init__(self, operation: Operation, attributes: dict[str, Any]) -> None:
-        self._operation = operation
-        self._attributes = attributes
-        self._span: Span = trace.INVALID_SPAN
-        self._active_context: AbstractContextManager[Any] | None = None
-
-    def __enter__(self) -> Self:
-        try:
-            self._span = _tracer().start_span(
-                self._operation,
-                kind=SpanKind.INTERNAL,
-                attributes=self._attributes,
-                links=background_links(),
-            )
-            current = trace.use_span(self._span, record_exception=False, set_status_on_exception=False)
-            current.__enter__()
-            self._active_context = current
-        except Exception as error:  # a foreign tracer: continue without its span
-            _log_lost_span(error)
-        return self
-
-    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
-        if error is not None:
-            self.record_error(error)
-        try:
-            if self._active_context is not None:
-                self._active_context.__exit__(None, None, None)
-            self._span.end()
-        except Exception as broken:  # a foreign span processor: continue
-            _log_lost_span(broken)
-
-    @property
-    def shows_content(self) -> bool:
-        """Whether the span is recorded and may contain content."""
-        return self._span.is_recording() and shows_content()
+    def __init__(self, span: Span) -> None:
+        self._span = span
 
     def add_attributes(self, **attributes: str | bool | int | float) -> None:
         """Add attributes under `gaia.`."""
-        self._set_attributes({f"gaia.{name}": value for name, value in attributes.items()})
-
-    def set_record_id(self, record_id: str) -> None:
-        """Set the id of the single record of the operation."""
-        self._set_attributes({"gen_ai.memory.record.id": record_id})
+        self._span.set_attributes({f"gaia.{name}": value for name, value in attributes.items()})
 
     def set_record_count(self, records: int) -> None:
         """Set the number of records found, written or removed."""
-        self._set_attributes({"gen_ai.memory.record.count": records})
-
-    def record_hits(self, hits: Sequence[Hit]) -> None:
-        """Record the number of hits and, if content is allowed, the hits."""
-        self.set_record_count(len(hits))
-        if self.shows_content:
-            self._set_records([{"id": hit.fact.id, "content": hit.fact.text, "score": hit.score} for hit in hits])
+        self._span.set_attribute("gen_ai.memory.record.count", records)
 
     def record_facts(self, facts: Sequence[Fact]) -> None:
-        """Record the number of facts, the id of a single one and, if content is allowed, the facts."""
+        """Record the number of facts, and the id of a single one."""
         self.set_record_count(len(facts))
         if len(facts) == 1:
-            self.set_record_id(facts[0].id)
-        if self.shows_content:
-            self._set_records([{"id": fact.id, "content": fact.text} for fact in facts])
-
-    def record_learned(self, texts: Sequence[str]) -> None:
-        """Record the learned facts if content is allowed."""
-        if self.shows_content and texts:
-            self._set_records([{"content": text} for text in texts])
-
-    def record_query(self, query: str) -> None:
-        """Record the query if content is allowed."""
-        if self.shows_content:
-            self._set_attributes({"gen_ai.memory.query.text": query})
+            self._span.set_attribute("gen_ai.memory.record.id", facts[0].id)
 
     def record_error(self, error: BaseException | str) -> None:
         """Record the error that ended the operation: a given name, the provider's status, or the error's type."""
         kind = error if isinstance(error, str) else error_type(error)
-        self._set_attributes({"error.type": kind})
+        self._span.set_attribute("error.type", kind)
         # An error's message may contain what a user said.
         self._span.set_status(Status(StatusCode.ERROR, kind))
 
-    def _set_records(self, records: Sequence[dict[str, Any]]) -> None:
-        self._set_attributes({"gen_ai.memory.records": json.dumps(records, ensure_ascii=False)})
 
-    def _set_attributes(self, attributes: dict[str, Any]) -> None:
-        self._span.set_attributes(attributes)
-
-
+@contextmanager
 def memory_span(
     operation: Operation,
     scope: Scope | None = None,
@@ -139,10 +67,11 @@ def memory_span(
     session: str | None = None,
     store: str | None = None,
     record_id: str | None = None,
-) -> MemorySpan:
-    """Return the span of an operation, to use in `with`: a child of the current span, or `in_background` a linked root.
+) -> Iterator[MemorySpan]:
+    """Run a block in the span of an operation: a child of the current span, or `in_background` a root.
 
-    Pass the `scope` of the memory or the id of a mem0 `store`, and the `session` if a conversation is involved.
+    Pass the `scope` of the memory or the id of a mem0 `store`, and the `session` if a conversation is involved. An
+    error that leaves the block is recorded by type only.
     """
     attributes = {
         "gen_ai.operation.name": operation,
@@ -151,7 +80,28 @@ def memory_span(
         "gen_ai.memory.record.id": record_id,
         "gen_ai.conversation.id": session,
     }
-    return MemorySpan(operation, {name: value for name, value in attributes.items() if value is not None})
+    with _tracer().start_as_current_span(
+        operation,
+        attributes={name: value for name, value in attributes.items() if value is not None},
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as current:
+        span = MemorySpan(current)
+        try:
+            yield span
+        except BaseException as error:
+            span.record_error(error)
+            raise
+
+
+@contextmanager
+def in_background() -> Iterator[None]:
+    """Make the outermost spans of the block roots: a child of a turn's span would end after that turn."""
+    token = context.attach(Context())
+    try:
+        yield
+    finally:
+        context.detach(token)
 
 
 def error_type(error: BaseException) -> str:
@@ -164,7 +114,3 @@ def error_type(error: BaseException) -> str:
 def _tracer() -> trace.Tracer:
     """Return the tracer of this package; it also works with a provider that is set later."""
     return trace.get_tracer(TRACER_NAME)
-
-
-def _log_lost_span(error: Exception) -> None:
-    logger.debug("a span was lost: %s", type(error).__name__)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Any, NoReturn, cast, get_args
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast, get_args
 
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.language.printable_text import is_blank
 from gaia_memory.learn.screen import reject_unkeepable
 from gaia_memory.models import Draft, Fact, NewFact, Origin, PendingConversation, Profile, Scope, Source
-from gaia_memory.models.validation import raise_invalid
+from gaia_memory.models.validation import raise_invalid, require_int, require_text, require_time
 
 EXPORT_FORMAT = "gaia-memory"
 EXPORT_VERSION = 1
@@ -19,8 +19,6 @@ EXPORT_VERSION = 1
 _FACT_KEYS = frozenset(
     {"id", "text", "metadata", "said_at", "session_id", "seq", "source", "sources", "created_at", "updated_at"}
 )
-_EARLIEST_TIME = datetime.min.replace(tzinfo=UTC)
-_LATEST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 _ORIGIN_KEYS = frozenset({"source", "app", "session_id", "seq", "said_at", "event_ids"})
 
 
@@ -69,70 +67,59 @@ def parse_export(data: object) -> list[ImportedFact]:
     Raises:
         InvalidInputError: a value is invalid; the message names its path, the value and the fix.
     """
-    document = _require_mapping(data, "data")
-    if document.get("format") != EXPORT_FORMAT:
-        _raise_invalid(
-            "data['format']", document.get("format"), f"pass the result of `export`, which contains {EXPORT_FORMAT!r}"
-        )
-    if document.get("version") != EXPORT_VERSION:
-        _raise_invalid(
-            "data['version']",
-            document.get("version"),
-            f"export again with a release that writes version {EXPORT_VERSION}",
-        )
-    facts = _require_sequence(document.get("facts"), "data['facts']")
-    return [_parse_fact(fact, f"data['facts'][{at}]") for at, fact in enumerate(facts)]
+    try:
+        document = _require_mapping(data, "data")
+        if (written_format := document.get("format")) != EXPORT_FORMAT:
+            fix = f"pass the result of `export`, which contains {EXPORT_FORMAT!r}"
+            raise_invalid("data['format']", written_format, fix)
+        if (version := document.get("version")) != EXPORT_VERSION:
+            raise_invalid(
+                "data['version']", version, f"export again with a release that writes version {EXPORT_VERSION}"
+            )
+        facts = _require_sequence(document.get("facts"), "data['facts']")
+        return [_parse_fact(fact, f"data['facts'][{at}]") for at, fact in enumerate(facts)]
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{error}; nothing was imported") from error
 
 
 def _parse_fact(data: object, path: str) -> ImportedFact:
     fact = _require_mapping(data, path, known_keys=_FACT_KEYS)
-    text = _require_text(fact.get("text"), f"{path}['text']")
+    text = require_text(f"{path}['text']", fact.get("text"))
     metadata = {} if fact.get("metadata") is None else _require_mapping(fact["metadata"], f"{path}['metadata']")
-    own_origin = _parse_origin({key: fact.get(key) for key in ("said_at", "session_id", "seq", "source")}, path)
+    own = _parse_origin({key: fact.get(key) for key in ("said_at", "session_id", "seq", "source")}, path)
     created, updated = (_parse_time(fact.get(key), f"{path}['{key}']") for key in ("created_at", "updated_at"))
     listed = _require_sequence(fact.get("sources") or [], f"{path}['sources']")
     origins = [_parse_origin(origin, f"{path}['sources'][{at}]") for at, origin in enumerate(listed)]
-    if fact.get("source") is None:
-        own_origin = replace(
-            own_origin,
-            source=next(
-                (each.source for each in origins if _origin_position(each) == _origin_position(own_origin)),
-                own_origin.source,
-            ),
-        )
-    # The first draft determines the date, conversation and source of the fact.
-    origins.sort(
-        key=lambda each: (_origin_position(each), each.source) != (_origin_position(own_origin), own_origin.source)
-    )
-    if not origins or (_origin_position(origins[0]), origins[0].source) != (
-        _origin_position(own_origin),
-        own_origin.source,
-    ):
-        origins.insert(0, own_origin)
+    sources = {own.source} if fact.get("source") is not None else set(get_args(Source))
+    first = next((each for each in origins if each.source in sources and _position(each) == _position(own)), own)
     try:
+        # The first draft determines the date, conversation and source of the fact.
         drafts = tuple(
-            replace(_build_draft(text, origin, metadata), created_at=created, updated_at=updated) for origin in origins
+            Draft(
+                fact=NewFact(text, origin.said_at, origin.session_id, origin.seq, dict(metadata)),
+                source=origin.source,
+                app=origin.app,
+                event_ids=origin.event_ids,
+                created_at=created,
+                updated_at=updated,
+            )
+            for origin in (first, *(each for each in origins if each is not first))
         )
         reject_unkeepable(drafts[0])
     except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error}; nothing was imported") from error
+        raise InvalidInputError(f"{path}: {error}") from error
     return ImportedFact(drafts)
 
 
-def _build_draft(text: str, origin: Origin, metadata: Mapping[str, Any]) -> Draft:
-    fact = NewFact(text, said_at=origin.said_at, session_id=origin.session_id, seq=origin.seq, metadata=dict(metadata))
-    return Draft(fact=fact, source=origin.source, app=origin.app, event_ids=origin.event_ids)
-
-
-def _origin_position(origin: Origin) -> tuple[str | None, int | None, datetime | None]:
+def _position(origin: Origin) -> tuple[str | None, int | None, datetime | None]:
     return origin.session_id, origin.seq, origin.said_at
 
 
 def _parse_origin(data: object, path: str) -> Origin:
     origin = _require_mapping(data, path, known_keys=_ORIGIN_KEYS)
-    seq = origin.get("seq")
-    if seq is not None and (isinstance(seq, bool) or not isinstance(seq, int) or not 0 <= seq < 2**63):
-        _raise_invalid(f"{path}['seq']", seq, "pass a whole number from 0 to 2**63 - 1, or null")
+    if (seq := origin.get("seq")) is not None:
+        fix = "pass a whole number from 0 to 2**63 - 1, or null"
+        require_int(f"{path}['seq']", seq, minimum=0, maximum=2**63 - 1, fix=fix)
     events = _require_sequence(origin.get("event_ids") or [], f"{path}['event_ids']")
     return Origin(
         source=_parse_source(origin.get("source"), f"{path}['source']"),
@@ -140,36 +127,28 @@ def _parse_origin(data: object, path: str) -> Origin:
         session_id=_parse_optional_id(origin.get("session_id"), f"{path}['session_id']"),
         seq=seq,
         said_at=_parse_time(origin.get("said_at"), f"{path}['said_at']"),
-        event_ids=tuple(_require_text(event, f"{path}['event_ids'][{at}]") for at, event in enumerate(events)),
+        event_ids=tuple(require_text(f"{path}['event_ids'][{at}]", event) for at, event in enumerate(events)),
     )
 
 
 def _require_mapping(value: object, path: str, *, known_keys: frozenset[str] | None = None) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        _raise_invalid(path, value, "pass a mapping (a JSON object)")
+        raise_invalid(path, value, "pass a mapping (a JSON object)")
     for key in value:
         if not isinstance(key, str) or (known_keys is not None and key not in known_keys):
-            _raise_invalid(
-                f"a key of {path}", key, f"omit it or use one of {', '.join(sorted(known_keys or ['text']))}"
-            )
+            raise_invalid(f"a key of {path}", key, f"omit it or use one of {', '.join(sorted(known_keys or ['text']))}")
     return value
 
 
 def _require_sequence(value: object, path: str) -> Sequence[Any]:
     if not isinstance(value, list | tuple):
-        _raise_invalid(path, value, "pass a list")
-    return value
-
-
-def _require_text(value: object, path: str) -> str:
-    if not isinstance(value, str) or is_blank(value):
-        _raise_invalid(path, value, "pass a non-blank text")
+        raise_invalid(path, value, "pass a list")
     return value
 
 
 def _parse_optional_id(value: object, path: str) -> str | None:
     if value is not None and (not isinstance(value, str) or not value):
-        _raise_invalid(path, value, "pass an id as text, or null")
+        raise_invalid(path, value, "pass an id as text, or null")
     return value
 
 
@@ -177,26 +156,17 @@ def _parse_source(value: object, path: str) -> Source:
     if value is None:
         return "import"
     if value not in (known := get_args(Source)):
-        _raise_invalid(path, value, f"omit it or use one of {', '.join(known)}")
+        raise_invalid(path, value, f"omit it or use one of {', '.join(known)}")
     return cast("Source", value)
 
 
 def _parse_time(value: object, path: str) -> datetime | None:
     if value is None:
         return None
-    try:
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        _raise_invalid(path, value, "pass a time with a time zone, such as '2026-03-01T12:00:00+00:00', or null")
-    if not _EARLIEST_TIME <= moment <= _LATEST_TIME:
-        _raise_invalid(path, value, "pass a time within the years 1 to 9999 in UTC")
-    return moment
-
-
-def _raise_invalid(path: str, value: object, fix: str) -> NoReturn:
-    raise_invalid(path, value, f"{fix}; nothing was imported")
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = datetime.fromisoformat(value)
+    return require_time(path, value)
 
 
 def _fact_to_dict(fact: Fact, origins: Sequence[Origin]) -> dict[str, Any]:

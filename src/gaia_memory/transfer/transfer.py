@@ -47,7 +47,14 @@ class Transfer:
         if not restore_forgotten:
             async with self.database.read_transaction() as tx:
                 imported = await self._without_forgotten(tx, scope, imported)
-        embedded = await self._with_vectors(scope, imported, progress)
+        # One vector for each fact is enough.
+        drafts_with_vectors = await embed_drafts(
+            self.embedder, [item.drafts[0] for item in imported], progress=progress
+        )
+        embedded = [
+            replace(item, drafts=(draft, *item.drafts[1:]))
+            for item, draft in zip(imported, drafts_with_vectors, strict=True)
+        ]
         async with self.database.transaction() as tx:
             if restore_forgotten:
                 await self.facts.remove_tombstones(tx, scope, [item.text for item in embedded])
@@ -56,20 +63,6 @@ class Transfer:
             drafts = [draft for item in embedded for draft in item.drafts]
             stored = await self.facts.write(tx, scope, drafts, now=self.clock.now())
         return len({fact.id for fact in stored})
-
-    async def _with_vectors(
-        self, scope: Scope, imported: Sequence[ImportedFact], progress: Progress | None
-    ) -> list[ImportedFact]:
-        """Embed the facts without a stored vector of this embedder, so that a repeated import costs nothing."""
-        async with self.database.read_transaction() as tx:
-            known = await self.facts.are_embedded(tx, scope, [item.text for item in imported], self.embedder.identity)
-        # One vector for each fact is enough. A fact that is forgotten meanwhile gets its vector later.
-        unembedded = [item.drafts[0] for item, is_known in zip(imported, known, strict=True) if not is_known]
-        embedded_drafts = iter(await embed_drafts(self.embedder, unembedded, progress=progress))
-        return [
-            item if is_known else replace(item, drafts=(next(embedded_drafts), *item.drafts[1:]))
-            for item, is_known in zip(imported, known, strict=True)
-        ]
 
     async def _without_forgotten(
         self, tx: Transaction, scope: Scope, imported: Sequence[ImportedFact]

@@ -1,4 +1,4 @@
-"""Several turns at once in one session of somebody's own Runner, and turns that end without a word."""
+"""Concurrent turns in one session of a third-party Runner, and turns that end without calling a hook."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SOON = 30.0
 
 
 class Relay(BaseAgent):
-    """An agent of somebody's own that lets another one answer, in the task of whoever runs it."""
+    """A custom agent that runs another agent, in the task of its caller."""
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         async for event in self.sub_agents[0].run_async(ctx):
@@ -44,7 +44,7 @@ class Relay(BaseAgent):
 
 
 class Waiting:
-    """Counts how often turns of an engine ask whether they may begin."""
+    """Counts how often the turns of an engine check whether they may begin."""
 
     def __init__(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
         self.tries = 0
@@ -57,21 +57,21 @@ class Waiting:
         monkeypatch.setattr(engine.ledger, "begin_turn", counting)
 
     async def for_more(self, times: int) -> None:
-        """Return when it was asked so often more: in vain, or it would not be asked again."""
+        """Return after this many further checks: the earlier ones failed, or there would be no further ones."""
         wanted = self.tries + times
         await wait_until(lambda: self.tries >= wanted)
 
 
 class Elsewhere(PluginHost):
-    """A second process on the same databases: another configuration has an engine of its own."""
+    """A second process on the same databases: a different configuration gets its own engine."""
 
     def __init__(self, home: Path, agent: Any) -> None:
         super().__init__(home, agent, config={"memory": {"recall_limit": 7}})
 
 
 @pytest.mark.parametrize("kind", ["database", "sqlite"])
-async def test_two_messages_at_once_are_answered_one_after_the_other(tmp_path: Path, kind: str) -> None:
-    """ADK alone refuses the slower one; the second one is shown what was said in the first."""
+async def test_two_concurrent_messages_are_answered_one_after_the_other(tmp_path: Path, kind: str) -> None:
+    """ADK alone refuses the later one; the second request contains the first exchange."""
     model = ScriptedLlm(default="ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
         if kind == "sqlite":
@@ -83,8 +83,8 @@ async def test_two_messages_at_once_are_answered_one_after_the_other(tmp_path: P
     assert len(contents_text(model.requests[2]).splitlines()) == 5
 
 
-async def test_a_turn_waits_for_one_in_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And then replays it: the session it had loaded before is brought up to date."""
+async def test_a_turn_waits_for_a_turn_in_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It then replays that turn: the session it had loaded before is brought up to date."""
     gate = Gate()
 
     async def slow(_: LlmRequest) -> str:
@@ -115,10 +115,10 @@ async def test_a_turn_waits_for_one_in_another_process(tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize("shape", ["agent", "own agent"])
-async def test_a_turn_that_was_broken_off_keeps_the_next_one_waiting_only_briefly(
+async def test_a_cancelled_turn_delays_the_next_one_only_briefly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: str
 ) -> None:
-    """ADK calls no hook where a turn is cancelled."""
+    """ADK calls no hook when a turn is cancelled."""
     monkeypatch.setattr(turn_lease, "TASK_GAP_SECONDS", 0.05)
     monkeypatch.setattr(turn_lease, "HEARTBEAT_TIMEOUT_SECONDS", 0.5)
     gate = Gate()
@@ -144,10 +144,8 @@ async def test_a_turn_that_was_broken_off_keeps_the_next_one_waiting_only_briefl
     assert row.turn.active_until is None
 
 
-async def test_a_mark_that_is_not_renewed_keeps_nobody_waiting_for_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A process of another host died in a turn: that is all that can be seen of it."""
+async def test_a_turn_mark_that_is_not_renewed_expires_quickly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process on another host died during a turn: a missing renewal is all that shows it."""
     monkeypatch.setattr(turn_presence, "RENEWAL_TIMEOUT_SECONDS", 0.2)
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm("ok"))) as host:
         engine = await host.engine()
@@ -166,12 +164,12 @@ async def test_a_mark_that_is_not_renewed_keeps_nobody_waiting_for_long(
 
 
 @pytest.mark.parametrize("kind", ["memory", "database"])
-async def test_a_run_inside_a_tool_in_the_same_session_waits_for_nobody(tmp_path: Path, kind: str) -> None:
-    """The outer turn waits for it: to wait for that one would be for ever."""
+async def test_a_nested_run_in_the_same_session_does_not_wait_for_its_outer_turn(tmp_path: Path, kind: str) -> None:
+    """The outer turn waits for it, so waiting for the outer turn would never end."""
     inner: list[str] = []
 
     async def ask() -> str:
-        """Ask oneself."""
+        """Run a turn in the same session."""
         inner.append(events_text(await host.run_turn("inner")))
         return "asked"
 
@@ -190,10 +188,10 @@ async def test_a_run_inside_a_tool_in_the_same_session_waits_for_nobody(tmp_path
         assert events_text(outer[0]) == "outer answer"  # type: ignore[arg-type]
 
 
-async def test_a_turn_that_comes_while_a_reset_learns_is_answered_and_kept(
+async def test_a_turn_during_a_resets_learning_is_answered_and_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reset keeps its session until its answer is in it; the turn begins after that, in what is left."""
+    """The reset keeps its session until its reply is stored; the turn begins afterwards, in the remaining session."""
     extractor = ScriptedExtractor(default=[])
     model = ScriptedLlm(default="ok")
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
@@ -217,10 +215,10 @@ async def test_a_turn_that_comes_while_a_reset_learns_is_answered_and_kept(
     assert contents_text(model.requests[0]) == "hello again"
 
 
-async def test_with_memory_off_a_turn_waits_for_a_clear_that_is_under_way(
+async def test_with_memory_off_a_turn_waits_for_a_clear_in_progress(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was switched off while another process cleared; nothing is marked."""
+    """Memory was switched off while another process cleared; the turn leaves no mark."""
     async with open_plugin_host(
         tmp_path, build_agent(ScriptedLlm("ok")), config={"memory": {"enabled": False}}
     ) as host:
@@ -255,10 +253,8 @@ async def test_with_memory_off_a_turn_waits_for_a_clear_that_is_under_way(
 
 
 @pytest.mark.parametrize("leaves", [0, 1], ids=["the first ends first", "the second ends first"])
-async def test_of_two_turns_that_share_a_session_the_end_of_one_is_not_the_end_of_the_other(
-    leaves: int, tmp_path: Path
-) -> None:
-    """In memory ADK takes both at once: nothing is learned or cleared until both have ended."""
+async def test_two_turns_sharing_a_session_stay_marked_until_both_end(leaves: int, tmp_path: Path) -> None:
+    """The in-memory service allows both at once: nothing is learned or cleared until both have ended."""
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
         engine = await host.engine()
         set_extractor(engine, ScriptedExtractor(default=[]))

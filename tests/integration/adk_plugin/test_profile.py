@@ -1,4 +1,4 @@
-"""The profile in the prompt: once a session, the same bytes, and gone when told to."""
+"""The profile in the prompt: one per session, byte-identical, and removed by a forget."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ async def knows(host: PluginHost, *texts: str, scope: Scope = SCOPE) -> None:
 
 
 @pytest.mark.acceptance("P01", "P02")
-async def test_a_session_gets_one_profile_the_same_in_every_request(tmp_path: Path) -> None:
-    """One question to the profiler, at the end of the system instruction, byte for byte alike."""
+async def test_a_session_gets_one_profile_identical_in_every_request(tmp_path: Path) -> None:
+    """One request to the profiler; the same bytes at the end of every system instruction."""
     model = ScriptedLlm(default="ok")
     profiler = ScriptedLanguageModel("- Name: Itay")
     async with open_plugin_host(tmp_path, build_agent(model, instruction="Be kind.")) as host:
@@ -90,7 +90,7 @@ async def test_a_profile_outlives_a_restart(tmp_path: Path) -> None:
 
 @pytest.mark.acceptance("P03", "R06")
 async def test_a_new_session_gets_a_new_profile(tmp_path: Path) -> None:
-    """It knows what was learned since."""
+    """It includes facts learned since."""
     model = ScriptedLlm(default="ok")
     profiler = ScriptedLanguageModel("- one", "- two")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
@@ -105,8 +105,8 @@ async def test_a_new_session_gets_a_new_profile(tmp_path: Path) -> None:
 
 
 @pytest.mark.acceptance("P03")
-async def test_a_cleared_session_begins_with_a_new_profile(tmp_path: Path) -> None:
-    """/reset ends the old one."""
+async def test_a_cleared_session_starts_with_a_new_profile(tmp_path: Path) -> None:
+    """`/reset` ends the old one."""
     model = ScriptedLlm(default="ok")
     profiler = ScriptedLanguageModel("- one", "- two")
     async with open_plugin_host(tmp_path, build_agent(model), config={"memory": {"auto_ingest": False}}) as host:
@@ -124,8 +124,8 @@ async def test_a_cleared_session_begins_with_a_new_profile(tmp_path: Path) -> No
 
 
 @pytest.mark.acceptance("P04")
-async def test_nothing_known_asks_nobody_and_shows_nothing(tmp_path: Path) -> None:
-    """And a fact of this session does not change its prompt."""
+async def test_without_facts_no_model_is_asked_and_no_profile_is_shown(tmp_path: Path) -> None:
+    """A fact added during this session does not change its prompt."""
     model = ScriptedLlm(default="ok")
     profiler = ScriptedLanguageModel()
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
@@ -139,7 +139,7 @@ async def test_nothing_known_asks_nobody_and_shows_nothing(tmp_path: Path) -> No
 
 
 @pytest.mark.acceptance("P07")
-async def test_a_profiler_that_fails_leaves_the_facts_themselves(tmp_path: Path) -> None:
+async def test_a_failing_profiler_falls_back_to_the_plain_facts(tmp_path: Path) -> None:
     """The turn is answered."""
     model = ScriptedLlm("ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
@@ -154,7 +154,7 @@ async def test_a_profiler_that_fails_leaves_the_facts_themselves(tmp_path: Path)
 
 @pytest.mark.acceptance("P11")
 async def test_without_preload_there_are_tools_and_no_profile(tmp_path: Path) -> None:
-    """Nobody is asked."""
+    """No model is asked."""
     model = ScriptedLlm("ok")
     profiler = ScriptedLanguageModel()
     async with open_plugin_host(tmp_path, build_agent(model), config={"memory": {"preload": False}}) as host:
@@ -169,7 +169,7 @@ async def test_without_preload_there_are_tools_and_no_profile(tmp_path: Path) ->
 
 @pytest.mark.acceptance("P12", "P13")
 async def test_braces_and_tags_in_a_fact_stay_text_inside_the_block(tmp_path: Path) -> None:
-    """ADK fills braces of instructions from the session's state; a closing tag would end the fence."""
+    """ADK substitutes braces in instructions from the session's state; a closing tag would end the block."""
     model = ScriptedLlm("ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
         set_profile_model(await host.engine(), ScriptedLanguageModel(default=ModelUnavailableError("503")))
@@ -188,8 +188,8 @@ async def test_braces_and_tags_in_a_fact_stay_text_inside_the_block(tmp_path: Pa
 
 
 @pytest.mark.acceptance("P14")
-async def test_two_people_see_nothing_of_each_other(tmp_path: Path) -> None:
-    """Neither in the prompt nor in the profiler's question."""
+async def test_two_users_see_nothing_of_each_other(tmp_path: Path) -> None:
+    """Neither in the prompt nor in the profiler's request."""
     model = ScriptedLlm(default="ok")
     profiler = ScriptedLanguageModel("- A", "- B")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
@@ -206,8 +206,8 @@ async def test_two_people_see_nothing_of_each_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.acceptance("P15")
-async def test_a_database_that_is_away_costs_the_profile_and_not_the_turn(tmp_path: Path) -> None:
-    """Without a block."""
+async def test_an_unavailable_database_drops_the_profile_but_not_the_turn(tmp_path: Path) -> None:
+    """The request has no profile block."""
     model = ScriptedLlm("ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
         await knows(host, "likes tea")
@@ -220,7 +220,7 @@ async def test_a_database_that_is_away_costs_the_profile_and_not_the_turn(tmp_pa
 
 
 @pytest.mark.acceptance("P17")
-async def test_an_empty_answer_of_the_profiler_is_survived(tmp_path: Path) -> None:
+async def test_an_empty_profiler_answer_does_not_fail_the_turn(tmp_path: Path) -> None:
     """The turn is answered."""
     model = ScriptedLlm("ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
@@ -232,8 +232,8 @@ async def test_an_empty_answer_of_the_profiler_is_survived(tmp_path: Path) -> No
 
 
 @pytest.mark.acceptance("P16")
-async def test_another_configuration_makes_a_new_profile(tmp_path: Path) -> None:
-    """And keeps the conversation."""
+async def test_a_changed_configuration_makes_a_new_profile(tmp_path: Path) -> None:
+    """The conversation is kept."""
     model = ScriptedLlm(default="ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
         await knows(host, "likes tea", "name is Itay")
@@ -245,8 +245,8 @@ async def test_another_configuration_makes_a_new_profile(tmp_path: Path) -> None
     assert "first words" in request_text(model.requests[1])
 
 
-async def test_forgetting_takes_the_profile_out_of_the_running_session(tmp_path: Path) -> None:
-    """From the next request on."""
+async def test_forgetting_removes_the_profile_from_the_running_session(tmp_path: Path) -> None:
+    """This applies from the next request on."""
     model = ScriptedLlm(default="ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
         await knows(host, "likes tea")
@@ -257,8 +257,8 @@ async def test_forgetting_takes_the_profile_out_of_the_running_session(tmp_path:
     assert ["likes tea" in request_text(request) for request in model.requests] == [True, False]
 
 
-async def test_a_profile_made_from_facts_that_were_forgotten_meanwhile_is_not_frozen(tmp_path: Path) -> None:
-    """The question to the model takes seconds; what changed in them counts."""
+async def test_a_profile_made_from_facts_forgotten_meanwhile_is_not_stored(tmp_path: Path) -> None:
+    """The request to the model takes seconds, and changes during that time count."""
     model = ScriptedLlm(default="ok")
     profiler = ScriptedLanguageModel("- likes tea", default="- likes tea")
     profiler.gate.shut()
@@ -283,7 +283,7 @@ async def test_a_profile_made_from_facts_that_were_forgotten_meanwhile_is_not_fr
     ("setting", "given"),
     [("root", [True, False]), ("all", [True, True]), (["helper"], [False, True]), (["nobody"], [False, False])],
 )
-async def test_the_configuration_names_the_agents_that_get_it(
+async def test_profile_agents_selects_the_agents_that_get_profile_and_tools(
     tmp_path: Path, setting: str | list[str], given: list[bool]
 ) -> None:
     """Tools and profile go together."""
@@ -300,8 +300,8 @@ async def test_the_configuration_names_the_agents_that_get_it(
 
 
 @pytest.mark.filterwarnings("ignore:SequentialAgent is deprecated:DeprecationWarning")
-async def test_where_the_root_is_no_llm_agent_every_agent_of_the_tree_gets_it(tmp_path: Path) -> None:
-    """A sequence has no prompt of its own."""
+async def test_if_the_root_is_no_llm_agent_every_agent_of_the_tree_gets_the_profile(tmp_path: Path) -> None:
+    """A sequential agent has no prompt of its own."""
     writer, critic = ScriptedLlm("draft"), ScriptedLlm("fine")
     root = SequentialAgent(name="root", sub_agents=[build_agent(writer, "writer"), build_agent(critic, "critic")])
     async with open_plugin_host(tmp_path, root) as host:
@@ -316,10 +316,10 @@ async def test_where_the_root_is_no_llm_agent_every_agent_of_the_tree_gets_it(tm
     ("setting", "given"),
     [("root", [True, False]), ("all", [True, True]), (["inner"], [False, True]), (["root"], [True, False])],
 )
-async def test_an_agent_inside_an_agent_tool_is_told_where_it_is_named(
+async def test_a_named_agent_inside_an_agent_tool_gets_the_profile(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, setting: str | list[str], given: list[bool]
 ) -> None:
-    """The profile and no tools, its name is known, and its run leaves the marks of the outer turn alone."""
+    """It gets no tools, its name is known, and its run leaves the marks of the outer turn alone."""
     inner = ScriptedLlm("inner answer")
     outer = ScriptedLlm(call("inner", request="x"), "ok")
     agent = build_agent(outer, tools=[AgentTool(build_agent(inner, "inner"))])
@@ -337,8 +337,8 @@ async def test_an_agent_inside_an_agent_tool_is_told_where_it_is_named(
     assert [waiting.key for waiting in pending] == [KEY]
 
 
-async def test_the_profile_is_cut_at_its_tokens_in_the_prompt(tmp_path: Path) -> None:
-    """Whole lines only; a model ranks them, and without one the newest comes first."""
+async def test_the_profile_in_the_prompt_is_cut_at_its_token_limit(tmp_path: Path) -> None:
+    """Only whole lines are kept; a model ranks them, and without a model the newest comes first."""
     model = ScriptedLlm(default="ok")
     texts = ["is called Itay", *(f"茶を{number}杯飲んだ" * 8 for number in range(20))]
     async with open_plugin_host(tmp_path, build_agent(model), config={"memory": {"profile_tokens": 50}}) as host:
@@ -353,10 +353,8 @@ async def test_the_profile_is_cut_at_its_tokens_in_the_prompt(tmp_path: Path) ->
     assert block_of(model.requests[1]).split("\n")[2:-1] == ["- likes tea", "- is called Itay"]
 
 
-async def test_a_name_that_no_agent_has_is_a_warning_said_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """It names the setting, the name and the agents there are."""
+async def test_an_unknown_profile_agent_is_warned_about_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The warning names the setting, the unknown name and the existing agents."""
     model = ScriptedLlm(default="ok")
     agent = build_agent(model, sub_agents=[build_agent(model, "helper", description="helps")])
     async with open_plugin_host(tmp_path, agent, config={"memory": {"profile_agents": ["root", "halper"]}}) as host:
@@ -369,8 +367,8 @@ async def test_a_name_that_no_agent_has_is_a_warning_said_once(
 
 
 @pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
-async def test_an_agent_inside_an_agent_tool_is_told_nothing_after_a_forget(tmp_path: Path) -> None:
-    """Also where the turn that calls it began before; the second call of the turn shows no block any more."""
+async def test_an_agent_inside_an_agent_tool_gets_no_profile_after_a_forget(tmp_path: Path) -> None:
+    """This also applies to a turn that began before: its second call shows no block."""
     inner, outer = (
         ScriptedLlm("one", "two"),
         ScriptedLlm(call("inner", request="x"), call("forget"), call("inner", request="y"), "ok"),
@@ -389,7 +387,7 @@ async def test_an_agent_inside_an_agent_tool_is_told_nothing_after_a_forget(tmp_
 
 
 class Custom(BaseAgent):
-    """A host's own root, which runs what it has."""
+    """A custom root agent that runs its sub-agents."""
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         for child in self.sub_agents:
@@ -398,7 +396,7 @@ class Custom(BaseAgent):
 
 
 def tree_of(kind: str, models: list[ScriptedLlm]) -> Any:
-    """A root of some kind over two agents with prompts, one of them deeper down."""
+    """Return a root of some kind over two agents with prompts, one of them at a deeper level."""
     first, second = (
         build_agent(model, name, description="x") for model, name in zip(models, ("one", "two"), strict=True)
     )
@@ -416,10 +414,10 @@ def tree_of(kind: str, models: list[ScriptedLlm]) -> Any:
 @pytest.mark.filterwarnings("ignore:.*Agent is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("setting", ["root", "all", ["two"]])
 @pytest.mark.parametrize("kind", ["sequential", "parallel", "loop", "custom", "workflow"])
-async def test_every_kind_of_root_tells_its_agents(
+async def test_every_kind_of_root_gives_its_agents_the_profile(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str, setting: str | list[str]
 ) -> None:
-    """One without a prompt of its own stands for each agent below it; the block is there once and the same."""
+    """A root without a prompt stands for all agents below it; each request has the same block once."""
     models = [ScriptedLlm(default="ok"), ScriptedLlm(default="ok")]
     async with open_plugin_host(
         tmp_path, tree_of(kind, models), config={"memory": {"profile_agents": setting}}

@@ -1,4 +1,4 @@
-"""Slash commands typed into somebody's own Runner."""
+"""Slash commands typed in a third-party Runner."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def stamps(events: list[Event]) -> list[object]:
 
 
 async def test_a_command_is_answered_without_the_model_and_stamped(tmp_path: Path) -> None:
-    """Both of its events; the caller's RunConfig stays as it was."""
+    """Both of its events are stamped; the caller's RunConfig is not changed."""
     run_config = RunConfig(custom_metadata={"mine": 1})
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm())) as host:
         events = await host.run_turn("/remember I like teal", run_config=run_config)
@@ -57,7 +57,7 @@ async def test_a_command_is_answered_without_the_model_and_stamped(tmp_path: Pat
 
 @pytest.mark.acceptance("I07")
 async def test_commands_are_in_no_later_request_and_are_never_learned(tmp_path: Path) -> None:
-    """Neither what was typed nor what was answered."""
+    """Neither the command nor its reply."""
     model = ScriptedLlm("one", "two")
     extractor = ScriptedExtractor(default=[])
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
@@ -73,8 +73,8 @@ async def test_commands_are_in_no_later_request_and_are_never_learned(tmp_path: 
     assert learned == ["first", "one", "second", "two"]
 
 
-async def test_the_answer_of_a_command_comes_from_the_agent_that_has_the_conversation(tmp_path: Path) -> None:
-    """A command in between takes nobody back to the root agent, and leaves no author that ADK warns of."""
+async def test_the_reply_to_a_command_comes_from_the_active_agent(tmp_path: Path) -> None:
+    """A command does not return the conversation to the root agent, and its author causes no warning in ADK."""
     child = build_agent(ScriptedLlm("from the child", "still the child"), "child")
     root = build_agent(
         ScriptedLlm(model_content(function_call("transfer_to_agent", "c1", agent_name="child"))),
@@ -91,7 +91,7 @@ async def test_the_answer_of_a_command_comes_from_the_agent_that_has_the_convers
 
 
 class SweepingEmbedder(ScriptedEmbedder):
-    """Has everything that is due learned and cleared while it embeds."""
+    """Learns and clears everything that is due while it embeds."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__()
@@ -102,8 +102,8 @@ class SweepingEmbedder(ScriptedEmbedder):
         return await super().embed(texts, purpose=purpose)
 
 
-async def test_a_session_is_not_cleared_under_a_command(tmp_path: Path) -> None:
-    """The command's answer would find another session than it was loaded from, and the person an error."""
+async def test_a_session_is_not_cleared_during_a_command(tmp_path: Path) -> None:
+    """Otherwise the reply would meet a changed session, and the user would see an error."""
     extractor = ScriptedExtractor(default=[])
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm("one"))) as host:
         engine = await host.engine()
@@ -120,7 +120,7 @@ async def test_a_session_is_not_cleared_under_a_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.acceptance("I06")
-async def test_commands_alone_give_a_sweep_nothing_to_do(tmp_path: Path) -> None:
+async def test_commands_alone_leave_nothing_for_a_sweep(tmp_path: Path) -> None:
     """They are no turns and leave no mark."""
     extractor = ScriptedExtractor()
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm())) as host:
@@ -134,8 +134,8 @@ async def test_commands_alone_give_a_sweep_nothing_to_do(tmp_path: Path) -> None
     assert row is None or row.turn.turn_no == 0
 
 
-async def test_a_command_that_another_plugin_rewrote_is_still_none_of_the_models_business(tmp_path: Path) -> None:
-    """A plugin that replaces the message keeps the hook from those behind it."""
+async def test_a_command_rewritten_by_another_plugin_still_does_not_reach_the_model(tmp_path: Path) -> None:
+    """When a plugin replaces the message, ADK skips this hook in later plugins."""
 
     class Rewriter(BasePlugin):
         async def on_user_message_callback(self, *, invocation_context: Any, user_message: Any) -> Any:
@@ -162,8 +162,8 @@ async def test_a_command_that_another_plugin_rewrote_is_still_none_of_the_models
 
 @pytest.mark.acceptance("C14", "C15")
 @pytest.mark.parametrize("text", ["/nope", "and/or", "tea or /memory?"])
-async def test_what_is_no_command_of_ours_reaches_the_model(tmp_path: Path, text: str) -> None:
-    """An unknown command may be the host's own."""
+async def test_an_unknown_command_reaches_the_model(tmp_path: Path, text: str) -> None:
+    """It may be the host's own."""
     model = ScriptedLlm("ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
         events = await host.run_turn(text)
@@ -174,7 +174,7 @@ async def test_what_is_no_command_of_ours_reaches_the_model(tmp_path: Path, text
 
 @pytest.mark.acceptance("S12")
 async def test_reset_learns_once_and_then_clears(tmp_path: Path) -> None:
-    """The next request has nothing of before, the facts stay."""
+    """The next request contains no earlier message; the facts stay."""
     model = ScriptedLlm("one", "two")
     extractor = ScriptedExtractor(["moved to Berlin"])
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
@@ -191,7 +191,7 @@ async def test_reset_learns_once_and_then_clears(tmp_path: Path) -> None:
 
 
 @pytest.mark.acceptance("S13")
-async def test_a_reset_that_cannot_learn_says_so_and_keeps_the_talk(tmp_path: Path) -> None:
+async def test_a_reset_that_cannot_learn_says_so_and_keeps_the_conversation(tmp_path: Path) -> None:
     """It is learned later."""
     model = ScriptedLlm("one", "two")
     extractor = ScriptedExtractor(ModelUnavailableError("503"), ["moved to Berlin"])
@@ -231,8 +231,8 @@ async def test_commands_say_that_memory_is_off(tmp_path: Path) -> None:
     assert all("off" in reply for reply in replies)
 
 
-async def test_a_command_that_fails_is_answered_and_kept_from_the_model(tmp_path: Path) -> None:
-    """`/forget yes` must not become talk when the database is away."""
+async def test_a_failing_command_is_answered_and_kept_from_the_model(tmp_path: Path) -> None:
+    """`/forget yes` must not become a message to the model when the database is unavailable."""
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm())) as host:
         break_database(await host.engine())
         events = await host.run_turn("/memory")
@@ -240,8 +240,8 @@ async def test_a_command_that_fails_is_answered_and_kept_from_the_model(tmp_path
     assert events_text(events) == UNAVAILABLE_ANSWER
 
 
-async def test_a_memory_that_cannot_be_opened_answers_commands_and_lets_turns_through(tmp_path: Path) -> None:
-    """The configuration names a database that is not there."""
+async def test_with_memory_that_cannot_be_opened_commands_are_answered_and_turns_continue(tmp_path: Path) -> None:
+    """The configured database does not exist."""
     model = ScriptedLlm("ok")
     config = {"memory": {"database_url": f"sqlite:///{tmp_path}"}}
     async with open_plugin_host(tmp_path, build_agent(model), config=config) as host:
@@ -254,8 +254,8 @@ async def test_a_memory_that_cannot_be_opened_answers_commands_and_lets_turns_th
     assert turn == "ok"
 
 
-async def test_a_command_after_a_clear_elsewhere_is_answered(tmp_path: Path) -> None:
-    """The session it was loaded with is brought up to date."""
+async def test_a_command_after_a_clear_by_another_process_is_answered(tmp_path: Path) -> None:
+    """The loaded session is brought up to date."""
     model = ScriptedLlm("one")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
         set_extractor(await host.engine(), ScriptedExtractor(default=[]))

@@ -34,10 +34,8 @@ OURS = ["remember", "load_memory"]
 
 
 @pytest.mark.acceptance("R01", "R07")
-async def test_remember_stores_the_words_and_logs_none_of_them(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Stripped, verbatim, without the extractor; the log knows that it was called."""
+async def test_remember_stores_the_text_and_does_not_log_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Stripped, otherwise verbatim, without the extractor; the log only records the call."""
     caplog.set_level(logging.DEBUG, logger="gaia_memory")
     model = ScriptedLlm(call("remember", fact="  The user's timezone is IST  "), "ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
@@ -54,7 +52,7 @@ async def test_remember_stores_the_words_and_logs_none_of_them(
 
 
 @pytest.mark.acceptance("R02")
-async def test_a_blank_fact_is_refused_and_the_turn_goes_on(tmp_path: Path) -> None:
+async def test_a_blank_fact_is_refused_and_the_turn_continues(tmp_path: Path) -> None:
     """Nothing is stored."""
     model = ScriptedLlm(call("remember", fact="   "), "ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
@@ -78,7 +76,7 @@ async def test_a_credential_is_refused_with_a_reason(tmp_path: Path) -> None:
 
 
 @pytest.mark.acceptance("R05")
-async def test_a_fact_remembered_twice_is_one(tmp_path: Path) -> None:
+async def test_a_fact_remembered_twice_is_stored_once(tmp_path: Path) -> None:
     """Both calls succeed."""
     model = ScriptedLlm(call("remember", fact="Likes tea"), "ok", call("remember", fact="likes  tea."), "ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
@@ -92,7 +90,7 @@ async def test_a_fact_remembered_twice_is_one(tmp_path: Path) -> None:
 
 @pytest.mark.acceptance("R03", "Q08")
 async def test_with_memory_off_the_tools_are_not_offered_and_a_call_is_refused(tmp_path: Path) -> None:
-    """A model repeats calls it finds in the conversation; that must not end the turn."""
+    """Models repeat calls they find in the conversation; that must not end the turn."""
     model = ScriptedLlm(call("remember", fact="tea"), call("load_memory", query="tea"), "ok")
     async with open_plugin_host(tmp_path, build_agent(model), config={"memory": {"enabled": False}}) as host:
         events = await host.run_turn("hm")
@@ -106,10 +104,10 @@ async def test_with_memory_off_the_tools_are_not_offered_and_a_call_is_refused(t
 
 
 @pytest.mark.acceptance("R04", "Q06")
-async def test_a_database_that_is_away_costs_the_memory_and_not_the_turn(
+async def test_an_unavailable_database_fails_the_tools_but_not_the_turn(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A write is an error, a read is unavailable, and neither quotes the person in the log."""
+    """A write is an error, a read is unavailable, and neither logs what the user said."""
     model = ScriptedLlm(call("remember", fact="tea"), call("load_memory", query="tea"), "ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
         break_database(await host.engine())
@@ -122,8 +120,8 @@ async def test_a_database_that_is_away_costs_the_memory_and_not_the_turn(
 
 
 @pytest.mark.acceptance("R04")
-async def test_an_embedder_that_is_down_does_not_hold_a_fact_back(tmp_path: Path) -> None:
-    """It is stored, and found by its words."""
+async def test_an_unavailable_embedder_does_not_block_remember(tmp_path: Path) -> None:
+    """The fact is stored, and found by its words."""
     model = ScriptedLlm(call("remember", fact="allergic to nuts"), call("load_memory", query="nuts"), "ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
         engine = await host.engine()
@@ -138,8 +136,8 @@ async def test_an_embedder_that_is_down_does_not_hold_a_fact_back(tmp_path: Path
 
 
 @pytest.mark.acceptance("Q01")
-async def test_load_memory_gives_compact_memories_best_first(tmp_path: Path) -> None:
-    """At most `recall_limit`, each with id, text and an ISO time and nothing else."""
+async def test_load_memory_returns_compact_memories_best_first(tmp_path: Path) -> None:
+    """At most `recall_limit`, each with only an id, a text and an ISO time."""
     texts = ["sister is called Noa", *(f"likes film number {number}" for number in range(7))]
     model = ScriptedLlm(call("load_memory", query="sister"), "ok")
     async with open_plugin_host(tmp_path, build_agent(model), config={"memory": {"recall_limit": 3}}) as host:
@@ -156,7 +154,7 @@ async def test_load_memory_gives_compact_memories_best_first(tmp_path: Path) -> 
 
 
 @pytest.mark.acceptance("Q03", "Q04")
-async def test_one_person_finds_nothing_of_another(tmp_path: Path) -> None:
+async def test_a_user_finds_no_fact_of_another_user(tmp_path: Path) -> None:
     """Not even with the exact words."""
     model = ScriptedLlm(call("load_memory", query="sister is called Noa"), "ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
@@ -168,8 +166,8 @@ async def test_one_person_finds_nothing_of_another(tmp_path: Path) -> None:
 
 
 @pytest.mark.acceptance("Q05")
-async def test_a_blank_query_is_an_error_with_nothing_found(tmp_path: Path) -> None:
-    """And no exception."""
+async def test_a_blank_query_is_an_error_with_no_memories(tmp_path: Path) -> None:
+    """It raises no exception."""
     model = ScriptedLlm(call("load_memory", query="  "), "ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
         await host.run_turn("hm")
@@ -179,8 +177,8 @@ async def test_a_blank_query_is_an_error_with_nothing_found(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("args", [{}, {"fact": None, "query": None}, {"fact": 7, "query": 7}])
-async def test_odd_arguments_do_not_end_the_turn(tmp_path: Path, args: dict[str, Any]) -> None:
-    """Models leave arguments out and mistake their types."""
+async def test_malformed_arguments_do_not_end_the_turn(tmp_path: Path, args: dict[str, Any]) -> None:
+    """Models omit arguments and confuse their types."""
     model = ScriptedLlm(call("remember", **args), call("load_memory", **args), "ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
         events = await host.run_turn("hm")
@@ -190,8 +188,8 @@ async def test_odd_arguments_do_not_end_the_turn(tmp_path: Path, args: dict[str,
 
 @pytest.mark.acceptance("L12")
 @pytest.mark.parametrize("user", ["a b", " pad ", "7", "*", "../x", "a:b"])
-async def test_any_user_id_has_a_memory_of_its_own(tmp_path: Path, user: str) -> None:
-    """Ids are told apart by their bytes."""
+async def test_every_user_id_has_its_own_memory(tmp_path: Path, user: str) -> None:
+    """Ids are compared byte by byte."""
     model = ScriptedLlm(call("remember", fact="tea"), "ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
         await host.run_turn("hm", user=user)
@@ -203,7 +201,7 @@ async def test_any_user_id_has_a_memory_of_its_own(tmp_path: Path, user: str) ->
 
 @pytest.mark.acceptance("I21")
 async def test_a_private_turn_saves_nothing(tmp_path: Path) -> None:
-    """Not by the tool either."""
+    """The tool saves nothing either."""
     model = ScriptedLlm(call("remember", fact="tea"), "ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
         await host.run_turn("hm", run_config=RunConfig(custom_metadata={PRIVATE_KEY: True}))
@@ -214,8 +212,8 @@ async def test_a_private_turn_saves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.acceptance("Q08")
-async def test_an_agent_is_offered_both_tools_and_told_how_to_use_them(tmp_path: Path) -> None:
-    """In every request alike."""
+async def test_an_agent_is_offered_both_tools_with_usage_instructions(tmp_path: Path) -> None:
+    """Every request is the same."""
     model = ScriptedLlm("one", "two")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
         await host.run_turn("hm")
@@ -227,8 +225,8 @@ async def test_an_agent_is_offered_both_tools_and_told_how_to_use_them(tmp_path:
     assert "`load_memory`" in request_text(model.requests[0])
 
 
-async def test_tools_the_agent_lists_are_not_offered_twice(tmp_path: Path) -> None:
-    """Neither ours nor one of the same name."""
+async def test_tools_listed_by_the_agent_are_not_offered_twice(tmp_path: Path) -> None:
+    """This applies to ours and to a tool of the same name."""
 
     def load_memory(query: str) -> str:
         """Another memory."""
@@ -242,8 +240,8 @@ async def test_tools_the_agent_lists_are_not_offered_twice(tmp_path: Path) -> No
     assert function_responses(model.requests[1]) == [{"result": "nothing about x"}]
 
 
-async def test_an_agent_that_answers_in_a_schema_is_offered_no_functions(tmp_path: Path) -> None:
-    """Models refuse both in one request; the profile still comes."""
+async def test_an_agent_with_an_output_schema_is_offered_no_functions(tmp_path: Path) -> None:
+    """Models refuse both in one request; the profile is still included."""
     config = types.GenerateContentConfig(response_mime_type="application/json", response_json_schema={"type": "object"})
     model = ScriptedLlm("{}")
     agent = build_agent(model, generate_content_config=config)
@@ -270,7 +268,7 @@ async def test_the_tools_of_an_agent_inside_an_agent_tool_use_the_same_memory(tm
     assert [fact.text for fact in facts] == ["likes tea"]
 
 
-async def test_remember_waits_for_no_model(tmp_path: Path) -> None:
+async def test_remember_asks_no_model(tmp_path: Path) -> None:
     """The extractor is not asked."""
     extractor = ScriptedExtractor()
     model = ScriptedLlm(call("remember", fact="tea"), "ok")

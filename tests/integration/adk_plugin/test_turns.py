@@ -40,8 +40,8 @@ from support.plugin_host import (
 )
 
 
-async def test_a_turn_is_marked_while_it_runs_and_quiet_after_it(tmp_path: Path) -> None:
-    """Each counts once."""
+async def test_a_turn_is_marked_only_while_it_runs(tmp_path: Path) -> None:
+    """Each turn counts once."""
     during: list[Any] = []
 
     async def look(_: LlmRequest) -> str:
@@ -59,8 +59,8 @@ async def test_a_turn_is_marked_while_it_runs_and_quiet_after_it(tmp_path: Path)
     assert (after.turn.turn_no, after.turn.active_until) == (2, None)
 
 
-async def test_a_failed_turn_is_quiet_after_it(tmp_path: Path) -> None:
-    """And the next one works."""
+async def test_a_failed_turn_is_no_longer_marked(tmp_path: Path) -> None:
+    """The next turn works."""
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(RuntimeError("429"), "ok"))) as host:
         with pytest.raises(RuntimeError):
             await host.run_turn("hi")
@@ -72,8 +72,8 @@ async def test_a_failed_turn_is_quiet_after_it(tmp_path: Path) -> None:
     assert events_text(events) == "ok"
 
 
-async def test_a_cancelled_turn_is_harmless(tmp_path: Path) -> None:
-    """ADK calls no hook at its end: the mark expires by itself, and the next turn works."""
+async def test_a_cancelled_turn_does_not_block_the_next_one(tmp_path: Path) -> None:
+    """ADK calls no hook when it ends: the mark expires by itself, and the next turn works."""
     arrived = asyncio.Event()
 
     async def hang(_: LlmRequest) -> str:
@@ -95,8 +95,8 @@ async def test_a_cancelled_turn_is_harmless(tmp_path: Path) -> None:
     assert (row.turn.turn_no, row.turn.active_until) == (2, None)
 
 
-async def test_an_answer_to_a_call_counts(tmp_path: Path) -> None:
-    """A long-running call is answered by the host; what the agent says then is to be learned."""
+async def test_a_response_to_a_long_running_call_counts_as_a_turn(tmp_path: Path) -> None:
+    """The host answers a long-running call; what the agent says then has to be learned."""
 
     def approve() -> None:
         """Ask for approval."""
@@ -113,8 +113,8 @@ async def test_an_answer_to_a_call_counts(tmp_path: Path) -> None:
     assert (row.turn.turn_no, row.turn.active_until) == (2, None)
 
 
-async def test_a_long_turn_says_that_it_is_still_at_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also while a tool works for long, and no event comes."""
+async def test_a_long_turn_renews_its_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does so while a tool runs for long and no event arrives."""
     monkeypatch.setattr(turn_presence, "RENEWAL_INTERVAL_SECONDS", 0.01)
     renewed = asyncio.Event()
 
@@ -138,7 +138,7 @@ async def test_a_long_turn_says_that_it_is_still_at_it(tmp_path: Path, monkeypat
     assert row.turn.active_until is None
 
 
-async def test_a_workflow_without_an_agent_at_its_root_is_marked_and_served(tmp_path: Path) -> None:
+async def test_a_workflow_without_a_root_agent_is_marked_and_served(tmp_path: Path) -> None:
     """`ic.agent` is None there, and each leaf is its own root."""
     leaf = ScriptedLlm("ok", "ok")
     agent = build_agent(leaf, "leaf")
@@ -157,8 +157,8 @@ async def test_a_workflow_without_an_agent_at_its_root_is_marked_and_served(tmp_
     assert row.turn.turn_no == 1
 
 
-async def test_a_second_plugin_does_nothing_and_says_so_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Two would count every turn twice."""
+async def test_a_second_plugin_does_nothing_and_logs_it_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Two plugins would count every turn twice."""
     model = ScriptedLlm("ok", "ok")
     config = {"home": str(tmp_path / "gaia")}
     plugins: list[Any] = [MemoryPlugin(config=config), MemoryPlugin("again", config=config)]
@@ -175,7 +175,7 @@ async def test_a_second_plugin_does_nothing_and_says_so_once(tmp_path: Path, cap
     ]
 
 
-async def test_a_ledger_that_is_away_costs_one_log_entry_and_no_turn(
+async def test_an_unavailable_ledger_produces_one_log_entry_and_fails_no_turn(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The turn is answered; the next one is marked again."""
@@ -195,7 +195,7 @@ async def test_a_ledger_that_is_away_costs_one_log_entry_and_no_turn(
     assert row.turn.turn_no == 1
 
 
-async def test_where_memory_must_not_fail_the_turn_fails_with_it(tmp_path: Path) -> None:
+async def test_with_on_unavailable_fail_the_turn_fails(tmp_path: Path) -> None:
     """`memory.on_unavailable: fail`."""
     config = {"memory": {"on_unavailable": "fail"}}
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm("ok")), config=config) as host:
@@ -206,7 +206,7 @@ async def test_where_memory_must_not_fail_the_turn_fails_with_it(tmp_path: Path)
             await host.run_turn("hi")
 
 
-async def test_with_memory_off_nothing_is_marked(tmp_path: Path) -> None:
+async def test_with_memory_off_no_turn_is_marked(tmp_path: Path) -> None:
     """The plugin is inert."""
     async with open_plugin_host(
         tmp_path, build_agent(ScriptedLlm("ok")), config={"memory": {"enabled": False}}
@@ -219,7 +219,7 @@ async def test_with_memory_off_nothing_is_marked(tmp_path: Path) -> None:
 
 
 async def test_the_hosts_sessions_become_the_apps_transcript(tmp_path: Path) -> None:
-    """A sweep learns what was said in a Runner that knows nothing of us."""
+    """A sweep learns conversations of a Runner that knows nothing about memory."""
     extractor = ScriptedExtractor(["moved to Berlin"])
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm("ok", "ok"))) as host:
         engine = await host.engine()
@@ -235,7 +235,7 @@ async def test_the_hosts_sessions_become_the_apps_transcript(tmp_path: Path) -> 
     assert session is not None
 
 
-async def test_a_plugin_without_a_configuration_uses_the_memory_services(
+async def test_a_plugin_without_a_configuration_uses_that_of_the_memory_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One configuration for the whole Runner."""
@@ -257,7 +257,7 @@ async def test_a_plugin_without_a_configuration_uses_the_memory_services(
 
 @pytest.mark.parametrize("kind", ["database", "sqlite"])
 async def test_a_clear_between_load_and_turn_does_not_reach_the_user(tmp_path: Path, kind: str) -> None:
-    """The loaded session is older than the clear: it is reloaded in place, marker included."""
+    """The loaded session predates the clear: it is reloaded in place, marker included."""
     model = ScriptedLlm("one", "two", "three")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
         engine = await host.engine()
@@ -286,14 +286,14 @@ async def test_a_clear_between_load_and_turn_does_not_reach_the_user(tmp_path: P
 
 
 def test_adk_still_keeps_the_marker_that_a_reload_copies() -> None:
-    """It is private: a release of ADK that renames it must be noticed here."""
+    """It is private; this test detects an ADK release that renames it."""
     session = Session(id="s", app_name="a", user_id="u")
 
     assert session._storage_update_marker is None
 
 
-async def test_closing_is_quick_and_opening_again_works(tmp_path: Path) -> None:
-    """A plugin that was closed opens its engine at the next hook."""
+async def test_closing_is_quick_and_a_closed_plugin_reopens(tmp_path: Path) -> None:
+    """A closed plugin opens its engine at the next hook."""
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm("ok", "ok"))) as host:
         await host.run_turn("hi")
         await asyncio.wait_for(host.plugin.close(), 60)

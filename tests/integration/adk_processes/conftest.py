@@ -1,4 +1,4 @@
-"""What the rooms of ADK's commands share: a fake Gemini, and the server's log with each failure."""
+"""Shared by the tests of ADK's commands: a fake Gemini, and the server's log with each failure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from support.servers.rule_based_gemini import RuleBasedGemini
 
 @pytest.fixture(scope="module")
 def gemini_rules() -> Iterator[RuleBasedGemini]:
-    """Give the models of the module's server."""
+    """Provide the models of the module's server."""
     with FakeGemini() as gemini:
         yield RuleBasedGemini(gemini)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show with a failure what the server told."""
+    """Add the server's log to the report of a failure."""
     report = yield
     if report.failed:
         servers = [given for given in getattr(item, "funcargs", {}).values() if isinstance(given, Server)]

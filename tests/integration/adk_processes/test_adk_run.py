@@ -1,4 +1,4 @@
-"""`adk run`, typed into: it has no option for plugins, so they come from the App of the agent's own program."""
+"""`adk run` with typed input: it has no option for plugins, so they come from the App of the agent."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ SETTINGS = f"app: {APP}\nsessions: {{clear: rewind}}\n"
 
 # google-genai subclasses aiohttp's session, which aiohttp discourages.
 @pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
-def test_what_is_typed_is_kept_and_what_was_said_is_learned_by_a_sweep(
+def test_typed_input_is_kept_and_a_sweep_learns_it(
     tmp_path: Path, gemini_rules: RuleBasedGemini, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Under the user that `adk run` knows everybody by; its `services.yaml` is the one beside the agent."""
+    """It belongs to the fixed user of `adk run`, whose `services.yaml` lies beside the agent."""
     agents = AgentsFolder(tmp_path / "agents", SETTINGS, assistant=agent_source(own_plugins=APP))
     (agents.folder / "services.yaml").unlink()
     agents.data.mkdir()

@@ -1,4 +1,4 @@
-"""`adk web`, keyless: over HTTP, while its agents are edited, and in a browser."""
+"""`adk web` without a key: over HTTP, while its agents are edited, and in a browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IDLE = "sessions: {idle_consolidate_minutes: 0.02}\n"
 
 @pytest.fixture(scope="module")
 def agents(tmp_path_factory: pytest.TempPathFactory) -> AgentsFolder:
-    """Give two agents that answer by rules, one of which brings its plugins along."""
+    """Return two agents that answer by rules, one of which has its own plugins."""
     folder = tmp_path_factory.mktemp("web") / "agents"
     brings = agent_source(model=OFFLINE_MODEL, own_plugins="brings")
     return AgentsFolder(folder, IDLE, assistant=agent_source(model=OFFLINE_MODEL), brings=brings)
@@ -23,13 +23,13 @@ def agents(tmp_path_factory: pytest.TempPathFactory) -> AgentsFolder:
 
 @pytest.fixture(scope="module")
 def server(agents: AgentsFolder) -> Iterator[Server]:
-    """Run the server for the whole module; it looks for edited agents."""
+    """Run the server for the whole module; it watches for edited agents."""
     with adk_server("web", agents, "--reload_agents") as running:
         yield running
 
 
-def test_a_person_is_remembered_across_sessions_without_any_key(server: Server, agents: AgentsFolder) -> None:
-    """What `adk web` does in a browser, over the interface the browser uses."""
+def test_a_user_is_remembered_across_sessions_without_any_key(server: Server, agents: AgentsFolder) -> None:
+    """It takes the steps of a browser, through the same API."""
     server.create_session("one")
     assert "offline model" in server.stream("Hello", session="one")
     assert server.stream("/remember I like teal", session="one") == "I will remember: I like teal"
@@ -41,8 +41,8 @@ def test_a_person_is_remembered_across_sessions_without_any_key(server: Server, 
     assert "Noa" in server.send("Who is my sister?", session="one")
 
 
-def test_an_app_with_plugins_of_its_own_answers_once(server: Server) -> None:
-    """`--extra_plugins` puts the same plugins into every app; the second ones do nothing and say so."""
+def test_an_app_with_its_own_plugins_answers_once(server: Server) -> None:
+    """`--extra_plugins` adds the same plugins to every app; the second ones do nothing and log it."""
     server.create_session(app="brings")
     assert server.send("/remember I like amber", app="brings") == "I will remember: I like amber"
     assert server.send("/memory", app="brings") == "I remember 1 fact about you:\n1. I like amber"
@@ -50,7 +50,7 @@ def test_an_app_with_plugins_of_its_own_answers_once(server: Server) -> None:
 
 
 def test_an_edited_agent_keeps_its_memory(server: Server, agents: AgentsFolder) -> None:
-    """`--reload_agents` closes the Runner with its plugins and makes new ones."""
+    """`--reload_agents` closes the Runner with its plugins and creates new ones."""
     server.create_session("before", user="tal")
     server.send("/remember I like green", session="before", user="tal")
     program = agents.folder / APP / "agent.py"
@@ -64,8 +64,8 @@ def test_an_edited_agent_keeps_its_memory(server: Server, agents: AgentsFolder) 
     wait_for(lambda: any("Argo" in text for text in agents.fact_texts("tal")), describe=lambda: str(agents.facts()))
 
 
-def test_an_edited_gaia_yaml_beside_the_agents_costs_nothing(server: Server, agents: AgentsFolder) -> None:
-    """ADK takes the file for an agent that nobody knows."""
+def test_an_edited_gaia_yaml_beside_the_agents_loses_nothing(server: Server, agents: AgentsFolder) -> None:
+    """ADK mistakes the file for an unknown agent."""
     server.create_session("edited", user="uri")
     server.send("/remember I like red", session="edited", user="uri")
     agents.configure(f"{IDLE}memory: {{recall_limit: 7}}\n")
@@ -79,8 +79,8 @@ def test_an_edited_gaia_yaml_beside_the_agents_costs_nothing(server: Server, age
     not (chromium.CHROMIUM_PATH and chromium.CHROMEDRIVER_PATH),
     reason="no Chromium here: apt-get install chromium chromium-driver",
 )
-def test_in_a_browser_a_person_is_known_in_a_new_session(server: Server, tmp_path: Path) -> None:
-    """Open, choose the agent, type, tell it something to remember, begin anew, ask."""
+def test_in_a_browser_a_user_is_known_in_a_new_session(server: Server, tmp_path: Path) -> None:
+    """Open, select the agent, give it something to remember, start a new session, ask."""
     with chromium.open_page(server.url, tmp_path) as page:
         page.select_agent(APP)
         page.send_message("Hello", "I am the offline model")

@@ -1,4 +1,4 @@
-"""`adk api_server` with `services.yaml` and `--extra_plugins`, asked over HTTP as a front end would."""
+"""`adk api_server` with `services.yaml` and `--extra_plugins`, called over HTTP like from a front end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OTHER = "librarian"
 
 @pytest.fixture(scope="module")
 def agents(tmp_path_factory: pytest.TempPathFactory) -> AgentsFolder:
-    """Give a folder of two agents: one knows nothing of memory, the other lists ADK's own tool."""
+    """Return a folder of two agents: one without memory of its own, the other with ADK's own tool."""
     folder = tmp_path_factory.mktemp("api") / "agents"
     return AgentsFolder(folder, IDLE, assistant=agent_source(), librarian=agent_source("load_memory"))
 
@@ -43,7 +43,7 @@ def cleared(server: Server, *, user: str, times: int = 1) -> None:
 
 
 @pytest.mark.acceptance("G12")
-def test_people_who_talk_at_once_are_learned_under_their_own_user_and_app(server: Server, agents: AgentsFolder) -> None:
+def test_concurrent_users_are_learned_under_their_own_user_and_app(server: Server, agents: AgentsFolder) -> None:
     """The fact of a turn over REST belongs to the user and the app of its request."""
     people = [(APP, "uri"), (APP, "tal"), (OTHER, "uri"), (APP, "a:b"), (OTHER, "a%3Ab")]
 
@@ -74,10 +74,10 @@ def test_both_plugins_are_active_in_every_app(server: Server) -> None:
     assert server.log.count("Plugin 'gaia_memory.SessionWindowPlugin' registered.") == 2
 
 
-def test_the_chat_goes_on_in_its_session_after_it_was_learned_and_cleared(
+def test_a_chat_continues_in_its_session_after_being_learned_and_cleared(
     server: Server, gemini_rules: RuleBasedGemini
 ) -> None:
-    """No 404: the same session answers, knows the person by the profile, and replays nothing of before."""
+    """No 404: the same session answers, knows the user by the profile, and replays no earlier message."""
     server.create_session(user="noa")
     server.send("My boat is called Argo", user="noa")
     cleared(server, user="noa")
@@ -91,8 +91,8 @@ def test_the_chat_goes_on_in_its_session_after_it_was_learned_and_cleared(
     assert gemini_rules.requests_ending_in("Still there?")[0].contents == "Still there?"
 
 
-def test_a_session_that_goes_on_replays_what_was_said(server: Server, gemini_rules: RuleBasedGemini) -> None:
-    """The other side of the test before: only clearing takes talk out of a request."""
+def test_a_continued_session_replays_earlier_messages(server: Server, gemini_rules: RuleBasedGemini) -> None:
+    """The counterpart of the previous test: only clearing removes messages from a request."""
     with gemini_rules.paused("extractor", "walnut"):
         server.create_session(user="gil")
         server.send("I planted a walnut", user="gil")
@@ -102,7 +102,7 @@ def test_a_session_that_goes_on_replays_what_was_said(server: Server, gemini_rul
         assert request.contents == "I planted a walnut\nre I planted a walnut\nHow tall will it be?"
 
 
-def test_commands_reach_neither_a_model_nor_a_later_request_nor_learning(
+def test_commands_reach_no_model_no_later_request_and_no_extractor(
     server: Server, agents: AgentsFolder, gemini_rules: RuleBasedGemini
 ) -> None:
     """They are answered by memory alone, over /run and /run_sse."""
@@ -135,10 +135,10 @@ def test_commands_reach_neither_a_model_nor_a_later_request_nor_learning(
 
 
 @pytest.mark.acceptance("I21")
-def test_private_talk_is_answered_and_in_no_question(
+def test_private_messages_are_answered_and_never_extracted(
     server: Server, agents: AgentsFolder, gemini_rules: RuleBasedGemini
 ) -> None:
-    """One message of it, and what is said until it ends, over /run and /run_sse."""
+    """A single private message and a private section, over /run and /run_sse."""
     server.create_session(user="pia")
 
     assert server.send("/private I am Zorro", user="pia") == "re I am Zorro"
@@ -158,8 +158,8 @@ def test_private_talk_is_answered_and_in_no_question(
     assert agents.fact_texts("pia") == ["I like owls"]
 
 
-def test_the_answers_of_commands_do_not_clutter_the_log(server: Server) -> None:
-    """ADK warns at each later turn of an event whose author is no agent of the app."""
+def test_replies_to_commands_do_not_clutter_the_log(server: Server) -> None:
+    """ADK logs a warning at each later turn for an event whose author is no agent of the app."""
     server.create_session(user="ron")
     server.send("/remember I run", user="ron")
     server.send("Hello", user="ron")
@@ -169,8 +169,8 @@ def test_the_answers_of_commands_do_not_clutter_the_log(server: Server) -> None:
     assert "Event from an unknown agent" not in server.log
 
 
-def test_the_beat_of_the_sweep_is_not_in_the_log(server: Server, agents: AgentsFolder) -> None:
-    """ADK's servers log INFO: a line each minute would bury everything else."""
+def test_periodic_sweeps_are_not_in_the_log(server: Server, agents: AgentsFolder) -> None:
+    """ADK's servers log at INFO: a line per minute would bury everything else."""
     server.create_session(user="ori")
     server.send("I swim", user="ori")
     learned(agents, "I swim", user="ori")
@@ -179,7 +179,7 @@ def test_the_beat_of_the_sweep_is_not_in_the_log(server: Server, agents: AgentsF
     assert "Scheduler" not in server.log
 
 
-def test_an_unknown_command_is_talk(server: Server, gemini_rules: RuleBasedGemini) -> None:
+def test_an_unknown_command_is_sent_to_the_model(server: Server, gemini_rules: RuleBasedGemini) -> None:
     """It may be the host's own."""
     server.create_session(user="avi")
 
@@ -189,7 +189,7 @@ def test_an_unknown_command_is_talk(server: Server, gemini_rules: RuleBasedGemin
 def test_reset_learns_and_clears_while_the_session_lives_on(
     server: Server, agents: AgentsFolder, gemini_rules: RuleBasedGemini
 ) -> None:
-    """What was said is known at once and no longer replayed."""
+    """The facts are known at once, and the messages are no longer replayed."""
     server.create_session(user="rut")
     server.send("My cat is called Mitzi", user="rut")
     answer = server.send("/reset", user="rut")
@@ -201,7 +201,7 @@ def test_reset_learns_and_clears_while_the_session_lives_on(
     assert "My cat is called Mitzi" in request.system
 
 
-def test_load_memory_of_adk_finds_the_facts_of_its_user_only(server: Server, gemini_rules: RuleBasedGemini) -> None:
+def test_adks_load_memory_finds_only_the_facts_of_its_user(server: Server, gemini_rules: RuleBasedGemini) -> None:
     """An agent that lists ADK's tool keeps it; it goes through our service."""
     for user in ("zoe", "max"):
         server.create_session(user=user, app=OTHER)
@@ -216,7 +216,7 @@ def test_load_memory_of_adk_finds_the_facts_of_its_user_only(server: Server, gem
     assert sorted(request.tools) == ["load_memory", "remember"]
 
 
-def test_a_session_handed_over_is_learned_now_and_once(
+def test_a_session_added_to_memory_is_learned_immediately_and_once(
     server: Server, agents: AgentsFolder, gemini_rules: RuleBasedGemini
 ) -> None:
     """PATCH …/memory, which never clears."""
@@ -231,10 +231,10 @@ def test_a_session_handed_over_is_learned_now_and_once(
     assert server.add_to_memory("nowhere", user="ido").status_code == 404
 
 
-def test_a_turn_that_comes_while_its_conversation_is_learned_is_answered_and_learned_later(
+def test_a_turn_during_learning_is_answered_and_learned_later(
     server: Server, agents: AgentsFolder, gemini_rules: RuleBasedGemini
 ) -> None:
-    """Nobody waits for the extractor, and what is said meanwhile is neither cleared nor lost."""
+    """It does not wait for the extractor, and its messages are neither cleared nor lost."""
     server.create_session(user="lea")
     with gemini_rules.paused("extractor", "cello") as learning:
         server.send("I play the cello", user="lea")
@@ -252,10 +252,10 @@ def test_a_turn_that_comes_while_its_conversation_is_learned_is_answered_and_lea
     assert gemini_rules.requests_ending_in("What do I play?")[0].contents == "What do I play?"
 
 
-def test_a_client_that_hangs_up_leaves_a_session_that_goes_on(
+def test_a_session_continues_after_its_client_disconnects(
     server: Server, agents: AgentsFolder, gemini_rules: RuleBasedGemini
 ) -> None:
-    """ADK cancels the turn, and no hook tells of its end."""
+    """ADK cancels the turn and calls no hook at its end."""
     server.create_session(user="yael")
     with gemini_rules.paused("agent", "patience"):
         with pytest.raises(httpx.ReadTimeout):

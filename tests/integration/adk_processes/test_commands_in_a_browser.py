@@ -21,8 +21,8 @@ FACTS = ("I like mauve", "I am allergic to nuts", "I live in Haifa", "I own a bo
 
 
 @pytest.mark.acceptance("C07", "C09", "C10", "C15")
-def test_a_person_reads_searches_and_forgets_by_typing(tmp_path: Path) -> None:
-    """Rows keep their numbers, a bare yes to a question about rows forgets nothing, and everything goes at last."""
+def test_a_user_lists_searches_and_forgets_facts(tmp_path: Path) -> None:
+    """Rows keep their numbers, a bare yes to a question about rows forgets nothing, and finally everything goes."""
     agents = AgentsFolder(tmp_path / "agents", SETTINGS, assistant=agent_source(model=OFFLINE_MODEL))
     with adk_server("web", agents) as server, chromium.open_page(server.url, tmp_path / "browser") as page:
         page.select_agent(APP)
@@ -53,8 +53,8 @@ def test_a_person_reads_searches_and_forgets_by_typing(tmp_path: Path) -> None:
 
 
 @pytest.mark.acceptance("C16", "C17")
-def test_only_an_admin_switches_memory_off_and_on_by_typing(tmp_path: Path) -> None:
-    """Who is none is refused and gaia.yaml stays; named in it, the same person switches it at the next message."""
+def test_only_an_admin_can_switch_memory_off_and_on(tmp_path: Path) -> None:
+    """Others are refused and gaia.yaml is unchanged; once the file names the user as admin, the next message works."""
     agents = AgentsFolder(tmp_path / "agents", SETTINGS, assistant=agent_source(model=OFFLINE_MODEL))
     with adk_server("web", agents) as server, chromium.open_page(server.url, tmp_path / "browser") as page:
         page.select_agent(APP)

@@ -31,7 +31,7 @@ exit 1
 
 @pytest.fixture
 def background_command(tmp_path: Path) -> Path:
-    """Give a command that starts a server; the last one is ended after the test."""
+    """Run the commands that start a server; the last one is stopped after the test."""
     program = tmp_path / "background_command"
     program.write_text(IN_BACKGROUND, encoding="utf-8")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
@@ -49,8 +49,8 @@ def free_port() -> int:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here, with which the page asks the server")
-def test_what_the_page_says_works(background_command: Path, tmp_path: Path) -> None:
-    """From an empty folder, without a key, on a port that is free."""
+def test_the_commands_of_the_page_work(background_command: Path, tmp_path: Path) -> None:
+    """From an empty folder, without a key, on a free port."""
     address = f"http://127.0.0.1:{(port := free_port())}"
     folder = tmp_path / "reader"
     folder.mkdir()
@@ -66,7 +66,7 @@ def test_what_the_page_says_works(background_command: Path, tmp_path: Path) -> N
 
 
 def test_the_folder_in_the_docs_is_what_init_writes(tmp_path: Path) -> None:
-    """So a reader finds there what is made on their own machine."""
+    """A reader then finds the same files as on their own machine."""
     assert run_gaia("init", str(tmp_path / "agents"), "--agent", "assistant").code == 0
 
     shown, made = texts(ROOT / "docs/examples/agents"), texts(tmp_path / "agents")
@@ -76,7 +76,7 @@ def test_the_folder_in_the_docs_is_what_init_writes(tmp_path: Path) -> None:
 
 
 def texts(folder: Path) -> dict[str, str]:
-    """Return the files of a folder by name, without what is stored and what Python makes."""
+    """Return the files of a folder by name, without stored data and Python's caches."""
     files = [
         path for path in folder.rglob("*") if path.is_file() and not {".gaia", ".adk", "__pycache__"} & set(path.parts)
     ]

@@ -1,4 +1,4 @@
-"""A server that ends, as it is told to or by a crash, and comes back; and two at once."""
+"""A server that stops or crashes and comes back, and two servers at once."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ SOON = 60.0
 """Seconds in which a server ends that was told to also where the machine is busy."""
 
 
-def test_nothing_is_lost_when_a_server_ends_as_it_is_told_or_is_killed(
-    tmp_path: Path, gemini_rules: RuleBasedGemini
-) -> None:
-    """It comes back each time; what waits to be learned is learned then, also of those who say nothing more."""
+@pytest.mark.slow
+def test_stopping_or_killing_the_server_loses_nothing(tmp_path: Path, gemini_rules: RuleBasedGemini) -> None:
+    """After each restart, pending conversations are learned, including those without a further message."""
     agents = AgentsFolder(tmp_path / "agents")
     sessions, environ = f"sqlite:///{tmp_path / 'sessions.db'}", gemini_rules.gemini.environment
     with adk_server("api_server", agents, sessions=sessions, environ=environ) as told:
@@ -61,8 +60,8 @@ def test_nothing_is_lost_when_a_server_ends_as_it_is_told_or_is_killed(
 
 
 @pytest.mark.slow
-def test_two_servers_share_their_people_without_an_error(tmp_path: Path, gemini_rules: RuleBasedGemini) -> None:
-    """Everybody talks to both, while either learns and clears them: no turn fails, and all is kept once."""
+def test_two_servers_share_their_users_without_an_error(tmp_path: Path, gemini_rules: RuleBasedGemini) -> None:
+    """Users talk to both while either learns and clears: no turn fails, and each fact is stored once."""
     agents = AgentsFolder(tmp_path / "agents", IDLE)
     sessions, environ = f"sqlite+aiosqlite:///{tmp_path / 'sessions.db'}", gemini_rules.gemini.environment
     people = [f"user{number}" for number in range(6)]
@@ -81,7 +80,7 @@ def test_two_servers_share_their_people_without_an_error(tmp_path: Path, gemini_
 
 
 def talk(user: str, servers: list[Server]) -> list[str]:
-    """Say and command things with pauses in which the sweep may come; return what is to be known then."""
+    """Send messages and commands with pauses for the sweep; return the words that must be known afterwards."""
     chance = random.Random(user)
     servers[0].create_session(user=user)
     kept = []

@@ -1,4 +1,4 @@
-"""`adk web`: a person searches and forgets some of their memory, and an admin switches it off and on."""
+"""`adk web`: a user searches and forgets facts, and an admin switches memory off and on."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ SETTINGS = "# ours\npeople: {users: {boss: {admin: true}}}\nsessions: {idle_cons
 
 
 @pytest.mark.acceptance("C07", "C10", "C16", "C17")
-def test_memory_is_steered_in_adk_web(tmp_path: Path) -> None:
-    """Over the interface that the browser uses; the configuration file keeps all but the one setting."""
+def test_memory_is_controlled_by_commands_in_adk_web(tmp_path: Path) -> None:
+    """Through the API that the browser uses; the configuration file keeps everything but the one setting."""
     agents = AgentsFolder(tmp_path / "agents", SETTINGS, assistant=agent_source(model=OFFLINE_MODEL))
     with adk_server("web", agents) as server:
         server.create_session()

@@ -1,4 +1,4 @@
-"""A configuration that is refused: what the person, the caller and the operator are told, and how it ends."""
+"""A rejected configuration: what the user, the caller and the operator see, and how it is resolved."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ WRONG = {
 
 @pytest.fixture(scope="module")
 def agents(tmp_path_factory: pytest.TempPathFactory) -> AgentsFolder:
-    """Give an agent whose memory is configured anew by each test."""
+    """Return an agent whose configuration each test rewrites."""
     return AgentsFolder(tmp_path_factory.mktemp("wrong") / "agents", assistant=agent_source(model=OFFLINE_MODEL))
 
 
 @pytest.fixture(scope="module")
 def server(agents: AgentsFolder) -> Iterator[Server]:
-    """Run a server that begins with a file that is not there."""
+    """Run a server that starts with a missing file."""
     agents.config.unlink()
     with adk_server("api_server", agents) as running:
         yield running
 
 
 @pytest.mark.parametrize(("settings", "names", "fix"), WRONG.values(), ids=list(WRONG))
-def test_a_refused_file_is_told_and_the_talk_goes_on(
+def test_a_rejected_file_is_reported_and_the_chat_continues(
     server: Server, agents: AgentsFolder, settings: str | None, names: str, fix: str, request: pytest.FixtureRequest
 ) -> None:
-    """In the log once, whole; to the person who asks memory for something, with the reason."""
+    """Once in the log, in full; to a user who asks memory for something, with the reason."""
     user = request.node.callspec.id.replace(" ", "-")
     if settings is None:
         agents.config.unlink(missing_ok=True)
@@ -72,8 +72,8 @@ def test_a_refused_file_is_told_and_the_talk_goes_on(
     assert SECRET not in server.log + answer
 
 
-def test_a_mended_file_is_taken_up_at_the_next_message(server: Server, agents: AgentsFolder) -> None:
-    """Nobody restarts anything; what was said meanwhile is in the session and is learned."""
+def test_a_fixed_file_is_applied_at_the_next_message(server: Server, agents: AgentsFolder) -> None:
+    """Without a restart; messages sent meanwhile are in the session and are learned."""
     agents.configure("sessions: {idle_consolidate_minutes: 0.02}\n")
 
     server.create_session(user="patient")
@@ -82,8 +82,8 @@ def test_a_mended_file_is_taken_up_at_the_next_message(server: Server, agents: A
 
 
 @pytest.mark.slow
-def test_a_class_that_cannot_be_imported_is_the_only_way_to_an_unsupported_uri(tmp_path: Path) -> None:
-    """A wrong name in `services.yaml`: ADK tells which, and ends."""
+def test_a_wrong_class_name_in_services_yaml_ends_the_server_with_its_name(tmp_path: Path) -> None:
+    """The log names the class that cannot be imported; ADK then ends with an unsupported URI."""
     agents = AgentsFolder(tmp_path / "agents")
     (agents.folder / "services.yaml").write_text(
         SERVICES_YAML.replace("gaia_memory.", "gaia_memori."), encoding="utf-8"

@@ -1,4 +1,4 @@
-"""What the tests of ADK's session services share."""
+"""Shared by the tests of ADK's session services."""
 
 from support.hosts.session_services import service
 

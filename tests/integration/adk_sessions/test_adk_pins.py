@@ -1,16 +1,15 @@
-"""What is private in ADK and used here: a test fails when it changed; sessions are read and deleted without it, too."""
+"""Private names of ADK in use: a test fails if one changes; sessions are then still read and deleted without it."""
 
 from __future__ import annotations
 
 import ast
 import sys
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from google.adk.errors import session_not_found_error
 from google.adk.events.event import Event
+from google.adk.platform import time as platform_time
 from google.adk.sessions import database_session_service, sqlite_session_service
 from google.adk.sessions.base_session_service import BaseSessionService
 from google.adk.sessions.schemas.v1 import StorageEvent, StorageSession
@@ -19,18 +18,22 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 
 import gaia_memory
-from gaia_memory.adk.sessions.event_pages import event_reader_for
+from gaia_memory.adk.sessions.adk_tables import engine_of_known_tables
 from gaia_memory.adk.sessions.stale_session import update_marker
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.models import SessionKey
 from support.hosts.session_services import APP, session_service
 
-USED = {"_get_schema_classes", "_get_db_connection", "_get_service", "_storage_update_marker"}
+USED = {
+    "_get_schema_classes",
+    "_storage_update_marker",
+    "_time_provider_context_var",
+}
 KEY = SessionKey(APP, "itay", "s1")
 
 
-def test_nothing_else_that_is_private_in_adk_is_used() -> None:
-    """Whoever uses another name pins it here."""
+def test_no_other_private_name_of_adk_is_used() -> None:
+    """Pin any further name here."""
     named: set[str] = set()
     for file in (Path(gaia_memory.__file__).parent / "adk").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
@@ -44,7 +47,7 @@ def test_nothing_else_that_is_private_in_adk_is_used() -> None:
 
 
 async def said(service: BaseSessionService) -> Session:
-    """Make a session in which the person and the agent spoke once."""
+    """Create a session with one message of the user and one of the agent."""
     session = await service.create_session(app_name=APP, user_id="itay", session_id="s1")
     for author, role in [("user", "user"), ("root", "model")]:
         content = types.Content(role=role, parts=[types.Part(text=f"{author} speaks")])
@@ -52,41 +55,35 @@ async def said(service: BaseSessionService) -> Session:
     return session
 
 
-async def test_the_database_service_tells_its_tables(tmp_path: Path) -> None:
-    """`_get_schema_classes`: those of version 1, which are read in pages."""
+async def test_the_database_service_reveals_its_tables(tmp_path: Path) -> None:
+    """`_get_schema_classes` returns those of version 1, which are read in pages."""
     async with session_service("database", tmp_path) as service:
         await service.prepare_tables()
         classes = service._get_schema_classes()
-        assert classes.StorageEvent is StorageEvent, (
-            "ADK's events are in another table: see adk/sessions/event_pages.py"
-        )
+        assert classes.StorageEvent is StorageEvent, "ADK's events are in another table: see adk/sessions/adk_tables.py"
         assert classes.StorageSession is StorageSession, (
-            "ADK's sessions are in another table: see adk/sessions/compare_and_delete.py"
+            "ADK's sessions are in another table: see adk/sessions/adk_tables.py"
         )
 
 
-async def test_the_sqlite_service_lends_its_connection(tmp_path: Path) -> None:
-    """`_get_db_connection`: to a file with the columns that are asked for."""
-    async with session_service("sqlite", tmp_path) as service:
-        opened = service._get_db_connection()
-        assert isinstance(opened, AbstractAsyncContextManager), "see SqliteEvents in adk/sessions/event_pages.py"
-        async with opened as connection:
-            rows = await connection.execute_fetchall("SELECT name FROM pragma_table_info('events')")
-        expected = {"id", "app_name", "user_id", "session_id", "invocation_id", "timestamp", "event_data"}
-        assert expected <= {row[0] for row in rows}, "ADK's events have other columns: see adk/sessions/event_pages.py"
-
-
-async def test_the_service_of_adk_web_tells_which_keeps_an_apps_sessions(tmp_path: Path) -> None:
-    """`_get_service`, in a class of a name that is known here."""
+async def test_the_service_of_adk_web_is_known_by_its_name(tmp_path: Path) -> None:
+    """Its turns wait for each other, because the SQLite services behind it reject a session that changed."""
     async with session_service("per agent", tmp_path) as service:
-        assert type(service).__name__ == "PerAgentDatabaseSessionService", (
-            "see stands_for_many in adk/sessions/event_pages.py"
-        )
-        assert isinstance(await service._get_service(APP), SqliteSessionService), "see service_behind"
+        assert type(service).__name__ == "PerAgentDatabaseSessionService", "see adk/sessions/stale_session.py"
+        assert isinstance(await service._get_service(APP), SqliteSessionService)
 
 
-async def test_a_session_carries_the_marker_of_its_state(tmp_path: Path) -> None:
-    """`_storage_update_marker`: it changes with each event, and is what the stored row says."""
+def test_the_clock_of_adk_is_the_one_that_was_set() -> None:
+    """`_time_provider_context_var`: there is no public way to read it."""
+    platform_time.set_time_provider(lambda: 7.0)
+    try:
+        assert platform_time._time_provider_context_var.get()() == 7.0, "see adk/plugins/session_clock.py"
+    finally:
+        platform_time.reset_time_provider()
+
+
+async def test_a_session_carries_the_marker_of_its_stored_state(tmp_path: Path) -> None:
+    """`_storage_update_marker` changes with each event and equals that of the stored row."""
     async with session_service("database", tmp_path) as service:
         made = await service.create_session(app_name=APP, user_id="itay", session_id="s1")
         first = made._storage_update_marker
@@ -96,26 +93,20 @@ async def test_a_session_carries_the_marker_of_its_state(tmp_path: Path) -> None
         assert first != made._storage_update_marker == loaded._storage_update_marker
 
 
-def test_the_error_for_a_session_that_changed_is_known_by_its_name() -> None:
-    """It is a ValueError in a private module; the one for a session that is gone is public."""
+def test_the_stale_session_error_is_recognized_by_its_name() -> None:
+    """It is a ValueError in a private module; the error for a missing session is public."""
     for module in (database_session_service, sqlite_session_service):
         assert issubclass(module.StaleSessionError, ValueError), "see is_refusal in adk/sessions/stale_session.py"
         assert module.StaleSessionError.__name__ == "StaleSessionError"
     assert issubclass(session_not_found_error.SessionNotFoundError, Exception)
 
 
-@pytest.mark.parametrize(
-    ("kind", "missing"),
-    [("database", "_get_schema_classes"), ("sqlite", "_get_db_connection"), ("per agent", "_get_service")],
-)
-async def test_without_it_a_session_is_read_as_a_whole_and_deleted_by_adk(
-    kind: str, missing: str, tmp_path: Path
-) -> None:
-    """As of any service that is not known: in a later version of ADK memory goes on."""
-    async with session_service(kind, tmp_path) as service:
+async def test_without_a_private_name_a_session_is_read_whole_and_deleted_by_adk(tmp_path: Path) -> None:
+    """As for any unknown service, so that memory keeps working with a later version of ADK."""
+    async with session_service("database", tmp_path) as service:
         await said(service)
-        renamed = without(missing, service)
-        assert await event_reader_for(renamed, APP) is None
+        renamed = without("_get_schema_classes", service)
+        assert await engine_of_known_tables(renamed, "get_session") is None
         transcript = SessionTranscript(renamed, APP, clear_method="delete")
         talk = await transcript.read(KEY, after=None, turns_before=0)
         assert talk is not None
@@ -127,10 +118,10 @@ async def test_without_it_a_session_is_read_as_a_whole_and_deleted_by_adk(
 
 
 def without(name: str, service: BaseSessionService) -> Any:
-    """Return a service of the same kind in which a private name is another one; ADK itself goes on using it."""
+    """Return the same service without one private name for our code; ADK itself continues to use it."""
 
     class Later(type(service)):
-        """ADK's next version."""
+        """A later version of ADK."""
 
         def __getattribute__(self, wanted: str) -> Any:
             if wanted == name and sys._getframe(1).f_globals["__name__"].startswith("gaia_memory"):
@@ -144,7 +135,7 @@ def without(name: str, service: BaseSessionService) -> Any:
 
 
 async def test_without_a_marker_a_session_is_deleted_by_adk(tmp_path: Path) -> None:
-    """The time it was last changed stays what tells whether a session is as it was."""
+    """Its last update time still shows whether a session has changed."""
     async with session_service("database", tmp_path) as service:
         await said(service)
         transcript = SessionTranscript(service, APP, clear_method="delete")

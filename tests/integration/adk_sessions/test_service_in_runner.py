@@ -44,14 +44,14 @@ def runner_of(service: Mem0MemoryService, model: ScriptedLlm, *tools: Any, **age
 
 
 async def keep(text: str, tool_context: ToolContext) -> str:
-    """Keep a fact."""
+    """Store a fact."""
     entry = MemoryEntry(content=types.Content(parts=[types.Part(text=text)]))
     await tool_context.add_memory(memories=[entry])
     return "kept"
 
 
 async def drop(query: str, tool_context: ToolContext) -> str:
-    """Delete what a query finds."""
+    """Delete the facts that a query finds."""
     found = await tool_context.search_memory(query)
     for memory in found.memories:
         await tool_context.delete_memory(memory.id)
@@ -59,7 +59,7 @@ async def drop(query: str, tool_context: ToolContext) -> str:
 
 
 async def test_adks_own_tools_and_contexts_read_write_and_delete(service: Mem0MemoryService):
-    """A fact kept through the context is loaded by ADK's `load_memory`, and gone after `delete_memory`."""
+    """A fact added through the context is found by ADK's `load_memory`, and gone after `delete_memory`."""
     model = ScriptedLlm(
         *[call("keep", text="I am allergic to nuts"), "ok"],
         *[call("load_memory", query="allergic"), "no nuts"],
@@ -80,7 +80,7 @@ async def test_adks_own_tools_and_contexts_read_write_and_delete(service: Mem0Me
 
 
 async def test_a_session_added_by_an_agents_callback_is_learned_once(service: Mem0MemoryService):
-    """The pattern of ADK's documentation, after every turn, learns each turn and none twice."""
+    """The pattern of ADK's documentation, used after every turn, learns each turn once."""
 
     async def remember_all(callback_context: CallbackContext) -> None:
         await callback_context.add_session_to_memory()

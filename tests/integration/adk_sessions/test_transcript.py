@@ -29,7 +29,7 @@ async def load(service: BaseSessionService) -> Session | None:
 
 
 async def say(service: BaseSessionService, *texts: str, at: float | None = None) -> Session:
-    """Append a user turn and its reply for each text, one event a second from `at` on."""
+    """Append a user turn and its reply for each text, one event per second from `at` on."""
     session = await load(service) or await service.create_session(
         app_name=KEY.app, user_id=KEY.user, session_id=KEY.session
     )
@@ -65,20 +65,18 @@ async def visible(service: BaseSessionService) -> list[str]:
     return [part.text or "" for event in live_events(session.events) for part in event.content.parts] if session else []
 
 
-async def test_sessions_are_listed_with_the_time_they_were_last_touched(
+async def test_sessions_are_listed_with_their_last_update_time(
     service: BaseSessionService, transcript: SessionTranscript
 ):
-    """Every session of the app is listed, those of other apps are not."""
+    """Only the sessions of the app are listed."""
     session = await say(service, "hi")
     await service.create_session(app_name="other", user_id="itay", session_id="x")
 
     assert await transcript.sessions() == {KEY: pytest.approx(session.events[-1].timestamp)}
 
 
-async def test_what_was_said_after_a_mark_is_read_without_the_mark(
-    service: BaseSessionService, transcript: SessionTranscript
-):
-    """A second reading goes on behind the last event of the first, counting on."""
+async def test_a_read_after_a_mark_excludes_the_mark(service: BaseSessionService, transcript: SessionTranscript):
+    """A second read continues after the last event of the first, and numbering continues."""
     await say(service, "one", "two")
     first = await read(transcript)
     await say(service, "three")
@@ -91,8 +89,10 @@ async def test_what_was_said_after_a_mark_is_read_without_the_mark(
     assert second.end == turn.end
 
 
-async def test_nothing_new_is_no_turns_and_the_same_end(service: BaseSessionService, transcript: SessionTranscript):
-    """Where nothing was said since the mark, the mark stays the end."""
+async def test_without_new_events_a_read_has_no_turns_and_the_same_end(
+    service: BaseSessionService, transcript: SessionTranscript
+):
+    """The mark stays the end."""
     await say(service, "one")
     first = await read(transcript)
     second = await read(transcript, after=first.end)
@@ -100,8 +100,10 @@ async def test_nothing_new_is_no_turns_and_the_same_end(service: BaseSessionServ
     assert (await texts(second), second.end) == ([], first.end)
 
 
-async def test_events_at_the_time_of_the_mark_are_read_once(transcript: SessionTranscript, service: BaseSessionService):
-    """Two events of one moment on both sides of a mark are neither lost nor read twice."""
+async def test_events_with_the_timestamp_of_the_mark_are_read_once(
+    transcript: SessionTranscript, service: BaseSessionService
+):
+    """Two events of the same timestamp on either side of a mark are neither lost nor read twice."""
     session = await say(service)
     for text in ["a", "b", "c"]:
         await service.append_event(
@@ -122,10 +124,10 @@ async def test_events_at_the_time_of_the_mark_are_read_once(transcript: SessionT
 
 
 @pytest.mark.parametrize("seconds", [0.0, -5.0])
-async def test_what_was_appended_last_is_read_where_it_is_not_later(
+async def test_the_last_appended_event_is_read_even_if_its_timestamp_is_not_later(
     service: BaseSessionService, transcript: SessionTranscript, seconds: float
 ):
-    """In the same moment as the mark, or by a clock that is behind where ADK keeps what was appended last as last."""
+    """With the timestamp of the mark, or an earlier one where the service keeps the order of appending."""
     for number, at in enumerate([START, START + seconds]):
         await say(service, f"text {number}", at=at)
     session = await load(service)
@@ -137,7 +139,7 @@ async def test_what_was_appended_last_is_read_where_it_is_not_later(
     assert [message.event_id async for turn in talk.turns for message in turn.messages] == [last.id]
 
 
-async def test_what_was_private_is_no_context_even_without_an_invocation(
+async def test_private_events_are_no_context_even_without_an_invocation(
     service: BaseSessionService, transcript: SessionTranscript
 ):
     """A host may append events that belong to no run."""
@@ -152,14 +154,16 @@ async def test_what_was_private_is_no_context_even_without_an_invocation(
     assert [message.text for turn in talk.before for message in turn.messages] == ["open"]
 
 
-async def test_an_unknown_session_is_nothing_to_read(transcript: SessionTranscript):
-    """A conversation that does not exist is None, not empty."""
+async def test_reading_an_unknown_session_returns_none(transcript: SessionTranscript):
+    """A missing conversation is None, not empty."""
     assert await transcript.read(KEY, after=None, turns_before=0) is None
 
 
 @pytest.mark.parametrize("how", ["delete", "rewind"])
-async def test_clearing_takes_away_what_was_read(service: BaseSessionService, transcript: SessionTranscript, how: str):
-    """After a clear no event that was read is visible, and later talk is read alone."""
+async def test_clearing_removes_everything_that_was_read(
+    service: BaseSessionService, transcript: SessionTranscript, how: str
+):
+    """After a clear no event of the read is visible, and later messages are read alone."""
     await say(service, "one", "two")
     talk = await read(transcript)
 
@@ -173,10 +177,10 @@ async def test_clearing_takes_away_what_was_read(service: BaseSessionService, tr
 
 
 @pytest.mark.parametrize("how", ["delete", "rewind"])
-async def test_nothing_is_cleared_when_somebody_spoke_since(
+async def test_nothing_is_cleared_if_a_message_arrived_since_the_read(
     service: BaseSessionService, transcript: SessionTranscript, how: str
 ):
-    """What was said after the reading keeps everything as it is."""
+    """A message after the read leaves everything unchanged."""
     await say(service, "one")
     talk = await read(transcript)
     await say(service, "two")
@@ -196,7 +200,7 @@ async def lasting(service: BaseSessionService) -> BaseSessionService:
 async def _clear_without_looking(
     service: BaseSessionService, transcript: SessionTranscript, talk: TranscriptSlice, monkeypatch: pytest.MonkeyPatch
 ) -> bool:
-    """Clear by rewind as if what happened since the reading happened just after the look."""
+    """Clear by rewind as if the changes since the read happened just after the check."""
     read_then = talk.host_session
 
     async def outdated(**_: object) -> object:
@@ -207,10 +211,10 @@ async def _clear_without_looking(
         return await transcript.clear(talk, how="rewind")
 
 
-async def test_a_rewind_that_lands_after_somebody_spoke_is_refused_by_the_service(
+async def test_the_service_refuses_a_rewind_after_a_concurrent_message(
     lasting: BaseSessionService, transcript: SessionTranscript, monkeypatch: pytest.MonkeyPatch
 ):
-    """Between the look and the append, the session that was read is the compare-and-swap."""
+    """Between the check and the append, the service compares the session that was read with the stored one."""
     await say(lasting, "one")
     talk = await read(transcript)
     await say(lasting, "two")
@@ -219,10 +223,10 @@ async def test_a_rewind_that_lands_after_somebody_spoke_is_refused_by_the_servic
     assert await visible(lasting) == ["one", "re one", "two", "re two"]
 
 
-async def test_a_rewind_of_a_session_that_was_just_deleted_is_done(
+async def test_a_rewind_of_a_just_deleted_session_counts_as_done(
     lasting: BaseSessionService, transcript: SessionTranscript, monkeypatch: pytest.MonkeyPatch
 ):
-    """A session deleted between the look and the append holds nothing more to clear."""
+    """A session deleted between the check and the append holds nothing more to clear."""
     await say(lasting, "one")
     talk = await read(transcript)
     await lasting.delete_session(app_name=KEY.app, user_id=KEY.user, session_id=KEY.session)
@@ -230,10 +234,10 @@ async def test_a_rewind_of_a_session_that_was_just_deleted_is_done(
     assert await _clear_without_looking(lasting, transcript, talk, monkeypatch) is True
 
 
-async def test_a_later_rewind_does_not_read_what_an_earlier_one_took_back(
+async def test_a_later_rewind_does_not_read_events_rewound_before(
     service: BaseSessionService, transcript: SessionTranscript, monkeypatch: pytest.MonkeyPatch
 ):
-    """A session that is cleared again and again is not read from its beginning each time."""
+    """A repeatedly cleared session is not read from its beginning each time."""
     await say(service, "one", "two", "three")
     first = await read(transcript)
     await transcript.clear(first, how="rewind")
@@ -256,10 +260,10 @@ async def test_a_later_rewind_does_not_read_what_an_earlier_one_took_back(
     assert await visible(service) == []
 
 
-async def test_clearing_again_by_rewind_takes_only_the_new_talk_and_writes_nothing_when_there_is_none(
+async def test_a_repeated_clear_by_rewind_covers_only_new_messages_and_writes_nothing_without(
     service: BaseSessionService, transcript: SessionTranscript
 ):
-    """A cleared session is left alone; new talk in it is cleared by a rewind of its own."""
+    """A cleared session is left alone; new messages in it are cleared by a separate rewind."""
     await say(service, "one")
     first = await read(transcript)
     await transcript.clear(first, how="rewind")
@@ -279,10 +283,10 @@ async def test_clearing_again_by_rewind_takes_only_the_new_talk_and_writes_nothi
     assert await visible(service) == []
 
 
-async def test_a_rewind_stands_behind_events_of_a_host_whose_clock_is_ahead(
+async def test_a_rewind_follows_events_of_a_host_whose_clock_is_ahead(
     service: BaseSessionService, transcript: SessionTranscript
 ):
-    """An event from the future is taken back too."""
+    """An event from the future is rewound too."""
     await say(service, "one", at=4_000_000_000.0)
     talk = await read(transcript)
 
@@ -291,7 +295,7 @@ async def test_a_rewind_stands_behind_events_of_a_host_whose_clock_is_ahead(
 
 
 async def test_state_survives_a_rewind(service: BaseSessionService, transcript: SessionTranscript):
-    """Only talk is cleared: what the agent keeps in the session's state stays."""
+    """Only messages are cleared: the agent's data in the session's state stays."""
     await service.create_session(
         app_name=KEY.app, user_id=KEY.user, session_id=KEY.session, state={"language": "Hebrew"}
     )
@@ -304,10 +308,10 @@ async def test_state_survives_a_rewind(service: BaseSessionService, transcript: 
 
 
 @pytest.mark.parametrize("how", ["delete", "rewind"])
-async def test_a_session_that_is_gone_counts_as_cleared(
+async def test_a_deleted_session_counts_as_cleared(
     service: BaseSessionService, transcript: SessionTranscript, how: str
 ):
-    """Where the host deleted the session there is nothing left to clear."""
+    """If the host deleted the session, nothing is left to clear."""
     await say(service, "one")
     talk = await read(transcript)
     await service.delete_session(app_name=KEY.app, user_id=KEY.user, session_id=KEY.session)

@@ -1,4 +1,4 @@
-"""A transcript that is read page by page holds what reading all of it would, in every session service of ADK."""
+"""A transcript read page by page equals a complete read, in every session service of ADK."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOOKS = st.lists(st.tuples(st.sampled_from([1, 2, 3, 7, 20]), BEHIND, st.integer
 
 @pytest.fixture(scope="module", params=SERVICE_KINDS)
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A session service that stays open over all examples, and the loop it lives in."""
+    """A session service that stays open over all examples, and its event loop."""
     with asyncio.Runner() as loop:
         opened = session_service(request.param, tmp_path_factory.mktemp("sessions"))
         yield loop.run, loop.run(opened.__aenter__())
@@ -49,7 +49,7 @@ async def stored(service: BaseSessionService, events: list[Event]) -> tuple[Sess
 
 
 async def compare(service: BaseSessionService, events: list[Event], looks: list[Look]) -> None:
-    """Read a session behind some marks, in pages of some sizes."""
+    """Read a session after several marks, in pages of several sizes."""
     key, whole = await stored(service, events)
     transcript = SessionTranscript(service, APP, clear_method="rewind")
     for size, behind, at_once in looks:
@@ -68,7 +68,7 @@ async def compare(service: BaseSessionService, events: list[Event], looks: list[
 
 
 @case_counts(default_cases=5, slow_cases=1_000)
-def test_pages_hold_what_the_whole_does(cases: int, stage: tuple[Run, BaseSessionService]) -> None:
-    """Whatever was said, taken back or left out, at whatever times, behind any mark."""
+def test_pages_contain_the_same_as_a_complete_read(cases: int, stage: tuple[Run, BaseSessionService]) -> None:
+    """For any messages, rewinds, exclusions, timestamps and marks."""
     run, service = stage
     run_cases(cases, lambda events, looks: run(compare(service, events, looks)), transcript_events(), LOOKS)

@@ -1,4 +1,4 @@
-"""The replay window in a plain ADK Runner, without any configuration of ours."""
+"""The replay window in a plain ADK Runner, without any configuration file."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def runner_of() -> AsyncIterator[Callable[..., Runner]]:
 
 
 @pytest.mark.acceptance("S03")
-async def test_a_window_of_three_turns_is_what_the_model_gets(
+async def test_a_window_of_three_turns_limits_the_request(
     runner_of: Callable[..., Runner], sessions: DatabaseSessionService
 ):
     """The request has the last three turns, the database keeps all of them."""
@@ -106,7 +106,7 @@ async def test_a_window_of_three_turns_is_what_the_model_gets(
 
 @pytest.mark.acceptance("S04")
 async def test_a_window_of_one_turn_keeps_the_tool_calls_of_that_turn(runner_of: Callable[..., Runner]):
-    """The running turn is whole: its message, the call, the response, and the instruction."""
+    """The running turn is complete: its message, the call, the response, and the instruction."""
     model = ScriptedLlm("hello", call("noop"), "done")
     runner = runner_of(agent(model, noop), 1)
     await run_turn(runner, "hi")
@@ -118,7 +118,7 @@ async def test_a_window_of_one_turn_keeps_the_tool_calls_of_that_turn(runner_of:
 
 
 @pytest.mark.acceptance("S05")
-async def test_tool_results_count_no_turn_and_stay_with_their_calls(runner_of: Callable[..., Runner]):
+async def test_tool_results_are_not_counted_as_turns_and_stay_with_their_calls(runner_of: Callable[..., Runner]):
     """A turn with three tool calls is one turn, before and after it leaves the window."""
     three = model_content(function_call("noop"), function_call("noop"), function_call("noop"))
     model = ScriptedLlm("a", call("noop"), three, "b", "c", "d")
@@ -132,8 +132,8 @@ async def test_tool_results_count_no_turn_and_stay_with_their_calls(runner_of: C
 
 
 @pytest.mark.acceptance("S06")
-async def test_relayed_words_of_other_agents_use_up_no_window(runner_of: Callable[..., Runner]):
-    """A sub-agent to which every turn is transferred is sent the last three messages of the person."""
+async def test_relayed_messages_of_other_agents_use_no_window_turns(runner_of: Callable[..., Runner]):
+    """A sub-agent that receives every turn by transfer is sent the last three messages of the user."""
     model = ScriptedLlm()
     for n in range(1, 7):
         other = "sub" if n % 2 else "root"
@@ -152,14 +152,14 @@ async def test_relayed_words_of_other_agents_use_up_no_window(runner_of: Callabl
 
 @pytest.mark.acceptance("S07")
 @pytest.mark.parametrize("window_turns", [0, -3])
-def test_a_window_below_one_is_refused_when_the_plugin_is_built(window_turns: int):
+def test_a_window_below_one_is_rejected_on_construction(window_turns: int):
     """The message names the key."""
     with pytest.raises(InvalidInputError, match=r"sessions\.window_turns"):
         SessionWindowPlugin(window_turns=window_turns)
 
 
-async def test_with_a_window_of_its_own_the_plugin_opens_no_engine(runner_of: Callable[..., Runner]):
-    """Dropped into somebody's Runner it needs no configuration and writes nothing of ours."""
+async def test_with_its_own_window_the_plugin_opens_no_engine(runner_of: Callable[..., Runner]):
+    """In a third-party Runner it needs no configuration and writes no files."""
     runner = runner_of(agent(echo_model()), 2)
     for n in range(4):
         await run_turn(runner, f"t{n}")
@@ -167,7 +167,7 @@ async def test_with_a_window_of_its_own_the_plugin_opens_no_engine(runner_of: Ca
     assert engine_registry._registry.entries == {}
 
 
-async def test_a_turn_goes_on_when_the_configuration_is_broken(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+async def test_a_turn_continues_with_a_broken_configuration(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     """Without a usable window the whole session is replayed."""
     broken = tmp_path / "gaia.yaml"
     broken.write_text("sessions: {window_turns: many}\n")
@@ -185,8 +185,8 @@ async def test_a_turn_goes_on_when_the_configuration_is_broken(tmp_path: Path, c
     assert "window_turns" in caplog.text
 
 
-async def test_a_long_running_call_is_replayed_until_its_answer_comes(runner_of: Callable[..., Runner]):
-    """An answer that comes turns later finds its call, and both leave the window together."""
+async def test_a_long_running_call_is_replayed_until_its_response_arrives(runner_of: Callable[..., Runner]):
+    """A response that arrives turns later finds its call, and both leave the window together."""
     model = ScriptedLlm(call("job"), "started", default="ok")
     runner = runner_of(agent(model, LongRunningFunctionTool(job)), 1)
     events = await run_turn(runner, "start the job")
@@ -208,8 +208,8 @@ async def test_a_long_running_call_is_replayed_until_its_answer_comes(runner_of:
 
 
 @pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
-async def test_a_nested_run_of_an_agent_tool_is_left_alone(runner_of: Callable[..., Runner]):
-    """A wrapped agent gets its question, and the session around it keeps its window."""
+async def test_a_nested_run_of_an_agent_tool_is_not_trimmed(runner_of: Callable[..., Runner]):
+    """A wrapped agent gets its question, and the outer session keeps its window."""
     helper_model = ScriptedLlm(default="42")
     helper = LlmAgent(name="helper", model=helper_model, instruction=INSTRUCTION, description="knows")
     model = ScriptedLlm("a", "b", call("helper", request="the question"), "c")
@@ -221,8 +221,8 @@ async def test_a_nested_run_of_an_agent_tool_is_left_alone(runner_of: Callable[.
     assert part_kinds(model.requests[-1]) == ["ask", "call", "response"]
 
 
-async def test_a_workflow_as_root_is_trimmed_too(runner_of: Callable[..., Runner]):
-    """A root that is no agent runs, and its earlier invocations leave the session it sees."""
+async def test_a_workflow_root_is_trimmed_too(runner_of: Callable[..., Runner]):
+    """The Workflow runs, and its earlier invocations leave the session it sees."""
     seen: list[list[str]] = []
 
     def look(ctx: Any, node_input: Any) -> str:
@@ -240,7 +240,7 @@ async def test_a_workflow_as_root_is_trimmed_too(runner_of: Callable[..., Runner
 
 
 def saved(*invocation_ids: str) -> Session:
-    """Return a session with one message of the person for each invocation id."""
+    """Return a session with one message of the user for each invocation id."""
     events = [
         Event(invocation_id=invocation_id, author="user", content=types.UserContent(f"{n} in {invocation_id}"))
         for n, invocation_id in enumerate(invocation_ids)
@@ -249,10 +249,10 @@ def saved(*invocation_ids: str) -> Session:
 
 
 @pytest.mark.parametrize("is_workflow", [False, True])
-async def test_the_running_invocation_and_for_a_workflow_every_other_one_stay_whole(
+async def test_the_running_invocation_stays_whole_as_do_all_invocations_of_a_workflow(
     runner_of: Callable[..., Runner], is_workflow: bool
 ):
-    """A paused task's invocation spans several messages; the nodes of a Workflow look for theirs in any."""
+    """A paused task's invocation spans several messages; the nodes of a Workflow search all of theirs."""
     root = Workflow(name="flow", edges=[("START", noop)]) if is_workflow else agent(echo_model())
     runner = runner_of(root, 2)
     session = saved("old", "task", "flow", "flow", "flow", "task")
@@ -267,8 +267,8 @@ async def test_the_running_invocation_and_for_a_workflow_every_other_one_stay_wh
     )
 
 
-async def test_the_bounds_of_one_sessions_load_are_not_taken_for_anothers(runner_of: Callable[..., Runner]):
-    """ADK hands the RunConfig on to the Runner of an AgentTool: its session begins with its own first turn."""
+async def test_the_load_bounds_of_one_session_are_not_applied_to_another(runner_of: Callable[..., Runner]):
+    """ADK passes the RunConfig on to the Runner of an AgentTool, whose session begins with its own first turn."""
     remembered: list[WindowAnchor] = []
 
     async def remember(anchor: WindowAnchor) -> None:
@@ -285,10 +285,10 @@ async def test_the_bounds_of_one_sessions_load_are_not_taken_for_anothers(runner
     assert remembered == []
 
 
-async def test_rewound_talk_does_not_come_back_with_the_window(
+async def test_rewound_messages_do_not_return_with_the_window(
     runner_of: Callable[..., Runner], sessions: DatabaseSessionService
 ):
-    """What a rewind took back is neither replayed nor counted, also when its target is out of the window."""
+    """Rewound turns are neither replayed nor counted, even if the rewind's target is outside the window."""
     model = echo_model()
     runner = runner_of(agent(model), 2, sessions)
     for n in range(4):
@@ -302,8 +302,8 @@ async def test_rewound_talk_does_not_come_back_with_the_window(
     assert sent_texts(model.requests[-1]) == ["t4", "re t4", "t5"]
 
 
-async def test_a_command_counts_no_turn(runner_of: Callable[..., Runner]):
-    """A stamped message does not push talk out of the window."""
+async def test_a_command_does_not_count_as_a_turn(runner_of: Callable[..., Runner]):
+    """A stamped message does not push other messages out of the window."""
     model = echo_model()
     runner = runner_of(agent(model), 2)
     await run_turn(runner, "one")
@@ -333,12 +333,12 @@ def spoken(content: types.Content | None, author: str = "user", **fields: Any) -
     ],
     ids=["text", "image", "voice", "blank", "no parts", "no role", "no content", "answer", "command", "agent"],
 )
-def test_a_turn_begins_where_a_person_says_something(event: Event, is_turn: bool):
-    """Not with what no model is shown, nor with an answer to a call."""
+def test_a_turn_begins_with_a_message_of_the_user(event: Event, is_turn: bool):
+    """Not with an event that no model is shown, nor with a response to a call."""
     assert [view.is_user_turn for view in event_views([event])] == [is_turn]
 
 
-async def test_a_call_of_a_turn_that_was_broken_off_waits_for_nobody(runner_of: Callable[..., Runner]):
+async def test_a_call_of_an_aborted_turn_is_no_longer_pending(runner_of: Callable[..., Runner]):
     """ADK settles its calls itself: the turn leaves the window like any other."""
     asked = Event(
         invocation_id="i", author="root", content=model_content(function_call("job", "j")), long_running_tool_ids={"j"}
@@ -354,7 +354,7 @@ async def test_a_call_of_a_turn_that_was_broken_off_waits_for_nobody(runner_of: 
     assert part_kinds(model.requests[-1]) == ["next"]
 
 
-async def test_a_window_below_the_compaction_interval_is_said_once_with_both_names(
+async def test_a_window_below_the_compaction_interval_is_warned_about_once_with_both_keys(
     runner_of: Callable[..., Runner], caplog: pytest.LogCaptureFixture
 ):
     """The warning names our key and ADK's."""
@@ -370,8 +370,8 @@ async def test_a_window_below_the_compaction_interval_is_said_once_with_both_nam
     assert "compaction_interval + overlap_size = 6" in said[0]
 
 
-async def test_without_a_window_of_its_own_the_plugin_takes_the_memory_services(tmp_path: Path):
-    """`sessions.window_turns` of the Runner's memory service counts, and the engine is given back on close."""
+async def test_without_its_own_window_the_plugin_uses_that_of_the_memory_service(tmp_path: Path):
+    """`sessions.window_turns` of the Runner's memory service applies, and the engine is released on close."""
     settings = {"app": APP, "home": str(tmp_path / "gaia"), "sessions": {"window_turns": 2}}
     model = echo_model()
     runner = Runner(

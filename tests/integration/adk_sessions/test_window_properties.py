@@ -1,4 +1,4 @@
-"""Generated conversations through real Runners: what the model is sent is what the rules of the window say."""
+"""Generated conversations through real Runners: the model is sent exactly what the window's rules allow."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def root_of(kind: str, model: ScriptedLlm) -> Any:
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Gaia]]:
-    """Memory that stays open over all examples, and the loop it lives in."""
+    """Memory that stays open over all examples, and its event loop."""
     settings = {"app": APP, "home": str(tmp_path_factory.mktemp("gaia")), "memory": {"auto_ingest": False}}
     # ADK warns of each event by an agent that is not in the tree.
     logging.getLogger("google_adk").setLevel(logging.ERROR)
@@ -78,7 +78,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Gaia]]
 
 
 def told(request: LlmRequest, story: ConversationGenerator, *, window: int, current: str, whole: bool = False) -> None:
-    """Assert that a request holds exactly what the rules let through, each call with its response."""
+    """Assert that a request contains exactly the allowed events, each call with its response."""
     expected = expected_tokens(expected_replay(story, window=window, current=current, whole_invocations=whole))
     waiting = [call.call_id for call in story.open_calls()]
     assert tokens_in(request) == expected
@@ -88,8 +88,8 @@ def told(request: LlmRequest, story: ConversationGenerator, *, window: int, curr
 @pytest.mark.filterwarnings("ignore:(Sequential|Loop)Agent is deprecated:DeprecationWarning")
 @case_counts(default_cases=20)
 @pytest.mark.parametrize("kind", ["agent", "sequence", "loop", "workflow"])
-def test_a_model_is_sent_what_the_rules_let_through(kind: str, cases: int, host: tuple[Run, Gaia]) -> None:
-    """The newest turns, what they depend on, nothing rewound, nothing of commands, in order, every call paired."""
+def test_a_model_is_sent_exactly_what_the_rules_allow(kind: str, cases: int, host: tuple[Run, Gaia]) -> None:
+    """The newest turns and their dependencies, no rewound events, no commands, in order, every call paired."""
     run, gaia = host
     sessions = InMemorySessionService()
     model = ScriptedLlm(default="ok")
@@ -138,7 +138,7 @@ Scene = tuple[list[tuple[str, int]], int, str]
 
 
 class Stage:
-    """A session in a database, the processes that run turns in it, and what was said in it."""
+    """A session in a database, the processes that run turns in it, and its conversation."""
 
     def __init__(self, gaia: Gaia, model: ScriptedLlm) -> None:
         self.gaia = gaia
@@ -148,7 +148,7 @@ class Stage:
         self.runners: dict[int, GaiaRunner] = {}
 
     async def play(self, scenes: list[Scene]) -> None:
-        """Play all scenes, and look at what the model is sent in each."""
+        """Run all scenes, and check each request of the model."""
         await self.gaia.session_service.create_session(**self.session)
         for steps, window, how in scenes:
             if how == "anew":
@@ -169,13 +169,13 @@ class Stage:
         self.runners.clear()
 
     async def store(self, steps: list[tuple[str, int]]) -> None:
-        """Store what somebody else's process says."""
+        """Store the events of another process."""
         events = [event for event in self.story.generate(steps) if not event.partial]
         place = {"app": APP, "user": USER, "session_id": self.session["session_id"]}
         await append_events(self.gaia.session_service.db_engine, **place, events=events)
 
     async def turn(self, window: int, how: str) -> None:
-        """Run a turn: the person says something, or answers a call that waits."""
+        """Run a turn: the user sends a message, or answers a pending call."""
         self.model.requests.clear()
         waiting = self.story.open_jobs() if how == "answer" else []
         said: types.Content = types.UserContent(self.story.next_user_text())
@@ -209,8 +209,8 @@ class Stage:
 
 
 @case_counts(default_cases=10, slow_cases=5_000)
-def test_a_bounded_load_sends_what_a_whole_one_would(cases: int, host: tuple[Run, Gaia]) -> None:
-    """Whatever others store or take back between two turns, whatever the window is by now, in any process."""
+def test_a_bounded_load_sends_the_same_as_a_full_load(cases: int, host: tuple[Run, Gaia]) -> None:
+    """Whatever others store or rewind between two turns, with changing windows, in any process."""
     run, gaia = host
     model = ScriptedLlm(default="ok")
     how = st.sampled_from(["say", "say", "say", "restart", "answer", "anew"])
@@ -218,8 +218,8 @@ def test_a_bounded_load_sends_what_a_whole_one_would(cases: int, host: tuple[Run
     run_cases(cases, lambda scenes: run(Stage(gaia, model).play(scenes)), st.lists(scene, min_size=1, max_size=6))
 
 
-async def test_a_command_said_while_a_task_waits_takes_nothing_else_out(tmp_path: Path) -> None:
-    """ADK lets a message that comes meanwhile join the task's invocation: the stamp is on the command alone."""
+async def test_a_command_during_a_paused_task_removes_nothing_else(tmp_path: Path) -> None:
+    """ADK adds such a message to the task's invocation; only the command carries the stamp."""
     model = ScriptedLlm(default="what else?")
     booker = LlmAgent(name="booker", model=model, mode="task", description="books")
     root = LlmAgent(name="root", model=ScriptedLlm(call("booker", request="a table")), sub_agents=[booker])

@@ -1,4 +1,4 @@
-"""The backend over real mem0: what is built from a configuration, and what is left on disk."""
+"""The backend over real mem0: the objects built from a configuration, and the files left on disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.providers import provider_specs
+from gaia_memory.backend.providers import resolve_provider
 from gaia_memory.errors import BadAnswerError, ConfigError, GaiaMemoryError, ModelUnavailableError
 from support.servers.fake_gemini import FakeGemini, facts, with_thoughts
 from support.storage.scripted_backend import (
@@ -30,7 +30,7 @@ Make = Callable[..., Backend]
 
 @pytest.fixture
 async def make(tmp_path: Path) -> AsyncIterator[Make]:
-    """Return a function that makes backends which are closed after the test."""
+    """Return a function that builds backends, which are closed after the test."""
     made: list[Backend] = []
 
     def build(**memory: Any) -> Backend:
@@ -42,7 +42,7 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
 
 
 async def built(backend: Backend, folder: str = "store") -> Any:
-    """Return mem0's configuration, built where blocking is allowed."""
+    """Return mem0's configuration, built in a thread that may block."""
     return await backend.pools.store.run(backend.mem0_config, backend._config.home / folder)
 
 
@@ -50,7 +50,7 @@ async def built(backend: Backend, folder: str = "store") -> Any:
 async def test_the_default_with_a_key_is_gemini_and_chroma_under_the_home(
     make: Make, gemini: FakeGemini, tmp_path: Path
 ) -> None:
-    """The app's model, the new embedder, both stores of mem0 in the home, and no key anywhere in it."""
+    """The app's model, the new embedder, both of mem0's stores in the home, and no key anywhere in the home."""
     made = await built(make())
 
     assert (made.llm.provider, made.llm.config) == ("gemini", {"model": "gemini-3.5-flash"})
@@ -62,19 +62,19 @@ async def test_the_default_with_a_key_is_gemini_and_chroma_under_the_home(
 
 @pytest.mark.acceptance("L02")
 async def test_the_default_without_a_key_is_offline(make: Make) -> None:
-    """The same stores, and providers that need nothing."""
+    """The same stores, and providers that need no key."""
     backend = make()
     memory = await backend.pools.store.run(backend.open_memory, backend._config.home / "store")
 
     assert (memory.config.llm.provider, memory.config.embedder.provider) == ("offline", "offline")
-    assert memory.llm is backend._llm
+    assert memory.llm is backend.llm
     assert memory.embedding_model is await backend.pools.model.run(backend.embedding_model)
-    assert type(await backend.pools.model.run(backend.llm)).__name__ == "OfflineLlm"
+    assert type(await backend.pools.model.run(backend.llm.instance)).__name__ == "OfflineLlm"
 
 
 @pytest.mark.acceptance("L03")
-async def test_a_store_elsewhere_gets_what_was_written_and_no_path(make: Make) -> None:
-    """Extras are passed on, and the length of the vectors is filled in for a store that must know it."""
+async def test_an_external_store_gets_its_settings_and_no_path(make: Make) -> None:
+    """Extra keys are passed on, and the dimensions are filled in for a store that needs them."""
     where = {"connection_string": "postgresql://gaia@localhost/gaia", "hnsw": False, "minconn": 2}
     store = {"provider": "pgvector", "collection_name": "people", "config": where}
     made = (await built(make(vector_store=store))).vector_store.config
@@ -92,10 +92,8 @@ async def test_a_chroma_server_gets_no_path(make: Make) -> None:
     assert "home" not in str(made.vector_store.config.path)
 
 
-async def test_a_store_that_must_know_the_dimensions_has_them_measured(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One vector of a host's embedder that names no dimensions tells."""
+async def test_dimensions_a_store_needs_are_measured_if_unknown(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come from one vector of a host's embedder that states no dimensions."""
     register_scripted_providers(monkeypatch, "host")
     store = {"provider": "pgvector", "connection_string": "postgresql://gaia@localhost/gaia"}
     made = await built(make(vector_store=store, embedder={"provider": "scripted", "model": "host"}))
@@ -115,30 +113,30 @@ async def test_a_store_that_must_know_the_dimensions_has_them_measured(
         ({"llm": {"provider": "offline", "colour": "blue"}}, "memory.llm.colour: not a key"),
     ],
 )
-async def test_unknown_providers_and_keys_are_named_with_what_was_meant(
+async def test_unknown_providers_and_keys_are_named_with_a_suggestion(
     make: Make, memory: dict[str, Any], named: str
 ) -> None:
-    """Every way into mem0 says the same, the check included."""
+    """Every way into mem0 raises the same error, including the check."""
     backend = make(**memory)
     with pytest.raises(ConfigError) as checked:
-        await backend.check()
+        await backend.pools.store.run(backend.load)
     with pytest.raises(ConfigError):
         await backend.extractor.extract(make_chunk("hi"), instructions="")
 
     assert named in str(checked.value)
 
 
-async def test_all_problems_are_told_at_once(make: Make) -> None:
-    """A person mends the file once."""
+async def test_all_problems_are_reported_at_once(make: Make) -> None:
+    """The user fixes the file once."""
     backend = make(llm={"provider": "x1"}, embedder={"provider": "x2"}, vector_store={"provider": "x3"})
     with pytest.raises(ConfigError) as raised:
-        await backend.check()
+        await backend.pools.store.run(backend.load)
 
     assert len(raised.value.problems) == 3
 
 
-async def test_a_provider_without_its_key_or_package_is_unavailable_and_says_why(make: Make) -> None:
-    """It is no reason to lose a conversation: the key may come."""
+async def test_a_provider_without_its_key_or_package_is_unavailable_with_a_reason(make: Make) -> None:
+    """This is no reason to lose a conversation: the key may be added later."""
     backend = make(llm={"provider": "openai", "model": "m"}, embedder={"provider": "gemini"})
     with pytest.raises(ModelUnavailableError, match="OPENAI_API_KEY"):
         await backend.extractor.extract(make_chunk("hi"), instructions="")
@@ -146,7 +144,7 @@ async def test_a_provider_without_its_key_or_package_is_unavailable_and_says_why
         await backend.embedder.embed(["hi"], purpose="add")
 
 
-async def test_a_providers_own_name_for_gemini_is_honoured(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hosts_own_provider_named_gemini_is_used(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """A host that replaced mem0's Gemini gets its own."""
     from mem0.utils.factory import LlmFactory
 
@@ -160,30 +158,22 @@ async def test_a_providers_own_name_for_gemini_is_honoured(make: Make, monkeypat
     ]
 
 
-async def test_auto_and_offline_can_be_built_by_mem0s_own_factories(make: Make, gemini: FakeGemini) -> None:
-    """A host that builds mem0 from the same configuration gets the same parts."""
+async def test_offline_can_be_built_by_mem0s_own_factories(make: Make) -> None:
+    """A host that builds mem0 from the same configuration gets the same objects."""
     from mem0.utils.factory import EmbedderFactory, LlmFactory
 
     backend = make()
-    await backend.check()
-    pool = backend.pools.model
-    with_key = await pool.run(LlmFactory.create, "auto", {"model": "gemini-x"})
-    embedder = await pool.run(EmbedderFactory.create, "auto", {}, None)
-    offline = await pool.run(LlmFactory.create, "offline", {})
-    gemini.add("agent", with_thoughts("hello"))
-    said = await pool.run(with_key.generate_response, [{"role": "user", "content": "hi"}])
-    await pool.run(lambda: (with_key.client.close(), embedder.client.close()))
+    await backend.pools.store.run(backend.load)
+    llm = await backend.pools.model.run(LlmFactory.create, "offline", {})
+    embedder = await backend.pools.model.run(EmbedderFactory.create, "offline", {}, None)
 
-    assert said == "hello"
-    assert gemini.requests[-1].model == "models/gemini-x"
-    assert type(embedder).__name__ == "GeminiEmbedder"
-    assert type(offline).__name__ == "OfflineLlm"
+    assert (type(llm).__name__, type(embedder).__name__) == ("OfflineLlm", "OfflineEmbedder")
 
 
 async def test_blocking_methods_refuse_to_run_on_the_event_loop(make: Make, tmp_path: Path) -> None:
-    """Each of them, before it does anything."""
+    """Each method refuses before it does anything."""
     backend = make()
-    for call in (backend.load, backend.llm, backend.embedding_model):
+    for call in (backend.load, backend.llm.instance, backend.embedding_model):
         with pytest.raises(RuntimeError, match="blocks"):
             call()
     for opening in (backend.mem0_config, backend.open_memory):
@@ -191,8 +181,8 @@ async def test_blocking_methods_refuse_to_run_on_the_event_loop(make: Make, tmp_
             opening(tmp_path)
 
 
-async def test_files_are_for_their_owner_only_and_mem0s_tables_stay_empty(make: Make) -> None:
-    """Also after learning and embedding; Chroma's folder is the store's own to guard."""
+async def test_files_are_accessible_to_their_owner_only_and_mem0s_tables_stay_empty(make: Make) -> None:
+    """This holds after learning and embedding; Chroma's folder is not part of this check."""
     backend = make()
     home = backend._config.home
     await backend.extractor.extract(make_chunk("I live in Haifa"), instructions="")
@@ -220,8 +210,8 @@ def _rows(path: Path) -> dict[str, int]:
     return counts
 
 
-async def test_gemini_is_told_what_it_needs_and_no_more(make: Make, gemini: FakeGemini) -> None:
-    """JSON for facts, room for a long answer, plain text for a profile."""
+async def test_gemini_requests_contain_only_the_needed_options(make: Make, gemini: FakeGemini) -> None:
+    """JSON for facts, a large output limit, plain text for a profile."""
     backend = make()
     gemini.add("extractor", facts("User likes tea"))
     gemini.add("agent", with_thoughts("- User likes tea"))
@@ -238,10 +228,10 @@ async def test_gemini_is_told_what_it_needs_and_no_more(make: Make, gemini: Fake
 
 
 @pytest.mark.parametrize("answer", ["", "  ", None, 7, "<think>only</think>", "<think>\n- likes tea?"])
-async def test_a_profile_answer_without_text_is_a_bad_answer(
+async def test_a_profile_answer_without_text_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Any
 ) -> None:
-    """The caller has a profile of its own for that."""
+    """The caller has a fallback profile for that."""
     script = register_scripted_providers(monkeypatch, "p")
     script.answers.append(answer)
     backend = scripted_backend(tmp_path, "p")
@@ -253,8 +243,8 @@ async def test_a_profile_answer_without_text_is_a_bad_answer(
 
 
 @pytest.mark.acceptance("L11")
-async def test_a_slow_extraction_holds_up_no_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another person's `remember` is done long before."""
+async def test_a_slow_extraction_delays_no_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another user's `remember` completes long before it."""
     script = register_scripted_providers(monkeypatch, "slow")
     backend = scripted_backend(tmp_path, "slow")
     script.answers.extend([facts()] * 20)
@@ -273,29 +263,29 @@ async def test_a_slow_extraction_holds_up_no_embedding(tmp_path: Path, monkeypat
 
 
 async def test_openrouters_variable_does_not_redirect_openai(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With OpenAI's key the calls go to OpenAI; otherwise the error says how to name OpenRouter as a server."""
+    """With OpenAI's key the calls go to OpenAI; OpenRouter's options are not taken for ones that work."""
     monkeypatch.setenv("OPENROUTER_API_KEY", "or-key-1234")
     only_router = make(llm={"provider": "openai", "model": "m"})
-    with pytest.raises(ModelUnavailableError, match="openai_base_url") as refused:
-        await only_router.pools.model.run(only_router.llm)
+    with pytest.raises(ModelUnavailableError, match="OPENAI_BASE_URL for a server") as refused:
+        await only_router.pools.model.run(only_router.llm.instance)
     monkeypatch.setenv("OPENAI_API_KEY", "oa-key-1234")
     both = make(llm={"provider": "openai", "model": "m"})
-    kept = await both.pools.model.run(both.llm)
+    kept = await both.pools.model.run(both.llm.instance)
     options = make(llm={"provider": "openai", "model": "m", "openrouter_base_url": "https://openrouter.ai/api/v1"})
-    with pytest.raises(ModelUnavailableError, match="openai_base_url"):
-        await options.pools.model.run(options.llm)
+    with pytest.raises(ConfigError, match=r"openrouter_base_url: not a key .* did you mean 'openai_base_url'"):
+        await options.pools.store.run(options.load)
 
     assert "or-key" not in str(refused.value)
     assert "openai.com" in str(kept.client.base_url)
     assert kept.client.api_key == "oa-key-1234"
 
 
-async def test_mem0s_lines_that_quote_people_are_shown_at_debug_only(
+async def test_mem0s_log_lines_that_quote_users_appear_at_debug_only(
     make: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A host that uses `gaia.mem0` for writing does not fill its log with what people said."""
+    """A host that writes through `gaia.mem0` does not fill its log with what users said."""
     backend = make()
-    await backend.check()
+    await backend.pools.store.run(backend.load)
     logger = logging.getLogger("mem0.memory.main")
     with caplog.at_level(logging.INFO):
         logger.info("Updating memory with data='a secret'")
@@ -309,8 +299,10 @@ async def test_mem0s_lines_that_quote_people_are_shown_at_debug_only(
     assert "a secret" in caplog.text
 
 
-async def test_every_error_of_the_backend_is_one_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever catches the root of the tree catches all."""
+async def test_every_error_of_the_backend_is_a_gaia_memory_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catching the base class catches all."""
     script = register_scripted_providers(monkeypatch, "e")
     script.answers.append(KeyError("x"))
     backend = scripted_backend(tmp_path, "e")
@@ -319,9 +311,9 @@ async def test_every_error_of_the_backend_is_one_of_ours(tmp_path: Path, monkeyp
     await backend.close()
 
 
-def test_known_places_cover_what_mem0_would_put_into_tmp() -> None:
-    """An embedded store of any provider lies in the home: qdrant and faiss by a path."""
+def test_every_embedded_store_gets_a_path_in_the_home() -> None:
+    """mem0's default for qdrant and faiss would be a folder in /tmp."""
     for name in ("chroma", "qdrant", "faiss"):
-        made = provider_specs.store_config(provider_specs.Provider(name), "/home/store", lambda: 384)
+        made = resolve_provider.store_config(resolve_provider.Provider(name), "/home/store", lambda: 384)
 
         assert made["path"] == "/home/store"

@@ -1,4 +1,4 @@
-"""The reranker `local` over a small cross-encoder made here, with the library that reads real ones."""
+"""The reranker `local` over a small cross-encoder created here, with the library that reads real ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXTS = ("Noa drinks green tea", "Noa has a dog", "Noa lives in Haifa")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A cross-encoder whose weights are drawn by chance, saved as real ones are."""
+    """A cross-encoder with random weights, saved like a real one."""
     import torch
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-async def test_a_cross_encoder_from_a_folder_orders_what_is_found(folder: Path, tmp_path: Path) -> None:
+async def test_a_cross_encoder_from_a_folder_orders_the_hits(folder: Path, tmp_path: Path) -> None:
     """By its own scores, whatever they are, without a network (sockets are blocked)."""
     memory = {"llm": {"provider": "offline"}, "embedder": {"provider": "offline"}}
     reranker = {"provider": "local", "model": str(folder)}

@@ -1,4 +1,4 @@
-"""What loading mem0 does to a process, seen in a process of its own."""
+"""The effect of importing mem0, observed in a separate process."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ print(json.dumps({
 
 
 @pytest.mark.acceptance("L05")
-def test_mem0_is_loaded_without_telemetry_and_the_process_ends_soon(tmp_path: Path) -> None:
-    """The environment is right before the first import; nothing is written outside the home; the end is quick."""
+def test_mem0_is_imported_without_telemetry_and_the_process_exits_quickly(tmp_path: Path) -> None:
+    """The environment is set before the first import; nothing is written outside the home."""
     home = tmp_path / "user" / "gaia"
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("MEM0_", "ANONYMIZED_"))}
     environ["HOME"] = str(tmp_path / "user")

@@ -1,4 +1,4 @@
-"""What we rely on in mem0, and each defect we work around: a test here fails when one is gone or changed."""
+"""Behavior of mem0 that we rely on or work around: a test fails here when mem0 changes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SOURCES = Path(gaia_memory.__file__).parent
 
 
 def answer(*parts: dict[str, Any], finish: str = "STOP") -> types.GenerateContentResponse:
-    """Return a response of Gemini's, as its SDK reads it."""
+    """Return a response of Gemini as its SDK parses it."""
     candidate = {"content": {"role": "model", "parts": list(parts)}, "finishReason": finish}
     return types.GenerateContentResponse.model_validate({"candidates": [candidate]})
 
@@ -33,8 +33,8 @@ def gemini_llm(gemini: FakeGemini) -> Any:
     made.client.close()
 
 
-def test_the_prompt_builder_takes_what_we_give_it() -> None:
-    """By name, keyword-only where it is."""
+def test_the_prompt_builder_accepts_our_arguments() -> None:
+    """By name, and keyword-only where required."""
     from mem0.configs.prompts import generate_additive_extraction_prompt
 
     parameters = inspect.signature(generate_additive_extraction_prompt).parameters
@@ -52,8 +52,8 @@ def test_the_prompt_builder_takes_what_we_give_it() -> None:
     ]
 
 
-def test_the_prompt_asks_for_the_form_that_we_check() -> None:
-    """A list `memory` of objects with `text`, and an empty one for nothing."""
+def test_the_prompt_requests_the_format_we_check() -> None:
+    """A list `memory` of objects with `text`, or an empty list."""
     from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT
 
     assert '{"memory": []}' in ADDITIVE_EXTRACTION_PROMPT
@@ -61,8 +61,8 @@ def test_the_prompt_asks_for_the_form_that_we_check() -> None:
     assert "## Observation Date" in ADDITIVE_EXTRACTION_PROMPT
 
 
-def test_nothing_of_ours_calls_add_on_mem0() -> None:
-    """`Memory.add` extracts and stores in one step that cannot be made exactly-once: no `infer=` anywhere."""
+def test_our_code_never_calls_mem0s_add() -> None:
+    """`Memory.add` extracts and stores in one step that cannot be exactly-once: no `infer=` anywhere."""
     for path in SOURCES.rglob("*.py"):
         calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
         inferring = [call.lineno for call in calls if any(keyword.arg == "infer" for keyword in call.keywords)]
@@ -78,8 +78,8 @@ def test_nothing_of_ours_calls_add_on_mem0() -> None:
         assert (inferring, mem0_add) == ([], []), path
 
 
-def test_mem0_still_takes_an_unreadable_answer_for_nothing_to_learn() -> None:
-    """Why the answer is checked by us."""
+def test_mem0_still_treats_an_unreadable_answer_as_nothing_to_learn() -> None:
+    """This is why we check the answer ourselves."""
     from mem0.memory.main import Memory
 
     source = inspect.getsource(Memory._add_to_vector_store)
@@ -88,22 +88,22 @@ def test_mem0_still_takes_an_unreadable_answer_for_nothing_to_learn() -> None:
     assert "timestamp=" not in source
 
 
-def test_mem0s_gemini_still_takes_the_first_text_part_only(gemini_llm: Any) -> None:
-    """Why ours joins the parts and leaves thoughts out."""
+def test_mem0s_gemini_still_reads_only_the_first_text_part(gemini_llm: Any) -> None:
+    """This is why ours joins the parts and omits thoughts."""
     assert gemini_llm._parse_response(answer({"text": "one "}, {"text": "two"}), None) == "one "
     assert gemini_llm._parse_response(answer({"text": "hm", "thought": True}, {"text": "two"}), None) == "hm"
 
 
-def test_mem0s_gemini_still_gives_cut_and_blocked_answers_as_text(gemini_llm: Any) -> None:
-    """Why ours looks at the reason of the end."""
+def test_mem0s_gemini_still_returns_truncated_and_blocked_answers_as_text(gemini_llm: Any) -> None:
+    """This is why ours checks the finish reason."""
     blocked = types.GenerateContentResponse.model_validate({"promptFeedback": {"blockReason": "SAFETY"}})
 
     assert gemini_llm._parse_response(answer({"text": "half"}, finish="MAX_TOKENS"), None) == "half"
     assert gemini_llm._parse_response(blocked, None) == ""
 
 
-def test_mem0s_gemini_still_has_no_time_out_and_no_retries(gemini_llm: Any) -> None:
-    """Why its client is replaced."""
+def test_mem0s_gemini_still_has_no_timeout_and_no_retries(gemini_llm: Any) -> None:
+    """This is why we replace its client."""
     options = gemini_llm.client._api_client._http_options
 
     assert options.timeout is None
@@ -112,7 +112,7 @@ def test_mem0s_gemini_still_has_no_time_out_and_no_retries(gemini_llm: Any) -> N
 
 
 def test_mem0s_gemini_embedder_still_merges_the_texts_of_a_batch(gemini: FakeGemini) -> None:
-    """Why ours sends each text as a content of its own: the new model gives one vector for all of one content."""
+    """This is why ours sends each text as its own content: the new model returns one vector per content."""
     from mem0.configs.embeddings.base import BaseEmbedderConfig
     from mem0.embeddings.gemini import GoogleGenAIEmbedding
 
@@ -124,7 +124,7 @@ def test_mem0s_gemini_embedder_still_merges_the_texts_of_a_batch(gemini: FakeGem
 
 @pytest.mark.parametrize("kind", ["LlmConfig", "EmbedderConfig"])
 def test_mem0s_configurations_still_refuse_registered_providers(kind: str) -> None:
-    """Why they are made with `model_construct`."""
+    """This is why we create them with `model_construct`."""
     from mem0.embeddings.configs import EmbedderConfig
     from mem0.llms.configs import LlmConfig
 
@@ -133,8 +133,8 @@ def test_mem0s_configurations_still_refuse_registered_providers(kind: str) -> No
         made(provider="offline", config={})
 
 
-def test_mem0s_openai_still_goes_to_openrouter_by_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Why the client is put back."""
+def test_mem0s_openai_still_goes_to_openrouter_if_its_variable_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This is why we restore the client."""
     from mem0.llms.openai import OpenAILLM
 
     monkeypatch.setenv("OPENROUTER_API_KEY", "x")
@@ -146,15 +146,15 @@ def test_mem0s_openai_still_goes_to_openrouter_by_a_variable(monkeypatch: pytest
     assert "openrouter" in base_url
 
 
-def test_mem0_still_silences_a_logger_that_is_not_its_own() -> None:
-    """Why its level is put back after the import."""
+def test_mem0_still_silences_a_logger_of_another_package() -> None:
+    """This is why we restore its level after the import."""
     from mem0.memory import telemetry
 
     assert 'getLogger("urllib3").setLevel' in inspect.getsource(telemetry)
 
 
-def test_mem0_still_downloads_a_language_model_in_the_middle_of_a_call() -> None:
-    """Why the attempt is marked as failed beforehand."""
+def test_mem0_still_downloads_a_language_model_during_a_call() -> None:
+    """This is why the attempt is marked as failed beforehand."""
     from mem0.utils import spacy_models
 
     assert "download(" in inspect.getsource(spacy_models._ensure_model_available)

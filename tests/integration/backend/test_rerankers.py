@@ -1,4 +1,4 @@
-"""mem0's rerankers behind our port: what we rely on in them, and the errors that they keep to themselves."""
+"""mem0's rerankers behind our port: the behavior we rely on, and the errors they swallow."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ TEXTS = ["Noa has a dog", "Noa likes green tea", "Noa lives in Haifa"]
 
 @pytest.fixture
 def server() -> Iterator[FakeOpenAI]:
-    """A server of the test's own that speaks OpenAI's interface."""
+    """The test's own server with OpenAI's API."""
     with FakeOpenAI() as running:
         yield running
 
 
 def through(server: FakeOpenAI) -> dict[str, Any]:
-    """Return mem0's reranker by a language model, on that server."""
+    """Return mem0's LLM reranker on that server."""
     llm = {"provider": "openai", "config": {"openai_base_url": server.url, "model": CHAT_MODEL}}
     return {"provider": "llm_reranker", "llm": llm}
 
@@ -50,10 +50,10 @@ async def scores(made: Backend) -> list[float]:
         await made.close()
 
 
-async def test_mem0s_reranker_by_a_language_model_gives_a_score_to_each_text(
+async def test_mem0s_llm_reranker_returns_a_score_for_each_text(
     server: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the order of the texts, however it orders them itself; it is sent the question and the texts alone."""
+    """In the order of the input, however it sorts them itself; it is sent only the question and the texts."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     server.add("agent", "0.1", "0.9", "0.4")
 
@@ -62,10 +62,10 @@ async def test_mem0s_reranker_by_a_language_model_gives_a_score_to_each_text(
     assert sent == [f"Query: {QUESTION}\n\nDocument: {text}" for text in TEXTS]
 
 
-async def test_an_error_that_mem0_keeps_to_itself_is_heard_and_ends_the_call(
+async def test_an_error_swallowed_by_mem0_is_detected_and_ends_the_call(
     server: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """mem0 would give that text 0.5 and ask for the next; no text stands in the log."""
+    """mem0 would score that text 0.5 and continue with the next; no text is in the log."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     server.add("agent", "0.1", HttpError(401, "Noa likes green tea"))
     caplog.set_level(logging.INFO)
@@ -78,7 +78,7 @@ async def test_an_error_that_mem0_keeps_to_itself_is_heard_and_ends_the_call(
 
 
 class Client:
-    """What each of mem0's rerankers asks, in the form that it asks it."""
+    """The client that each of mem0's rerankers calls, in the form it expects."""
 
     def __init__(self, error: Exception | None = None, ratings: tuple[float, ...] = (0.1, 0.9, 0.4)) -> None:
         self.error, self.ratings = error, ratings
@@ -98,7 +98,7 @@ class Client:
 
 
 def enter(monkeypatch: pytest.MonkeyPatch, name: str, client: Client) -> None:
-    """Have mem0's own class `name` made without its package, asking `client`."""
+    """Create mem0's own class `name` without its package, calling `client`."""
     from mem0 import reranker
     from mem0.utils import factory
 
@@ -117,10 +117,10 @@ def enter(monkeypatch: pytest.MonkeyPatch, name: str, client: Client) -> None:
 
 
 @pytest.mark.parametrize("name", ["cohere", "zero_entropy", "sentence_transformer"])
-async def test_each_of_mem0s_rerankers_is_asked_and_heard(
+async def test_each_of_mem0s_rerankers_works_and_its_failures_are_detected(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """mem0 answers with its input and zeros where it fails; here that is an error, and so are zeros."""
+    """On failure mem0 returns its input with zeros; here that is an error, and so are zeros."""
     made = backend(tmp_path, provider=name, top_k=1)
     monkeypatch.setattr(made.reranker, "_load", lambda: None)
     enter(monkeypatch, name, Client())
@@ -150,10 +150,10 @@ async def test_each_of_mem0s_rerankers_is_asked_and_heard(
         ({"provider": "local", "path": "x"}, "memory.reranker.path: not a key of the provider 'local'"),
     ],
 )
-async def test_a_reranker_that_cannot_work_is_refused_before_memory_opens(
+async def test_an_unusable_reranker_is_rejected_before_memory_opens(
     reranker: dict[str, Any], told: str, tmp_path: Path
 ) -> None:
-    """With the key and the fix; none is the default and needs no check."""
+    """The error names the key and the fix; `none` is the default and needs no check."""
     offline = {"llm": {"provider": "offline"}, "embedder": {"provider": "offline"}}
     with pytest.raises(ConfigError) as refused:
         await check_providers(backend_config(tmp_path, **offline, reranker=reranker))
@@ -162,10 +162,10 @@ async def test_a_reranker_that_cannot_work_is_refused_before_memory_opens(
     assert backend(tmp_path, provider="none").reranker is None
 
 
-async def test_a_reranker_takes_effect_at_the_next_message_and_goes_as_it_came(
+async def test_an_edited_reranker_applies_at_the_next_call_until_it_is_removed(
     server: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Named in the file while memory is open it orders what is found; its failure is named on the hits."""
+    """While it is in the file, it orders the hits; its failure is named on the hits."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     plain = "model: offline\nmemory:\n  llm: {provider: offline}\n  embedder: {provider: offline}\n"
     named = f"  reranker: {json.dumps(through(server))}\n"

@@ -13,12 +13,12 @@ from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_
 
 
 def shown(done: CommandResult) -> dict[str, tuple[Any, str, str | None]]:
-    """Return each setting with its value, who set it and by which variable."""
+    """Return each setting with its value, its origin and the variable that set it."""
     return {row["key"]: (row["value"], row["from"], row["variable"]) for row in done.json_output["settings"]}
 
 
-def test_a_right_file_is_said_to_be_right(tmp_path: Path) -> None:
-    """By its path, in one line; without a file the environment is looked at."""
+def test_check_confirms_a_valid_file(tmp_path: Path) -> None:
+    """In one line with its path; without a file, the environment is checked."""
     config = write_offline_config(tmp_path, "memory: {recall_limit: 7}")
     named, looked_up = run_gaia("config", "check", str(config)), run_gaia("config", "check")
 
@@ -30,15 +30,15 @@ def test_a_right_file_is_said_to_be_right(tmp_path: Path) -> None:
     assert not gaia_home().exists()
 
 
-def test_the_file_that_commands_would_use_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`GAIA_CONFIG` names it, or it stands in the home."""
+def test_check_uses_the_file_that_other_commands_would_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`GAIA_CONFIG` names it, or it is in the home."""
     monkeypatch.setenv("GAIA_CONFIG", str(write_offline_config(tmp_path)))
 
     assert run_gaia("config", "check").out == f"OK: {tmp_path / 'gaia.yaml'}\n"
 
 
-def test_everything_that_is_wrong_is_listed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refused values of file and environment, and unknown keys: one line each, with the file's name and the fix."""
+def test_check_lists_all_problems_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Invalid values of file and environment, and unknown keys: one line each, with the file's name and the fix."""
     config = write_offline_config(tmp_path, "memory: {recall_limit: 500, recal_limit: 3}", "sesions: {}")
     monkeypatch.setenv("GAIA_SESSIONS__CLEAR", "sometimes")
     done = run_gaia("config", "check", str(config))
@@ -54,8 +54,8 @@ def test_everything_that_is_wrong_is_listed_at_once(tmp_path: Path, monkeypatch:
     assert len(data.json_output["problems"]) == 4
 
 
-def test_the_folder_of_a_local_model_is_looked_for_in_the_home(tmp_path: Path) -> None:
-    """Where memory would look for it, and not beside whatever the check uses for a home."""
+def test_the_folder_of_a_local_model_is_resolved_against_the_home(tmp_path: Path) -> None:
+    """As memory would resolve it, not against the temporary home of the check."""
     config = tmp_path / "gaia.yaml"
     config.write_text("memory:\n  embedder: {provider: local, model: models/mini}\n", encoding="utf-8")
 
@@ -65,16 +65,16 @@ def test_the_folder_of_a_local_model_is_looked_for_in_the_home(tmp_path: Path) -
     assert f"'{gaia_home() / 'models' / 'mini'}' is no folder" in done.err
 
 
-def test_an_unknown_key_alone_is_enough_to_leave_with_1(tmp_path: Path) -> None:
-    """It is told once."""
+def test_a_single_unknown_key_exits_with_1(tmp_path: Path) -> None:
+    """It is reported once."""
     done = run_gaia_process("config", "check", str(write_offline_config(tmp_path, "memory: {recal_limit: 3}")))
 
     assert done.code == 1
     assert len(done.err.splitlines()) == 1
 
 
-def test_a_variable_that_sets_nothing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once, with what may be meant; what says where files are, and what tests go by, is no setting."""
+def test_an_unknown_variable_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, with a suggestion; variables that name files or belong to the tests are no settings."""
     monkeypatch.setenv("GAIA_SESSION__WINDOW_TURNS", "3")
     monkeypatch.setenv("GAIA_SESSIONS__WINDW_TURNS", "3")
     monkeypatch.setenv("GAIA_TEST_ANYTHING", "1")
@@ -89,8 +89,8 @@ def test_a_variable_that_sets_nothing_is_named(tmp_path: Path, monkeypatch: pyte
     ]
 
 
-def test_a_secret_is_named_and_not_shown(tmp_path: Path) -> None:
-    """With the variable it belongs into."""
+def test_a_secret_in_the_file_is_reported_but_not_shown(tmp_path: Path) -> None:
+    """With the variable to use instead."""
     done = run_gaia(
         "config", "check", str(write_offline_config(tmp_path, "memory: {llm: {provider: openai, api_key: hush}}"))
     )
@@ -101,8 +101,8 @@ def test_a_secret_is_named_and_not_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "memory: [", "- a list\n", "\tapp: x\n"])
-def test_a_file_that_is_none_is_told(tmp_path: Path, text: str | None) -> None:
-    """Missing, broken, or something else."""
+def test_a_missing_or_invalid_file_is_reported(tmp_path: Path, text: str | None) -> None:
+    """Missing, broken, or of another kind."""
     path = tmp_path / "gaia.yaml"
     if text is not None:
         path.write_text(text, encoding="utf-8")
@@ -112,16 +112,16 @@ def test_a_file_that_is_none_is_told(tmp_path: Path, text: str | None) -> None:
     assert str(path) in done.err
 
 
-def test_a_tab_is_named_with_what_stands_there_instead(tmp_path: Path) -> None:
-    """It looks like spaces, and YAML takes none."""
+def test_a_tab_is_reported_with_its_position(tmp_path: Path) -> None:
+    """It looks like spaces, and YAML does not allow it."""
     path = tmp_path / "gaia.yaml"
     path.write_text("memory:\n\trecall_limit: 3\n", encoding="utf-8")
 
     assert "line 2, column 1: found a tab; indent with spaces" in run_gaia("config", "check", str(path)).err
 
 
-def test_providers_that_mem0_does_not_know_are_found(tmp_path: Path) -> None:
-    """And keys that a provider does not have; mem0 leaves nothing in the home."""
+def test_unknown_providers_of_mem0_are_reported(tmp_path: Path) -> None:
+    """So are unknown keys of a provider; mem0 leaves no files in the home."""
     config = write_offline_config(tmp_path, "memory: {llm: {provider: opnai}, embedder: {provider: openai, modle: x}}")
     done = run_gaia("config", "check", str(config))
 
@@ -131,8 +131,8 @@ def test_providers_that_mem0_does_not_know_are_found(tmp_path: Path) -> None:
     assert not gaia_home().exists()
 
 
-def test_each_setting_is_shown_with_who_set_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file, a variable of the environment (also one of a whole section), or nobody."""
+def test_each_setting_is_shown_with_its_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file, an environment variable (for a key or a whole section), or the default."""
     config = write_offline_config(
         tmp_path, "memory: {recall_limit: 7, llm: {provider: openai, model: small}, embedder: {model: x}}"
     )
@@ -151,10 +151,10 @@ def test_each_setting_is_shown_with_who_set_it(tmp_path: Path, monkeypatch: pyte
     assert found["memory.database_url"] == (f"sqlite+aiosqlite:///{gaia_home()}/memory.db", "default", None)
 
 
-def test_a_provider_that_the_environment_changes_loses_what_the_file_told_the_other(
+def test_a_provider_set_by_the_environment_drops_the_file_settings_of_the_previous_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As it does when the configuration is read."""
+    """The configuration is read in the same way."""
     config = write_offline_config(tmp_path, "memory: {llm: {provider: openai, model: small}}")
     monkeypatch.setenv("GAIA_MEMORY__LLM__PROVIDER", "ollama")
     found = shown(run_gaia("config", "show", "-c", str(config), "--json"))
@@ -163,8 +163,8 @@ def test_a_provider_that_the_environment_changes_loses_what_the_file_told_the_ot
     assert "memory.llm.model" not in found
 
 
-def test_the_table_for_people_names_the_file_and_the_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line a setting; what was ignored is told beside it, once."""
+def test_the_table_names_the_file_and_the_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line per setting; ignored keys are reported separately, once."""
     config = write_offline_config(tmp_path, "memory: {recal_limit: 3}")
     monkeypatch.setenv("GAIA_MEMORY__PRELOAD_LIMIT", "9")
     done = run_gaia("config", "show", "-c", str(config))
@@ -177,7 +177,7 @@ def test_the_table_for_people_names_the_file_and_the_variable(tmp_path: Path, mo
     assert done.err.count("unknown key") == 1
 
 
-def test_no_secret_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_show_reveals_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a provider's key nor the password of a database."""
     monkeypatch.setenv("GAIA_MEMORY__VECTOR_STORE__PROVIDER", "qdrant")
     monkeypatch.setenv("GAIA_MEMORY__VECTOR_STORE__API_KEY", "hush-hush")
@@ -194,16 +194,16 @@ def test_no_secret_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert shown(data)["memory.database_url"] == ("postgresql+asyncpg://me:***@db/talk", "default", None)
 
 
-def test_the_schema_is_the_one_of_the_package() -> None:
-    """It can be piped into a file as it is."""
+def test_schema_prints_the_schema_of_the_package() -> None:
+    """The output can be piped into a file unchanged."""
     done = run_gaia_process("config", "schema")
 
     assert done.out == render_json_schema()
     assert json.loads(done.out)["title"] == "gaia.yaml"
 
 
-def test_a_wrong_configuration_cannot_be_shown(tmp_path: Path) -> None:
-    """It says why."""
+def test_show_rejects_an_invalid_configuration(tmp_path: Path) -> None:
+    """The message gives the reason."""
     done = run_gaia("config", "show", "-c", str(write_offline_config(tmp_path, "memory: {recall_limit: 500}")))
 
     assert (done.code, done.out) == (1, "")

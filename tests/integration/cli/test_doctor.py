@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gaia_memory.cli.doctor import config_checks, database_checks, model_checks, run_checks
+from gaia_memory.cli.doctor import checks, database_checks, model_checks, setup_checks
 from gaia_memory.cli.doctor.checks import Check
 from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
 from support.cli.doctor_homes import (
@@ -55,7 +55,7 @@ PARTS = [
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    """Return a configuration on the keyless defaults."""
+    """Return a configuration with keyless defaults."""
     return write_offline_config(tmp_path)
 
 
@@ -67,18 +67,18 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def used(config: Path, filled: Path) -> Path:
-    """Return the configuration of a home in which something is remembered and somebody has talked."""
+    """Return the configuration of a home with a fact and a pending conversation."""
     shutil.copytree(filled, gaia_home())
     return config
 
 
 def database(name: str = "memory.db") -> Path:
-    """Return a database of the home."""
+    """Return the path of a database of the home."""
     return gaia_home() / name
 
 
-def test_a_new_installation_is_in_order(config: Path) -> None:
-    """Every part is named, nothing is made, and it costs no key."""
+def test_a_new_installation_passes(config: Path) -> None:
+    """Every part is reported, no file is created, and no key is needed."""
     done = run_doctor(config)
 
     assert done.code == 0, done.out
@@ -90,8 +90,8 @@ def test_a_new_installation_is_in_order(config: Path) -> None:
     assert not gaia_home().exists()
 
 
-def test_an_installation_in_use_is_in_order(used: Path) -> None:
-    """Store, waiting talk and databases are told, in words for a person too."""
+def test_an_installation_in_use_passes(used: Path) -> None:
+    """Store, pending conversations and databases are reported, also in the readable output."""
     done = run_doctor(used)
     shown = run_gaia("doctor", "--config", str(used))
 
@@ -103,8 +103,8 @@ def test_an_installation_in_use_is_in_order(used: Path) -> None:
     assert re.search(r"\n\d+ in order, 0 warnings, 0 failures, 1 skipped\n$", shown.out)
 
 
-def test_it_changes_nothing(used: Path, gemini: FakeGemini) -> None:
-    """Not a file, not a time, not a right; also when models are asked and mem0 is loaded for the first time."""
+def test_doctor_changes_no_file(used: Path, gemini: FakeGemini) -> None:
+    """No file, timestamp or permission, even if models are asked and mem0 is loaded for the first time."""
     used.write_text("model: gemini-3.5-flash\n", encoding="utf-8")
     shutil.rmtree(gaia_home() / "mem0")
     before = file_stats(gaia_home())
@@ -115,8 +115,8 @@ def test_it_changes_nothing(used: Path, gemini: FakeGemini) -> None:
     assert file_stats(gaia_home()) == before
 
 
-def test_neither_secrets_nor_what_people_said_is_told(used: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is looked at, and whatever is wrong."""
+def test_neither_secrets_nor_user_messages_are_printed(used: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is checked, and whatever is wrong."""
     monkeypatch.setenv("GOOGLE_API_KEY", "AIza-not-to-be-seen")
     monkeypatch.setenv("GEMINI_API_KEY", "AIza-nor-this")
     monkeypatch.setenv("GAIA_SESSIONS__DATABASE_URL", "postgresql://me:hush-hush@127.0.0.1:1/talk")
@@ -127,21 +127,21 @@ def test_neither_secrets_nor_what_people_said_is_told(used: Path, monkeypatch: p
         assert secret not in done.out + done.err
 
 
-def test_a_wrong_configuration_is_listed_and_the_rest_is_looked_at_all_the_same(tmp_path: Path) -> None:
-    """Each problem is a finding; what needs a configuration says that it was not looked at."""
+def test_problems_of_the_configuration_are_listed_and_other_checks_still_run(tmp_path: Path) -> None:
+    """Each problem is a finding; checks that need a configuration are reported as skipped."""
     config = write_offline_config(tmp_path, "memory: {recall_limit: 500, enabled: perhaps}")
     done = run_doctor(config)
 
     assert done.code == 1
     assert [state for state, _, _ in findings_of(done, "config")] == ["fail", "fail"]
-    assert "memory.recall_limit: 500" in findings_of(done, "config")[0][1]
+    assert any("memory.recall_limit: 500" in message for _, message, _ in findings_of(done, "config"))
     assert str(config) in findings_of(done, "config")[0][2]
     assert worst_states(done) | {"config": "fail", "environment": "ok", "versions": "ok"} == worst_states(done)
     assert {state for part, state in worst_states(done).items() if part not in PARTS[:3]} == {"skipped"}
     assert run_doctor(tmp_path / "none.yaml").code == 1
 
 
-def test_an_unknown_key_is_a_warning_that_is_told_once(tmp_path: Path) -> None:
+def test_an_unknown_key_is_a_single_warning(tmp_path: Path) -> None:
     """The exit code stays 0: the rest of the file is in force."""
     done = run_doctor(write_offline_config(tmp_path, "memory: {recall_limt: 3}"))
 
@@ -151,8 +151,8 @@ def test_an_unknown_key_is_a_warning_that_is_told_once(tmp_path: Path) -> None:
     assert done.err == ""
 
 
-def test_variables_are_named_and_mistakes_in_them_found(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names alone; a name that sets nothing is a warning."""
+def test_variables_are_listed_and_unknown_ones_found(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only their names are shown; an unknown name is a warning."""
     monkeypatch.setenv("GAIA_MEMORY__LLM__MODEL", "some-model")
     monkeypatch.setenv("GAIA_RECALL_LIMIT", "3")
     done = run_doctor(config)
@@ -162,8 +162,8 @@ def test_variables_are_named_and_mistakes_in_them_found(config: Path, monkeypatc
     assert (unknown, "GAIA_RECALL_LIMIT" in says, bool(remedy)) == ("warn", True, True)
 
 
-def test_two_different_keys_for_gemini_are_a_warning(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which one is taken is said; one key, or one value, is in order."""
+def test_two_different_gemini_keys_are_a_warning(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The finding names the one in use; one key, or equal values, are fine."""
     monkeypatch.setenv("GEMINI_API_KEY", "one")
     single = run_doctor(config, "--no-model")
     monkeypatch.setenv("GOOGLE_API_KEY", "two")
@@ -178,7 +178,7 @@ def test_two_different_keys_for_gemini_are_a_warning(config: Path, monkeypatch: 
 
 
 def test_a_key_that_only_adk_reads_is_pointed_out(config: Path) -> None:
-    """ADK loads `.env` of an agent's folder; a commented or empty line is none."""
+    """ADK loads the `.env` of an agent's folder; commented or empty lines do not count."""
     folder = config.parent / "shop"
     folder.mkdir()
     (folder / ".env").write_text("# GEMINI_API_KEY=x\nGOOGLE_API_KEY=\n", encoding="utf-8")
@@ -192,16 +192,16 @@ def test_a_key_that_only_adk_reads_is_pointed_out(config: Path) -> None:
     assert "hush-hush" not in done.out
 
 
-def test_versions_out_of_range_are_named(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what is needed; a package that is missing, too."""
-    real = config_checks.version
+def test_unsupported_versions_are_reported(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the required ones; a missing package is reported too."""
+    real = setup_checks.version
 
     def version(name: str) -> str:
         if name == "mem0ai":
-            raise config_checks.PackageNotFoundError(name)
+            raise setup_checks.PackageNotFoundError(name)
         return "2.1.0" if name == "google-adk" else real(name)
 
-    monkeypatch.setattr(config_checks, "version", version)
+    monkeypatch.setattr(setup_checks, "version", version)
     [(state, says, remedy)] = findings_of(run_doctor(config), "versions")
 
     assert state == "fail"
@@ -210,8 +210,8 @@ def test_versions_out_of_range_are_named(config: Path, monkeypatch: pytest.Monke
     assert "pip install" in remedy
 
 
-def test_agents_beside_the_configuration_are_looked_at(config: Path) -> None:
-    """What `gaia init` would put right, it is told to put right; what it wrote is in order."""
+def test_agents_beside_the_configuration_are_checked(config: Path) -> None:
+    """The remedy is what `gaia init` would do; an agent set up by `gaia init` passes."""
     folder = config.parent
     (folder / "shop").mkdir()
     (folder / "shop" / "agent.py").write_text("root_agent = None\n", encoding="utf-8")
@@ -229,20 +229,20 @@ def test_agents_beside_the_configuration_are_looked_at(config: Path) -> None:
     assert "--force" in wrong[0][2]
 
 
-def test_a_home_that_is_a_file_is_found(config: Path) -> None:
-    """As is one below a file."""
+def test_a_home_that_is_a_file_is_reported(config: Path) -> None:
+    """A home below a file is reported too."""
     gaia_home().write_text("x", encoding="utf-8")
     done = run_doctor(config)
     below = run_gaia("doctor", "-c", str(write_offline_config(config.parent)), "--json")
 
     assert (done.code, worst_states(done)["home"], below.code) == (1, "fail", 1)
-    assert f"{gaia_home()} is no folder" in findings_of(done, "home")[0][1]
+    assert f"{gaia_home()} is not a folder" in findings_of(done, "home")[0][1]
     assert "GAIA_HOME" in findings_of(done, "home")[0][2]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_a_home_that_may_not_be_read_is_found(used: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a user who is not its owner; nothing of it is told, and nothing breaks."""
+def test_an_unreadable_home_is_reported(used: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It belongs to another user; nothing of its content is shown, and no check fails unexpectedly."""
     run_doctor(used)
     # Where everybody may look: the tests' own folder may be closed to others.
     with tempfile.TemporaryDirectory(dir="/tmp") as public:
@@ -264,8 +264,8 @@ def test_a_home_that_may_not_be_read_is_found(used: Path, monkeypatch: pytest.Mo
     assert worst_states(done)["memory database"] == worst_states(done)["session database"] == "fail"
 
 
-def test_a_disk_that_is_nearly_full_is_found(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A warning first, then a failure."""
+def test_a_nearly_full_disk_is_reported(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """First as a warning, then as a failure."""
     usage = namedtuple("usage", "total used free")
     found = []
     for megabytes in (100, 10):
@@ -275,8 +275,8 @@ def test_a_disk_that_is_nearly_full_is_found(config: Path, monkeypatch: pytest.M
     assert found == [("warn", "100 MB are free"), ("fail", "10 MB are free")]
 
 
-def test_files_that_others_may_read_are_named_with_the_command_that_closes_them(used: Path) -> None:
-    """And they stay as they are until somebody runs it."""
+def test_files_readable_by_others_are_reported_with_the_command_that_fixes_them(used: Path) -> None:
+    """Their permissions stay unchanged until someone runs it."""
     database().chmod(0o644)
     [(state, says, remedy)] = findings_of(run_doctor(used), "rights")
     mode = database().stat().st_mode & 0o777
@@ -288,8 +288,8 @@ def test_files_that_others_may_read_are_named_with_the_command_that_closes_them(
 
 
 @pytest.mark.parametrize("name", ["memory.db", "sessions.db"])
-def test_a_damaged_database_is_found(used: Path, name: str) -> None:
-    """A page in the middle, or all of it; the other one is looked at."""
+def test_a_damaged_database_is_reported(used: Path, name: str) -> None:
+    """A damaged page, or the whole file; the other database is still checked."""
     part, other = ("memory database", "session database")[:: 1 if name == "memory.db" else -1]
     whole = database(name).read_bytes()
     database(name).write_bytes(whole[:8192] + b"\xff" * 4096 + whole[12288:])
@@ -303,8 +303,8 @@ def test_a_damaged_database_is_found(used: Path, name: str) -> None:
         assert "Traceback" not in done.err
 
 
-def test_a_database_that_is_a_folder_or_locked_is_found(used: Path) -> None:
-    """Who has it locked can be asked with the command that is named."""
+def test_a_database_that_is_a_folder_or_locked_is_reported(used: Path) -> None:
+    """The remedy names a command that shows who has it locked."""
     with closing(sqlite3.connect(database())) as keeper:
         keeper.execute("PRAGMA locking_mode=EXCLUSIVE")
         keeper.execute("CREATE TABLE mine (x)")
@@ -322,8 +322,8 @@ def test_a_database_that_is_a_folder_or_locked_is_found(used: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["memory.db", "sessions.db"])
-def test_a_database_that_another_process_keeps_locked_is_found(used: Path, name: str) -> None:
-    """It can be read and not written; once the lock is given back it is intact, and nothing was changed."""
+def test_a_database_locked_by_another_process_is_reported(used: Path, name: str) -> None:
+    """It can be read but not written; once the lock is released it is intact, and nothing was changed."""
     part = "memory database" if name == "memory.db" else "session database"
     hold = (
         "import sqlite3,sys;c=sqlite3.connect(sys.argv[1],isolation_level=None);"
@@ -346,8 +346,8 @@ def test_a_database_that_another_process_keeps_locked_is_found(used: Path, name:
 
 
 @pytest.mark.parametrize("empty", [False, True])
-def test_a_store_without_its_database_is_found_before_it_is_lost(used: Path, empty: bool) -> None:
-    """Missing, or with nothing in it: the store is the last copy, and conversations alone are worth a question."""
+def test_a_store_without_its_database_is_reported_before_it_is_lost(used: Path, empty: bool) -> None:
+    """With a missing or empty database the store is the last copy; if only conversations are left, it is a warning."""
     database().unlink()
     if empty:
         database().touch(0o600)
@@ -358,17 +358,17 @@ def test_a_store_without_its_database_is_found_before_it_is_lost(used: Path, emp
     [(state, says, remedy)] = findings_of(with_store, "memory database")
     assert (with_store.code, state) == (1, "fail")
     assert "the last copy of the facts" in says
-    assert "quarantines that store" in says
+    assert "does not use that store" in says
     assert "restore memory.db first" in remedy
     assert [row[0] for row in findings_of(with_talk, "memory database")] == ["warn"]
     assert str(database("sessions.db")) in findings_of(with_talk, "memory database")[0][1]
 
 
 @pytest.mark.parametrize(("version", "state"), [("0000", "warn"), ("9999", "fail")])
-def test_tables_of_another_version_are_told_and_left_alone(
+def test_tables_of_another_version_are_reported_and_unchanged(
     used: Path, version: str, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Older ones are brought up to date at the next start, newer ones need a newer package."""
+    """Older ones are migrated at the next start, newer ones need a newer package."""
     monkeypatch.setattr(database_checks, "REVISIONS", ("0000", "0001"))
     monkeypatch.setattr("gaia_memory.database.migrate.REVISIONS", ("0000", "0001"))
     with closing(sqlite3.connect(database())) as connection:
@@ -386,8 +386,8 @@ def test_tables_of_another_version_are_told_and_left_alone(
     assert [unread in findings_of(done, part)[0][1] for part in ("store", "conversations")] == [True, True]
 
 
-def test_a_server_that_is_down_is_found(tmp_path: Path) -> None:
-    """Both databases are there, and neither answers."""
+def test_an_unreachable_server_is_reported(tmp_path: Path) -> None:
+    """Both databases are on it, and neither answers."""
     config = write_offline_config(tmp_path, "sessions: {database_url: 'postgresql://me@127.0.0.1:1/talk'}")
     done = run_doctor(config)
 
@@ -397,8 +397,8 @@ def test_a_server_that_is_down_is_found(tmp_path: Path) -> None:
     assert findings_of(done, "session database") == [("ok", "it is the memory database", "")]
 
 
-async def test_a_server_in_use_is_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Empty first, and after the first fact."""
+async def test_a_server_in_use_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """First empty, then after the first fact."""
     config = write_offline_config(tmp_path)
     async with memory_url("postgresql", tmp_path) as url:
         monkeypatch.setenv("GAIA_SESSIONS__DATABASE_URL", url.render_as_string(hide_password=False))
@@ -413,8 +413,8 @@ async def test_a_server_in_use_is_in_order(tmp_path: Path, monkeypatch: pytest.M
     assert "1 fact to be followed" in findings_of(used, "store")[-1][1]
 
 
-def test_a_store_that_is_damaged_or_gone_is_no_failure(used: Path) -> None:
-    """The next start builds it anew, and until then nothing is lost."""
+def test_a_damaged_or_missing_store_is_only_a_warning(used: Path) -> None:
+    """The next start rebuilds it, and until then nothing is lost."""
     [folder] = [path for path in (gaia_home() / "store").iterdir() if path.is_dir()]
     (folder / "chroma.sqlite3").write_bytes(b"no database" * 1000)
     damaged = run_doctor(used)
@@ -428,7 +428,7 @@ def test_a_store_that_is_damaged_or_gone_is_no_failure(used: Path) -> None:
     assert "without calling a model" in findings_of(gone, "store")[0][2]
 
 
-def test_whoever_has_the_store_open_is_named_and_left_in_peace(used: Path) -> None:
+def test_the_process_that_has_the_store_open_is_named_and_not_disturbed(used: Path) -> None:
     """While it runs, and after it was killed."""
     with opened_by_another_process(used) as process:
         running = run_doctor(used)
@@ -443,8 +443,8 @@ def test_whoever_has_the_store_open_is_named_and_left_in_peace(used: Path) -> No
     )
 
 
-def test_what_the_store_has_still_to_follow_is_told(used: Path) -> None:
-    """Facts and forgets, with who does it."""
+def test_the_backlog_of_the_store_is_reported(used: Path) -> None:
+    """Facts and forgets, with the process that will handle them."""
     run_gaia("memory", "add", "--user", "ada", "--config", str(used), "likes tea", "likes cake")
     with closing(sqlite3.connect(database())) as connection:
         connection.execute("INSERT INTO gaia_erasures (noted_at) VALUES (1)")
@@ -455,8 +455,8 @@ def test_what_the_store_has_still_to_follow_is_told(used: Path) -> None:
     assert (erasure[0], "1 forget may still have text in files" in erasure[1]) == ("warn", True)
 
 
-def test_conversations_that_failed_are_named_with_reason_and_next_try(used: Path) -> None:
-    """And those that are parked with the way out."""
+def test_failed_conversations_are_reported_with_reason_and_next_attempt(used: Path) -> None:
+    """Parked ones are reported with a remedy."""
     notes = {"last_error": "the model said 503", "attempts": 2, "retry_at": time.time() + 3600}
     _note(**notes)
     failed = findings_of(run_doctor(used), "conversations")
@@ -470,8 +470,8 @@ def test_conversations_that_failed_are_named_with_reason_and_next_try(used: Path
     assert "correct the cause, then run `gaia sweep --force`" in parked[0][2]
 
 
-def test_talk_that_nobody_learns_is_pointed_out(used: Path) -> None:
-    """It is long due; while memory is off that is how it should be."""
+def test_an_overdue_conversation_is_pointed_out(used: Path) -> None:
+    """It is long overdue; with `auto_ingest: false` that is expected."""
     _note(touched=time.time() - 86_400)
     overdue = findings_of(run_doctor(used), "conversations")
     off = findings_of(run_doctor(write_offline_config(used.parent, "memory: {auto_ingest: false}")), "conversations")
@@ -482,7 +482,7 @@ def test_talk_that_nobody_learns_is_pointed_out(used: Path) -> None:
 
 
 def _note(**columns: object) -> None:
-    """Write into the ledger's one row."""
+    """Set columns of the only row in the ledger."""
     with closing(sqlite3.connect(database())) as connection:
         names = ", ".join(f"{name} = ?" for name in columns)
         changed = connection.execute(f"UPDATE gaia_conversations SET {names}", list(columns.values())).rowcount
@@ -492,14 +492,14 @@ def _note(**columns: object) -> None:
 
 @pytest.fixture
 def gemini_config(tmp_path: Path) -> Path:
-    """Return a configuration that asks Gemini for everything."""
+    """Return a configuration that uses Gemini for everything."""
     path = tmp_path / "gaia.yaml"
     path.write_text("", encoding="utf-8")
     return path
 
 
-def test_models_that_answer_are_asked_once_each(gemini_config: Path, gemini: FakeGemini) -> None:
-    """The agents' model is memory's: one question is enough; another one gets one of its own."""
+def test_each_model_is_asked_once(gemini_config: Path, gemini: FakeGemini) -> None:
+    """If the agents use memory's model, one request is enough; a different one gets its own."""
     done = run_doctor(gemini_config)
     kinds = [request.kind for request in gemini.requests]
     gemini_config.write_text("model: gemini-other\nmemory: {llm: {provider: offline}}\n", encoding="utf-8")
@@ -513,8 +513,8 @@ def test_models_that_answer_are_asked_once_each(gemini_config: Path, gemini: Fak
     assert findings_of(other, "agents' model")[0][:2] == ("ok", "gemini-other answers")
 
 
-def test_no_model_is_asked_where_that_is_not_wanted(gemini_config: Path, gemini: FakeGemini) -> None:
-    """What would be asked is said."""
+def test_with_the_no_model_option_no_model_is_asked(gemini_config: Path, gemini: FakeGemini) -> None:
+    """The skipped checks are listed."""
     done = run_doctor(gemini_config, "--no-model")
 
     assert (done.code, gemini.requests) == (0, [])
@@ -524,10 +524,10 @@ def test_no_model_is_asked_where_that_is_not_wanted(gemini_config: Path, gemini:
 @pytest.mark.parametrize(
     ("answer", "state"), [(invalid_key(), "fail"), (Failure(404), "fail"), (Failure(400), "warn"), (Blocked(), "warn")]
 )
-def test_a_model_that_does_not_answer_as_it_should_is_told(
+def test_a_wrong_answer_of_a_model_is_reported(
     gemini_config: Path, gemini: FakeGemini, answer: Failure | Blocked, state: str
 ) -> None:
-    """With what it said; the embedder is asked all the same."""
+    """With a remedy; the embedder is still asked."""
     gemini.set_default("agent", answer)
     done = run_doctor(gemini_config)
 
@@ -537,9 +537,7 @@ def test_a_model_that_does_not_answer_as_it_should_is_told(
     assert "no-real-key" not in done.out
 
 
-def test_a_model_that_hangs_is_given_up(
-    gemini_config: Path, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hanging_model_is_given_up(gemini_config: Path, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch) -> None:
     """After seconds, not after the minutes that learning waits."""
     monkeypatch.setattr(model_checks, "MODEL_TIMEOUT_SECONDS", 0.3)
     gemini_config.write_text("model: gemini-other\nmemory: {llm: {model: gemini-third}}\n", encoding="utf-8")
@@ -554,8 +552,8 @@ def test_a_model_that_hangs_is_given_up(
     assert all("no answer within 0.3 s" in findings_of(done, part)[0][1] for part in PARTS[-3:])
 
 
-def test_an_agents_model_that_refuses_is_told(gemini_config: Path, gemini: FakeGemini) -> None:
-    """Its kind of refusal, and no word of what was sent."""
+def test_a_refusing_agents_model_is_reported(gemini_config: Path, gemini: FakeGemini) -> None:
+    """With the kind of refusal, and nothing of the request."""
     gemini_config.write_text("model: gemini-other\nmemory: {llm: {provider: offline}}\n", encoding="utf-8")
     gemini.set_default("agent", Failure(404))
     done = run_doctor(gemini_config)
@@ -564,8 +562,8 @@ def test_an_agents_model_that_refuses_is_told(gemini_config: Path, gemini: FakeG
     assert findings_of(done, "agents' model")[0][1].startswith("gemini-other ")
 
 
-def test_a_provider_without_its_key_is_told_before_anybody_is_asked(gemini_config: Path) -> None:
-    """With the variable to set; a provider that nobody knows is listed as the configuration would be."""
+def test_a_provider_without_its_key_is_reported_before_any_request(gemini_config: Path) -> None:
+    """With the variable to set; an unknown provider is reported like any configuration problem."""
     gemini_config.write_text("memory: {llm: {provider: openai}, embedder: {provider: gemini}}\n", encoding="utf-8")
     keyless = run_doctor(gemini_config)
     gemini_config.write_text("memory: {llm: {provider: opnai}}\n", encoding="utf-8")
@@ -578,7 +576,7 @@ def test_a_provider_without_its_key_is_told_before_anybody_is_asked(gemini_confi
 
 
 def test_vectors_of_another_embedder_are_pointed_out(used: Path, gemini: FakeGemini) -> None:
-    """Those facts are found by their words alone; `auto` goes on with the stored one."""
+    """Those facts are found only by their words; `auto` continues with the stored embedder."""
     used.write_text("model: offline\nmemory: {embedder: {provider: gemini}}\n", encoding="utf-8")
     done = run_doctor(used)
     used.write_text("model: offline\n", encoding="utf-8")
@@ -590,7 +588,7 @@ def test_vectors_of_another_embedder_are_pointed_out(used: Path, gemini: FakeGem
     assert "the embedder is that of the stored vectors" in findings_of(auto, "memory's model")[0][1]
 
 
-def test_memory_that_is_off_is_not_asked_for(tmp_path: Path) -> None:
+def test_disabled_memory_is_not_checked(tmp_path: Path) -> None:
     """Nothing of it is in use."""
     done = run_doctor(write_offline_config(tmp_path, "memory: {enabled: false}"))
 
@@ -598,16 +596,16 @@ def test_memory_that_is_off_is_not_asked_for(tmp_path: Path) -> None:
     assert findings_of(done, "memory's model") == [("skipped", "memory is off (`memory.enabled`)", "")]
 
 
-def test_a_model_that_adk_does_not_know_is_told(tmp_path: Path) -> None:
-    """By the key that names it."""
+def test_a_model_unknown_to_adk_is_reported(tmp_path: Path) -> None:
+    """By the configuration key that names it."""
     config = tmp_path / "gaia.yaml"
     config.write_text("model: nobody-makes-this\n", encoding="utf-8")
 
     assert findings_of(run_doctor(config), "agents' model")[0][::2] == ("fail", "correct `model` in gaia.yaml")
 
 
-def test_a_store_elsewhere_is_asked_whether_it_is_there(used: Path) -> None:
-    """At its port, where the configuration names one."""
+def test_an_external_store_is_checked_for_a_connection(used: Path) -> None:
+    """At its port, if the configuration names one."""
     nobody = {"model": "offline", "memory": {"vector_store": {"provider": "chroma", "host": "127.0.0.1", "port": 1}}}
     used.write_text(yaml.safe_dump(nobody), encoding="utf-8")
     down = findings_of(run_doctor(used), "store")
@@ -618,14 +616,14 @@ def test_a_store_elsewhere_is_asked_whether_it_is_there(used: Path) -> None:
     assert unasked[0] == ("skipped", "it is on a server that is not checked", "")
 
 
-def test_a_check_that_breaks_is_a_finding_of_its_own(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The checks after it are made, and where it broke can be shown."""
+def test_a_crashing_check_is_a_finding_of_its_own(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The following checks still run, and `--debug` shows where it crashed."""
 
-    async def broken(_: object) -> list[object]:
+    def broken(_: object) -> list[object]:
         raise ZeroDivisionError
 
-    checks = [Check("home", broken) if check.part == "home" else check for check in run_checks.CHECKS]
-    monkeypatch.setattr(run_checks, "CHECKS", checks)
+    replaced = [Check("home", broken) if check.part == "home" else check for check in checks.CHECKS]
+    monkeypatch.setattr(checks, "CHECKS", replaced)
     done: CommandResult = run_doctor(config)
 
     assert done.code == 1
@@ -637,10 +635,10 @@ def test_a_check_that_breaks_is_a_finding_of_its_own(config: Path, monkeypatch: 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo terminals are of Unix")
-def test_what_is_being_looked_at_is_shown_and_the_findings_go_where_they_are_sent(
+def test_progress_is_shown_at_the_terminal_and_findings_go_to_standard_output(
     config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At a terminal whose standard output goes into a file: progress here, findings there."""
+    """At a terminal with standard output redirected to a file."""
     import pty
 
     monkeypatch.setenv("TERM", "xterm")

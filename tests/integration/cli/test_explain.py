@@ -1,4 +1,4 @@
-"""`gaia memory search --explain` says what each score is made of, and what was left out."""
+"""`gaia memory search --explain` shows how each score is composed, and which facts were dropped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ASKED = ("what", "green", "tea", "does", "Noa", "like?")
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    """A configuration without a key, and three facts about a person."""
+    """A configuration without a key, and three facts about a user."""
     path: Path = write_offline_config(tmp_path)
     run_gaia(
         "memory", "add", "-u", "itay", "-c", str(path), "Noa likes green tea", "Noa's dog", "Green hats? Green tea?"
@@ -25,8 +25,8 @@ def search(config: Path, *options: str) -> CommandResult:
     return run_gaia("memory", "search", "-u", "itay", "-c", str(config), "--explain", *options, *ASKED)
 
 
-def test_each_hit_is_shown_with_its_parts_by_size(config: Path) -> None:
-    """They add up to its score; what takes something away has a minus."""
+def test_each_hit_is_shown_with_the_parts_of_its_score_by_size(config: Path) -> None:
+    """They add up to its score; negative ones have a minus sign."""
     shown = search(config).out
     [best] = [line for line in shown.splitlines() if "Noa likes green tea" in line]
 
@@ -40,7 +40,7 @@ def test_each_hit_is_shown_with_its_parts_by_size(config: Path) -> None:
 
 
 def test_the_parts_in_json_add_up_to_the_score(config: Path) -> None:
-    """Beside what plain `--json` prints."""
+    """In addition to the output of plain `--json`."""
     found = search(config, "--json").json_output
 
     assert set(found) == {"user", "query", "memories", "dropped", "limit", "missing", "added"}
@@ -54,8 +54,8 @@ def test_the_parts_in_json_add_up_to_the_score(config: Path) -> None:
     assert [{*row, "why"} for row in plain["memories"]] == [set(row) for row in found["memories"]]
 
 
-def test_what_the_threshold_drops_is_shown_below(config: Path) -> None:
-    """With its score and the threshold."""
+def test_facts_dropped_by_the_threshold_are_listed_below(config: Path) -> None:
+    """With their scores and the threshold."""
     config.write_text(f"{config.read_text()}\nmemory: {{score_threshold: 0.9}}\n")
     shown = search(config).out
     kept, _, dropped = shown.partition("Dropped from the best 5 (memory.score_threshold is 0.9): ")
@@ -65,8 +65,8 @@ def test_what_the_threshold_drops_is_shown_below(config: Path) -> None:
     assert len(search(config, "--json").json_output["dropped"]) == len(dropped.splitlines()) - 2
 
 
-def test_who_could_not_answer_is_named(config: Path) -> None:
-    """A reranker that is not there costs its part, and the command says so."""
+def test_a_failed_reranker_is_named(config: Path) -> None:
+    """Without the reranker its part is missing, and the command says so."""
     with config.open("a") as file:
         file.write("\nmemory:\n  embedder: {provider: offline}\n")
         file.write("  reranker: {provider: llm_reranker, llm: {provider: openai}}\n")
@@ -77,7 +77,7 @@ def test_who_could_not_answer_is_named(config: Path) -> None:
     assert "recall goes on without reranker" in done.err
 
 
-def test_nothing_found_is_said(config: Path) -> None:
+def test_an_empty_result_is_stated(config: Path) -> None:
     """In one line."""
     done = run_gaia("memory", "search", "-u", "noa", "-c", str(config), "--explain", "tea")
 

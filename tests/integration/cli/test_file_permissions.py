@@ -1,4 +1,4 @@
-"""What is stored is for its owner alone, whatever the process would give its files."""
+"""Stored files are accessible to their owner alone, whatever the umask of the process."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ print("done", len(list(Path(os.environ["GAIA_HOME"]).rglob("*"))))
 
 
 def careless(folder: Path, *command: str, typed: str = "") -> CommandResult:
-    """Run a command that would give everybody all rights to its files."""
+    """Run a command with a umask that gives everyone all permissions."""
     environment = {**os.environ, "GAIA_HOME": str(folder / "home")}
     done = subprocess.run(
         command, cwd=folder, env=environment, umask=0, input=typed, capture_output=True, text=True, check=False
@@ -56,13 +56,13 @@ def careless(folder: Path, *command: str, typed: str = "") -> CommandResult:
 
 
 def open_files(folder: Path) -> dict[str, str]:
-    """The files and folders to which others have rights, with these."""
+    """Return the files and folders that others may access, with their modes."""
     found = {path.relative_to(folder).as_posix(): stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*")}
     return {name: f"{mode:04o}" for name, mode in found.items() if mode & 0o077}
 
 
-def test_everything_under_the_home_is_the_owners_while_memory_is_open_and_after(tmp_path: Path) -> None:
-    """Databases, their logs, the store, its lock, mem0's own files; through learning and forgetting."""
+def test_everything_under_the_home_belongs_to_its_owner_alone_while_open_and_after(tmp_path: Path) -> None:
+    """Databases, their logs, the store, its lock, mem0's own files; during learning and forgetting."""
     (tmp_path / "gaia.yaml").write_text("model: offline\nsessions: {coalesce_seconds: 0}\n", encoding="utf-8")
     done = careless(tmp_path, sys.executable, "-c", ALL)
 
@@ -72,8 +72,9 @@ def test_everything_under_the_home_is_the_owners_while_memory_is_open_and_after(
     assert int(last.split()[1]) > 5
 
 
-def test_commands_write_nothing_that_others_may_read_or_all_may_write(tmp_path: Path) -> None:
-    """An export is a person's memory; a configuration holds no key, but names the admins."""
+@pytest.mark.slow
+def test_commands_write_no_file_that_others_may_read_or_everyone_may_write(tmp_path: Path) -> None:
+    """An export contains a user's memory; a configuration contains no key, but names the admins."""
     for command in (
         ("init", "agents", "--agent", "assistant"),
         ("memory", "add", "-u", "ada", "likes tea"),
@@ -90,8 +91,9 @@ def test_commands_write_nothing_that_others_may_read_or_all_may_write(tmp_path: 
     assert {name for name, mode in found.items() if int(mode, 8) & 0o002} == set()
 
 
-def test_a_home_that_others_may_read_is_told_once_with_the_fix(tmp_path: Path) -> None:
-    """At the start of any process, and by the doctor; after the fix by nobody."""
+@pytest.mark.slow
+def test_a_home_readable_by_others_is_reported_once_with_the_fix(tmp_path: Path) -> None:
+    """At the start of any process, and by the doctor; after the fix no longer."""
     (tmp_path / "home").mkdir(mode=0o755)
     (tmp_path / "home").chmod(0o755)
     twice = "import asyncio\nfrom gaia_memory import open_memory\nasync def main():\n    for _ in range(2):\n"
@@ -111,8 +113,8 @@ def test_a_home_that_others_may_read_is_told_once_with_the_fix(tmp_path: Path) -
     assert "other users" not in closed.err
 
 
-def test_a_database_in_a_closed_home_is_looked_at_too_once_there_is_one(tmp_path: Path) -> None:
-    """A copy put back by hand often has other rights; of a home that holds nothing yet nobody is warned."""
+def test_an_existing_database_in_a_closed_home_is_checked_too(tmp_path: Path) -> None:
+    """A manually restored copy often has other permissions; an empty home causes no warning."""
     (tmp_path / "home").mkdir(mode=0o755)
     first = careless(tmp_path, *GAIA_COMMAND, "memory", "list", "-u", "ada")
     (tmp_path / "home").chmod(0o700)
@@ -123,8 +125,8 @@ def test_a_database_in_a_closed_home_is_looked_at_too_once_there_is_one(tmp_path
     assert f"{tmp_path / 'home' / 'memory.db'} (mode 0640)" in listed.err
 
 
-def test_a_database_elsewhere_is_looked_at_too(tmp_path: Path) -> None:
-    """One that somebody made beforehand keeps the rights that it was given."""
+def test_a_database_outside_the_home_is_checked_too(tmp_path: Path) -> None:
+    """A file created beforehand keeps its permissions."""
     database = tmp_path / "memory.db"
     database.touch()
     database.chmod(0o644)

@@ -1,4 +1,4 @@
-"""`gaia memory forget` where not all goes well: memory off, no room for a receipt, an earlier forget was killed."""
+"""`gaia memory forget` in difficult cases: memory off, a receipt that cannot be written, an earlier forget killed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 
 from gaia_memory import open_memory
 from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
+from support.tiers import rest_slow
 
 OFF = "memory: {enabled: false}"
 WORD = "zebrawood"
@@ -35,7 +36,7 @@ IS_OFF = "gaia: nothing to forget about {!r} (memory is off, `memory.enabled: fa
 
 @pytest.fixture
 def config(tmp_path: Path) -> str:
-    """Return the path of a configuration for a home in which two people are known."""
+    """Return the path of a configuration for a home with facts about two users."""
     path = str(write_offline_config(tmp_path))
     memory(path, "add", "itay", f"likes {WORD}", "likes tea")
     memory(path, "add", "noa", "likes coffee")
@@ -48,17 +49,17 @@ def memory(config: str, command: str, user: str, *arguments: str) -> CommandResu
 
 
 def forget(config: str, *arguments: str) -> CommandResult:
-    """Forget of itay in a process of its own, without a question."""
+    """Forget itay in a child process, without a confirmation."""
     return run_gaia_process("memory", "forget", "--user", "itay", "--config", config, "-y", *arguments)
 
 
 def rows(config: str, user: str) -> dict[str, str]:
-    """Return a person's facts: text and id."""
+    """Return a user's facts: text and id."""
     return {row["text"]: row["id"] for row in memory(config, "list", user, "--json").json_output["memories"]}
 
 
 def files_with(word: str) -> list[str]:
-    """Return the files of the home that hold a word."""
+    """Return the files of the home that contain a word."""
     found = [path for path in gaia_home().rglob("*") if path.is_file()]
     return [str(path) for path in found if word.encode() in path.read_bytes()]
 
@@ -71,14 +72,14 @@ def switched_off(config: str) -> str:
 
 
 def killed(config: str, fact_id: str = "") -> None:
-    """Forget of itay in a process that is killed once the facts are gone, before any file is rewritten."""
+    """Forget itay in a process that is killed once the facts are gone, before any file is rewritten."""
     done = subprocess.run([sys.executable, "-c", _KILLED, config, "itay", fact_id], check=False, timeout=60)
     assert done.returncode == -signal.SIGKILL
     assert files_with(WORD) != []
 
 
 def erasures(config: str) -> int:
-    """Return how many erasures `status` knows of."""
+    """Return the number of erasures that `status` reports."""
 
     async def ask() -> int:
         async with open_memory(switched_off(config)) as memory:
@@ -87,9 +88,9 @@ def erasures(config: str) -> int:
     return asyncio.run(ask())
 
 
-@pytest.mark.parametrize("what", ["everything", "fact", "conversation"])
-def test_a_person_is_forgotten_while_memory_is_off(config: str, what: str) -> None:
-    """Whoever switched memory off and asks to be forgotten is, from the files too; others stay."""
+@pytest.mark.parametrize("what", rest_slow(["everything", "fact", "conversation"]))
+def test_a_user_is_forgotten_while_memory_is_off(config: str, what: str) -> None:
+    """The user leaves the files too; others stay."""
     run_gaia("chat", "--user", "itay", "--channel", "trip", "--config", config, stdin=f"My boat is made of {WORD}.\n")
     run_gaia("sweep", "--force", "--config", config)
     arguments = {
@@ -112,16 +113,16 @@ def test_a_person_is_forgotten_while_memory_is_off(config: str, what: str) -> No
         assert (again.code, again.err) == (1, IS_OFF.format("itay"))
 
 
-def test_while_memory_is_off_a_stranger_is_unknown_and_it_is_said_that_it_is_off(config: str) -> None:
-    """So that nobody looks for a person in a memory they did not mean."""
+def test_while_memory_is_off_an_unknown_user_is_reported_along_with_that_fact(config: str) -> None:
+    """Otherwise the user might be looked for in the wrong memory."""
     done = run_gaia_process("memory", "forget", "--user", "nobody", "--config", switched_off(config), "-y")
 
     assert (done.code, done.out) == (1, "")
     assert done.err == IS_OFF.format("nobody")
 
 
-def test_a_receipt_that_finds_no_room_is_printed_and_the_facts_are_said_to_be_gone(config: str) -> None:
-    """First that they are, then the receipt, then which file failed and why; the files are rewritten all the same."""
+def test_a_receipt_that_cannot_be_written_is_printed_after_the_facts_are_reported_gone(config: str) -> None:
+    """Then the failed file and the reason; the files are still rewritten."""
     done = forget(config, "--receipt", "/dev/full")
 
     assert done.code == 1
@@ -138,17 +139,17 @@ def test_a_receipt_that_finds_no_room_is_printed_and_the_facts_are_said_to_be_go
 
 
 @pytest.mark.parametrize("end", ["-wal", "-shm"])
-def test_what_belongs_to_a_database_is_no_receipt(config: str, end: str) -> None:
+def test_a_receipt_does_not_replace_a_database_file(config: str, end: str) -> None:
     """Nothing is forgotten, and the memory is not damaged."""
     done = forget(config, "--receipt", f"{gaia_home() / 'memory.db'}{end}", "--force")
 
     assert (done.code, done.out) == (1, "")
-    assert "belongs to the database beside it" in done.err
+    assert "is part of a database, which would be damaged" in done.err
     assert len(rows(config, "itay")) == 2
 
 
-def test_a_folder_is_no_receipt_and_nothing_is_forgotten(config: str, tmp_path: Path) -> None:
-    """Also with `--force`, which replaces files alone."""
+def test_a_folder_as_receipt_is_refused_and_nothing_is_forgotten(config: str, tmp_path: Path) -> None:
+    """Also with `--force`, which replaces only files."""
     done = forget(config, "--receipt", str(tmp_path), "--force")
 
     assert (done.code, done.out) == (1, "")
@@ -156,16 +157,16 @@ def test_a_folder_is_no_receipt_and_nothing_is_forgotten(config: str, tmp_path: 
     assert rows(config, "itay").keys() == {f"likes {WORD}", "likes tea"}
 
 
-def test_a_receipt_that_finds_no_room_is_json_alone_for_a_program(config: str) -> None:
-    """Standard output stays what a program reads."""
+def test_a_receipt_that_cannot_be_written_leaves_pure_json_on_standard_output(config: str) -> None:
+    """A program can still parse it."""
     done = forget(config, "--receipt", "/dev/full", "--force", "--json")
 
     assert (done.code, done.json_output["count"], done.json_output["files"]) == (1, 2, "rewritten")
     assert "/dev/full" in done.err
 
 
-def test_a_folder_that_went_away_meanwhile_costs_no_receipt(config: str, tmp_path: Path) -> None:
-    """It is there before anything is forgotten, and gone when the receipt is to be written."""
+def test_a_receipt_folder_deleted_meanwhile_loses_no_receipt(config: str, tmp_path: Path) -> None:
+    """It exists before anything is forgotten, and is gone when the receipt is written."""
     folder = tmp_path / "papers"
     folder.mkdir()
     arguments = ["memory", "forget", "--user", "itay", "--config", config, "--receipt", str(folder / "itay.json")]
@@ -187,9 +188,12 @@ def test_a_folder_that_went_away_meanwhile_costs_no_receipt(config: str, tmp_pat
     assert rows(config, "itay") == {}
 
 
-@pytest.mark.parametrize("is_off", [False, True])
-def test_a_second_try_after_a_kill_says_that_it_finished_the_first(config: str, tmp_path: Path, is_off: bool) -> None:
-    """Nothing is left to forget, but files: that they are clean now is said, in JSON and in the receipt too."""
+@pytest.mark.slow
+@pytest.mark.parametrize("is_off", rest_slow([False, True]))
+def test_a_second_forget_after_a_kill_reports_that_it_finished_the_first(
+    config: str, tmp_path: Path, is_off: bool
+) -> None:
+    """Only files are left to clean: the message says so, in JSON and in the receipt too."""
     killed(config)
     paper = tmp_path / "receipt.json"
     done = forget(switched_off(config) if is_off else config, "--receipt", str(paper))
@@ -206,8 +210,9 @@ def test_a_second_try_after_a_kill_says_that_it_finished_the_first(config: str, 
     assert (erasures(config), files_with(WORD)) == (0, [])
 
 
-def test_a_fact_that_is_gone_already_after_a_kill_leaves_no_files_behind(config: str) -> None:
-    """There is no such fact to name any more: that is an error, and the files are cleaned all the same."""
+@pytest.mark.slow
+def test_forgetting_a_fact_again_after_a_kill_still_cleans_the_files(config: str) -> None:
+    """The fact no longer exists, which is an error, but the files are cleaned."""
     fact_id = rows(config, "itay")[f"likes {WORD}"]
     killed(config, fact_id)
     done = forget(config, "--id", fact_id)
@@ -218,8 +223,9 @@ def test_a_fact_that_is_gone_already_after_a_kill_leaves_no_files_behind(config:
     assert (erasures(config), files_with(WORD)) == (0, [])
 
 
-def test_an_id_with_line_breaks_makes_no_second_line(config: str) -> None:
-    """Whatever an id holds, a message is one line and steers no terminal."""
+@pytest.mark.slow
+def test_an_id_with_line_breaks_is_printed_on_one_line(config: str) -> None:
+    """Whatever an id contains, a message is one line without control characters."""
     user = "a\n\x1b[31mb\u202e"
     memory(config, "add", user, "likes tea")
     unknown = run_gaia_process("memory", "forget", "--user", user, "--config", config, "--id", "ffffffff", "-y")

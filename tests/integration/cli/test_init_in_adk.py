@@ -21,7 +21,7 @@ SECONDS = 60
 
 
 def gaia(folder: Path, *arguments: str, code: int = 0) -> Any:
-    """Run a command as somebody who begins, and return what it printed as JSON."""
+    """Run a command like a new user, and return its JSON output."""
     done = subprocess.run(
         [*GAIA_COMMAND, *arguments],
         cwd=folder,
@@ -36,7 +36,7 @@ def gaia(folder: Path, *arguments: str, code: int = 0) -> Any:
 
 @contextmanager
 def served(command: str, folder: Path, environ: Mapping[str, str]) -> Iterator[Server]:
-    """Paste a command that serves, on a free port, until the block ends."""
+    """Run a pasted server command on a free port until the block ends."""
     log = folder / "server.log"
     _, name, *rest = shlex.split(command)
     with log.open("wb") as output:
@@ -58,7 +58,7 @@ def served(command: str, folder: Path, environ: Mapping[str, str]) -> Iterator[S
 
 
 def run_once(command: str, folder: Path, message: str) -> str:
-    """Paste `adk run` with one message, and return what it printed."""
+    """Run a pasted `adk run` with one message, and return its output."""
     words = [ADK, *shlex.split(command)[1:], message]
     with subprocess.Popen(
         words, cwd=folder, env=environment(folder / "shell"), stdout=subprocess.PIPE, start_new_session=True
@@ -72,9 +72,10 @@ def run_once(command: str, folder: Path, message: str) -> str:
     return told.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_the_printed_commands_run_an_agent_that_remembers(tmp_path: Path) -> None:
-    """Served and at the terminal, in a folder whose name has a space, learned by a sweep before any message."""
+    """As a server and at the terminal, in a folder with a space in its name, learned by a sweep before any message."""
     folder = tmp_path / "my agents"
     made = gaia(tmp_path, "init", str(folder), "--agent", "assistant", "--json")
     config = str(folder / "gaia.yaml")

@@ -10,15 +10,13 @@ import subprocess
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory.cli.memory.group import app
-from gaia_memory.cli.ui.fact_output import _table
+from gaia_memory.cli.ui import fact_output
 from gaia_memory.models import Fact, Scope
 from support.cli.cli_runner import (
     GAIA_COMMAND,
@@ -43,24 +41,24 @@ def memory(config: str, command: str, user: str, *arguments: str, typed: str | N
 
 
 def texts(config: str, user: str, *arguments: str) -> list[str]:
-    """Return the texts of a person's facts."""
+    """Return the texts of a user's facts."""
     return [row["text"] for row in memory(config, "list", user, "--json", *arguments).json_output["memories"]]
 
 
 def files_with(word: bytes) -> list[str]:
-    """Return the files of the home that hold a word."""
+    """Return the files of the home that contain a word."""
     return [str(path) for path in gaia_home().rglob("*") if path.is_file() and word in path.read_bytes()]
 
 
-def test_what_is_added_is_listed_and_found(config: str) -> None:
-    """Facts given as arguments are kept word for word, once, and shown with what they are."""
+def test_added_facts_are_listed_and_found(config: str) -> None:
+    """Facts given as arguments are stored verbatim, once, and shown with their source."""
     added = memory(config, "add", "itay", "Allergic to nuts", "Sister is called Noa")
     again = memory(config, "add", "itay", "allergic to  nuts.")
     listed = memory(config, "list", "itay", "--json").json_output
     found = memory(config, "search", "itay", "sister", "called", "--limit", "1", "--json").json_output
 
-    assert (added.code, added.out) == (0, "2 facts kept; 2 facts about itay now.\n")
-    assert again.out == "1 fact kept (1 of them was known already); 2 facts about itay now.\n"
+    assert (added.code, added.out) == (0, "2 facts added; 2 facts about itay now.\n")
+    assert again.out == "0 facts added, 1 already known; 2 facts about itay now.\n"
     assert set(listed) == {"user", "memories", "total", "has_more"}
     assert listed["user"] == "itay"
     assert [row["text"] for row in listed["memories"]] == ["Allergic to nuts", "Sister is called Noa"]
@@ -69,8 +67,8 @@ def test_what_is_added_is_listed_and_found(config: str) -> None:
     assert found["memories"][0]["score"] > 0
 
 
-def test_tables_show_facts_as_they_are_written(config: str) -> None:
-    """Brackets in a fact are its text; nothing is cut where the output is piped."""
+def test_tables_show_facts_verbatim(config: str) -> None:
+    """Brackets in a fact are plain text; piped output is not truncated."""
     long = "likes [bold]very[/bold] long walks " + "on the beach " * 30
     memory(config, "add", "itay", long.strip())
 
@@ -79,7 +77,7 @@ def test_tables_show_facts_as_they_are_written(config: str) -> None:
 
 
 def test_lines_of_a_file_and_of_standard_input_are_facts(config: str, tmp_path: Path) -> None:
-    """Blank lines are left out; many facts are kept in one go."""
+    """Blank lines are skipped; many facts are stored in one batch."""
     file = tmp_path / "facts.txt"
     file.write_text("\n\n".join(f"fact number {number}" for number in range(45)), encoding="utf-8")
     memory(config, "add", "itay", "--file", str(file))
@@ -90,14 +88,14 @@ def test_lines_of_a_file_and_of_standard_input_are_facts(config: str, tmp_path: 
 
 
 def test_adding_nothing_is_a_usage_error(config: str, tmp_path: Path) -> None:
-    """Neither an empty input nor a file that is not there counts as success."""
+    """Neither an empty input nor a missing file counts as success."""
     assert memory(config, "add", "itay", typed="\n\n").code == 2
     assert memory(config, "add", "itay", "--file", str(tmp_path / "none.txt")).code == 2
 
 
 @pytest.mark.parametrize("blank", ["", " \n"])
-def test_a_fact_that_is_given_blank_is_refused_and_nothing_is_kept(config: str, blank: str) -> None:
-    """A shell's variable that is empty by mistake looks like this; only lines of a file may be blank."""
+def test_a_blank_fact_argument_is_refused_and_nothing_is_stored(config: str, blank: str) -> None:
+    """It may be a mistakenly empty shell variable; only lines of a file may be blank."""
     done = memory(config, "add", "itay", "likes tea", blank, "likes cake")
 
     assert done.code == 2
@@ -105,7 +103,7 @@ def test_a_fact_that_is_given_blank_is_refused_and_nothing_is_kept(config: str, 
     assert texts(config, "itay") == []
 
 
-def test_a_credential_is_refused_with_one_line_and_nothing_is_kept(config: str) -> None:
+def test_a_credential_is_refused_in_one_line_and_nothing_is_stored(config: str) -> None:
     """All or none: one refused fact keeps the others out too."""
     done = memory(config, "add", "itay", "likes tea", "password: hunter2-correct-horse")
 
@@ -116,8 +114,8 @@ def test_a_credential_is_refused_with_one_line_and_nothing_is_kept(config: str) 
 
 
 @pytest.mark.acceptance("C19")
-def test_forgetting_asks_first_and_says_how_much_it_removed(config: str) -> None:
-    """Without an answer nothing happens; with `-y` everything goes, from the files too, and nobody else's."""
+def test_forget_asks_first_and_reports_how_much_it_removed(config: str) -> None:
+    """Without a yes nothing happens; with `-y` all the user's facts go, from the files too, and no one else's."""
     memory(config, "add", "itay", "likes zebrawood", "likes tea")
     memory(config, "add", "noa", "likes coffee")
     asked = memory(config, "forget", "itay", typed="n\n")
@@ -136,8 +134,8 @@ def test_forgetting_asks_first_and_says_how_much_it_removed(config: str) -> None
     assert files_with(b"zebrawood") == []
 
 
-def test_one_fact_is_forgotten_by_its_id_and_nobody_elses(config: str) -> None:
-    """Another person's id is as unknown as none at all."""
+def test_only_a_users_own_fact_is_forgotten_by_id(config: str) -> None:
+    """Another user's id is treated as unknown."""
     memory(config, "add", "itay", "likes tea", "likes cake")
     fact_id = memory(config, "list", "itay", "--json").json_output["memories"][0]["id"]
     foreign = memory(config, "forget", "noa", "--id", fact_id, "-y")
@@ -151,8 +149,8 @@ def test_one_fact_is_forgotten_by_its_id_and_nobody_elses(config: str) -> None:
 
 @pytest.mark.acceptance("C19", "I05")
 @pytest.mark.parametrize("command", ["list", "add", "search", "profile"])
-def test_with_memory_off_commands_say_so_and_leave_with_1(tmp_path: Path, command: str) -> None:
-    """The message names the key that switches it on, and what can be done without; nothing is opened."""
+def test_with_memory_off_commands_say_so_and_exit_with_1(tmp_path: Path, command: str) -> None:
+    """The message names the key that enables memory, and the commands that still work; nothing is opened."""
     config = str(write_offline_config(tmp_path, "memory: {enabled: false}"))
     arguments = {"add": ["x"], "search": ["x"]}.get(command, [])
     done = memory(config, command, "itay", *arguments)
@@ -164,7 +162,7 @@ def test_with_memory_off_commands_say_so_and_leave_with_1(tmp_path: Path, comman
     assert not gaia_home().exists()
 
 
-def test_a_person_known_only_under_another_app_is_named_with_it(config: str) -> None:
+def test_a_user_known_only_under_another_app_is_pointed_out(config: str) -> None:
     """An empty list says where else to look."""
     memory(config, "add", "itay", "--app", "web", "likes tea")
     listed = memory(config, "list", "itay")
@@ -175,8 +173,8 @@ def test_a_person_known_only_under_another_app_is_named_with_it(config: str) -> 
 
 
 @pytest.mark.parametrize("user", ["*", "a b", " itay", "../x", "a:b", "משה"])
-def test_any_user_id_has_a_memory_of_its_own(config: str, user: str) -> None:
-    """No id is trimmed, split or read as everybody."""
+def test_every_user_id_has_its_own_memory(config: str, user: str) -> None:
+    """No id is trimmed, split or read as a wildcard."""
     memory(config, "add", user, f"is called {user!r}")
     memory(config, "add", "somebody", "likes tea")
 
@@ -184,8 +182,8 @@ def test_any_user_id_has_a_memory_of_its_own(config: str, user: str) -> None:
     assert texts(config, "somebody") == ["likes tea"]
 
 
-def test_a_broken_configuration_is_explained_in_full(tmp_path: Path) -> None:
-    """Every problem is listed, no traceback is shown."""
+def test_all_problems_of_a_configuration_are_listed(tmp_path: Path) -> None:
+    """No traceback is shown."""
     config = str(write_offline_config(tmp_path, "memory: {recall_limit: -1, preload_limit: 0}"))
     done = memory(config, "list", "itay")
 
@@ -195,8 +193,8 @@ def test_a_broken_configuration_is_explained_in_full(tmp_path: Path) -> None:
     assert "Traceback" not in done.err
 
 
-def test_a_home_that_is_no_database_is_explained(config: str) -> None:
-    """A file that cannot be opened is an error message and not a traceback."""
+def test_a_file_that_is_no_database_is_reported(config: str) -> None:
+    """The output is an error message, not a traceback."""
     memory(config, "list", "itay")
     (gaia_home() / "memory.db").write_bytes(b"no database at all" * 500)
     done = memory(config, "list", "itay")
@@ -207,8 +205,8 @@ def test_a_home_that_is_no_database_is_explained(config: str) -> None:
     assert "restore a backup" in done.err
 
 
-def test_a_home_that_cannot_be_used_is_named_with_the_way_to_another(config: str) -> None:
-    """The message is about the folder and not about a database nobody has heard of."""
+def test_an_unusable_home_is_reported_with_the_way_to_another(config: str) -> None:
+    """The message is about the folder, not about a database file."""
     gaia_home().write_text("a file", encoding="utf-8")
     done = memory(config, "list", "itay")
 
@@ -217,15 +215,16 @@ def test_a_home_that_cannot_be_used_is_named_with_the_way_to_another(config: str
     assert "GAIA_HOME" in done.err
 
 
-def test_nothing_but_messages_goes_to_standard_error(config: str) -> None:
-    """A bar that nobody sees leaves no blank line behind."""
+def test_only_messages_go_to_standard_error(config: str) -> None:
+    """An invisible progress bar leaves no blank line behind."""
     done = run_gaia_process("memory", "add", "--user", "itay", "--config", config, "likes tea")
 
     assert (done.code, done.err) == (0, "")
 
 
-def test_an_add_counts_what_it_added_and_not_what_others_did_meanwhile(config: str) -> None:
-    """Many at once with one fact in common: it is new to one of them, and each counts its own."""
+@pytest.mark.slow
+def test_an_add_does_not_count_facts_added_by_others_meanwhile(config: str) -> None:
+    """Many at once with one fact in common: it is new to one of them, and each counts its own facts."""
     shared = ("memory", "add", "--user", "itay", "--config", config, "--json", "likes tea")
     with ThreadPoolExecutor() as threads:
         adds = [threads.submit(run_gaia_process, *shared, f"likes number {number}") for number in range(4)]
@@ -233,11 +232,11 @@ def test_an_add_counts_what_it_added_and_not_what_others_did_meanwhile(config: s
     again = memory(config, "add", "itay", "likes tea", "likes cake")
 
     assert sorted(added) == [1, 1, 1, 2]
-    assert again.out == "2 facts kept (1 of them was known already); 6 facts about itay now.\n"
+    assert again.out == "1 fact added, 1 already known; 6 facts about itay now.\n"
 
 
-def test_forgetting_says_what_of_the_talk_stays(config: str) -> None:
-    """No claim about files that hold more than facts; without talk there is no note."""
+def test_forget_says_which_messages_stay(config: str) -> None:
+    """It makes no claim about files with messages; without a conversation there is no note."""
     memory(config, "add", "itay", "likes tea")
     memory(config, "add", "noa", "likes tea")
     run_gaia("chat", "--user", "itay", "--config", config, stdin="I like zebrawood.\n")
@@ -250,8 +249,8 @@ def test_forgetting_says_what_of_the_talk_stays(config: str) -> None:
     assert "they contain nothing that was forgotten" in silent.out
 
 
-def test_forgetting_claims_nothing_about_the_files_of_a_server(tmp_path: Path) -> None:
-    """Its rows are gone; it keeps a log of all that it was told."""
+def test_forget_claims_nothing_about_the_files_of_a_server(tmp_path: Path) -> None:
+    """Its rows are gone; the server keeps a log of every write."""
     with chroma_server(tmp_path / "chroma") as where:
         config = str(write_offline_config(tmp_path, f"memory: {{vector_store: {json.dumps(where)}}}"))
         memory(config, "add", "itay", "likes zebrawood")
@@ -262,8 +261,8 @@ def test_forgetting_claims_nothing_about_the_files_of_a_server(tmp_path: Path) -
     assert "nothing forgotten is left" not in done.out
 
 
-def test_a_receipt_says_what_was_removed_where_and_holds_no_forgotten_word(config: str, tmp_path: Path) -> None:
-    """It is for its owner alone, says the same as `--json`, and what stays."""
+def test_a_receipt_lists_removals_by_place_and_contains_no_forgotten_word(config: str, tmp_path: Path) -> None:
+    """It is readable by its owner alone, agrees with `--json`, and says what stays."""
     paper = tmp_path / "receipt.json"
     memory(config, "add", "itay", "likes zebrawood", "likes tea")
     run_gaia("chat", "--user", "itay", "--config", config, stdin="My cellar holds zebrawood.\n")
@@ -280,10 +279,10 @@ def test_a_receipt_says_what_was_removed_where_and_holds_no_forgotten_word(confi
     assert "zebrawood" not in paper.read_text(encoding="utf-8")
 
 
-def test_a_receipt_that_is_there_is_replaced_only_when_told_and_before_anything_is_forgotten(
+def test_an_existing_receipt_is_replaced_only_with_force_and_checked_before_forgetting(
     config: str, tmp_path: Path
 ) -> None:
-    """Nor is a file left where nothing was forgotten."""
+    """No file is left if nothing was forgotten."""
     paper, other = tmp_path / "receipt.json", tmp_path / "other.json"
     paper.write_text("mine", encoding="utf-8")
     memory(config, "add", "itay", "likes tea")
@@ -301,8 +300,8 @@ def test_a_receipt_that_is_there_is_replaced_only_when_told_and_before_anything_
     assert json.loads(paper.read_text(encoding="utf-8"))["count"] == 1
 
 
-def test_a_conversation_is_forgotten_alone(config: str, tmp_path: Path) -> None:
-    """What another one taught too stays; an unknown conversation is said; both at once is a mistake."""
+def test_forgetting_a_conversation_leaves_other_facts(config: str, tmp_path: Path) -> None:
+    """Facts that another one also taught stay; an unknown conversation is reported; both options are an error."""
     memory(config, "add", "itay", "likes tea")
     run_gaia("chat", "--user", "itay", "--channel", "trip", "--config", config, stdin="My boat is called Zebrawood.\n")
     run_gaia("sweep", "--force", "--config", config)
@@ -323,7 +322,7 @@ def test_a_conversation_is_forgotten_alone(config: str, tmp_path: Path) -> None:
 
 
 def test_a_chat_that_forgot_leaves_nothing_in_files_when_it_ends(config: str) -> None:
-    """Nobody has to open memory once more for it."""
+    """Memory need not be opened again for it."""
     memory(config, "add", "itay", "likes zebrawood")
     run_gaia("chat", "--user", "itay", "--config", config, stdin="/forget\n/forget yes\n")
 
@@ -331,8 +330,8 @@ def test_a_chat_that_forgot_leaves_nothing_in_files_when_it_ends(config: str) ->
     assert texts(config, "itay") == []
 
 
-def test_forgetting_somebody_nobody_knows_is_said_and_leaves_with_1(config: str) -> None:
-    """Known under another app, known nowhere; somebody whose facts are gone already is known."""
+def test_forgetting_an_unknown_user_is_reported_and_exits_with_1(config: str) -> None:
+    """Known under another app, or unknown; a user whose facts are already gone is known."""
     memory(config, "add", "itay", "--app", "web", "likes tea")
     elsewhere, nowhere = memory(config, "forget", "itay", "-y"), memory(config, "forget", "nobody", "-y")
     memory(config, "forget", "itay", "--app", "web", "-y")
@@ -343,8 +342,8 @@ def test_forgetting_somebody_nobody_knows_is_said_and_leaves_with_1(config: str)
     assert (again.code, again.out) == (0, "Forgot 0 facts about itay.\n")
 
 
-def test_an_id_may_be_shortened_and_is_looked_up_before_anybody_is_asked(config: str) -> None:
-    """Six characters are enough where one fact alone begins so; an unknown one asks nothing."""
+def test_an_id_may_be_shortened_and_is_checked_before_the_confirmation(config: str) -> None:
+    """Six characters are enough if they are unique; an unknown id leads to no question."""
     memory(config, "add", "itay", "likes tea", "likes cake")
     fact_id = memory(config, "list", "itay", "--json").json_output["memories"][0]["id"]
     short, unknown = (
@@ -359,7 +358,7 @@ def test_an_id_may_be_shortened_and_is_looked_up_before_anybody_is_asked(config:
     assert texts(config, "itay") == ["likes cake"]
 
 
-def test_where_nobody_answers_the_question_the_way_without_it_is_named(config: str) -> None:
+def test_an_unanswered_confirmation_names_the_option_to_skip_it(config: str) -> None:
     """Nothing is forgotten."""
     memory(config, "add", "itay", "likes tea")
     done = memory(config, "forget", "itay", typed="")
@@ -371,7 +370,7 @@ def test_where_nobody_answers_the_question_the_way_without_it_is_named(config: s
 
 @pytest.fixture
 def diary(config: str) -> str:
-    """Return the configuration of a home in which somebody said something on each of three days, the last unknown."""
+    """Return the configuration of a home with facts said on two days and on an unknown one."""
     first, third = datetime(2026, 2, 1, 12, tzinfo=UTC), datetime(2026, 2, 3, 12, tzinfo=UTC)
     said = [
         NewFact(PARK, said_at=first, metadata={"category": "health", "level": 5}),
@@ -416,15 +415,15 @@ PARK, BAKERY, LATE = "Runs in the park", "Runs a bakery", "Runs late"
     ],
     ids=str,
 )
-def test_only_what_is_asked_for_is_listed_and_found(diary: str, asked: tuple[str, ...], meant: list[str]) -> None:
-    """By metadata, source and day; what nobody knows when it was said counts by when it was kept."""
+def test_list_and_search_return_only_what_is_asked_for(diary: str, asked: tuple[str, ...], meant: list[str]) -> None:
+    """By metadata, source and day; a fact of unknown day counts by the day it was stored."""
     assert texts(diary, "itay", *asked) == meant
     found = memory(diary, "search", "itay", "runs", "--json", *asked).json_output["memories"]
     assert sorted(hit["text"] for hit in found) == sorted(meant)
 
 
 def test_a_list_is_shown_in_pages(diary: str) -> None:
-    """Each says whether more comes, and how to see it."""
+    """Each page says whether more follow, and how to see them."""
     first = memory(diary, "list", "itay", "--limit", "2")
     rest = memory(diary, "list", "itay", "--limit", "2", "--offset", "2", "--json").json_output
 
@@ -448,8 +447,8 @@ def test_a_list_is_shown_in_pages(diary: str) -> None:
         (("--until", ""), "--until is ''"),
     ],
 )
-def test_a_filter_that_cannot_be_is_a_usage_error(config: str, wrong: tuple[str, ...], words: str) -> None:
-    """With the option, its value and what to pass."""
+def test_an_invalid_filter_is_a_usage_error(config: str, wrong: tuple[str, ...], words: str) -> None:
+    """The message names the option, its value and valid ones."""
     for command, more in (("list", ()), ("search", ("tea",))):
         done = memory(config, command, "itay", *more, *wrong)
         told = " ".join(re.sub("[│╭╰─╮╯]", " ", done.err).split())
@@ -457,28 +456,28 @@ def test_a_filter_that_cannot_be_is_a_usage_error(config: str, wrong: tuple[str,
 
 
 @pytest.mark.parametrize("app", ["a b", "user", "", "../x"])
-def test_an_app_that_cannot_be_one_is_a_usage_error(config: str, app: str) -> None:
-    """The rule is the one of `app` in gaia.yaml."""
+def test_an_invalid_app_is_a_usage_error(config: str, app: str) -> None:
+    """The same rule applies to `app` in gaia.yaml."""
     assert memory(config, "list", "itay", "--app", app).code == 2
 
 
 @pytest.mark.parametrize("wrong", [("memory", "list", "--user", ""), ("chat", "--user", ""), ("chat", "--channel", "")])
 def test_an_empty_name_is_a_usage_error(config: str, wrong: tuple[str, ...]) -> None:
-    """Nobody is called nothing."""
+    """The message says that the name is empty."""
     done = run_gaia(*wrong, "--config", config, stdin="")
 
     assert (done.code, "is empty" in done.err) == (2, True)
 
 
-def test_a_fact_with_a_nul_is_refused(config: str) -> None:
-    """It would be kept as something else."""
+def test_a_fact_with_a_nul_character_is_refused(config: str) -> None:
+    """It would be stored differently."""
     assert memory(config, "add", "itay", "likes\0tea").code == 2
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_examples_work_one_after_the_other(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the help shows can be pasted, in the order of the commands: list needs facts, so add comes first."""
+def test_the_examples_work_in_order(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examples of the help can be pasted, in the order of the commands: list needs facts, so add comes first."""
     monkeypatch.setenv("GAIA_CONFIG", config)
     outputs = []
     for command in ("add", "list", "search", "forget"):
@@ -500,14 +499,51 @@ def _pasted(example: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["sh", "-c", command], input="y\n", capture_output=True, text=True, check=False)
 
 
-def test_ids_are_shown_whole_on_a_narrow_terminal() -> None:
-    """They are there to be copied."""
+def test_ids_are_shown_in_full_on_a_narrow_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are meant to be copied."""
     now = datetime.now(UTC)
     text = "likes long walks on the beach in the evening sun"
     fact = Fact(
         id=str(uuid.uuid4()), scope=Scope("gaia", "itay"), text=text, source="add", created_at=now, updated_at=now
     )
-    page = StringIO()
-    Console(file=page, width=60).print(_table([fact]))
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(fact_output, "_PIPE_COLUMNS", None)
+    fact_output.print_facts([fact], empty_message="")
 
-    assert fact.id in page.getvalue()
+    assert fact.id in capsys.readouterr().out
+
+
+def test_json_marks_what_is_new(config: str) -> None:
+    """A fact that was known is given back as it is."""
+    memory(config, "add", "itay", "likes tea")
+    added = memory(config, "add", "itay", "--json", "Likes tea.", "likes cake").json_output
+
+    assert [(row["text"], row["new"]) for row in added["memories"]] == [("likes tea", False), ("likes cake", True)]
+
+
+def test_lines_that_are_not_read_are_pointed_out(config: str) -> None:
+    """Facts given as arguments leave standard input alone; without lines there is nothing to say."""
+    command = ("memory", "add", "--user", "itay", "--config", config, "likes tea")
+    piped, silent = run_gaia_process(*command, stdin="likes cake\n"), run_gaia_process(*command)
+
+    assert (piped.code, silent.code) == (0, 0)
+    assert "standard input was not read" in piped.err
+    assert "standard input" not in silent.err
+    assert texts(config, "itay") == ["likes tea"]
+
+
+def test_an_endless_file_is_refused(config: str) -> None:
+    """Instead of filling the machine's memory."""
+    done = memory(config, "add", "itay", "--file", "/dev/zero")
+
+    assert done.code == 2
+    assert "larger than" in done.err
+
+
+def test_a_page_behind_the_last_fact_says_how_many_there_are(config: str) -> None:
+    """Not that no fact matches."""
+    memory(config, "add", "itay", "likes tea")
+
+    assert memory(config, "list", "itay", "--offset", "5").out == "--offset 5 is past the end: 1 fact in all.\n"

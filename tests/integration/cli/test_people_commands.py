@@ -1,4 +1,4 @@
-"""`gaia people merge`: asks, moves, counts, and says what is wrong."""
+"""`gaia people merge`: asks, moves, counts, and reports errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support.cli.cli_runner import CommandResult, run_gaia, write_offline_config
 
 @pytest.fixture
 def config(tmp_path: Path) -> str:
-    """Give an installation that knows two people."""
+    """Return an installation with two known users."""
     path = str(write_offline_config(tmp_path))
     assert run_gaia("memory", "add", "-u", "guest", "-c", path, "Likes tea", "Has a dog").code == 0
     assert run_gaia("memory", "add", "-u", "ada", "-c", path, "likes tea", "Lives in Haifa").code == 0
@@ -27,16 +27,16 @@ def merge(*arguments: str, config: str, typed: str | None = None) -> CommandResu
     return run_gaia("people", "merge", *arguments, "-c", config, stdin=typed)
 
 
-def test_it_asks_with_both_counts_and_does_nothing_without_a_yes(config: str) -> None:
-    """The question names who becomes whom."""
+def test_merge_asks_with_both_counts_and_does_nothing_without_a_yes(config: str) -> None:
+    """The question names both users."""
     done = merge("guest", "ada", config=config, typed="n\n")
 
     assert done.code == 1
-    assert "Move 2 facts of guest to ada, who has 2 facts, for good?" in done.err
+    assert "Move 2 facts of guest to ada, who has 2 facts? This cannot be undone." in done.err
     assert texts("guest", config) == ["Likes tea", "Has a dog"]
 
 
-def test_without_anybody_to_ask_it_says_so(config: str) -> None:
+def test_merge_without_a_terminal_requires_the_option(config: str) -> None:
     """A script passes -y."""
     done = merge("guest", "ada", config=config, typed="")
 
@@ -44,8 +44,8 @@ def test_without_anybody_to_ask_it_says_so(config: str) -> None:
     assert texts("guest", config) == ["Likes tea", "Has a dog"]
 
 
-def test_what_was_moved_is_counted(config: str) -> None:
-    """And a second time there is nothing left."""
+def test_merge_counts_what_it_moved(config: str) -> None:
+    """A second merge finds nothing left."""
     done = merge("guest", "ada", config=config, typed="y\n")
 
     assert done.code == 0
@@ -63,7 +63,7 @@ def test_what_was_moved_is_counted(config: str) -> None:
         (("ada", "ada"), "'ada' cannot be merged into itself: pass two different user ids"),
     ],
 )
-def test_wrong_names_are_refused(config: str, who: tuple[str, str], told: str) -> None:
+def test_wrong_names_are_rejected(config: str, who: tuple[str, str], told: str) -> None:
     """One message, no traceback, nothing moved."""
     done = merge(*who, "-y", config=config)
 
@@ -71,8 +71,8 @@ def test_wrong_names_are_refused(config: str, who: tuple[str, str], told: str) -
     assert texts("ada", config) == ["likes tea", "Lives in Haifa"]
 
 
-def test_another_app_is_another_person(config: str) -> None:
-    """`--app` is for both."""
+def test_the_same_name_under_another_app_is_another_user(config: str) -> None:
+    """`--app` applies to both names."""
     done = merge("guest", "ada", "-y", "--app", "other", config=config)
 
     assert (done.code, "nothing is known about 'ada' in the app 'other'" in done.err) == (1, True)

@@ -1,4 +1,4 @@
-"""`gaia memory profile` on a real home: exactly what the agent is told, and no model is asked for it."""
+"""`gaia memory profile` on a real home: it shows exactly what the agent gets, without asking a model."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def config(tmp_path: Path) -> str:
 
 
 def profile(config: str, *arguments: str) -> dict[str, Any]:
-    """Return what the command answers as JSON."""
+    """Return the JSON output of the command."""
     done = run_gaia("memory", "profile", "--user", "itay", "--config", config, "--json", *arguments)
     assert done.code == 0
     return dict(done.json_output)
 
 
 def talk_once(config: str, *facts: str) -> str:
-    """Let a host that knows these facts take one turn, and return the block in its prompt."""
+    """Store these facts, let a host take one turn, and return the profile block in its prompt."""
 
     async def turn() -> str:
         model = ScriptedLlm(default="ok")
@@ -48,8 +48,8 @@ def talk_once(config: str, *facts: str) -> str:
     return asyncio.run(turn())
 
 
-def test_it_shows_the_very_block_that_the_agent_was_told(config: str) -> None:
-    """For the session that runs and for the next one, with the number of facts and who made it."""
+def test_profile_shows_the_exact_block_of_the_agents_prompt(config: str) -> None:
+    """For the running session and for the next one, with the number of facts and what made it."""
     began = datetime.now(UTC)
     block = talk_once(config, "Is called Itay", "Allergic to nuts")
     told = profile(config)
@@ -69,8 +69,8 @@ def test_it_shows_the_very_block_that_the_agent_was_told(config: str) -> None:
     assert began - timedelta(seconds=1) <= made_at <= datetime.now(UTC)
 
 
-def test_a_model_that_writes_is_named(tmp_path: Path, gemini: FakeGemini) -> None:
-    """By provider and model, as `status` and the log name it."""
+def test_the_model_that_writes_the_profile_is_named(tmp_path: Path, gemini: FakeGemini) -> None:
+    """By provider and model, as in `status` and the log."""
     config = str(write_offline_config(tmp_path, "memory: {embedder: {provider: offline}}"))
     gemini.set_default("profile", "- Likes tea")
     run_gaia("memory", "add", "--user", "itay", "--config", config, "Likes tea")
@@ -81,8 +81,8 @@ def test_a_model_that_writes_is_named(tmp_path: Path, gemini: FakeGemini) -> Non
     assert f"profile, written by {told['model']} at {told['made_at']} from 1 fact:" in shown
 
 
-def test_it_asks_the_model_only_when_told_to(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until then it says what is told if the model does not answer, and that it is asked."""
+def test_profile_asks_the_model_only_on_request(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until then it shows the fallback, and says that the model will be asked."""
     asked = []
     answer = offline_llm.OfflineLlm.generate_response
 
@@ -105,8 +105,8 @@ def test_it_asks_the_model_only_when_told_to(config: str, monkeypatch: pytest.Mo
     assert len(asked) == 1
 
 
-def test_it_says_plainly_when_nothing_is_told_and_why(config: str, tmp_path: Path) -> None:
-    """Nothing known, forgotten, or switched off."""
+def test_profile_gives_the_reason_if_there_is_none(config: str, tmp_path: Path) -> None:
+    """No facts, forgotten, or switched off."""
     nobody = run_gaia("memory", "profile", "--user", "itay", "--config", config).out
     talk_once(config, "Likes tea")
     run_gaia("memory", "forget", "--user", "itay", "--config", config, "-y")
@@ -126,8 +126,8 @@ def test_it_says_plainly_when_nothing_is_told_and_why(config: str, tmp_path: Pat
     assert "memory.preload is false" in off
 
 
-def test_a_session_keeps_who_made_its_profile_and_when(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also when the model answers again, and when the facts are others by now."""
+def test_a_session_keeps_the_origin_and_time_of_its_profile(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if the model answers again, or the facts have changed."""
 
     answer = offline_llm.OfflineLlm.generate_response
 

@@ -1,4 +1,4 @@
-"""Each fact keeps where it comes from, and what tools and documents said never becomes the user's word."""
+"""Each fact keeps its source, and output of tools and documents is never attributed to the user."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_page(url: str) -> str:
 
 
 async def talk(config: str) -> list[str]:
-    """Let the person talk with an agent that reads a page, and learn it; return the ids of the person's events."""
+    """Let the user chat with an agent that reads a page, and learn it; return the ids of the user's events."""
     model = ScriptedLlm(call("read_page", url="x"), "ok", call("remember", fact="Likes tea"), default="ok")
     async with open_memory(config) as opened:
         agent = LlmAgent(name="assistant", model=model, tools=[read_page])
@@ -44,7 +44,7 @@ async def talk(config: str) -> list[str]:
 
 
 def test_a_learned_fact_names_its_session_events_and_time(tmp_path: Path) -> None:
-    """What the person said is there with its source; what a tool or a file said is not there at all."""
+    """The user's statement is stored with its source; content of a tool or a file is not stored at all."""
     config = str(write_offline_config(tmp_path))
     events = asyncio.run(talk(config))
     listed: list[dict[str, Any]] = run_gaia(

@@ -18,7 +18,7 @@ OFFLINE = "offline/hashed-ngrams-1/384"
 
 @pytest.fixture
 def offline(tmp_path: Path) -> str:
-    """Return a configuration with the offline embedder, with facts in its home."""
+    """Return a configuration with the offline embedder and facts in its home."""
     path = str(write_offline_config(tmp_path, "memory: {llm: {provider: offline}, embedder: {provider: offline}}"))
     run_gaia("memory", "add", "--user", "itay", "--config", path, *TEXTS)
     return path
@@ -33,13 +33,13 @@ def other(tmp_path: Path, offline: str, gemini: FakeGemini) -> str:
 
 
 def embedders() -> dict[str | None, int]:
-    """Count the facts by whose vectors they have."""
+    """Count the facts by the embedder of their vectors."""
     with sqlite3.connect(gaia_home() / "memory.db") as database:
         return dict(database.execute("SELECT embedder, count(*) FROM gaia_facts GROUP BY embedder"))
 
 
-def test_after_a_change_of_the_embedder_everything_is_on_the_new_one(other: str, gemini: FakeGemini) -> None:
-    """And the next start agrees; a second run asks for nothing."""
+def test_after_a_change_of_the_embedder_reindex_moves_everything_to_the_new_one(other: str, gemini: FakeGemini) -> None:
+    """The next start agrees; a second run sends no requests."""
     done = run_gaia("memory", "reindex", "--config", other)
     asked = [text for request in gemini.requests_of("embedder") for text in request.texts]
     again = run_gaia("memory", "reindex", "--config", other, "--json")
@@ -60,8 +60,8 @@ def test_after_a_change_of_the_embedder_everything_is_on_the_new_one(other: str,
     assert "vectors of" not in doctor.out
 
 
-def test_doctor_names_it_where_vectors_or_words_are_of_another_time(other: str) -> None:
-    """Words that an older version took into the index, and vectors of the embedder before."""
+def test_doctor_recommends_reindex_for_outdated_vectors_or_words(other: str) -> None:
+    """Words indexed by an older version, and vectors of the previous embedder."""
     with sqlite3.connect(gaia_home() / "memory.db") as database:
         database.execute("UPDATE gaia_facts SET form = 1 WHERE text LIKE '%figs%'")
     findings = {row["part"]: row for row in run_gaia("doctor", "--config", other, "--json").json_output["findings"]}
@@ -76,8 +76,8 @@ def test_doctor_names_it_where_vectors_or_words_are_of_another_time(other: str) 
     assert not [row for row in after if "reindex" in row["remedy"]]
 
 
-def test_doctor_says_that_it_makes_the_search_of_older_facts_faster(offline: str) -> None:
-    """That is worth knowing, and nothing to mend."""
+def test_doctor_says_that_reindex_makes_the_search_of_older_facts_faster(offline: str) -> None:
+    """This is information, not a problem."""
     with sqlite3.connect(gaia_home() / "memory.db") as database:
         database.execute("UPDATE gaia_facts SET traits = NULL WHERE text LIKE '%figs%' OR text LIKE '%oats%'")
     before = run_gaia("doctor", "--config", offline, "--json")
@@ -91,10 +91,10 @@ def test_doctor_says_that_it_makes_the_search_of_older_facts_faster(offline: str
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_an_embedder_that_fails_is_told_and_the_next_run_goes_on(
+def test_a_failing_embedder_is_reported_and_the_next_run_continues(
     other: str, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch, as_json: bool
 ) -> None:
-    """It leaves with 1, and what was done stays."""
+    """The command exits with 1, and finished work stays."""
     monkeypatch.setattr(reindexing, "VECTOR_BATCH_SIZE", 3)
     gemini.add("embedder", *[Vectors(lambda good: good)] * 2, Failure(403))
     gemini.set_default("embedder", Failure(403))
@@ -113,10 +113,10 @@ def test_an_embedder_that_fails_is_told_and_the_next_run_goes_on(
     assert embedders() == {GEMINI: 7}
 
 
-def test_with_auto_everything_stays_with_the_embedder_of_the_stored_vectors(
+def test_with_auto_reindex_keeps_the_embedder_of_the_stored_vectors(
     offline: str, tmp_path: Path, gemini: FakeGemini
 ) -> None:
-    """A key that came is no wish to send everything somewhere; the command says how to have it."""
+    """An added key alone sends no facts to a provider; the output says how to switch."""
     folder = tmp_path / "auto"
     folder.mkdir()
     auto = str(write_offline_config(folder, "memory: {llm: {provider: offline}}"))
@@ -127,8 +127,8 @@ def test_with_auto_everything_stays_with_the_embedder_of_the_stored_vectors(
     assert gemini.requests_of("embedder") == []
 
 
-def test_a_run_that_was_cut_off_is_gone_on_with_or_begun_anew(offline: str) -> None:
-    """Where it stopped stands in the database."""
+def test_an_interrupted_run_is_continued_or_restarted(offline: str) -> None:
+    """The database stores where it stopped."""
     with sqlite3.connect(gaia_home() / "memory.db") as database:
         database.execute(
             "INSERT INTO gaia_reindexing SELECT 1, form, row FROM gaia_facts ORDER BY row LIMIT 1 OFFSET 4"
@@ -140,8 +140,8 @@ def test_a_run_that_was_cut_off_is_gone_on_with_or_begun_anew(offline: str) -> N
     assert anew.out == f"7 facts indexed by words; 0 embedded by {OFFLINE}.\n"
 
 
-def test_a_lost_index_is_found_by_again(offline: str) -> None:
-    """That is what the command is for, too."""
+def test_reindex_restores_a_lost_index(offline: str) -> None:
+    """This is another purpose of the command."""
     with sqlite3.connect(gaia_home() / "memory.db") as database:
         database.execute("DELETE FROM gaia_words")
     run_gaia("memory", "reindex", "--config", offline)
@@ -152,8 +152,8 @@ def test_a_lost_index_is_found_by_again(offline: str) -> None:
     assert found[0]["text"] == "Keeps figs in the cellar"
 
 
-def test_an_empty_memory_has_nothing_to_do(tmp_path: Path) -> None:
-    """It says so, and asks nobody."""
+def test_with_an_empty_memory_reindex_does_nothing(tmp_path: Path) -> None:
+    """It says so, and sends no requests."""
     path = str(write_offline_config(tmp_path))
 
     assert (
@@ -161,8 +161,8 @@ def test_an_empty_memory_has_nothing_to_do(tmp_path: Path) -> None:
     )
 
 
-def test_memory_that_is_off_is_left_alone(offline: str, tmp_path: Path) -> None:
-    """Its texts are sent to nobody."""
+def test_with_memory_off_reindex_does_nothing(offline: str, tmp_path: Path) -> None:
+    """No text is sent to a model."""
     folder = tmp_path / "off"
     folder.mkdir()
     done = run_gaia("memory", "reindex", "--config", str(write_offline_config(folder, "memory: {enabled: false}")))

@@ -1,4 +1,4 @@
-"""`gaia sweep` as a person and as a program see it while it works."""
+"""`gaia sweep` as seen by a user and by a program while it works."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODEL = b"gemini/"
 
 
 class Gate:
-    """A model that answers nobody until it is opened, then each with the same answer, and refuses what Bob said."""
+    """A model that answers only once it is opened, always the same, and refuses Bob's messages."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -38,7 +38,7 @@ class Gate:
 
 
 def talked(folder: Path, *users: str) -> str:
-    """Let people talk, each once, and return the configuration; the model that learns from it is Gemini."""
+    """Let each user send a message, and return the configuration; Gemini learns from them."""
     config = write_offline_config(folder, "memory: {embedder: {provider: offline}}", "sessions: {coalesce_seconds: 0}")
 
     async def talk() -> None:
@@ -53,24 +53,24 @@ def talked(folder: Path, *users: str) -> str:
 
 @pytest.fixture
 def config(tmp_path: Path, gemini: FakeGemini) -> str:
-    """Three people have talked."""
+    """Three users have sent a message."""
     return talked(tmp_path, "ada", "bob", "cy")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo terminals are of Unix")
-def test_a_person_sees_how_far_it_is_and_what_it_waits_for(
+def test_a_user_sees_the_progress_and_what_it_waits_for(
     config: str, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Counts as they go, the model by name once it keeps everybody waiting, and each failure once, after the bar."""
+    """Counts as they go, the model by name, and each failure once, after the bar."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "160")
     gate = Gate(facts("likes tea"))
     gemini.set_default("extractor", gate)
     with command_in_terminal("sweep", "--force", "--config", config) as (screen, process):
-        shown = screen.read_until(b"0 learned, 0 failed, 3 waiting", seconds=60)
-        shown += screen.read_until(b"waiting for " + MODEL)
+        shown = screen.read_until(b"Learning with " + MODEL, seconds=60)
+        shown += screen.read_until(b"0/3")
         gate.open()
-        shown += screen.read_until(b"2 learned, 1 failed, 0 waiting")
+        shown += screen.read_until(b"3/3")
         shown += screen.read_until(b"2 conversations learned, 1 failed, 0 skipped")
         shown += screen.read_until(b"failed conversations are kept and tried again")
         assert process.wait(timeout=60) == 1
@@ -79,8 +79,8 @@ def test_a_person_sees_how_far_it_is_and_what_it_waits_for(
     assert b"warning" not in shown
 
 
-def test_a_program_reads_one_line_or_counts_and_no_bar(config: str, gemini: FakeGemini) -> None:
-    """Into a pipe nothing is drawn."""
+def test_a_program_reads_one_line_or_json_and_no_bar(config: str, gemini: FakeGemini) -> None:
+    """A pipe gets no progress bar."""
     gemini.set_default("extractor", facts("likes tea"))
     counts = run_gaia("sweep", "--force", "--json", "--config", config)
     line = run_gaia("sweep", "--force", "--config", config)
@@ -90,8 +90,8 @@ def test_a_program_reads_one_line_or_counts_and_no_bar(config: str, gemini: Fake
     assert counts.err == line.err == ""
 
 
-def test_of_many_that_fail_some_are_named_and_the_rest_counted(tmp_path: Path, gemini: FakeGemini) -> None:
-    """A wall of lines would hide the reason."""
+def test_of_many_failures_some_are_named_and_the_rest_counted(tmp_path: Path, gemini: FakeGemini) -> None:
+    """Too many lines would hide the reason."""
     config = talked(tmp_path, *(f"user{number}" for number in range(12)))
     gemini.set_default("extractor", Failure(400))
     swept = run_gaia("sweep", "--force", "--config", config)
@@ -102,8 +102,8 @@ def test_of_many_that_fail_some_are_named_and_the_rest_counted(tmp_path: Path, g
     assert "2 more are not learned yet" in swept.err
 
 
-def test_conversations_that_were_not_tried_are_told_with_the_reason(tmp_path: Path, gemini: FakeGemini) -> None:
-    """A model that is away is not asked about everybody; that is no success."""
+def test_conversations_not_tried_are_reported_with_the_reason(tmp_path: Path, gemini: FakeGemini) -> None:
+    """An unavailable model is not asked about every user; that is no success."""
     config = talked(tmp_path, *(f"user{number}" for number in range(12)))
     gemini.set_default("extractor", Failure(503))
     swept = run_gaia("sweep", "--force", "--config", config)
@@ -114,15 +114,15 @@ def test_conversations_that_were_not_tried_are_told_with_the_reason(tmp_path: Pa
 
 
 def damage(file: Path, *, pages_only: bool) -> None:
-    """Make a SQLite file one that is none, or leave its head and spoil every page behind it."""
+    """Make a SQLite file unreadable as a whole, or keep its header and overwrite all pages behind it."""
     whole = file.read_bytes()
     kept = whole[:4096] if pages_only else b""
     file.write_bytes(kept + b"\xaa" * (len(whole) - len(kept)))
 
 
 @pytest.mark.parametrize("pages_only", [False, True])
-def test_a_session_database_that_is_damaged_is_told_with_what_is_not_learned(tmp_path: Path, pages_only: bool) -> None:
-    """Nothing that could be learned looks like nothing to learn; whoever sweeps by a timer looks at the exit code."""
+def test_a_damaged_session_database_is_reported_as_a_failure(tmp_path: Path, pages_only: bool) -> None:
+    """It must not look like nothing to learn; a scheduled sweep is judged by its exit code."""
     config = talked(tmp_path, "ada", "bob")
     damage(gaia_home() / "sessions.db", pages_only=pages_only)
     swept = run_gaia("sweep", "--config", config)
@@ -138,8 +138,8 @@ def test_a_session_database_that_is_damaged_is_told_with_what_is_not_learned(tmp
     assert counts.json_output["failed"] == 0
 
 
-def test_a_session_database_that_was_put_back_is_learned_from(tmp_path: Path) -> None:
-    """A sweep that could read nothing has given nothing up."""
+def test_a_restored_session_database_is_read_again(tmp_path: Path) -> None:
+    """The failed sweep has given up no conversation."""
     config = talked(tmp_path, "ada")
     sessions = gaia_home() / "sessions.db"
     whole = sessions.read_bytes()
@@ -152,8 +152,8 @@ def test_a_session_database_that_was_put_back_is_learned_from(tmp_path: Path) ->
     assert (mended.code, mended.json_output["error"], mended.json_output["failed"]) == (0, None, 0)
 
 
-def test_a_sweep_finishes_what_a_forget_left_in_files(tmp_path: Path) -> None:
-    """Where only sweeps run, each would else leave before the files are rewritten."""
+def test_a_sweep_finishes_the_erasure_of_an_earlier_forget(tmp_path: Path) -> None:
+    """If only sweeps run, no other process would rewrite the files."""
     config = write_offline_config(tmp_path)
 
     async def forget() -> int:

@@ -1,4 +1,4 @@
-"""`gaia chat` as somebody who types sees it."""
+"""`gaia chat` as seen by a user at a terminal."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ ESCAPE = b"\x1b"
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the path of a configuration on the keyless defaults."""
+    """Return the path of a configuration with keyless defaults."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("PROMPT_TOOLKIT_NO_CPR", "1")
     return str(write_offline_config(tmp_path))
 
 
 def test_commands_are_completed_and_ctrl_d_ends_the_chat(config: str) -> None:
-    """Typing the beginning of a command offers the rest; an answer is shown; Ctrl-D leaves."""
+    """The beginning of a command suggests the rest; a reply is shown; Ctrl-D exits."""
     with command_in_terminal("chat", "--user", "itay", "--config", config) as (screen, process):
         first = screen.read_until(b">")
         screen.type_keys(b"/rem")
@@ -43,7 +43,8 @@ def test_commands_are_completed_and_ctrl_d_ends_the_chat(config: str) -> None:
     assert [fact["text"] for fact in facts] == ["I like tea"]
 
 
-def test_nothing_is_drawn_while_an_answer_streams_and_what_is_typed_meanwhile_waits(config: str) -> None:
+@pytest.mark.slow
+def test_a_streaming_answer_is_not_redrawn_and_typed_ahead_lines_wait(config: str) -> None:
     """Every piece stays where it was printed; each of the lines typed ahead is answered, in order, once."""
     slow = ("chat", "--user", "itay", "--config", config, "--model", "slow-5-0.1")
     with command_in_terminal(*slow, command=SLOW_COMMAND) as (screen, process):
@@ -67,7 +68,7 @@ def test_nothing_is_drawn_while_an_answer_streams_and_what_is_typed_meanwhile_wa
 
 
 def test_ctrl_c_ends_the_answer_then_the_line_then_the_chat(config: str) -> None:
-    """It takes back what is under way, and leaves only where that is nothing."""
+    """It cancels the current action, and exits only if there is none."""
     slow = ("chat", "--user", "itay", "--config", config, "--model", "slow-200-0.1")
     with command_in_terminal(*slow, command=SLOW_COMMAND) as (screen, process):
         screen.read_until(b">")

@@ -19,7 +19,7 @@ from support.cli.cli_runner import GAIA_COMMAND, CommandResult, run_gaia, write_
 
 @pytest.fixture
 def config(tmp_path: Path) -> str:
-    """Return a configuration, with two facts about a person in its home."""
+    """Return a configuration with two facts about a user in its home."""
     path = str(write_offline_config(tmp_path))
     run_gaia("memory", "add", "--user", "itay", "--config", path, "Allergic to nuts", "Sister is called Noa")
     return path
@@ -33,22 +33,22 @@ def memory(
 
 
 def texts(config: str, user: str = "itay") -> list[str]:
-    """Return the texts of a person's facts."""
+    """Return the texts of a user's facts."""
     return [row["text"] for row in memory(config, "list", "--json", user=user).json_output["memories"]]
 
 
 def exported(config: str) -> dict[str, Any]:
-    """Return what an export gives."""
+    """Return the data of an export."""
     return dict(memory(config, "export").json_output)
 
 
 def words(text: str) -> str:
-    """Return what is told without the frame around it and the breaks in it."""
+    """Return the printed text without its frame and line breaks."""
     return " ".join(text.replace("│", " ").split())
 
 
-def test_an_export_is_whole_and_an_import_of_it_adds_nothing_twice(config: str) -> None:
-    """Into another person, and into the same one."""
+def test_an_export_is_complete_and_importing_it_twice_adds_nothing(config: str) -> None:
+    """For another user, and for the same one."""
     data = json.dumps(exported(config))
     first = memory(config, "import", "-", user="ada", typed=data)
     second = memory(config, "import", "-", "--json", user="ada", typed=data)
@@ -60,8 +60,8 @@ def test_an_export_is_whole_and_an_import_of_it_adds_nothing_twice(config: str) 
     assert texts(config, "ada") == texts(config) == ["Allergic to nuts", "Sister is called Noa"]
 
 
-def test_a_file_is_for_its_owner_and_written_in_one_step(config: str, tmp_path: Path) -> None:
-    """Also where one was that others could read; nothing else is left beside it."""
+def test_an_export_is_private_and_written_atomically(config: str, tmp_path: Path) -> None:
+    """It also replaces a file that others could read; nothing else is left beside it."""
     folder = tmp_path / "out"
     folder.mkdir()
     (folder / "itay.json").write_text("old", encoding="utf-8")
@@ -76,7 +76,7 @@ def test_a_file_is_for_its_owner_and_written_in_one_step(config: str, tmp_path: 
     assert memory(config, "import", str(folder / "itay.json")).code == 0
 
 
-def test_a_file_that_cannot_be_written_is_told(config: str, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_reported(config: str, tmp_path: Path) -> None:
     """With its name, and without a traceback."""
     done = memory(config, "export", "--output", str(tmp_path / "nowhere" / "itay.json"))
 
@@ -86,8 +86,8 @@ def test_a_file_that_cannot_be_written_is_told(config: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("command", [("export", "-o"), ("forget", "-y", "--force", "--receipt")])
-def test_no_database_is_written_over(config: str, tmp_path: Path, command: tuple[str, ...]) -> None:
-    """Everybody's truth would be gone; and nothing is forgotten before it is said."""
+def test_no_database_is_overwritten(config: str, tmp_path: Path, command: tuple[str, ...]) -> None:
+    """All facts would be lost; the error comes before anything is forgotten."""
     [database] = tmp_path.rglob("memory.db")
     name, *options = command
     done = memory(config, name, *options, str(database))
@@ -96,8 +96,8 @@ def test_no_database_is_written_over(config: str, tmp_path: Path, command: tuple
     assert texts(config) == ["Allergic to nuts", "Sister is called Noa"]
 
 
-def test_a_pipe_is_written_into_and_stays_a_pipe(config: str, tmp_path: Path) -> None:
-    """As is an open descriptor, which is what `-o >(command)` names; a file in their place would reach nobody."""
+def test_an_export_into_a_pipe_leaves_the_pipe_in_place(config: str, tmp_path: Path) -> None:
+    """So does one into an open descriptor, which `-o >(command)` names; a file in its place would never be read."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), "rb") as listening:
@@ -117,8 +117,8 @@ def test_a_pipe_is_written_into_and_stays_a_pipe(config: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("name", "said"), [("folder", "name a file"), ("no/where", "name an existing folder")])
-def test_a_remedy_fits_what_is_wrong_with_the_place(config: str, tmp_path: Path, name: str, said: str) -> None:
-    """A folder is no file, and rights help nobody where a folder is missing."""
+def test_the_remedy_fits_the_problem_with_the_path(config: str, tmp_path: Path, name: str, said: str) -> None:
+    """A folder is not a file, and permissions do not help if a folder is missing."""
     (tmp_path / "folder").mkdir()
     done = memory(config, "export", "-o", str(tmp_path / name))
 
@@ -126,8 +126,8 @@ def test_a_remedy_fits_what_is_wrong_with_the_place(config: str, tmp_path: Path,
     assert words(done.err).endswith(said)
 
 
-def test_an_export_works_while_memory_is_off_and_an_import_does_not(config: str, tmp_path: Path) -> None:
-    """Whoever leaves takes everything along; nothing is stored while memory is off."""
+def test_with_memory_off_export_works_and_import_does_not(config: str, tmp_path: Path) -> None:
+    """Departing users can take their data along; nothing is stored while memory is off."""
     data = json.dumps(exported(config))
     off = str(write_offline_config(tmp_path, "memory: {enabled: false}"))
     done, refused = memory(off, "export"), memory(off, "import", "-", typed=data)
@@ -136,26 +136,27 @@ def test_an_export_works_while_memory_is_off_and_an_import_does_not(config: str,
     assert (refused.code, "memory is off" in refused.err) == (1, True)
 
 
-def test_what_was_forgotten_stays_forgotten_unless_it_is_wanted_back(config: str) -> None:
-    """And it is counted."""
+def test_forgotten_facts_are_imported_only_on_request(config: str) -> None:
+    """The skipped ones are counted."""
     data = json.dumps(exported(config))
     [fact, *_] = memory(config, "list", "--json").json_output["memories"]
     memory(config, "forget", "--id", fact["id"], "-y")
     kept = memory(config, "import", "-", typed=data)
     restored = memory(config, "import", "-", "--restore-forgotten", typed=data)
 
-    left_out = "1 fact left out (forgotten or duplicate)"
-    assert kept.out.startswith(f"1 fact imported (1 of them was known already), {left_out}")
-    assert restored.out == "2 facts imported (1 of them was known already); 2 facts about itay now.\n"
+    assert (
+        kept.out == "0 facts imported, 1 already known, 1 left out (forgotten or duplicate); 1 fact about itay now.\n"
+    )
+    assert restored.out == "1 fact imported, 1 already known; 2 facts about itay now.\n"
 
 
 @pytest.mark.parametrize(
     ("typed", "code", "said"),
     [
-        ("no json", 2, "standard input is no JSON: Expecting value: line 1 column 1"),
+        ("no json", 2, "standard input is not JSON: Expecting value: line 1 column 1"),
         ("[1, 2]", 2, "pass the output of `gaia memory export`"),
         ("[" * 100_000, 2, "nested too deeply"),
-        (b"\xff\xfe\x00", 2, "cannot read standard input: byte 1 is no UTF-8"),
+        (b"\xff\xfe\x00", 2, "cannot read standard input: byte 1 is not UTF-8"),
         (
             '{"format": "gaia-memory", "version": 1, "scope": {"user": "ada"}, "facts": [{"text": 3}]}',
             1,
@@ -170,8 +171,10 @@ def test_what_was_forgotten_stays_forgotten_unless_it_is_wanted_back(config: str
         ),
     ],
 )
-def test_what_is_no_export_is_refused_by_its_place(config: str, typed: str | bytes, code: int, said: str) -> None:
-    """Nothing of it is taken in."""
+def test_invalid_import_data_is_rejected_with_its_position(
+    config: str, typed: str | bytes, code: int, said: str
+) -> None:
+    """Nothing of it is imported."""
     done = memory(config, "import", "-", typed=typed)
 
     assert done.code == code
@@ -181,7 +184,7 @@ def test_what_is_no_export_is_refused_by_its_place(config: str, typed: str | byt
     assert texts(config) == ["Allergic to nuts", "Sister is called Noa"]
 
 
-def test_a_file_that_is_not_there_is_told(config: str) -> None:
+def test_a_missing_file_is_reported(config: str) -> None:
     """By its name."""
     done = memory(config, "import", "nowhere.json")
 
@@ -189,15 +192,15 @@ def test_a_file_that_is_not_there_is_told(config: str) -> None:
     assert "nowhere.json" in words(done.err)
 
 
-def test_nobody_known_is_an_empty_export_that_names_other_apps(config: str) -> None:
-    """It is data all the same."""
+def test_the_export_of_an_unknown_user_is_empty_and_names_other_apps(config: str) -> None:
+    """It is still valid data."""
     done = memory(config, "export", "--app", "shop")
 
     assert (done.code, done.json_output["facts"]) == (0, [])
     assert "Choose it with --app" in done.err
 
 
-def test_a_large_import_tells_how_far_it_is(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_import_shows_its_progress(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Step by step up to the number of facts."""
     steps: list[tuple[int, int]] = []
 
@@ -219,7 +222,7 @@ def test_a_large_import_tells_how_far_it_is(config: str, monkeypatch: pytest.Mon
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_examples_work(config: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the help shows can be pasted, in a folder with the two homes that one of them names."""
+    """The examples of the help can be pasted, in a folder with the two homes that one of them names."""
     monkeypatch.setenv("GAIA_CONFIG", config)
     monkeypatch.delenv("GAIA_HOME")
     for name in ("old", "new"):

@@ -12,6 +12,6 @@ from support.servers.rule_based_gemini import RuleBasedGemini
 
 @pytest.fixture
 def gemini_rules() -> Iterator[RuleBasedGemini]:
-    """Give the models of all processes of a test."""
+    """Provide the models of all processes of a test."""
     with FakeGemini() as gemini:
         yield RuleBasedGemini(gemini)

@@ -1,4 +1,4 @@
-"""Two `gaia chat` of one person on one channel at once, and sweeps beside them."""
+"""Two `gaia chat` of one user on one channel at once, with concurrent sweeps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECONDS = 150.0
 
 
 class Home:
-    """One installation, which any number of processes share."""
+    """One installation, shared by any number of processes."""
 
     def __init__(self, folder: Path, gemini_rules: RuleBasedGemini, *, clear: str, database: str | None) -> None:
         self._mind = gemini_rules
@@ -36,26 +36,26 @@ class Home:
         self.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def gaia(self, *arguments: str, typed: str = "") -> CommandResult:
-        """Run a command of `gaia` in a process of its own."""
+        """Run a `gaia` command in a child process."""
         environment = self._mind.gemini.environment
         config = ("--config", str(self.config))
         return run_gaia_process(*arguments, *config, stdin=typed, environment=environment, timeout_seconds=SECONDS)
 
     def chat(self, said: list[str]) -> CommandResult:
-        """Hold a chat in which all this is typed at once."""
+        """Run a chat with all these lines typed at once."""
         return self.gaia("chat", "--user", USER, "--channel", CHANNEL, typed="".join(f"{line}\n" for line in said))
 
     def sweep(self) -> None:
-        """Learn what can be learned now."""
+        """Learn everything that can be learned now."""
         done = self.gaia("sweep", "--force")
         assert done.code == 0, done
 
     def swept(self) -> AbstractContextManager[None]:
-        """Let a process sweep again and again until the block ends."""
+        """Sweep repeatedly in another process until the block ends."""
         return sweeping_process(self.config, self._mind.gemini.environment, seconds=SECONDS)
 
     def facts(self) -> list[str]:
-        """Return the texts of all facts as the database holds them."""
+        """Return the texts of all facts in the database."""
         config = load(self.config).config
 
         async def read() -> list[str]:
@@ -69,7 +69,7 @@ class Home:
         return asyncio.run(read())
 
     def learned(self) -> Counter[str]:
-        """Return how often the extractor was shown each message of the person."""
+        """Return how often each message of the user was in an extractor request."""
         shown = [re.findall(r'"content": "(said [^"]*)"', new) for new in map(_new_messages, self._extractions())]
         return Counter(text for texts in shown for text in texts)
 
@@ -82,7 +82,7 @@ def _new_messages(contents: str) -> str:
 
 
 def talk_at_once(home: Home, count: int, *, chats: int = 2) -> None:
-    """Say so much in each of some chats at once; everything is answered, and nobody gets an apology."""
+    """Send that many messages in each of several chats at once; check that all are answered without an apology."""
     said = [[f"said {number} {at}" for at in range(count)] for number in range(chats)]
     with ThreadPoolExecutor(chats) as together:
         for done, lines in zip(together.map(home.chat, said), said, strict=True):
@@ -94,8 +94,9 @@ def talk_at_once(home: Home, count: int, *, chats: int = 2) -> None:
     assert Counter(home.facts()) == everything
 
 
+@pytest.mark.slow
 def test_two_chats_in_one_conversation_answer_everything(tmp_path: Path, gemini_rules: RuleBasedGemini) -> None:
-    """Each turn waits for the other program's, and both are learned."""
+    """Each turn waits for the other process's turn, and both are learned."""
     talk_at_once(Home(tmp_path, gemini_rules, clear="auto", database=None), 5)
 
 
@@ -105,7 +106,7 @@ def test_two_chats_in_one_conversation_answer_everything(tmp_path: Path, gemini_
 async def test_forty_messages_of_two_chats_are_answered_and_learned_once(
     kind: str, tmp_path: Path, gemini_rules: RuleBasedGemini
 ) -> None:
-    """On either database."""
+    """On either kind of database."""
     async with memory_url(kind, tmp_path) as url:
         database = None if kind == "sqlite" else url.render_as_string(hide_password=False)
         await asyncio.to_thread(talk_at_once, Home(tmp_path, gemini_rules, clear="auto", database=database), 20)
@@ -115,7 +116,7 @@ async def test_forty_messages_of_two_chats_are_answered_and_learned_once(
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 @pytest.mark.parametrize("clear", ["delete", "rewind"])
-async def test_a_long_chat_is_learned_and_cleared_beside_it_without_an_error(
+async def test_a_long_chat_is_learned_and_cleared_concurrently_without_an_error(
     kind: str, clear: str, tmp_path: Path, gemini_rules: RuleBasedGemini
 ) -> None:
     """Sweeps in a loop delete or rewind the session between any two turns."""

@@ -1,4 +1,4 @@
-"""Turns, learning, clearing and forgetting, interleaved at every step: nothing is lost, doubled or refused."""
+"""Turns, learning, clearing and forgetting, interleaved at every step: nothing is lost, duplicated or refused."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ USUAL = (("ours", "auto", "forget"), ("database", "auto", "sweep"))
 
 @contextmanager
 def staged(kind: str) -> Iterator[tuple[InterleavingHarness, Play]]:
-    """Open a stage in an event loop of its own, and give what plays a story on it."""
+    """Open a harness in its own event loop, and yield it with a function that runs a scenario."""
     folder = Path(tempfile.mkdtemp(dir=IN_MEMORY if IN_MEMORY.is_dir() else None))
     with pytest.MonkeyPatch.context() as patch, asyncio.Runner(loop_factory=DeterministicEventLoop) as runner:
         patch.setattr(Engine, "start", lambda *_, **__: None)
@@ -73,19 +73,19 @@ def staged(kind: str) -> Iterator[tuple[InterleavingHarness, Play]]:
 
 @pytest.fixture(scope="module")
 def sqlite() -> Iterator[tuple[InterleavingHarness, Play]]:
-    """Give a stage on SQLite files."""
+    """Yield a harness on SQLite files."""
     with staged("sqlite") as made:
         yield made
 
 
 @pytest.fixture(autouse=True)
 def allow_inline_sqlite(blockbuster: BlockBuster) -> None:
-    """SQLite answers in this thread here."""
+    """Allow SQLite to run in the event loop's thread."""
     blockbuster.deactivate()
 
 
 def play_many(made: InterleavingHarness, play: Play, *, first: int, count: int) -> None:
-    """Play so many stories; each failure names the one to play again."""
+    """Run that many scenarios; each failure names the one to repeat."""
     made.overlaps.clear()
     for number in range(first, first + count):
         chance = random.Random(number)
@@ -98,10 +98,10 @@ def play_many(made: InterleavingHarness, play: Play, *, first: int, count: int) 
 
 
 @pytest.mark.parametrize(("first", "count"), [(0, 6), pytest.param(1_000, 3_000, marks=slow)])
-def test_whatever_happens_at_once_each_turn_is_answered_and_learned_once(
+def test_in_random_interleavings_each_turn_is_answered_and_learned_once(
     sqlite: tuple[InterleavingHarness, Play], first: int, count: int
 ) -> None:
-    """People talk, reset and forget through two engines while both sweep; many came at each step of learning."""
+    """Users chat, reset and forget through two engines while both sweep; many turns hit each step of learning."""
     made, play = sqlite
     play_many(made, play, first=first, count=count)
 
@@ -110,8 +110,8 @@ def test_whatever_happens_at_once_each_turn_is_answered_and_learned_once(
 
 
 @pytest.mark.parametrize(("first", "count"), [(5_000, 3), pytest.param(6_000, 300, marks=slow)])
-def test_so_it_is_on_a_server_database(first: int, count: int) -> None:
-    """Sessions and memory on PostgreSQL, and one kind of sessions beside it in a file and in memory."""
+def test_the_same_holds_on_a_server_database(first: int, count: int) -> None:
+    """Sessions and memory on PostgreSQL, and another session service in a file or in memory."""
     with staged("postgresql") as (made, play):
         play_many(made, play, first=first, count=count)
 
@@ -125,10 +125,10 @@ def test_so_it_is_on_a_server_database(first: int, count: int) -> None:
         for mode in CLEAR_MODES
     ],
 )
-def test_a_turn_that_comes_at_a_step_of_learning_is_answered_and_learned(
+def test_a_turn_at_any_learning_step_is_answered_and_learned(
     sqlite: tuple[InterleavingHarness, Play], kind: Kind, mode: ClearMode, step: str
 ) -> None:
-    """From its first step to its last one while a sweep stands there, as far as it waits for nothing."""
+    """It runs from start to end while a sweep is paused there, unless it has to wait for the sweep."""
     made, play = sqlite
     made.overlaps.clear()
     sweep, talk = (("sweep", 0, ""),), (("say", 1, ""),)
@@ -147,10 +147,10 @@ def test_a_turn_that_comes_at_a_step_of_learning_is_answered_and_learned(
         if (kind, mode, move[2]) != ("memory", "delete", RESET_COMMAND)
     ],
 )
-def test_whoever_comes_at_any_step_of_learning_finds_and_leaves_everything_right(
+def test_a_concurrent_operation_at_any_learning_step_loses_and_duplicates_nothing(
     sqlite: tuple[InterleavingHarness, Play], kind: Kind, mode: ClearMode, meets: Move
 ) -> None:
-    """Another sweep, a forgetting, a reset, a turn: once behind each step that a sweep takes, named or not."""
+    """Another sweep, a forget, a reset or a turn, after each step of a sweep, named or not."""
     _, play = sqlite
     at = 0
     is_there = True
@@ -172,10 +172,10 @@ def test_whoever_comes_at_any_step_of_learning_finds_and_leaves_everything_right
         for step in LEARNING_STEPS[:-1]
     ],
 )
-def test_learning_that_goes_on_at_any_step_of_a_turn_spoils_neither(
+def test_learning_that_resumes_at_any_step_of_a_turn_breaks_neither(
     sqlite: tuple[InterleavingHarness, Play], kind: Kind, mode: ClearMode, step: str
 ) -> None:
-    """A sweep comes to a step, then a turn to each of its own; then the sweep goes on to its end, and then the turn."""
+    """A sweep pauses at a step, a turn at each of its own; then the sweep runs to its end, and then the turn."""
     _, play = sqlite
     at = 0
     is_back = True
@@ -196,10 +196,10 @@ def test_learning_that_goes_on_at_any_step_of_a_turn_spoils_neither(
         *(pytest.param(kind, mode, marks=slow) for kind, mode in (("sqlite", "delete"), ("sqlite", "rewind"))),
     ],
 )
-def test_what_is_said_past_memory_at_a_step_of_learning_is_kept_until_it_is_learned(
+def test_messages_stored_without_memory_at_a_learning_step_are_kept_and_learned(
     sqlite: tuple[InterleavingHarness, Play], kind: Kind, mode: ClearMode, step: str
 ) -> None:
-    """A host without the plugin asks no ledger: the session itself is compared before it is cleared."""
+    """A host without the plugin uses no ledger: the session itself is compared before it is cleared."""
     _, play = sqlite
     sweep, stray = (("sweep", 0, ""),), (("stray", 1, ""),)
     play(Scenario(kind, mode, (sweep, stray)), PinnedSchedule("0 sweep", step, until="1 stray"))

@@ -21,7 +21,7 @@ from support.servers.rule_based_gemini import RuleBasedGemini
 async def test_forty_messages_to_two_servers_in_one_session_are_answered_and_learned_once(
     kind: str, tmp_path: Path, gemini_rules: RuleBasedGemini
 ) -> None:
-    """ADK alone refuses one of two that come at once; each server is asked two things at a time, too."""
+    """ADK alone refuses one of two concurrent turns; here each server also gets two messages at a time."""
     async with memory_url(kind, tmp_path) as url:
         address = url.render_as_string(hide_password=False)
         sessions = address if kind == "postgresql" else f"sqlite+aiosqlite:///{tmp_path / 'sessions.db'}"
@@ -56,7 +56,7 @@ def _ask_two_servers(folder: Path, sessions: str, gemini_rules: RuleBasedGemini)
 
 
 def _learned(gemini_rules: RuleBasedGemini) -> Counter[str]:
-    """Return how often the extractor was shown each message."""
+    """Return how often each message was in an extractor request."""
     shown = "\n".join(
         request.contents.partition("## New Messages\n")[2] for request in gemini_rules.gemini.requests_of("extractor")
     )

@@ -1,4 +1,4 @@
-"""A conversation whose session is changed, cleared or deleted by others while somebody talks in it."""
+"""A conversation whose session is changed, cleared or deleted by others during a turn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from gaia_memory import open_memory
-from gaia_memory.adk.failure_replies import APOLOGY
+from gaia_memory.adk.conversation import APOLOGY
 from gaia_memory.testing import Gate, ScriptedExtractor, ScriptedLlm
 from support.conversations import USER, open_conversations
 from support.plugin_host import build_agent, contents_text, set_extractor
@@ -22,8 +22,8 @@ SOON = 30.0
 
 
 @pytest.mark.parametrize("what", ["deleted", "changed"])
-async def test_a_session_that_its_host_changes_just_before_the_message_costs_nothing(tmp_path: Path, what: str) -> None:
-    """Between load and message ADK refuses it; the model was not asked, so the turn begins anew."""
+async def test_a_session_changed_by_its_host_just_before_the_message_loses_nothing(tmp_path: Path, what: str) -> None:
+    """ADK refuses a change between load and message; the model was not asked yet, so the turn is retried."""
     model = ScriptedLlm(default="ok")
     async with open_conversations(tmp_path, model) as talks:
         await talks.send("one")
@@ -57,8 +57,8 @@ async def test_a_session_that_its_host_changes_just_before_the_message_costs_not
     assert contents_text(model.requests[-1]).splitlines() == said[:-1]
 
 
-async def test_a_session_that_its_host_deletes_under_a_turn_costs_one_apology(tmp_path: Path) -> None:
-    """The model was asked by then, and is not asked twice; the conversation goes on."""
+async def test_a_session_deleted_by_its_host_during_a_turn_causes_one_apology(tmp_path: Path) -> None:
+    """The model was already asked, and is not asked again; the conversation continues."""
 
     async def deleting(_: LlmRequest) -> str:
         service = talks.gaia.session_service
@@ -74,8 +74,8 @@ async def test_a_session_that_its_host_deletes_under_a_turn_costs_one_apology(tm
     assert contents_text(model.requests[1]) == "two"
 
 
-async def test_a_turn_in_another_process_is_waited_for(tmp_path: Path) -> None:
-    """Two programs talk in one conversation: nobody gets an apology, and each is shown what was said before."""
+async def test_a_turn_waits_for_a_turn_in_another_process(tmp_path: Path) -> None:
+    """Two programs share a conversation: neither gets an apology, and each sees the previous messages."""
     gate = Gate()
 
     async def slow(_: LlmRequest) -> str:
@@ -101,8 +101,8 @@ async def test_a_turn_in_another_process_is_waited_for(tmp_path: Path) -> None:
     assert contents_text(model.requests[0]).splitlines() == ["hello", "begun", "one", "first", "two"]
 
 
-async def test_a_turn_that_is_cancelled_frees_its_conversation_for_other_processes(tmp_path: Path) -> None:
-    """And for the sweep: our own Runner notices, though ADK calls no hook."""
+async def test_a_cancelled_turn_frees_its_conversation_for_other_processes(tmp_path: Path) -> None:
+    """It is free for the sweep too: our own Runner notices, though ADK calls no hook."""
     gate = Gate()
     gate.shut()
 
@@ -127,8 +127,8 @@ async def test_a_turn_that_is_cancelled_frees_its_conversation_for_other_process
     assert report.consolidated == 1
 
 
-async def test_with_memory_off_two_processes_take_turns_all_the_same(tmp_path: Path) -> None:
-    """Nothing is learned; but nobody is refused either."""
+async def test_with_memory_off_two_processes_still_take_turns(tmp_path: Path) -> None:
+    """Nothing is learned, but no turn is refused either."""
     off: dict[str, Any] = {"memory": {"enabled": False}}
     async with open_conversations(tmp_path, ScriptedLlm(default="ok"), off) as talks:
         config = {"sessions": {"coalesce_seconds": 0}, "memory": {"enabled": False, "recall_limit": 7}}

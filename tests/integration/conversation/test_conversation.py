@@ -1,4 +1,4 @@
-"""A person and an agent, message by message."""
+"""A user and an agent, message by message."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from gaia_memory.adk.conversation import Reply
-from gaia_memory.adk.failure_replies import APOLOGY
+from gaia_memory.adk.conversation import APOLOGY, Reply
 from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder
 from gaia_memory.errors import MemoryUnavailable, ModelUnavailableError
 from gaia_memory.models import NewFact
@@ -33,8 +32,8 @@ async def pieces(talks: Conversations, text: str, **arguments: Any) -> list[str]
 
 
 @pytest.mark.acceptance("S01", "S02")
-async def test_a_conversation_goes_on_after_a_restart_and_apart_from_other_channels(tmp_path: Path) -> None:
-    """The session is the user's on that channel."""
+async def test_a_conversation_continues_after_a_restart_separate_from_other_channels(tmp_path: Path) -> None:
+    """The session belongs to the user on that channel."""
     model = ScriptedLlm("nice to meet you", "hi again", "hello")
     async with open_conversations(tmp_path, model) as talks:
         await talks.send("my name is Itay")
@@ -50,8 +49,8 @@ async def test_a_conversation_goes_on_after_a_restart_and_apart_from_other_chann
     assert (cli.id, len(cli.events), len(telegram.events)) == ("itay:cli", 4, 2)
 
 
-async def test_what_no_database_can_keep_is_replaced_before_the_turn(tmp_path: Path) -> None:
-    """NUL and half of a surrogate pair: kept, they would keep the whole conversation from being learned."""
+async def test_unstorable_characters_are_replaced_before_the_turn(tmp_path: Path) -> None:
+    """NUL and unpaired surrogates: if stored, they would prevent the whole conversation from being learned."""
     model = ScriptedLlm("one", "two")
     async with open_conversations(tmp_path, model) as talks:
         await talks.send("caf\udce9 and\0 tea")
@@ -65,8 +64,8 @@ async def test_what_no_database_can_keep_is_replaced_before_the_turn(tmp_path: P
     ]
 
 
-async def test_a_conversation_says_whether_the_last_message_was_answered(tmp_path: Path) -> None:
-    """A model that fails, a model that refuses, a command and an answer."""
+async def test_a_conversation_reports_whether_the_last_message_failed(tmp_path: Path) -> None:
+    """A failing model, a command, and an answer."""
     model = ScriptedLlm(ConnectionError("away"), "fine")
     async with open_conversations(tmp_path, model) as talks:
         talk = talks.get()
@@ -79,8 +78,8 @@ async def test_a_conversation_says_whether_the_last_message_was_answered(tmp_pat
 
 
 @pytest.mark.acceptance("S08")
-async def test_messages_sent_at_once_are_answered_one_after_the_other(tmp_path: Path) -> None:
-    """At most one model call of a session is in flight, whoever holds the conversation object."""
+async def test_concurrent_messages_are_answered_one_after_the_other(tmp_path: Path) -> None:
+    """At most one model call per session is in flight, whichever conversation object sent the message."""
     running = most = 0
 
     async def slow(request: LlmRequest) -> str:
@@ -103,7 +102,7 @@ async def test_messages_sent_at_once_are_answered_one_after_the_other(tmp_path: 
 
 @pytest.mark.acceptance("S09")
 async def test_a_burst_is_one_turn_and_its_last_message_gets_the_reply(tmp_path: Path) -> None:
-    """The texts are joined by newline."""
+    """The texts are joined by line feeds."""
     model = ScriptedLlm("ok")
     async with open_conversations(tmp_path, model, coalesce_seconds=0.1) as talks:
         replies = await asyncio.gather(*(talks.get().send(text) for text in ("one", "two", "three")))
@@ -114,7 +113,7 @@ async def test_a_burst_is_one_turn_and_its_last_message_gets_the_reply(tmp_path:
 
 
 async def test_a_merged_message_streams_nothing(tmp_path: Path) -> None:
-    """The pieces come once."""
+    """The answer is streamed once."""
     async with open_conversations(tmp_path, ScriptedLlm("ok then"), coalesce_seconds=0.1) as talks:
         streams = await asyncio.gather(pieces(talks, "one"), pieces(talks, "two"))
 
@@ -122,11 +121,11 @@ async def test_a_merged_message_streams_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.acceptance("S10")
-async def test_a_reply_is_the_agents_words_without_thoughts_or_the_users(tmp_path: Path) -> None:
-    """Nor what was said on the way to a tool."""
+async def test_a_reply_contains_only_the_agents_text(tmp_path: Path) -> None:
+    """It excludes thoughts, the user's text, and text before a tool call."""
 
     def look() -> str:
-        """Look."""
+        """Look it up."""
         return "sun"
 
     asking = types.Content(
@@ -141,7 +140,7 @@ async def test_a_reply_is_the_agents_words_without_thoughts_or_the_users(tmp_pat
 
 @pytest.mark.filterwarnings("ignore:SequentialAgent is deprecated:DeprecationWarning")
 async def test_the_answers_of_several_agents_are_joined(tmp_path: Path) -> None:
-    """Also in a stream."""
+    """In a stream too."""
     agents: list[Any] = [
         build_agent(ScriptedLlm(default="a draft"), "writer"),
         build_agent(ScriptedLlm(default="fine"), "critic"),
@@ -154,8 +153,8 @@ async def test_the_answers_of_several_agents_are_joined(tmp_path: Path) -> None:
     assert "".join(streamed) == "a draft\nfine"
 
 
-async def test_a_stream_gives_each_piece_once(tmp_path: Path) -> None:
-    """A model sends the whole answer again at its end."""
+async def test_a_stream_yields_each_piece_once(tmp_path: Path) -> None:
+    """A model sends the whole answer again after its last piece."""
     model = ScriptedLlm("one two three", thinking("hm", "four five"))
     async with open_conversations(tmp_path, model) as talks:
         first = await pieces(talks, "hi")
@@ -169,8 +168,8 @@ async def test_a_stream_gives_each_piece_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "failure", [RuntimeError("429 RESOURCE_EXHAUSTED"), LlmResponse(error_code="SAFETY", error_message="blocked")]
 )
-async def test_a_model_that_fails_costs_one_apology(tmp_path: Path, failure: Any) -> None:
-    """It is neither in the session nor learned, and the next turn works."""
+async def test_a_failing_model_causes_one_apology(tmp_path: Path, failure: Any) -> None:
+    """The apology is neither in the session nor learned, and the next turn works."""
     model = ScriptedLlm(failure, "back", failure)
     extractor = ScriptedExtractor(default=[])
     async with open_conversations(tmp_path, model) as talks:
@@ -185,7 +184,7 @@ async def test_a_model_that_fails_costs_one_apology(tmp_path: Path, failure: Any
     assert APOLOGY not in str([said.text for chunk in extractor.chunks for said in chunk.messages])
 
 
-async def test_where_memory_must_not_fail_its_error_reaches_the_host(tmp_path: Path) -> None:
+async def test_with_on_unavailable_fail_the_error_reaches_the_host(tmp_path: Path) -> None:
     """An apology would hide it."""
     async with open_conversations(tmp_path, ScriptedLlm("ok"), {"memory": {"on_unavailable": "fail"}}) as talks:
         talks.engine.turns._client = broken_ledger_client(talks.engine)
@@ -197,7 +196,7 @@ async def test_where_memory_must_not_fail_its_error_reaches_the_host(tmp_path: P
 
 @pytest.mark.acceptance("I21")
 async def test_a_private_turn_is_replayed_and_never_learned(tmp_path: Path) -> None:
-    """What was said before and after it is."""
+    """Messages before and after it are learned."""
     model = ScriptedLlm("one", "two", "three")
     extractor = ScriptedExtractor(default=[])
     async with open_conversations(tmp_path, model) as talks:
@@ -214,7 +213,7 @@ async def test_a_private_turn_is_replayed_and_never_learned(tmp_path: Path) -> N
 
 @pytest.mark.acceptance("C04", "C05", "C14", "I06")
 async def test_commands_leave_no_trace_in_the_session(tmp_path: Path) -> None:
-    """The model is not asked, nothing is stored as talk, nothing is due to be learned."""
+    """The model is not asked, no message is stored, nothing becomes due."""
     async with open_conversations(tmp_path, ScriptedLlm()) as talks:
         replies = [await talks.get().send(text) for text in ("/remember I like teal", "/remember", "/memory", "/nope")]
         session = await talks.load_session()
@@ -236,8 +235,8 @@ async def test_a_command_streams_its_reply(tmp_path: Path) -> None:
     assert len(streamed) == 1
 
 
-async def test_a_command_does_not_overtake_what_was_said_before_it(tmp_path: Path) -> None:
-    """A reset learns the message that was still waiting for more of its burst."""
+async def test_a_command_does_not_overtake_earlier_messages(tmp_path: Path) -> None:
+    """A reset learns the message that was still waiting for the rest of its burst."""
     extractor = ScriptedExtractor(["moved to Berlin"])
     async with open_conversations(tmp_path, ScriptedLlm("ok"), coalesce_seconds=30) as talks:
         set_extractor(talks.engine, extractor)
@@ -252,7 +251,7 @@ async def test_a_command_does_not_overtake_what_was_said_before_it(tmp_path: Pat
 
 @pytest.mark.acceptance("S12")
 async def test_reset_learns_and_deletes_the_session(tmp_path: Path) -> None:
-    """A message that arrives meanwhile waits, and opens the new one."""
+    """A message that arrives meanwhile waits, and starts the new one."""
     model = ScriptedLlm("one", "two")
     extractor = ScriptedExtractor(["moved to Berlin"])
     async with open_conversations(tmp_path, model) as talks:
@@ -277,7 +276,7 @@ async def test_reset_learns_and_deletes_the_session(tmp_path: Path) -> None:
 
 @pytest.mark.acceptance("S13")
 async def test_a_reset_that_cannot_learn_keeps_the_session(tmp_path: Path) -> None:
-    """And says so."""
+    """The reply says so."""
     async with open_conversations(tmp_path, ScriptedLlm("one")) as talks:
         set_extractor(talks.engine, ScriptedExtractor(ModelUnavailableError("503")))
         await talks.send("I moved to Berlin")
@@ -289,7 +288,7 @@ async def test_a_reset_that_cannot_learn_keeps_the_session(tmp_path: Path) -> No
     assert len(session.events) == 2
 
 
-async def test_a_reset_that_may_not_clear_says_so(tmp_path: Path) -> None:
+async def test_a_reset_with_clear_mode_keep_says_so(tmp_path: Path) -> None:
     """`sessions.clear: keep`."""
     async with open_conversations(tmp_path, ScriptedLlm("one"), {"sessions": {"clear": "keep"}}) as talks:
         set_extractor(talks.engine, ScriptedExtractor([]))
@@ -303,7 +302,7 @@ async def test_a_reset_that_may_not_clear_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.acceptance("C10", "C12", "C13")
 async def test_forget_yes_forgets_and_keeps_the_conversation(tmp_path: Path) -> None:
-    """What was said before is never learned; another person loses nothing."""
+    """Earlier messages are never learned; another user loses nothing."""
     extractor = ScriptedExtractor(default=["the PIN word is ZEBRA"])
     async with open_conversations(tmp_path, ScriptedLlm("ok")) as talks:
         set_extractor(talks.engine, extractor)
@@ -340,13 +339,13 @@ async def test_with_memory_off_turns_work_and_commands_say_so(tmp_path: Path) ->
 
 @pytest.mark.parametrize("text", ["", "  \n"])
 async def test_a_blank_message_is_no_turn(tmp_path: Path, text: str) -> None:
-    """The model has nothing to answer."""
+    """There is nothing for the model to answer."""
     async with open_conversations(tmp_path, ScriptedLlm()) as talks:
         assert await talks.send(text) == ""
         assert await pieces(talks, text) == []
 
 
-async def test_a_stream_that_nobody_reads_to_its_end_lets_the_next_turn_in(tmp_path: Path) -> None:
+async def test_closing_an_unfinished_stream_lets_the_next_turn_start(tmp_path: Path) -> None:
     """Closing it ends the turn."""
     async with open_conversations(tmp_path, ScriptedLlm("one two three", "ok")) as talks:
         stream = talks.get().stream("hi")
@@ -361,22 +360,22 @@ async def test_a_stream_that_nobody_reads_to_its_end_lets_the_next_turn_in(tmp_p
 
 
 @pytest.mark.acceptance("L10")
-async def test_a_slow_embedder_never_holds_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While it works, everybody else goes on."""
+async def test_a_slow_embedder_never_blocks_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tasks proceed while it works."""
     async with open_conversations(tmp_path, ScriptedLlm(call("load_memory", query="tea"), "ok")) as talks:
         await talks.send("/remember I like tea")
-        embed = OfflineEmbedder.embed_rows
+        embed = OfflineEmbedder.embed_batch
 
-        def slow(self: OfflineEmbedder, texts: Sequence[str]) -> Any:
+        def slow(self: OfflineEmbedder, texts: Sequence[str], purpose: str = "add") -> Any:
             before, ends = ticks, time.monotonic() + 30
             while ticks < before + 5 and time.monotonic() < ends:
                 time.sleep(0.01)
             counted.append(ticks - before)
-            return embed(self, texts)
+            return embed(self, texts, purpose)
 
         ticks = 0
         counted: list[int] = []
-        monkeypatch.setattr(OfflineEmbedder, "embed_rows", slow)
+        monkeypatch.setattr(OfflineEmbedder, "embed_batch", slow)
 
         async def tick() -> None:
             nonlocal ticks
@@ -395,8 +394,8 @@ async def test_a_slow_embedder_never_holds_the_event_loop(tmp_path: Path, monkey
 
 
 @pytest.mark.acceptance("L11")
-async def test_learning_from_one_person_does_not_hold_up_another(tmp_path: Path) -> None:
-    """Grace's fact is stored while Itay's talk is with the model."""
+async def test_learning_from_one_user_does_not_delay_another(tmp_path: Path) -> None:
+    """Grace's fact is stored while the model still works on Itay's conversation."""
     extractor = ScriptedExtractor([])
     async with open_conversations(tmp_path, ScriptedLlm("ok", call("remember", fact="likes coffee"), "ok")) as talks:
         set_extractor(talks.engine, extractor)

@@ -1,4 +1,4 @@
-"""A tool that talks into conversations: into others as it likes, into its own never."""
+"""A tool that sends messages to conversations: to others it may, to its own it may not."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ async def asked_for_help(talks: Conversations, channel: str) -> str:
 
 
 async def said_by_a_tool(folder: Path, send: Send, *, channel: str) -> tuple[str, str]:
-    """Let a tool of the conversation on `cli` send something to a channel; return what it got, and what comes next."""
+    """Let a tool of the conversation on `cli` send a message to a channel; return its reply, and the next one."""
     answered: list[str] = []
 
     async def tell() -> str:
-        """Tell somebody."""
+        """Send a message."""
         try:
             answered.append(await send(talks, channel))
         except InsideTurnError as error:
@@ -54,8 +54,8 @@ async def said_by_a_tool(folder: Path, send: Send, *, channel: str) -> tuple[str
 
 
 @pytest.mark.parametrize("send", [sent, sent_in_a_task, streamed, asked_for_help])
-async def test_a_tool_that_talks_into_its_own_turn_is_told_so_at_once(send: Send, tmp_path: Path) -> None:
-    """It would wait for the turn that waits for it; the turn ends as it should, and so does the next one."""
+async def test_a_tool_that_sends_to_its_own_conversation_gets_an_error_at_once(send: Send, tmp_path: Path) -> None:
+    """It would wait for the turn that waits for it; the turn ends normally, and so does the next one."""
     answer, again = await said_by_a_tool(tmp_path, send, channel="cli")
 
     assert "'itay:cli'" in answer
@@ -63,18 +63,18 @@ async def test_a_tool_that_talks_into_its_own_turn_is_told_so_at_once(send: Send
     assert again == "ok"
 
 
-async def test_a_tool_may_talk_into_another_conversation(tmp_path: Path) -> None:
-    """Nobody waits for anybody there."""
+async def test_a_tool_may_send_to_another_conversation(tmp_path: Path) -> None:
+    """There is nothing to wait for."""
     assert await said_by_a_tool(tmp_path, sent, channel="telegram") == ("ok", "ok")
 
 
-async def test_what_a_tool_leaves_running_may_talk_once_the_turn_has_ended(tmp_path: Path) -> None:
-    """Nobody waits for it any more."""
+async def test_a_background_task_of_a_tool_may_send_after_the_turn(tmp_path: Path) -> None:
+    """Nothing waits for it any more."""
     left: list[asyncio.Task[str]] = []
     is_over = asyncio.Event()
 
     async def later() -> str:
-        """Tell somebody later."""
+        """Send a message later."""
 
         async def tell() -> str:
             await is_over.wait()

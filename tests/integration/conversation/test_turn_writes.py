@@ -1,4 +1,4 @@
-"""A turn costs the memory database two write transactions: one when it begins, one when it ends."""
+"""A turn needs two write transactions in the memory database: one at its start, one at its end."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def counted_writes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[None]]:
 
 @pytest.fixture
 def no_background(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the follower and the sweep from writing between the turns."""
+    """Keep the follower and the sweep from writing between turns."""
     monkeypatch.setattr("gaia_memory.engine.Engine.start", lambda *_, **__: None)
 
 
 @pytest.mark.usefixtures("no_background")
-async def test_a_turn_in_our_runner_is_two_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_turn_in_our_runner_takes_two_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Runner counts the turn when it acquires the session, and the plugin claims it."""
     async with open_conversations(tmp_path, ScriptedLlm(default="ok")) as conversations:
         await conversations.send("one")
@@ -52,7 +52,7 @@ async def test_a_turn_in_our_runner_is_two_writes(tmp_path: Path, monkeypatch: p
     assert (row.turn.turn_no, row.turn.active_until, row.session.is_foreign) == (2, None, False)
 
 
-async def test_a_turn_in_a_foreign_runner_is_two_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_turn_in_a_third_party_runner_takes_two_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plugin counts it, and marks its end."""
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
         await host.run_turn("one")
@@ -67,7 +67,7 @@ async def test_a_turn_in_a_foreign_runner_is_two_writes(tmp_path: Path, monkeypa
 
 @pytest.mark.usefixtures("no_background")
 async def test_a_turn_that_never_begins_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The session cannot be loaded, so nothing was said that could be learned."""
+    """The session cannot be loaded, so there is nothing to learn."""
     async with open_conversations(tmp_path, ScriptedLlm(default="ok")) as conversations:
         conversation = conversations.get()
 

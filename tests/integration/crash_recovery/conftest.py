@@ -20,7 +20,7 @@ OFFLINE = {"provider": "offline"}
 
 @pytest.fixture
 def site(tmp_path: Path, record_property: Callable[[str, object], None]) -> Iterator[Callable[..., Installation]]:
-    """Return a function that makes an installation; its talk is learned by a model that may kill."""
+    """Return a function that creates an installation; its conversations are learned by a model that may kill."""
     sites: list[Installation] = []
     with ExitStack() as stack:
 
@@ -52,7 +52,7 @@ def site(tmp_path: Path, record_property: Callable[[str, object], None]) -> Iter
 
 @contextmanager
 def postgres_database(folder: Path) -> Iterator[str]:
-    """Give the address of an empty database on the PostgreSQL server."""
+    """Yield the address of an empty database on the PostgreSQL server."""
     with asyncio.Runner() as runner:
         context = memory_url("postgresql", folder)
         url = runner.run(context.__aenter__())

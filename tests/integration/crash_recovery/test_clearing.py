@@ -1,4 +1,4 @@
-"""Killed around a clear or between two pieces of a long conversation: nothing is cleared before it is learned."""
+"""Kills around a clear or between two chunks of a long conversation: nothing is cleared before it is learned."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ LONG = 5_000
 """Characters of a turn of which two fill a piece."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("clear", "rounds"),
     [
@@ -24,8 +25,8 @@ LONG = 5_000
         pytest.param("keep", 2, marks=slow),
     ],
 )
-def test_killed_around_a_clear_it_loses_nothing_and_doubles_nothing(site: MakeSite, clear: str, rounds: int) -> None:
-    """The person goes on in the same sessions, whatever became of them."""
+def test_a_kill_around_a_clear_loses_and_duplicates_nothing(site: MakeSite, clear: str, rounds: int) -> None:
+    """The user continues in the same sessions, whatever became of them."""
     here = site(clear=clear)
     for number in range(rounds):
         for step in CLEARING_STEPS if clear != "keep" else ("written", "committed"):
@@ -46,10 +47,10 @@ def test_killed_around_a_clear_it_loses_nothing_and_doubles_nothing(site: MakeSi
         pytest.param("rewind", 2, marks=slow),
     ],
 )
-def test_killed_between_two_pieces_the_rest_still_waits_and_no_piece_is_asked_again(
+def test_a_kill_between_two_chunks_repeats_no_chunk_and_leaves_the_rest_pending(
     site: MakeSite, clear: str, rounds: int
 ) -> None:
-    """Each piece is learned by itself; `status` tells of the conversation until the last one is."""
+    """Each chunk is learned by itself; `status` reports the conversation until the last one is."""
     here = site(clear=clear)
     for _ in range(rounds):
         says = here.new_messages(1, 6, length=LONG)
@@ -71,8 +72,8 @@ def test_killed_between_two_pieces_the_rest_still_waits_and_no_piece_is_asked_ag
         assert {here.gemini.bird_counts[bird] for bird in birds} == {1}
 
 
-def test_killed_while_a_piece_is_asked_only_that_piece_is_asked_again(site: MakeSite) -> None:
-    """What was committed before it stays committed."""
+def test_a_kill_during_a_chunks_extraction_repeats_only_that_chunk(site: MakeSite) -> None:
+    """Committed chunks stay committed."""
     here = site()
     says = here.new_messages(1, 6, length=LONG)
     here.run(says, kill_point=KillPoint("extractor answered", 2))

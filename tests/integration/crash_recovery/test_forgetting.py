@@ -1,4 +1,4 @@
-"""A process is killed at every step of forgetting: the next start finishes it, and shows nothing of it meanwhile."""
+"""Kills at every step of forgetting: the next start finishes it, and meanwhile shows none of the forgotten facts."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from support.kill.kill_forget import forget_and_kill_at
 from support.kill.kill_steps import KillPoint
 from support.servers.chroma_server import chroma_server
 from support.storage.residual_data import SearchTerms, find_residual_data
+from support.tiers import rest_slow
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -53,7 +54,7 @@ ON_A_SERVER = ("facts deleted", "forgotten", "applied", "row removed", "scrubbed
 
 @contextmanager
 def installed(folder: Path, database: str, store: str) -> Iterator[dict[str, Any]]:
-    """Give the settings of an installation whose database or store may be on a server."""
+    """Yield the settings of an installation whose database or store may be on a server."""
     with ExitStack() as stack:
         offline = {"provider": "offline"}
         settings: dict[str, Any] = {"memory": {"llm": offline, "embedder": offline}}
@@ -65,7 +66,7 @@ def installed(folder: Path, database: str, store: str) -> Iterator[dict[str, Any
 
 
 async def fill(home: Path, settings: dict[str, Any]) -> tuple[dict[str, str], SearchTerms]:
-    """Write what stays and what is to be forgotten; return the former by id, and what to look for of the latter."""
+    """Write facts to keep and facts to forget; return the former by id, and the search terms of the latter."""
     async with open_memory(settings, home=home) as gaia:
         ben = await gaia.memory.add(gaia.scope("ben"), [NewFact(text) for text in OTHERS])
         texts = [f"Ann keeps the {word} at home" for word in WORDS]
@@ -77,7 +78,7 @@ async def fill(home: Path, settings: dict[str, Any]) -> tuple[dict[str, str], Se
 
 
 async def by_mem0(gaia: Gaia, person: str) -> dict[str, str] | None:
-    """Return what plain mem0 lists of a person; None while it cannot be asked."""
+    """Return a user's facts in plain mem0; None while it is unavailable."""
     try:
         mem0 = gaia.mem0
     except StoreNotOwnedError:
@@ -87,7 +88,7 @@ async def by_mem0(gaia: Gaia, person: str) -> dict[str, str] | None:
 
 
 async def shows_nothing(gaia: Gaia) -> None:
-    """Nobody is shown anything of Ann: not by us, and not by mem0 where it can be asked."""
+    """Check that Ann has no facts, neither in memory nor in plain mem0, if that is available."""
     ann = gaia.scope("ann")
     assert await gaia.memory.facts(ann) == []
     assert await gaia.memory.recall(ann, f"Where is the {WORDS[0]}?") == []
@@ -96,7 +97,7 @@ async def shows_nothing(gaia: Gaia) -> None:
 
 
 async def finish(home: Path, settings: dict[str, Any], others: dict[str, str], *, forgot: bool) -> None:
-    """Start again: the erasure comes to its end, nothing is shown on the way, everybody else keeps everything."""
+    """Start again: the erasure completes, nothing forgotten is shown meanwhile, other users keep everything."""
     async with open_memory(settings, home=home) as gaia:
         ann = gaia.scope("ann")
         if not forgot:
@@ -119,7 +120,7 @@ async def finish(home: Path, settings: dict[str, Any], others: dict[str, str], *
 
 
 async def check(folder: Path, settings: dict[str, Any], stop: KillPoint, how: str) -> None:
-    """Kill the forget at `stop` and start again; afterwards no file under the home holds anything of it."""
+    """Kill the forget at `stop` and start again; afterwards no file under the home contains any of it."""
     home = folder / "home"
     others, gone = await fill(home, settings)
     assert await asyncio.to_thread(forget_and_kill_at, stop, str(home), settings, how), f"{stop.step} was not reached"
@@ -135,15 +136,15 @@ async def check(folder: Path, settings: dict[str, Any], stop: KillPoint, how: st
         for stop in EMBEDDED
     ],
 )
-def test_a_forget_that_was_killed_is_finished_by_the_next_start(tmp_path: Path, stop: KillPoint) -> None:
-    """All or nothing of the forget is done; what is done is finished, and no file holds it."""
+def test_the_next_start_finishes_a_killed_forget(tmp_path: Path, stop: KillPoint) -> None:
+    """The forget was committed or not at all; if it was, it is completed, and no file contains the text."""
     with installed(tmp_path, "sqlite", "folder") as settings:
         asyncio.run(check(tmp_path, settings, stop, "everything"))
 
 
 @pytest.mark.parametrize("how", ["one by one", "conversation"])
-def test_so_is_one_of_a_fact_or_a_conversation(tmp_path: Path, how: str) -> None:
-    """The last of six facts, or the conversation, is on disk when the process is killed while the store is filled."""
+def test_the_next_start_finishes_a_killed_forget_of_a_fact_or_conversation(tmp_path: Path, how: str) -> None:
+    """The last of six facts, or the conversation, is still on disk when the process is killed."""
     with installed(tmp_path, "sqlite", "folder") as settings:
         asyncio.run(check(tmp_path, settings, KillPoint("forgotten", 6 if how == "one by one" else 1), how))
 
@@ -151,28 +152,16 @@ def test_so_is_one_of_a_fact_or_a_conversation(tmp_path: Path, how: str) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 @pytest.mark.parametrize("step", ON_A_SERVER)
-def test_so_is_one_on_servers(tmp_path: Path, database: str, step: str) -> None:
-    """The same with a Chroma server, whose files are its own, and with PostgreSQL."""
+def test_the_next_start_finishes_a_killed_forget_on_servers(tmp_path: Path, database: str, step: str) -> None:
+    """With a Chroma server, whose files are its own, and with PostgreSQL."""
     with installed(tmp_path, database, "chroma server") as settings:
         asyncio.run(check(tmp_path, settings, KillPoint(step), "everything"))
 
 
-@pytest.mark.parametrize("stop", [KillPoint("store named"), KillPoint("scrubbed")], ids=lambda stop: str(stop.step))
-def test_so_is_one_whose_database_is_on_a_server(tmp_path: Path, stop: KillPoint) -> None:
-    """The store is a folder of this machine, the facts are in PostgreSQL."""
+@pytest.mark.parametrize(
+    "stop", rest_slow([KillPoint("store named"), KillPoint("scrubbed")]), ids=lambda stop: str(stop.step)
+)
+def test_the_next_start_finishes_a_killed_forget_with_a_server_database(tmp_path: Path, stop: KillPoint) -> None:
+    """The store is a local folder, the facts are in PostgreSQL."""
     with installed(tmp_path, "postgresql", "folder") as settings:
         asyncio.run(check(tmp_path, settings, stop, "everything"))
-
-
-def test_a_store_that_was_half_written_is_not_begun_again(tmp_path: Path) -> None:
-    """What was forgotten before it was begun is not in it: a long pass that is cut short again and again still ends."""
-    home = tmp_path / "home"
-    with installed(tmp_path, "sqlite", "folder") as settings, asyncio.Runner() as runner:
-        others, gone = runner.run(fill(home, settings))
-        killed = forget_and_kill_at(KillPoint("row removed", 1), str(home), settings, "everything")
-        before = {path.name for path in (home / "store").iterdir() if path.is_dir()}
-        runner.run(finish(home, settings, others, forgot=True))
-
-        assert killed
-        assert {path.name for path in (home / "store").iterdir() if path.is_dir()} == before
-        assert runner.run(find_residual_data(home, gone)) == []

@@ -1,4 +1,4 @@
-"""`gaia memory reindex` is killed at any moment: nothing is lost, everything is found, and the next run goes on."""
+"""`gaia memory reindex` killed at any moment: nothing is lost, everything is found, and the next run continues."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from gaia_memory.database.sql_engine import open_engine
 from integration.crash_recovery.conftest import postgres_database
 from support.cli.cli_runner import GAIA_COMMAND
 from support.kill.kill_harness import KillingGemini
+from support.tiers import sqlite_first
 
 COUNT = 384
 USERS = ("ada", "ben", "cleo", "dan")
@@ -34,13 +35,13 @@ Settings = dict[str, Any]
 
 
 def word(number: int) -> str:
-    """Return a word that stands in one fact alone."""
+    """Return a word that occurs in only one fact."""
     return f"qz{number:05d}"
 
 
 @contextmanager
 def installed(folder: Path, kind: str) -> Iterator[tuple[Settings, KillingGemini]]:
-    """Give the settings of a memory on a kind of database, for the offline embedder, and a server that plays Gemini."""
+    """Return the settings of a memory on a kind of database, with the offline embedder, and a fake Gemini server."""
     with ExitStack() as stack:
         offline = {"provider": "offline"}
         settings: Settings = {"model": "offline", "memory": {"llm": offline, "embedder": offline}}
@@ -55,7 +56,7 @@ def with_gemini(settings: Settings) -> Settings:
 
 
 async def fill(settings: Settings, home: Path) -> None:
-    """Write facts of several persons, none of which has the words that this version would take into the index."""
+    """Write facts of several users, none of them indexed with the words of this version."""
     async with open_memory(settings, home=home) as gaia:
         for place, user in enumerate(USERS):
             texts = [f"Keeps {word(number)} at home" for number in range(place, COUNT, len(USERS))]
@@ -65,7 +66,7 @@ async def fill(settings: Settings, home: Path) -> None:
 
 
 class rows:  # noqa: N801
-    """A way to ask the database directly."""
+    """Return a function that queries the database directly."""
 
     def __init__(self, settings: Settings, home: Path) -> None:
         self._engine = open_engine(load(dict(settings), home=home).config.memory_url)
@@ -83,14 +84,14 @@ class rows:  # noqa: N801
 
 
 def started(config: Path, gemini: KillingGemini, home: Path) -> subprocess.Popen[bytes]:
-    """Start the command as a process of its own."""
+    """Start the command as a child process."""
     environ = {**os.environ, **gemini.environment, "GAIA_HOME": str(home)}
     arguments = [*GAIA_COMMAND, "memory", "reindex", "--json", "--config", str(config)]
     return subprocess.Popen(arguments, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 async def killed_in_the_words(settings: Settings, home: Path, process: subprocess.Popen[bytes], done: int) -> None:
-    """Kill it once so many facts are indexed."""
+    """Kill it once that many facts are indexed."""
     until = time.monotonic() + SECONDS
     async with rows(settings, home) as ask:
         while process.poll() is None and time.monotonic() < until:
@@ -102,7 +103,7 @@ async def killed_in_the_words(settings: Settings, home: Path, process: subproces
 
 
 async def look(settings: Settings, home: Path) -> None:
-    """Every fact is there once, stands in the index once, and is found by its word, for its person alone."""
+    """Check that every fact exists once, is indexed once, and is found by its word, for its user alone."""
     async with rows(settings, home) as ask:
         [(facts,)] = await ask("SELECT count(*) FROM gaia_facts")
         [(words,)] = await ask("SELECT count(*) FROM gaia_words")
@@ -118,7 +119,7 @@ async def look(settings: Settings, home: Path) -> None:
 
 
 async def check_end(settings: Settings, home: Path) -> None:
-    """Everything is on the new embedder and of this version's words, and the mem0 store holds just that."""
+    """Check that everything has the new embedder and this version's words, and the mem0 store contains exactly that."""
     async with rows(settings, home) as ask:
         assert await ask("SELECT DISTINCT embedder FROM gaia_facts") == [(GEMINI,)]
         assert await ask("SELECT count(*) FROM gaia_facts WHERE form = 1") == [(0,)]
@@ -133,11 +134,12 @@ async def check_end(settings: Settings, home: Path) -> None:
             assert mine == {fact.id: fact.text for fact in await gaia.memory.facts(scope)}
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.slow
+@sqlite_first
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
 @pytest.mark.timeout(300)
-def test_a_killed_reindex_loses_nothing_and_the_next_one_goes_on(tmp_path: Path, kind: str, kills: int) -> None:
-    """Killed while words are indexed and while vectors are made, each time a little further; then one ends."""
+def test_a_killed_reindex_loses_nothing_and_the_next_run_continues(tmp_path: Path, kind: str, kills: int) -> None:
+    """Killed while indexing words and while embedding, each time a little later; then one run completes."""
     chance = random.Random(f"{kind} {kills}")
     home, config = tmp_path / "home", tmp_path / "gaia.yaml"
     with installed(tmp_path, kind) as (settings, gemini), pytest.MonkeyPatch.context() as environ:

@@ -1,4 +1,4 @@
-"""Several processes learn from one database, and are killed: each conversation is learned once, whoever is left."""
+"""Several processes learn from one database, and are killed: each conversation is learned once, whichever survive."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from support.kill.kill_harness import Installation
 from support.kill.kill_steps import CLEARING_STEPS, FOLLOWING_STEPS, LEARNING_STEPS, KillPoint
+from support.tiers import sqlite_first
 
 MakeSite = Callable[..., Installation]
 slow = (pytest.mark.slow, pytest.mark.timeout(900))
@@ -15,9 +16,9 @@ STEPS = (*LEARNING_STEPS, *CLEARING_STEPS, *FOLLOWING_STEPS[2:])
 
 
 @pytest.mark.parametrize("rounds", [1, pytest.param(12, marks=slow)])
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_of_two_processes_on_one_home_one_or_both_are_killed(site: MakeSite, kind: str, rounds: int) -> None:
-    """One ends itself at a step; every other time the second one is killed at some moment, too."""
+@sqlite_first
+def test_killing_one_or_both_of_two_processes_on_one_home_loses_nothing(site: MakeSite, kind: str, rounds: int) -> None:
+    """One kills itself at a step; every other time the second one is killed at some moment, too."""
     here = site(kind=kind, seed=rounds)
     for number in range(rounds):
         chance = here.rng
@@ -34,9 +35,10 @@ def test_of_two_processes_on_one_home_one_or_both_are_killed(site: MakeSite, kin
     assert len(here.sent) >= rounds * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [1, pytest.param(4, marks=slow)])
-def test_a_store_on_a_server_is_taken_over_from_whoever_is_killed(site: MakeSite, rounds: int) -> None:
-    """PostgreSQL and a Chroma server, a home for each process: the lease of one that is gone is not waited for."""
+def test_a_store_on_a_server_is_taken_over_from_a_killed_process(site: MakeSite, rounds: int) -> None:
+    """PostgreSQL and a Chroma server, one home per process: the lease of a dead process is not waited for."""
     here = site(kind="postgresql", on_chroma_server=True, seed=rounds)
     homes = [here.folder / "home1", here.folder / "home2"]
     for number in range(rounds):
@@ -50,11 +52,12 @@ def test_a_store_on_a_server_is_taken_over_from_whoever_is_killed(site: MakeSite
     here.finish(home=homes[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("conversations", "rounds"), [(12, 1), pytest.param(200, 6, marks=slow)])
-def test_four_processes_on_one_server_database_are_killed_at_random(
+def test_randomly_killing_four_processes_on_one_server_database_loses_nothing(
     site: MakeSite, conversations: int, rounds: int
 ) -> None:
-    """Each has a home of its own, as on machines of their own; whoever is killed is started again."""
+    """Each has its own home, as on separate machines; killed processes are restarted."""
     here = site(kind="postgresql", seed=conversations)
     here.gemini.delay_seconds = 0.05
     homes = [here.folder / f"home{number}" for number in range(4)]

@@ -1,4 +1,4 @@
-"""Processes of several machines on one PostgreSQL database and one Chroma server: they talk, learn and die at once."""
+"""Processes of several machines on one PostgreSQL database and one Chroma server: they chat, learn and are killed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AT_AN_ACKNOWLEDGEMENT: Death = ("added", 0.0)
 
 
 def some_death(chance: random.Random) -> Death:
-    """Return since when and after how many seconds a process is killed; None lets it live."""
+    """Return the event and the delay after which a process is killed; None lets it live."""
     return chance.choice(
         [
             AT_AN_ACKNOWLEDGEMENT,
@@ -28,14 +28,15 @@ def some_death(chance: random.Random) -> Death:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("processes", "rounds"),
-    [(2, 2), pytest.param(4, 12, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
+    [(2, 1), pytest.param(4, 12, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
 )
-def test_what_processes_on_one_server_were_told_is_kept_once_whoever_is_killed(
+def test_processes_on_shared_servers_keep_everything_once_whichever_are_killed(
     site: MakeSite, processes: int, rounds: int
 ) -> None:
-    """They talk in the same conversations; one of each round dies at once when a `remember` was acknowledged to it.
+    """They share conversations; one process per round is killed right after a `remember` was acknowledged to it.
 
     In the last round all live, and learn from the same conversations at the same time.
     """

@@ -24,7 +24,7 @@ async def gaia(tmp_path: Path) -> AsyncIterator[Gaia]:
 
 
 async def test_each_fact_is_new_once(gaia):
-    """A known text is not, nor is the same text a second time in one call."""
+    """A known text is not new, nor is a text repeated within one call."""
     scope = gaia.scope("ada")
     first = await gaia.memory.add(scope, [NewFact("likes tea"), NewFact("has a dog"), NewFact("Likes  TEA.")])
     second = await gaia.memory.add(scope, [NewFact("has a dog"), NewFact("has a cat")])
@@ -70,13 +70,13 @@ async def test_refused_facts_can_be_skipped(gaia):
 
 
 async def test_on_refused_is_checked(gaia):
-    """Anything else names the two values."""
+    """Any other value raises an error that names the two values."""
     with pytest.raises(InvalidInputError, match="pass 'raise' or 'skip'"):
         await gaia.memory.add(gaia.scope("ada"), [NewFact("likes tea")], on_refused="ignore")
 
 
-async def test_a_page_lists_the_sources_of_its_facts(gaia):
-    """Only if they are asked for, and only of the facts on the page."""
+async def test_browse_returns_the_sources_of_the_facts_on_the_page(gaia):
+    """Only on request, and only for the facts on the page."""
     scope = gaia.scope("ada")
     added = await gaia.memory.add(scope, [NewFact(f"fact {number}", session_id="s") for number in range(3)])
 

@@ -1,4 +1,4 @@
-"""What a host passes wrongly is refused by name, before anything is stored."""
+"""Invalid arguments of a host are rejected by name, before anything is stored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ITAY = Scope("gaia", "itay")
 
 @pytest.fixture
 async def talks(tmp_path: Path) -> AsyncIterator[Conversations]:
-    """Memory that lets every sender in."""
+    """Memory that admits every sender."""
     async with open_conversations(tmp_path, ScriptedLlm(default="ok"), {"people": {"unknown": "allow"}}) as opened:
         yield opened
 
@@ -52,7 +52,7 @@ CALLS: list[tuple[Callable[[Memory, Any], Awaitable[Any]], Any, str]] = [
 ]
 
 
-async def test_every_method_of_memory_names_the_argument_that_is_wrong(talks: Conversations) -> None:
+async def test_every_method_of_memory_names_the_invalid_argument(talks: Conversations) -> None:
     """With its value and what to pass instead."""
     for call, given, words in CALLS:
         with pytest.raises(InvalidInputError) as caught:
@@ -62,8 +62,8 @@ async def test_every_method_of_memory_names_the_argument_that_is_wrong(talks: Co
     assert await talks.gaia.memory.scopes() == []
 
 
-async def test_recall_gives_up_to_a_thousand_facts(talks: Conversations) -> None:
-    """More than the configuration may ask for by itself."""
+async def test_recall_returns_up_to_a_thousand_facts(talks: Conversations) -> None:
+    """This is more than the configuration allows as a default."""
     scope = talks.gaia.scope("itay")
     await talks.gaia.memory.add(scope, [NewFact(f"Plum {number}") for number in range(60)])
 
@@ -71,8 +71,8 @@ async def test_recall_gives_up_to_a_thousand_facts(talks: Conversations) -> None
 
 
 @pytest.mark.parametrize("nobody", [None, "", True, 1.5])
-async def test_nobody_is_no_person(talks: Conversations, nobody: Any) -> None:
-    """All who come without an id would share one memory, or stop every later sweep."""
+async def test_an_empty_user_or_channel_is_rejected(talks: Conversations, nobody: Any) -> None:
+    """All callers without an id would share one memory, or break every later sweep."""
     gaia, agent = talks.gaia, talks.agent
     with pytest.raises(InvalidInputError, match=r"user_id is .*: pass the id of the user"):
         gaia.scope(user_id=nobody)
@@ -86,7 +86,7 @@ async def test_nobody_is_no_person(talks: Conversations, nobody: Any) -> None:
         await gaia.inbound(nobody, "7", "hi", agent=agent)
 
 
-async def test_a_number_is_the_person_of_its_digits(talks: Conversations) -> None:
+async def test_a_number_is_the_same_user_as_its_digits(talks: Conversations) -> None:
     """Telegram sends numbers."""
     talk = talks.gaia.conversation(talks.agent, user_id=7, channel="cli")  # type: ignore[arg-type]
 
@@ -95,8 +95,8 @@ async def test_a_number_is_the_person_of_its_digits(talks: Conversations) -> Non
 
 
 @pytest.mark.parametrize("name", ["\ud800", "it\x00ay"])
-async def test_an_id_that_no_session_database_holds_is_refused_at_the_door(talks: Conversations, name: str) -> None:
-    """Its messages would be answered with an error each, and nothing of them learned."""
+async def test_an_id_that_no_session_database_can_store_is_rejected(talks: Conversations, name: str) -> None:
+    """Otherwise each message would be answered with an error, and none of them learned."""
     gaia, agent = talks.gaia, talks.agent
     with pytest.raises(InvalidInputError, match="without NUL and lone surrogates"):
         gaia.conversation(agent, user_id=name, channel="cli")
@@ -108,8 +108,8 @@ async def test_an_id_that_no_session_database_holds_is_refused_at_the_door(talks
     assert gaia.scope(name).user == name
 
 
-async def test_a_message_is_a_text(talks: Conversations) -> None:
-    """Neither nothing nor bytes."""
+async def test_a_message_must_be_a_string(talks: Conversations) -> None:
+    """Neither None nor bytes."""
     talk = talks.get()
     nothing: Any = None
     with pytest.raises(InvalidInputError, match="text is None: pass the user's message as text"):
@@ -119,12 +119,12 @@ async def test_a_message_is_a_text(talks: Conversations) -> None:
 
 
 @pytest.mark.parametrize("arguments", [{"source": 5}, {"source": {}, "home": 5}, {"source": {}, "model": 5}])
-async def test_open_memory_names_the_argument_that_is_wrong(tmp_path: Path, arguments: dict[str, Any]) -> None:
-    """All of them stand in the arguments, not in a file."""
+async def test_open_memory_names_the_invalid_argument(tmp_path: Path, arguments: dict[str, Any]) -> None:
+    """The error is about the arguments, not about a file."""
 
     async def opened() -> Gaia:
         async with open_memory(**{"home": tmp_path, **arguments}) as gaia:
             return gaia
 
-    with pytest.raises(ConfigError, match=r"is 5: pass a"):
+    with pytest.raises(ConfigError, match=r"is 5: pass a|: 5 is not allowed; give"):
         await opened()

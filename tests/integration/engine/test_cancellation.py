@@ -1,4 +1,4 @@
-"""A database whose caller is cancelled, or whose event loop ends, in the middle of it: at each await."""
+"""Database operations whose caller is cancelled, or whose event loop ends, at each await."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_eng
 from gaia_memory.facts import SqlOutbox
 from support.concurrency.cancellation import cancel_at_step, stop_loop_at_step
 from support.databases import on_each_database, shared_postgres_url
+from support.tiers import rest_slow
 
 WAIT_SECONDS = 12.0
 """Less than SQLite waits for a lock."""
@@ -30,7 +31,7 @@ outbox = SqlOutbox()
 
 @pytest.fixture
 def complaints(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[str]]]:
-    """Return what gives all complaints so far, once nothing is left to be collected."""
+    """Return a function that returns all warnings so far, after garbage collection."""
     heard: list[str] = []
     monkeypatch.setattr("sys.unraisablehook", lambda failed: heard.append(repr(failed.exc_value)))
 
@@ -65,7 +66,7 @@ async def read(database: SqlDatabase) -> None:
 
 async def write(database: SqlDatabase) -> None:
     async with database.transaction() as tx:
-        await outbox.register_waiter(tx, until=1.0)
+        await outbox.release_store(tx, "nobody")
         await outbox.store(tx)
 
 
@@ -74,18 +75,18 @@ async def scrub(database: SqlDatabase) -> None:
 
 
 def cut_everywhere(work: Callable[[], Any]) -> int:
-    """Let the loop end at each await of the work, one after the other; return how many there were."""
+    """End the loop at each await of the work, one after the other; return how many there were."""
     at = 1
     while stop_loop_at_step(work, at):
         at += 1
     return at
 
 
-@pytest.mark.parametrize("use", [read, write, scrub])
-def test_a_loop_that_ends_in_the_middle_of_a_database_leaves_nothing_behind(
+@pytest.mark.parametrize("use", rest_slow([write, read, scrub]))
+def test_a_loop_that_ends_during_a_database_operation_leaves_nothing_behind(
     url: URL, complaints: Callable[[], list[str]], use: Callable[[SqlDatabase], Any]
 ) -> None:
-    """No connection is lost to the pool, and none is closed with an error: also not while it is all closed."""
+    """The pool loses no connection, and none is closed with an error, not even while the database is closed."""
 
     async def work() -> None:
         database = SqlDatabase(open_engine(url))
@@ -98,10 +99,8 @@ def test_a_loop_that_ends_in_the_middle_of_a_database_leaves_nothing_behind(
     assert complaints() == []
 
 
-def test_sqlalchemys_own_way_to_give_a_connection_back_is_lost_where_a_loop_ends(
-    url: URL, complaints: Callable[[], list[str]]
-) -> None:
-    """Once it is not, `connected` can be `engine.connect()` again."""
+def test_sqlalchemy_still_loses_a_connection_when_a_loop_ends(url: URL, complaints: Callable[[], list[str]]) -> None:
+    """Once this fails, `connected` can be `engine.connect()` again."""
 
     async def work() -> None:
         engine = open_engine(url)
@@ -118,7 +117,7 @@ def test_sqlalchemys_own_way_to_give_a_connection_back_is_lost_where_a_loop_ends
 
 @asynccontextmanager
 async def two(kind: str, url: URL, request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[list[SqlDatabase]]:
-    """Open a database twice, as two processes do."""
+    """Open a database twice, as two processes would."""
     address = url if kind == "sqlite" else await shared_postgres_url(request.config)
     opened = [await open_database(address, home=folder) for _ in range(2)]
     yield opened
@@ -128,10 +127,10 @@ async def two(kind: str, url: URL, request: pytest.FixtureRequest, folder: Path)
 
 @on_each_database
 @pytest.mark.parametrize("use", [read, write])
-def test_one_that_is_cancelled_in_a_database_keeps_nobody_waiting(
+def test_a_cancelled_database_operation_blocks_no_other(
     kind: str, use: Callable[[SqlDatabase], Any], url: URL, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """Wherever it was: others write at once, in this process and in another one, and no log is kept in use."""
+    """At any await: others can write at once, in this process and in another one, and the log is released."""
 
     async def everywhere() -> None:
         async with two(kind, url, request, tmp_path) as databases:
@@ -150,8 +149,8 @@ def test_one_that_is_cancelled_in_a_database_keeps_nobody_waiting(
     asyncio.run(everywhere())
 
 
-def test_a_connection_of_python_that_is_closed_over_a_query_keeps_its_locks(tmp_path: Path) -> None:
-    """Once it does not, `CursorClosingConnection` can go."""
+def test_pythons_own_connection_still_keeps_its_locks_when_closed_during_a_query(tmp_path: Path) -> None:
+    """Once this fails, `CursorClosingConnection` can be removed."""
     one = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
     one.execute("CREATE TABLE x AS SELECT 1 UNION SELECT 2")
     one.execute("BEGIN IMMEDIATE")

@@ -1,4 +1,4 @@
-"""ADK is loaded when something of it is used, seen in processes of their own."""
+"""ADK is imported only when it is needed, observed in child processes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _END = "\nprint(json.dumps(asyncio.run(main())))"
 
 
 def run_alone(program: str, home: Path) -> dict[str, Any]:
-    """Run a program in a process of its own and return what it told."""
+    """Run a program in a child process and return its report."""
     environ = {**os.environ, "GAIA_HOME": str(home), "HOME": str(home.parent)}
     done = subprocess.run(
         [sys.executable, "-c", _BEGIN + program + _END, str(home)],
@@ -89,20 +89,21 @@ def run_alone(program: str, home: Path) -> dict[str, Any]:
 
 
 async def alone(program: str, home: Path) -> dict[str, Any]:
-    """Do so beside the event loop."""
+    """Do so without blocking the event loop."""
     return await asyncio.to_thread(run_alone, program, home)
 
 
-def test_who_only_remembers_and_recalls_never_loads_adk(tmp_path: Path) -> None:
-    """Not to open memory, to follow it with mem0's store, to sweep, nor to forget; and no session database is made."""
+def test_a_program_that_only_remembers_and_recalls_never_imports_adk(tmp_path: Path) -> None:
+    """Opening, following, sweeping and forgetting do not need it; and no session database is created."""
     told = run_alone(_MEMORY_ALONE, tmp_path / "home")
 
     assert told == {"hit": "Ada lives in Berlin.", "state": "ok", "skipped": 0, "loaded": []}
     assert not (tmp_path / "home" / "sessions.db").exists()
 
 
-def test_adk_is_loaded_with_the_first_thing_of_it(tmp_path: Path) -> None:
-    """A program that has no agent yet may still get a Runner."""
+@pytest.mark.slow
+def test_adk_is_imported_on_the_first_use_of_an_adk_object(tmp_path: Path) -> None:
+    """A program without an agent may still get a Runner."""
     told = run_alone(_FIRST_USE, tmp_path / "home")
 
     assert told == {
@@ -113,8 +114,8 @@ def test_adk_is_loaded_with_the_first_thing_of_it(tmp_path: Path) -> None:
     }
 
 
-async def test_what_an_earlier_process_left_unlearned_is_swept_by_one_that_only_opened_memory(tmp_path: Path) -> None:
-    """Its sessions are there to be read, so ADK is loaded then; the next process finds nothing to read."""
+async def test_a_sweep_learns_an_earlier_process_conversation_and_imports_adk_for_it(tmp_path: Path) -> None:
+    """There are sessions to read, so ADK is imported; the next process finds nothing to read."""
     home = tmp_path / "home"
     async with open_memory({"sessions": {"clear": "keep"}}, home=home) as gaia:
         talk = gaia.conversation(build_agent(ScriptedLlm(default="ok")), user_id="ada", channel="cli")
@@ -129,8 +130,9 @@ async def test_what_an_earlier_process_left_unlearned_is_swept_by_one_that_only_
     assert second["facts"] == first["facts"]
 
 
-async def test_sessions_that_are_learned_already_cost_no_adk(tmp_path: Path) -> None:
-    """Which of them changed since is asked of the table alone."""
+@pytest.mark.slow
+async def test_a_sweep_over_learned_sessions_does_not_import_adk(tmp_path: Path) -> None:
+    """The table alone shows which of them have changed."""
     home = tmp_path / "home"
     async with open_memory({"sessions": {"clear": "keep"}}, home=home) as gaia:
         talk = gaia.conversation(build_agent(ScriptedLlm(default="ok")), user_id="ada", channel="cli")
@@ -143,8 +145,9 @@ async def test_sessions_that_are_learned_already_cost_no_adk(tmp_path: Path) -> 
     assert told["loaded"] == []
 
 
-async def test_sessions_whose_version_was_never_noted_are_read_with_adk(tmp_path: Path) -> None:
-    """A process that was killed while it made the tables leaves them so."""
+@pytest.mark.slow
+async def test_sessions_without_a_recorded_schema_version_are_read_with_adk(tmp_path: Path) -> None:
+    """A process killed while it created the tables leaves them like this."""
     home = tmp_path / "home"
     async with open_memory(None, home=home) as gaia:
         talk = gaia.conversation(build_agent(ScriptedLlm(default="ok")), user_id="ada", channel="cli")
@@ -160,7 +163,7 @@ async def test_sessions_whose_version_was_never_noted_are_read_with_adk(tmp_path
 
 
 async def test_a_conversation_is_read_through_the_session_service_of_its_runner(tmp_path: Path) -> None:
-    """The plugin's transcript and the one that memory was opened with are one: no session is listed twice."""
+    """The plugin and the opened memory share one transcript: no session is listed twice."""
     async with open_conversations(tmp_path, ScriptedLlm(default="ok")) as talks:
         await talks.send("My sister is called Noa.")
         transcripts = talks.engine.transcripts.for_app("gaia")
@@ -175,7 +178,7 @@ async def test_a_conversation_is_read_through_the_session_service_of_its_runner(
 
 @pytest.mark.parametrize("app", ["gaia", "club"])
 async def test_every_open_memory_reads_its_own_sessions(tmp_path: Path, app: str) -> None:
-    """Two transcripts over different databases, or of different apps, are two."""
+    """Transcripts over different databases, or of different apps, are not equal."""
     async with open_memory({"app": app}, home=tmp_path / "one") as one, open_memory(None, home=tmp_path / "two") as two:
         [first], [second] = one._engine.transcripts.for_app(app), two._engine.transcripts.for_app("gaia")
         _ = one.session_service

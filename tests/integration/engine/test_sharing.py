@@ -1,4 +1,4 @@
-"""Engines shared by the parts of a process: opened once, closed once, and no part's trouble is another's."""
+"""Engines shared by the parts of a process: opened once, closed once, and one part's failure affects no other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gaia_memory.engine_registry import acquire, release, use
 
 @pytest.fixture(autouse=True)
 def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[engine_registry._Registry]:
-    """Keep what another test left open out of this one."""
+    """Hide engines that another test left open."""
     fresh = engine_registry._Registry(is_atexit_registered=True)
     monkeypatch.setattr(engine_registry, "_registry", fresh)
     yield fresh
@@ -29,10 +29,10 @@ async def loaded(home: Path) -> LoadedConfig:
     return await asyncio.to_thread(load, {"memory": {"auto_ingest": False}}, home=home)
 
 
-async def test_a_memory_that_could_not_be_opened_troubles_no_other_one(
+async def test_a_memory_that_failed_to_open_does_not_affect_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its caller was gone when it failed: nobody was left to take it off the list."""
+    """Its caller was gone when it failed, so no caller could remove it from the registry."""
     good, bad = await loaded(tmp_path / "good"), await loaded(tmp_path / "bad")
     go_on = asyncio.Event()
 
@@ -57,8 +57,8 @@ async def test_a_memory_that_could_not_be_opened_troubles_no_other_one(
     await release(engine)
 
 
-async def test_an_opening_that_nobody_waits_for_any_more_leaves_nothing_open(tmp_path: Path) -> None:
-    """A caller that gave up never gives the engine back."""
+async def test_an_abandoned_opening_leaves_no_engine_open(tmp_path: Path) -> None:
+    """A cancelled caller never releases the engine."""
     config = await loaded(tmp_path / "home")
     impatient = asyncio.create_task(acquire(config))
     await asyncio.sleep(0)
@@ -69,8 +69,10 @@ async def test_an_opening_that_nobody_waits_for_any_more_leaves_nothing_open(tmp
     await release(engine)
 
 
-async def test_two_first_hooks_at_once_hold_the_engine_once(tmp_path: Path, shared: engine_registry._Registry) -> None:
-    """A part gives back once what it holds, so it must not have taken it twice."""
+async def test_two_concurrent_first_hooks_acquire_the_engine_once(
+    tmp_path: Path, shared: engine_registry._Registry
+) -> None:
+    """A part releases its engine once, so it must not have acquired it twice."""
     source = EngineSource(await loaded(tmp_path / "home"))
 
     first, second = await asyncio.gather(source.acquire(), source.acquire())
@@ -80,10 +82,10 @@ async def test_two_first_hooks_at_once_hold_the_engine_once(tmp_path: Path, shar
     assert shared.entries == {}
 
 
-async def test_an_engine_whose_database_is_away_ends_quietly_and_closes_everything_else(
+async def test_an_engine_with_an_unavailable_database_closes_quietly_and_completely(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Leases run out by themselves, so the end of a host is no place to fail for them."""
+    """Leases expire by themselves, so closing is no reason to fail."""
     engine = await acquire(await loaded(tmp_path / "home"))
     closed = _closed(engine, monkeypatch)
     asked: list[str] = []
@@ -99,10 +101,10 @@ async def test_an_engine_whose_database_is_away_ends_quietly_and_closes_everythi
     assert closed == ["backend", "database"]
 
 
-async def test_an_engine_with_a_part_that_fails_at_its_end_closes_the_others_and_says_so(
+async def test_an_engine_with_a_part_that_fails_to_close_closes_the_others_and_raises(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The caller learns of a part that did not end, after all the others have."""
+    """The caller gets the error after all other parts have been closed."""
     engine = await acquire(await loaded(tmp_path / "home"))
     closed = _closed(engine, monkeypatch)
     stop = engine.follower.stop
@@ -119,7 +121,7 @@ async def test_an_engine_with_a_part_that_fails_at_its_end_closes_the_others_and
 
 
 def _closed(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the parts, each written down when it is closed."""
+    """Return the names of the parts, in the order in which they are closed."""
     closed: list[str] = []
     backend, database = engine.backend.close, engine.database.close
 

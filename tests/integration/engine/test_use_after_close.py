@@ -1,4 +1,4 @@
-"""Memory that was closed says so, whatever is asked of it, and does not open again by itself."""
+"""Closed memory says so in every method, and does not reopen by itself."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CALLS: dict[str, Callable[[Gaia], Awaitable[Any]]] = {
 
 
 async def test_every_method_says_that_memory_is_closed(tmp_path: Path) -> None:
-    """One error, with what to do about it; the facts are there when it is opened again."""
+    """One error, with a remedy; the facts are there after reopening."""
     async with open_conversations(tmp_path, ScriptedLlm()) as talks:
         await talks.gaia.memory.remember(ITAY, "likes plums")
     for call in CALLS.values():
@@ -52,8 +52,8 @@ async def test_every_method_says_that_memory_is_closed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["hi", "", "/memory"])
-async def test_a_conversation_does_not_go_on_after_memory_was_closed(tmp_path: Path, text: str) -> None:
-    """It raises: an apology would hide a mistake in the program, and an engine opened anew would never be closed."""
+async def test_a_conversation_raises_after_memory_was_closed(tmp_path: Path, text: str) -> None:
+    """An apology would hide the mistake, and a newly opened engine would never be closed."""
     model = ScriptedLlm(default="ok")
     async with open_conversations(tmp_path, model) as talks:
         talk, later = talks.get(), talks.gaia

@@ -1,4 +1,4 @@
-"""Foreign bytes in the files of a store: plain mem0 lists what the database holds all the same, without a model."""
+"""Corrupted files of a store: plain mem0 still lists what the database contains, without a model call."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ import numpy as np
 import pytest
 
 from gaia_memory import open_memory
+from gaia_memory.backend.mem0_store.chroma import folders
 from gaia_memory.backend.mem0_store.chroma.chroma_store import ChromaStore
 from gaia_memory.models import Fact, Scope
 from support.storage.follower import open_follower
 
 ANN, BEN = Scope("gaia", "ann"), Scope("gaia", "ben")
+TESTS = Path(__file__).parents[2]
 COUNT = 150
 """More than Chroma keeps outside its index."""
 
@@ -33,8 +35,8 @@ OFFLINE = {"provider": "offline"}
 Damage = Callable[[Path, Fact, tuple[float, ...]], None]
 
 
-async def filled(home: Path, *, is_closed: bool) -> tuple[str, Fact, tuple[float, ...]]:
-    """Leave a home with a store, closed in order or not; return its id and one of its facts with its vector."""
+async def filled(home: Path) -> tuple[str, Fact, tuple[float, ...]]:
+    """Leave a home with a store that was closed in order; return its id and one of its facts with its vector."""
     async with open_follower(home) as memory:
         added = await memory.add(ANN, *FACTS)
         await memory.add(BEN, "Ben bakes sourdough")
@@ -42,14 +44,12 @@ async def filled(home: Path, *, is_closed: bool) -> tuple[str, Fact, tuple[float
         async with memory.database.read_transaction() as tx:
             stored = (await memory.outbox.load_facts(tx, [added[70].id]))[added[70].id]
         store_id = await memory.store_id()
-    if not is_closed:
-        (home / "store" / f"{store_id}.closed.json").unlink()
     assert stored.vector is not None
     return store_id, stored.fact, stored.vector
 
 
 def replaced(folder: Path, old: bytes, new: bytes) -> None:
-    """Write other bytes over every place in Chroma's database."""
+    """Replace every occurrence of some bytes in Chroma's database."""
     path = folder / "chroma.sqlite3"
     before = path.read_bytes()
     assert old in before
@@ -57,23 +57,23 @@ def replaced(folder: Path, old: bytes, new: bytes) -> None:
 
 
 def a_word(folder: Path, fact: Fact, vector: tuple[float, ...]) -> None:
-    """Another text of the same length."""
+    """Replace a text with another one of the same length."""
     replaced(folder, fact.text.encode(), b"x" * len(fact.text.encode()))
 
 
 def an_owner(folder: Path, fact: Fact, vector: tuple[float, ...]) -> None:
-    """The facts of one person under the name of another one."""
+    """Assign one user's facts to another user."""
     replaced(folder, b"gaia:ann", b"gaia:ben")
 
 
 def a_vector(folder: Path, fact: Fact, vector: tuple[float, ...]) -> None:
-    """Other numbers in the middle of a vector."""
+    """Change numbers in the middle of a vector."""
     packed = np.asarray(vector, dtype="<f4").tobytes()
     replaced(folder, packed, packed[:400] + np.full(40, 0.25, dtype="<f4").tobytes() + packed[560:])
 
 
 def noise(folder: Path, fact: Fact, vector: tuple[float, ...]) -> None:
-    """A page of foreign bytes in the middle of the database."""
+    """Overwrite a page in the middle of the database."""
     chance = random.Random(3)
     with (folder / "chroma.sqlite3").open("r+b") as file:
         file.seek((folder / "chroma.sqlite3").stat().st_size // 2)
@@ -81,25 +81,20 @@ def noise(folder: Path, fact: Fact, vector: tuple[float, ...]) -> None:
 
 
 def no_rows(folder: Path, fact: Fact, vector: tuple[float, ...]) -> None:
-    """A database without a byte, which Chroma takes for a new one."""
+    """Truncate the database to zero bytes, which Chroma takes for a new one."""
     (folder / "chroma.sqlite3").write_bytes(b"")
 
 
 def no_database(folder: Path, fact: Fact, vector: tuple[float, ...]) -> None:
-    """Only the index is left."""
+    """Delete the database; only the index is left."""
     (folder / "chroma.sqlite3").unlink()
 
 
-@pytest.mark.parametrize(
-    ("damage", "is_closed"),
-    [(damage, False) for damage in (a_word, an_owner, a_vector, noise, no_rows, no_database)] + [(a_word, True)],
-)
-async def test_damaged_rows_are_found_at_the_start_and_the_store_is_begun_anew(
-    tmp_path: Path, damage: Damage, is_closed: bool
-) -> None:
-    """A row that reads well may be damaged: what is not as it was closed is compared with the database."""
+@pytest.mark.parametrize("damage", [a_word, an_owner, a_vector, noise, no_rows, no_database])
+async def test_damaged_rows_are_detected_at_the_start_and_the_store_is_rebuilt(tmp_path: Path, damage: Damage) -> None:
+    """A row that reads well may be damaged: a folder that is not as it was closed is not opened."""
     home = tmp_path / "home"
-    before, fact, vector = await filled(home, is_closed=is_closed)
+    before, fact, vector = await filled(home)
     await asyncio.to_thread(damage, home / "store" / before, fact, vector)
     async with open_follower(home, embedder_down=True) as memory:
         await memory.follower.settled(stall_seconds=60)
@@ -124,10 +119,10 @@ def removed(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [halved, foreign, removed])
-async def test_damaged_index_files_cost_no_fact(tmp_path: Path, damage: Callable[[Path], None]) -> None:
-    """Header, data, lengths and links at once: of a store of ours the index is made from the rows at an open."""
+async def test_damaged_index_files_lose_no_fact(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    """Header, data, lengths and links at once."""
     home = tmp_path / "home"
-    before, fact, _ = await filled(home, is_closed=False)
+    before, fact, _ = await filled(home)
     for path in (home / "store" / before).glob("*/*.bin"):
         damage(path)
     async with open_follower(home, embedder_down=True) as memory:
@@ -154,7 +149,7 @@ with chromadb.PersistentClient(path) as client:
 
 
 def crashing(folder: Path) -> None:
-    """Put a store there that carries our label and kills whoever opens it: its index points into nowhere."""
+    """Create a store that carries our label and crashes any process that opens it: its index points nowhere."""
     label = "import chromadb, json, sys\nwith chromadb.PersistentClient(sys.argv[1]) as client:\n"
     label += "    [found] = client.list_collections()\n    print(json.dumps([found.name, found.metadata]))"
     told = subprocess.run([sys.executable, "-c", label, str(folder)], check=True, capture_output=True, text=True)
@@ -171,16 +166,17 @@ def crashing(folder: Path) -> None:
     header.with_name("data_level0.bin").write_bytes(data)
 
 
-async def test_an_open_that_crashes_the_process_crashes_a_child_and_leads_to_a_new_store(tmp_path: Path) -> None:
-    """Chroma reads addresses from its index: a damaged one ends the process with SIGSEGV."""
+async def test_an_open_that_crashes_the_process_is_tried_once_and_leads_to_a_new_store(tmp_path: Path) -> None:
+    """Chroma reads addresses from its index: a damaged one that looks untouched ends one process with SIGSEGV."""
     home = tmp_path / "home"
-    before, fact, _ = await filled(home, is_closed=True)
+    before, fact, _ = await filled(home)
     folder = home / "store" / before
     await asyncio.to_thread(crashing, folder)
-    copy = tmp_path / "copy"
-    shutil.copytree(folder, copy)
-    probe = [sys.executable, "-m", "gaia_memory.backend.mem0_store.chroma.probe", str(copy)]
-    child = await asyncio.create_subprocess_exec(*probe, stdin=asyncio.subprocess.PIPE)
+    states = await asyncio.to_thread(folders._file_states, folder)
+    (home / "store" / f"{before}.closed.json").write_text(json.dumps(states))
+    command = (sys.executable, "-m", "support.storage.follower_process", str(home), "0")
+    environment = dict(os.environ, PYTHONPATH=str(TESTS))
+    child = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE, env=environment)
 
     assert await asyncio.wait_for(child.wait(), 60) == -signal.SIGSEGV
 
@@ -193,10 +189,10 @@ async def test_an_open_that_crashes_the_process_crashes_a_child_and_leads_to_a_n
         assert memory.embedder.calls == 0
 
 
-async def test_recall_goes_on_from_the_database_while_a_damaged_store_is_rebuilt(
+async def test_recall_works_from_the_database_while_a_damaged_store_is_rebuilt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing that a person asks for waits for the store; `status` says how far it is."""
+    """No user operation waits for the store; `status` reports its progress."""
     home = tmp_path / "home"
     settings = {"model": "offline", "memory": {"llm": OFFLINE, "embedder": OFFLINE}}
     async with open_memory(settings, home=home) as gaia:

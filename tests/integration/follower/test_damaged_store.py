@@ -1,10 +1,9 @@
-"""A damaged, missing or foreign store is found before it is used, and rebuilt without a call to a model."""
+"""A damaged, missing or foreign store is detected before it is used, and rebuilt without a model call."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.backend.mem0_store.chroma import folders as store_folder
 from gaia_memory.models import Scope
 from support.storage.follower import FollowerHarness, open_follower
 
@@ -22,7 +20,7 @@ FACTS = [f"Ann's fact number {n} is about saffron" for n in range(40)]
 
 
 async def filled(home: Path) -> str:
-    """Leave a home with a store that was closed in order; return the store's id."""
+    """Leave a home with a cleanly closed store; return the store's id."""
     async with open_follower(home) as memory:
         await memory.add(ANN, *FACTS)
         await memory.follower.settled(stall_seconds=60)
@@ -61,7 +59,7 @@ def emptied(folder: Path) -> None:
 
 
 def of_foreign_make(folder: Path) -> None:
-    """Put a store there that Chroma opens happily and that is not ours."""
+    """Create a store that Chroma can open and that is not ours."""
     shutil.rmtree(folder)
     script = (
         "import sys, chromadb\n"
@@ -76,7 +74,7 @@ def of_foreign_make(folder: Path) -> None:
 async def test_a_damaged_store_is_rebuilt_from_the_database_without_a_model(
     tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
-    """The start after the damage begins a new store, removes the old folder and asks no model."""
+    """The next start creates a new store, removes the old folder and asks no model."""
     home = tmp_path / "home"
     before = await filled(home)
     await asyncio.to_thread(damage, home / "store" / before)
@@ -88,67 +86,20 @@ async def test_a_damaged_store_is_rebuilt_from_the_database_without_a_model(
         assert memory.follower.trouble is None
 
 
-async def test_a_store_that_was_closed_in_order_is_opened_without_a_probe(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The note of the clean close spares the child process, and nothing is written again."""
+@pytest.mark.parametrize("is_noted", [True, False])
+async def test_a_store_is_opened_again_only_if_it_was_closed_cleanly(tmp_path: Path, is_noted: bool) -> None:
+    """A folder that a killed process left may crash whoever opens it, so nobody does."""
     home = tmp_path / "home"
     before = await filled(home)
-    probed: list[Path] = []
-    monkeypatch.setattr(store_folder.StoreFolders, "_probe", lambda _, folder: bool(probed.append(folder)))
+    if not is_noted:
+        (home / "store" / f"{before}.closed.json").unlink()
     async with open_follower(home, embedder_down=True) as memory:
-        after = await followed_without_a_model(memory)
-
-        assert (after, probed) == (before, [])
-
-
-async def test_a_sound_store_without_a_note_is_probed_and_kept(tmp_path: Path) -> None:
-    """After a crash the folder is tried by a child process; found sound, it is not written again."""
-    home = tmp_path / "home"
-    before = await filled(home)
-    (home / "store" / f"{before}.closed.json").unlink()
-    async with open_follower(home, embedder_down=True) as memory:
-        assert await followed_without_a_model(memory) == before
+        assert (await followed_without_a_model(memory) == before) is is_noted
+        assert {path.name for path in (home / "store").iterdir()} == {await memory.store_id()}
 
 
-async def test_a_probe_that_crashes_leads_to_a_new_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder that kills whoever opens it kills the child, not this process."""
-    home = tmp_path / "home"
-    before = await filled(home)
-    (home / "store" / f"{before}.closed.json").unlink()
-    trap = tmp_path / "trap"
-    trap.mkdir()
-    (trap / "chromadb.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
-    monkeypatch.setattr(sys, "path", [str(trap), *sys.path])
-    async with open_follower(home, embedder_down=True) as memory:
-        assert await followed_without_a_model(memory) != before
-
-
-async def test_a_probe_that_hangs_is_ended_and_leads_to_a_new_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A time-out counts as damage, and the child is gone afterwards."""
-    home = tmp_path / "home"
-    before = await filled(home)
-    (home / "store" / f"{before}.closed.json").unlink()
-    trap = tmp_path / "trap"
-    trap.mkdir()
-    pid = tmp_path / "pid"
-    (trap / "chromadb.py").write_text(
-        f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)\n"
-    )
-    monkeypatch.setattr(sys, "path", [str(trap), *sys.path])
-    async with open_follower(home, started=False, embedder_down=True) as memory:
-        memory.follower._writer.location._folders._probe_seconds = 1.5  # type: ignore[attr-defined]
-        memory.follower.start()
-
-        assert await followed_without_a_model(memory) != before
-        with pytest.raises(ProcessLookupError):
-            os.kill(int(pid.read_text()), 0)
-
-
-async def test_a_store_that_fails_while_it_is_written_is_begun_anew(tmp_path: Path) -> None:
-    """An error of Chroma's in this process costs a rebuild, not the facts."""
+async def test_a_store_that_fails_during_a_write_is_rebuilt(tmp_path: Path) -> None:
+    """An error of Chroma in this process costs a rebuild, not facts."""
     async with open_follower(tmp_path / "home") as memory:
         await memory.add(ANN, *FACTS[:20])
         await memory.follower.settled(stall_seconds=60)
@@ -164,8 +115,8 @@ async def test_a_store_that_fails_while_it_is_written_is_begun_anew(tmp_path: Pa
         assert await followed_without_a_model(memory) != before
 
 
-async def test_a_store_that_can_never_be_opened_is_reported_and_tried_ever_later(tmp_path: Path) -> None:
-    """The follower says what is wrong, does not spin, and recovers by itself."""
+async def test_a_store_that_cannot_be_opened_is_reported_and_retried_with_growing_pauses(tmp_path: Path) -> None:
+    """The follower reports the problem, does not spin, and recovers by itself."""
     home = tmp_path / "home"
     home.mkdir()
     (home / "store").write_text("a file where the folder should be")
@@ -184,8 +135,8 @@ async def test_a_store_that_can_never_be_opened_is_reported_and_tried_ever_later
         await followed_without_a_model(memory)
 
 
-async def test_a_changed_embedder_begins_a_store_without_the_old_vectors(tmp_path: Path) -> None:
-    """Vectors of two embedders never meet: the old facts stay out until they have new vectors."""
+async def test_a_changed_embedder_starts_a_store_without_the_old_vectors(tmp_path: Path) -> None:
+    """Vectors of two embedders are never mixed: the old facts stay out until they have new vectors."""
     home = tmp_path / "home"
     before = await filled(home)
     async with open_follower(home, started=False) as memory:
@@ -199,8 +150,8 @@ async def test_a_changed_embedder_begins_a_store_without_the_old_vectors(tmp_pat
         memory.embedder._real._dimensions = old
 
 
-async def test_the_note_names_the_files_and_nothing_else(tmp_path: Path) -> None:
-    """What is kept about a closed store is sizes and times, readable by the owner only."""
+async def test_the_note_contains_file_sizes_and_times_only(tmp_path: Path) -> None:
+    """It is readable by the owner only."""
     home = tmp_path / "home"
     before = await filled(home)
     note = home / "store" / f"{before}.closed.json"

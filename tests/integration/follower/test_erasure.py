@@ -1,4 +1,4 @@
-"""What was forgotten leaves every file of the store, and everybody else's facts stay."""
+"""Forgotten text leaves every file of the store, and other users' facts stay."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from gaia_memory.backend.mem0_store import follower
 from gaia_memory.models import Scope
 from support.storage.follower import open_follower
 
@@ -14,13 +17,13 @@ ANN, BEN = Scope("gaia", "ann"), Scope("gaia", "ben")
 
 
 def files_with(home: Path, word: str) -> list[str]:
-    """Return the files under `home` that hold a word."""
+    """Return the files under `home` that contain a word."""
     needle = word.encode()
     return [str(path.relative_to(home)) for path in home.rglob("*") if path.is_file() and needle in path.read_bytes()]
 
 
-async def test_a_forgotten_word_is_in_no_file_of_the_store_and_other_people_keep_their_facts(tmp_path: Path) -> None:
-    """C11: the folder that held it is gone, the new one holds what is left, in mem0's own lists."""
+async def test_a_forgotten_word_is_in_no_file_of_the_store_and_other_users_keep_their_facts(tmp_path: Path) -> None:
+    """C11: the old folder is gone, the new one contains the remaining facts, as listed by plain mem0."""
     home = tmp_path / "home"
     async with open_follower(home) as memory:
         await memory.add(ANN, *[f"the PIN word is ZEBRAFISH{n}" for n in range(30)])
@@ -44,8 +47,8 @@ async def test_a_forgotten_word_is_in_no_file_of_the_store_and_other_people_keep
     assert await asyncio.to_thread(files_with, home, "OCARINA")
 
 
-async def test_an_erasure_that_was_not_finished_is_finished_at_the_next_start(tmp_path: Path) -> None:
-    """A process that ends between the forget and the rewriting leaves the work to the next one."""
+async def test_an_unfinished_erasure_is_finished_at_the_next_start(tmp_path: Path) -> None:
+    """A process that ends between the forget and the rewrite leaves the work to the next one."""
     home = tmp_path / "home"
     async with open_follower(home) as memory:
         await memory.add(ANN, "the PIN word is ZEBRAFISH")
@@ -63,8 +66,35 @@ async def test_an_erasure_that_was_not_finished_is_finished_at_the_next_start(tm
     assert await asyncio.to_thread(files_with, home, "ZEBRAFISH") == []
 
 
-async def test_settled_waits_until_the_database_files_are_free_of_the_text_too(tmp_path: Path) -> None:
-    """While a reader keeps old pages in use the erasure is pending, and facts are followed all the same."""
+async def test_a_pass_that_was_stopped_in_the_middle_goes_on_with_the_same_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was forgotten before it was created is not in it, so a long pass ends even if each process is short."""
+    # A stop that gives up on a slow machine leaves a folder that was not closed cleanly.
+    monkeypatch.setattr(follower, "STOP_SECONDS", 30.0)
+    home = tmp_path / "home"
+    async with open_follower(home) as memory:
+        await memory.add(ANN, "the PIN word is ZEBRAFISH")
+        await memory.add(BEN, *[f"Ben took trip {number}" for number in range(300)])
+        await memory.follower.settled(stall_seconds=60)
+        before = await memory.store_id()
+        await memory.forget(ANN)
+        async with asyncio.timeout(60):
+            while not memory.follower._writer.is_rebuilding:
+                await asyncio.sleep(0.01)
+    async with open_follower(home) as memory:
+        half_written = await memory.store_id()
+        async with memory.database.read_transaction() as tx:
+            assert len(await memory.outbox.pending_erasures(tx)) == 1
+        await memory.follower.settled(stall_seconds=60)
+
+        assert await memory.store_id() == half_written != before
+        assert len(await memory.mem0_facts(BEN)) == 300
+    assert await asyncio.to_thread(files_with, home, "ZEBRAFISH") == []
+
+
+async def test_settled_waits_until_the_database_files_are_scrubbed_too(tmp_path: Path) -> None:
+    """While a reader keeps old pages in use, the erasure is pending, but facts are still followed."""
     async with open_follower(tmp_path / "home") as memory:
         answers = [False, False, True]
         calls = 0
@@ -85,8 +115,8 @@ async def test_settled_waits_until_the_database_files_are_free_of_the_text_too(t
         assert list((await memory.mem0_facts(BEN)).values()) == ["Ben plays the OCARINA"]
 
 
-async def test_a_scrub_that_fails_holds_up_no_fact(tmp_path: Path) -> None:
-    """Files that cannot be rewritten are reported; following goes on and the erasure stays pending."""
+async def test_a_failing_scrub_delays_no_fact(tmp_path: Path) -> None:
+    """Files that cannot be rewritten are reported; following continues and the erasure stays pending."""
     async with open_follower(tmp_path / "home") as memory:
 
         async def failing() -> bool:
@@ -105,7 +135,7 @@ async def test_a_scrub_that_fails_holds_up_no_fact(tmp_path: Path) -> None:
 
 
 async def test_many_forgets_at_once_are_erased_in_few_passes(tmp_path: Path) -> None:
-    """A burst of forgets does not begin a store for each."""
+    """A burst of forgets does not create a store for each."""
     async with open_follower(tmp_path / "home") as memory:
         people = [Scope("gaia", f"person{n}") for n in range(30)]
         for person in people:
@@ -128,7 +158,7 @@ async def test_many_forgets_at_once_are_erased_in_few_passes(tmp_path: Path) -> 
 
 
 async def test_mem0s_own_history_and_message_tables_stay_empty(tmp_path: Path) -> None:
-    """Nothing of ours goes through mem0's writing functions, which keep copies for ever."""
+    """We never use mem0's writing functions, which keep copies forever."""
     home = tmp_path / "home"
     async with open_follower(home) as memory:
         facts = await memory.add(ANN, "Ann plays the OCARINA", "Ann lives in Haifa")
@@ -146,8 +176,8 @@ async def test_mem0s_own_history_and_message_tables_stay_empty(tmp_path: Path) -
     assert rows == {"history": 0, "messages": 0}
 
 
-async def test_index_files_hold_no_leftovers_of_this_process_memory(tmp_path: Path) -> None:
-    """Chroma writes an empty index as memory it never cleared; what stands there is zeros."""
+async def test_index_files_contain_no_leftover_process_memory(tmp_path: Path) -> None:
+    """Chroma writes an empty index from uninitialized memory; here it is zeros."""
     home = tmp_path / "home"
 
     def used() -> dict[str, bytes]:

@@ -24,7 +24,7 @@ TESTS = Path(__file__).parents[2]
 
 @asynccontextmanager
 async def other_process(home: Path, facts: int = 0) -> AsyncIterator[Process]:
-    """Run a process that owns the store of `home`, and end it in order unless it is gone already."""
+    """Run a process that owns the store of `home`, and stop it cleanly unless it has already ended."""
     environment = dict(os.environ, PYTHONPATH=str(TESTS))
     command = (sys.executable, "-m", "support.storage.follower_process", str(home), str(facts))
     child = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, env=environment)
@@ -37,7 +37,7 @@ async def other_process(home: Path, facts: int = 0) -> AsyncIterator[Process]:
 
 
 async def end(child: Process) -> None:
-    """Let a process end in order."""
+    """Stop a process cleanly."""
     if child.returncode is None:
         assert child.stdin is not None
         child.stdin.close()
@@ -45,7 +45,7 @@ async def end(child: Process) -> None:
 
 
 async def test_one_process_owns_the_store_and_the_other_waits_for_it(tmp_path: Path) -> None:
-    """Facts written here reach the store there; `mem0` names the owner; after its end this process has them."""
+    """Facts written here reach the store there; `mem0` names the owner; after it ends, this process takes over."""
     home = tmp_path / "home"
     async with other_process(home) as owner, open_follower(home) as memory:
         await memory.add(ANN, "Ann plays the ocarina", "Ann lives in Haifa")
@@ -66,8 +66,8 @@ async def test_one_process_owns_the_store_and_the_other_waits_for_it(tmp_path: P
         assert await memory.store_id() == store_id
 
 
-async def test_an_erasure_asked_for_here_is_finished_by_the_owner_elsewhere(tmp_path: Path) -> None:
-    """`settled` returns once the other process has begun its store anew."""
+async def test_an_erasure_requested_here_is_finished_by_the_owner_elsewhere(tmp_path: Path) -> None:
+    """`settled` returns once the other process has recreated its store."""
     home = tmp_path / "home"
     async with other_process(home), open_follower(home) as memory:
         await memory.add(ANN, "the PIN word is ZEBRAFISH")
@@ -80,8 +80,9 @@ async def test_an_erasure_asked_for_here_is_finished_by_the_owner_elsewhere(tmp_
         assert not memory.folder(before).exists()
 
 
-async def test_after_a_kill_of_the_owner_another_process_takes_over(tmp_path: Path) -> None:
-    """The lock goes with the process; the follower here opens the store and has every fact."""
+@pytest.mark.slow
+async def test_after_the_owner_is_killed_another_process_takes_over(tmp_path: Path) -> None:
+    """Its lock ends with it; the follower here opens the store and has every fact."""
     home = tmp_path / "home"
     async with other_process(home) as owner, open_follower(home) as memory:
         await memory.add(ANN, "Ann plays the ocarina")
@@ -95,8 +96,9 @@ async def test_after_a_kill_of_the_owner_another_process_takes_over(tmp_path: Pa
         assert await memory.mem0_facts(ANN) == await memory.database_facts(ANN)
 
 
+@pytest.mark.slow
 async def test_a_stalled_owner_is_named(tmp_path: Path) -> None:
-    """A process that holds the store and does nothing is named, with what to do about it."""
+    """The error names the process that holds the store without progress, and a remedy."""
     home = tmp_path / "home"
     async with other_process(home) as owner, open_follower(home) as memory:
         owner.send_signal(signal.SIGSTOP)
@@ -109,9 +111,10 @@ async def test_a_stalled_owner_is_named(tmp_path: Path) -> None:
         await memory.follower.settled(stall_seconds=60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, pytest.param(range(1, 12), marks=pytest.mark.slow)])
-async def test_a_kill_in_the_middle_of_writing_costs_no_fact(tmp_path: Path, seed: int | range) -> None:
-    """Whenever the owner is killed, the next one holds exactly what the database holds."""
+async def test_a_kill_during_a_write_loses_no_fact(tmp_path: Path, seed: int | range) -> None:
+    """Whenever the owner is killed, the next store contains exactly the facts of the database."""
     for number in [seed] if isinstance(seed, int) else seed:
         home = tmp_path / f"home{number}"
         chance = random.Random(number)

@@ -1,4 +1,4 @@
-"""Stores that are not a folder of ours: another of mem0's engines, and a Chroma server."""
+"""Stores that are not our own folder: another of mem0's vector stores, and a Chroma server."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from gaia_memory import open_memory
-from gaia_memory.backend.mem0_store.ownership import FolderLock, StoreLease, StoreOwner
-from gaia_memory.backend.mem0_store.store_ids import next_store_id
+from gaia_memory.backend.mem0_store.ownership import StoreOwner, StoreOwnership
+from gaia_memory.backend.mem0_store.store import next_store_id
 from gaia_memory.ledger import is_owner_dead, new_owner, process_name
 from gaia_memory.models import Scope
 from gaia_memory.ports.stores import Clock
@@ -28,19 +28,19 @@ OFFLINE = {"provider": "offline"}
 
 @pytest.fixture
 def qdrant(tmp_path: Path) -> dict[str, Any]:
-    """Return the configuration of a Qdrant store, an engine whose adapter is mem0's own."""
+    """Return the configuration of a Qdrant store, which mem0's own adapter serves."""
     return {"provider": "qdrant", "path": str(tmp_path / "qdrant"), "on_disk": True}
 
 
 @pytest.fixture(scope="module", name="chroma_server")
 def _chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """Run a Chroma server on loopback and return the configuration that means it."""
+    """Run a Chroma server on loopback and return the configuration for it."""
     with chroma_server(tmp_path_factory.mktemp("server")) as settings:
         yield settings
 
 
 async def check_following(memory: FollowerHarness) -> None:
-    """Write, delete and forget; the store holds exactly what is left."""
+    """Write, delete and forget; the store contains exactly the remaining facts."""
     facts = await memory.add(ANN, "Ann plays the ocarina", "Ann lives in Haifa")
     await memory.add(BEN, "Ben bakes sourdough")
     await memory.follower.settled(stall_seconds=60)
@@ -60,7 +60,7 @@ async def check_following(memory: FollowerHarness) -> None:
 
 
 async def check_adopting(home: Path, store: dict[str, Any]) -> None:
-    """Open a store again, once as it was left and once after the database was told of another one."""
+    """Open a store again, first unchanged, then after the database has recorded a different store id."""
     async with open_follower(home, store=store, embedder_down=True) as memory:
         await memory.follower.settled(stall_seconds=60)
         before = await memory.store_id()
@@ -77,29 +77,29 @@ async def check_adopting(home: Path, store: dict[str, Any]) -> None:
         assert memory.embedder.calls == 0
 
 
-async def test_another_engine_of_mem0_follows_and_is_emptied_when_it_is_not_the_databases(
+async def test_another_vector_store_follows_and_is_rebuilt_if_its_id_differs(
     tmp_path: Path, qdrant: dict[str, Any]
 ) -> None:
-    """The store carries its id as a row of nobody's; with another id it is written anew."""
+    """The store carries its id in a row without a user; with another id it is rewritten."""
     async with open_follower(tmp_path / "home", store=qdrant) as memory:
         await check_following(memory)
     await check_adopting(tmp_path / "home", qdrant)
 
 
-async def test_a_chroma_server_follows_and_is_emptied_when_it_is_not_the_databases(
+async def test_a_chroma_server_follows_and_is_rebuilt_if_its_id_differs(
     tmp_path: Path, chroma_server: dict[str, Any]
 ) -> None:
-    """The collection carries the id; no folder is made under the home."""
+    """The collection carries the id; no folder is created under the home."""
     async with open_follower(tmp_path / "home", store=chroma_server) as memory:
         await check_following(memory)
         assert not (tmp_path / "home" / "store").exists()
     await check_adopting(tmp_path / "home", chroma_server)
 
 
-async def test_what_is_forgotten_while_it_is_written_leaves_a_server_store_again(
+async def test_a_fact_forgotten_while_it_is_written_leaves_a_server_store_again(
     tmp_path: Path, qdrant: dict[str, Any]
 ) -> None:
-    """The batch is read again after writing: another owner may have followed the delete meanwhile."""
+    """The batch is read again after the write: another owner may have followed the delete meanwhile."""
     async with open_follower(tmp_path / "home", store=qdrant) as memory:
         await memory.follower.settled(stall_seconds=60)
         store = memory.follower._writer.store
@@ -126,19 +126,22 @@ async def test_what_is_forgotten_while_it_is_written_leaves_a_server_store_again
                 await asyncio.sleep(0.01)
 
 
-def lease_of(memory: FollowerHarness, owner: str, *, seconds: float, clock: Clock | None = None) -> StoreLease:
-    """Return a lease on the store of a rig for somebody."""
-    return StoreLease(
+def lease_of(
+    memory: FollowerHarness, owner: str, *, seconds: float, clock: Clock | None = None, lock_path: Path | None = None
+) -> StoreOwnership:
+    """Return the ownership that somebody may have of the store of a rig."""
+    return StoreOwnership(
         memory.database,
         memory.outbox,
         clock or RealClock(),
         StoreOwner(owner, is_owner_dead),
+        lock_path=lock_path,
         lease_seconds=seconds,
     )
 
 
-async def test_a_lease_keeps_a_second_process_out_until_it_ends(tmp_path: Path) -> None:
-    """On a server the database says who writes; a lease that is not renewed ends by itself."""
+async def test_a_lease_keeps_a_second_process_out_until_it_expires(tmp_path: Path) -> None:
+    """On a server the database records the owner; a lease that is not renewed expires."""
     async with open_follower(tmp_path / "home", started=False) as memory:
         clock = FakeClock()
         one = lease_of(memory, "host:1:0", seconds=0.3, clock=clock)
@@ -156,8 +159,8 @@ async def test_a_lease_keeps_a_second_process_out_until_it_ends(tmp_path: Path) 
         assert await one.acquire()
 
 
-async def test_the_lease_of_a_process_that_was_killed_is_not_waited_for(tmp_path: Path) -> None:
-    """Somebody who starts it again on the same machine has the store at once."""
+async def test_the_lease_of_a_killed_process_is_not_waited_for(tmp_path: Path) -> None:
+    """A restart on the same machine gets the store at once."""
     child = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await child.wait()
     system = process_name().rpartition(":")[2].partition("-")[0]
@@ -179,8 +182,9 @@ async def test_the_lease_of_a_process_that_was_killed_is_not_waited_for(tmp_path
 async def test_of_two_engines_of_one_process_one_owns_the_store_on_a_server(
     tmp_path: Path, chroma_server: dict[str, Any]
 ) -> None:
-    """Two configurations in one process are two owners; closing the first lets the second one take over."""
-    settings = {"memory": {"vector_store": chroma_server, "llm": OFFLINE, "embedder": OFFLINE}, "model": "offline"}
+    """Two configurations in one process are two owners; when the first is closed, the second takes over."""
+    store = {**chroma_server, "collection_name": "two"}
+    settings = {"memory": {"vector_store": store, "llm": OFFLINE, "embedder": OFFLINE}, "model": "offline"}
     address = f"sqlite+aiosqlite:///{tmp_path / 'memory.db'}"
     settings["memory"]["database_url"] = address
     async with open_memory(settings, home=tmp_path / "two") as two:
@@ -202,14 +206,12 @@ async def test_of_two_engines_of_one_process_one_owns_the_store_on_a_server(
         assert [row["memory"] for row in found["results"]] == ["Ann plays the ocarina"]
 
 
-async def test_on_a_server_database_two_homes_do_not_take_the_store_from_each_other(tmp_path: Path) -> None:
-    """Each home has a lock of its own to hold; the lease decides between them."""
+async def test_two_homes_on_a_server_database_do_not_take_the_store_from_each_other(tmp_path: Path) -> None:
+    """Each home has its own lock file; the lease decides between them."""
     async with open_follower(tmp_path / "home", started=False) as memory:
-        locks = []
-        for number in (1, 2):
-            lease = lease_of(memory, f"host:{number}:0", seconds=5)
-            locks.append(FolderLock(tmp_path / f"{number}.lock", memory.follower._pool, lease))
-        one, two = locks
+        one, two = (
+            lease_of(memory, f"host:{number}:0", seconds=5, lock_path=tmp_path / f"{number}.lock") for number in (1, 2)
+        )
 
         assert await one.acquire()
         assert not await two.acquire()

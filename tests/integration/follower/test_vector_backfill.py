@@ -1,8 +1,9 @@
-"""Facts that were committed without a vector get one later, and hold nobody up meanwhile."""
+"""Facts that were committed without a vector get one later, and delay no other fact meanwhile."""
 
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ ANN, BEN = Scope("gaia", "ann"), Scope("gaia", "ben")
 
 
 async def test_facts_without_a_vector_get_one_when_the_embedder_is_back(tmp_path: Path) -> None:
-    """R04: while it is down they wait, others are followed; then their vectors follow."""
+    """R04: they wait while it is unavailable, others are followed; then their vectors are added."""
     async with open_follower(tmp_path / "home", embedder_down=True) as memory:
         waiting = [f"Ann's note {n}" for n in range(60)]
         await memory.add(ANN, *waiting, vectors=False)
@@ -40,8 +41,8 @@ async def test_facts_without_a_vector_get_one_when_the_embedder_is_back(tmp_path
         assert len(ids) == 60
 
 
-async def test_an_embedder_that_is_down_is_asked_ever_less_often(tmp_path: Path) -> None:
-    """No busy loop: three seconds see a handful of tries, however often the follower is woken."""
+async def test_an_unavailable_embedder_is_asked_with_growing_pauses(tmp_path: Path) -> None:
+    """There is no busy loop: three seconds see a handful of attempts, however often the follower is woken."""
     async with open_follower(tmp_path / "home", embedder_down=True) as memory:
         await memory.add(ANN, "Ann's note", vectors=False)
         for _ in range(60):
@@ -51,8 +52,8 @@ async def test_an_embedder_that_is_down_is_asked_ever_less_often(tmp_path: Path)
         assert 2 <= memory.embedder.calls <= 5
 
 
-async def test_an_embedder_that_hangs_holds_up_no_other_fact(tmp_path: Path) -> None:
-    """Embedding runs beside following."""
+async def test_a_hanging_embedder_delays_no_other_fact(tmp_path: Path) -> None:
+    """Embedding runs concurrently with following."""
     async with open_follower(tmp_path / "home") as memory:
         hang = asyncio.Event()
 
@@ -70,10 +71,10 @@ async def test_an_embedder_that_hangs_holds_up_no_other_fact(tmp_path: Path) -> 
         assert await memory.mem0_facts(ANN) == {}
 
 
-async def test_a_text_that_the_embedder_refuses_holds_up_no_other_fact(
+async def test_a_text_refused_by_the_embedder_delays_no_other_fact(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is found by asking for ever fewer at once, and from then on comes last; the status goes on naming it."""
+    """It is found by shrinking batches, and then comes last; the status continues to report it."""
     monkeypatch.setattr(vectors_module, "FIRST_PAUSE_SECONDS", 0.001)
     monkeypatch.setattr(vectors_module, "MAX_PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(vectors_module, "BATCH_FACTS", 4)
@@ -109,8 +110,8 @@ async def test_a_text_that_the_embedder_refuses_holds_up_no_other_fact(
     assert "refused the request (400)" in trouble
 
 
-async def test_a_forgotten_fact_is_not_sent_to_the_embedder_any_more(tmp_path: Path) -> None:
-    """Its text is read at the moment of asking, so what is gone is not asked for."""
+async def test_a_forgotten_fact_is_no_longer_sent_to_the_embedder(tmp_path: Path) -> None:
+    """Its text is read right before the request, so a forgotten one is not sent."""
     async with open_follower(tmp_path / "home", embedder_down=True) as memory:
         await memory.add(ANN, "Ann's secret", vectors=False)
         async with asyncio.timeout(60):
@@ -129,14 +130,14 @@ async def test_a_forgotten_fact_is_not_sent_to_the_embedder_any_more(tmp_path: P
         assert seen == []
 
 
-async def test_a_fact_with_a_vector_of_another_embedder_stays_out_and_leaves_the_outbox(tmp_path: Path) -> None:
-    """Two embedders' vectors never mix; the fact stays in the database, found by its words."""
+async def test_a_fact_with_another_embedders_vector_stays_out_and_leaves_the_outbox(tmp_path: Path) -> None:
+    """Vectors of two embedders are never mixed; the fact stays in the database, found by its words."""
     async with open_follower(tmp_path / "home") as memory:
         await memory.add(ANN, "Ann's own")
         vector = (1.0,) + (0.0,) * 383
         foreign = Draft(fact=NewFact("Ann's foreign"), source="add", vector=vector, embedder="other/model/384")
         async with memory.database.transaction() as tx:
-            await memory.facts.write(tx, ANN, [foreign], now=memory.follower._clock.now())
+            await memory.facts.write(tx, ANN, [foreign], now=datetime.now(UTC))
         await memory.follower.settled(stall_seconds=60)
 
         assert list((await memory.mem0_facts(ANN)).values()) == ["Ann's own"]
@@ -144,8 +145,8 @@ async def test_a_fact_with_a_vector_of_another_embedder_stays_out_and_leaves_the
 
 
 @pytest.mark.parametrize("at_once", [True, pytest.param(False, marks=pytest.mark.slow)])
-async def test_plain_mem0_finds_each_of_many_facts_that_are_nearly_alike(tmp_path: Path, at_once: bool) -> None:
-    """Chroma's own number of neighbours loses some of them from its graph, in most of the stores it makes."""
+async def test_plain_mem0_finds_each_of_many_nearly_identical_facts(tmp_path: Path, at_once: bool) -> None:
+    """Chroma's default number of neighbours disconnects some of them in its graph in most stores it creates."""
     alike = [f"Ann's fact number {n} is about saffron" for n in range(150)]
     async with open_follower(tmp_path / "home") as memory:
         for texts in [alike] if at_once else [[text] for text in alike]:

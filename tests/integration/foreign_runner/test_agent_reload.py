@@ -1,4 +1,4 @@
-"""`--reload_agents`: the Runner is closed and its agent imported anew, while requests run and the service lives."""
+"""`--reload_agents`: the Runner is closed and its agent reimported, while requests run and the services stay."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SOON = 30.0
 
 
 class Server:
-    """A server of agents: one service of each kind for as long as it runs, and a Runner that is made anew."""
+    """A server of agents: its services live as long as it runs, and a Runner is created again and again."""
 
     def __init__(self, home: Path, **settings: Any) -> None:
         self.service = Mem0MemoryService(config={"home": str(home), **settings})
@@ -45,7 +45,7 @@ class Server:
 
 
 async def test_after_a_reload_the_next_turn_has_memory_at_once(tmp_path: Path) -> None:
-    """The same memory, with its store, though nobody held it in between."""
+    """The same memory, with its store, though no part held it in between."""
     server = Server(tmp_path / "data")
     old = server.runner()
     await run_turn(old, "/remember I like figs")
@@ -67,10 +67,10 @@ async def test_after_a_reload_the_next_turn_has_memory_at_once(tmp_path: Path) -
     assert owned
 
 
-async def test_a_turn_that_runs_through_a_reload_ends_as_it_should(
+async def test_a_turn_that_runs_through_a_reload_ends_normally(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """With its profile and tools in every request, and its mark taken off; no later turn waits for it."""
+    """Every request has its profile and tools, and its mark is removed; no later turn waits for it."""
     server = Server(tmp_path / "data")
     arrived, go_on = asyncio.Event(), asyncio.Event()
 
@@ -104,7 +104,7 @@ async def test_a_turn_that_runs_through_a_reload_ends_as_it_should(
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
-async def test_a_model_that_hangs_while_something_is_learned_holds_up_no_reload(
+async def test_a_model_that_hangs_during_learning_delays_no_reload(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its thread cannot be stopped; the store, the leases and the next turn do not wait for it."""

@@ -1,4 +1,4 @@
-"""An edited gaia.yaml where every turn has an event loop, and so an engine, of its own."""
+"""An edited gaia.yaml if every turn has its own event loop, and therefore its own engine."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def write(path: Path, text: str) -> None:
 
 
 @pytest.mark.acceptance("S14", "G02")
-def test_each_turn_takes_the_file_as_it_is_and_a_bad_one_is_told_once(
+def test_each_turn_uses_the_current_file_and_a_bad_one_is_reported_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last good version outlives the engine that it was opened for."""
+    """The last good version outlives the engine for which it was loaded."""
     monkeypatch.delenv("GAIA_HOME")
     path = tmp_path / "gaia.yaml"
     write(path, "sessions: {window_turns: 5}")

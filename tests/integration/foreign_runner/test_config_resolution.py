@@ -1,4 +1,4 @@
-"""Which configuration a part uses: argument, URI, the Runner's memory service, GAIA_CONFIG, the home, defaults."""
+"""The source of a part's configuration: argument, URI, the Runner's memory service, GAIA_CONFIG, home, defaults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEPT = ["I like teal"]
 
 @asynccontextmanager
 async def talked(*plugins: BasePlugin, service: Mem0MemoryService | None = None) -> AsyncIterator[None]:
-    """Say one thing in a Runner of these parts, and close it."""
+    """Send one message in a Runner with these parts, and close it."""
     async with build_runner(*plugins, service=service) as runner:
         assert await run_turn(runner, SAID) == "I will remember: I like teal"
         yield
@@ -37,7 +37,7 @@ def yaml_in(folder: Path, home: Path) -> Path:
 
 @pytest.fixture
 def homes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
-    """Name a home by every way there is; the test says which one counts."""
+    """Name a different home in every possible way; the test checks which one is used."""
     homes = {name: tmp_path / name for name in ("argument", "uri", "GAIA_CONFIG", "GAIA_HOME")}
     # Set by the tests for every test, and stronger than the home in a file.
     monkeypatch.delenv("GAIA_HOME")
@@ -48,7 +48,7 @@ def homes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
 
 
 def used(homes: dict[str, Path]) -> list[str]:
-    """Return the homes in which something is remembered."""
+    """Return the homes that contain facts."""
     return [name for name, home in homes.items() if (home / "memory.db").exists() and fact_texts_in(home) == KEPT]
 
 
@@ -57,8 +57,10 @@ def service_of(tmp_path: Path) -> Mem0MemoryService:
 
 
 @pytest.mark.parametrize("kind", ["mapping", "path", "text", "object"])
-async def test_an_argument_counts_before_everything_else(tmp_path: Path, homes: dict[str, Path], kind: str) -> None:
-    """Before the Runner's service, too."""
+async def test_an_argument_takes_precedence_over_everything_else(
+    tmp_path: Path, homes: dict[str, Path], kind: str
+) -> None:
+    """Including the Runner's service."""
     home = homes["argument"]
     file = yaml_in(tmp_path / "given", home)
     config: Any = {"mapping": {"home": str(home)}, "path": file, "text": str(file), "object": GaiaConfig(home=home)}[
@@ -70,7 +72,9 @@ async def test_an_argument_counts_before_everything_else(tmp_path: Path, homes: 
     assert used(homes) == ["argument"]
 
 
-async def test_a_plugin_uses_what_the_memory_service_of_its_runner_uses(tmp_path: Path, homes: dict[str, Path]) -> None:
+async def test_a_plugin_uses_the_configuration_of_its_runners_memory_service(
+    tmp_path: Path, homes: dict[str, Path]
+) -> None:
     """The `config=` of its URI, relative to the folder of the agents."""
     async with talked(MemoryPlugin(), service=service_of(tmp_path)):
         pass
@@ -78,8 +82,10 @@ async def test_a_plugin_uses_what_the_memory_service_of_its_runner_uses(tmp_path
     assert used(homes) == ["uri"]
 
 
-async def test_a_window_uses_what_the_memory_service_of_its_runner_uses(tmp_path: Path, homes: dict[str, Path]) -> None:
-    """Where it is given no number."""
+async def test_a_window_plugin_uses_the_configuration_of_its_runners_memory_service(
+    tmp_path: Path, homes: dict[str, Path]
+) -> None:
+    """If it is given no number."""
     file = tmp_path / "agents" / "gaia.yaml"
     file.write_text(file.read_text() + "sessions: {window_turns: 1}\n")
     runner = build_runner(SessionWindowPlugin(), service=service_of(tmp_path))
@@ -91,10 +97,10 @@ async def test_a_window_uses_what_the_memory_service_of_its_runner_uses(tmp_path
     assert "one" not in str(sent.contents)
 
 
-async def test_without_a_folder_of_agents_a_uri_counts_from_the_working_directory(
+async def test_without_a_folder_of_agents_a_uri_is_relative_to_the_working_directory(
     tmp_path: Path, homes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a script has it."""
+    """This is the case in a script."""
     monkeypatch.chdir(tmp_path / "agents")
     async with talked(MemoryPlugin(), service=Mem0MemoryService(uri="mem0://?config=gaia.yaml")):
         pass
@@ -102,7 +108,7 @@ async def test_without_a_folder_of_agents_a_uri_counts_from_the_working_director
     assert used(homes) == ["uri"]
 
 
-async def test_an_absolute_file_in_a_uri_is_taken_as_it_is(tmp_path: Path, homes: dict[str, Path]) -> None:
+async def test_an_absolute_path_in_a_uri_is_used_unchanged(tmp_path: Path, homes: dict[str, Path]) -> None:
     """Whatever the folder of the agents."""
     uri = f"mem0://?config={tmp_path / 'agents' / 'gaia.yaml'}"
     async with talked(MemoryPlugin(), service=Mem0MemoryService(uri=uri, agents_dir="/nowhere")):
@@ -111,8 +117,8 @@ async def test_an_absolute_file_in_a_uri_is_taken_as_it_is(tmp_path: Path, homes
     assert used(homes) == ["uri"]
 
 
-async def test_a_services_argument_counts_before_its_uri(tmp_path: Path, homes: dict[str, Path]) -> None:
-    """And the plugin follows it."""
+async def test_a_services_argument_takes_precedence_over_its_uri(tmp_path: Path, homes: dict[str, Path]) -> None:
+    """The plugin uses it too."""
     config = {"home": str(homes["argument"])}
     service = Mem0MemoryService(uri="mem0://?config=gaia.yaml", agents_dir=str(tmp_path / "agents"), config=config)
     async with talked(MemoryPlugin(), service=service):
@@ -122,16 +128,16 @@ async def test_a_services_argument_counts_before_its_uri(tmp_path: Path, homes: 
 
 
 @pytest.mark.parametrize("service", [None, "mem0://", "mem0://?other=1"])
-async def test_then_the_file_that_GAIA_CONFIG_names(homes: dict[str, Path], service: str | None) -> None:
-    """Where neither part names one."""
+async def test_otherwise_the_file_named_by_GAIA_CONFIG_is_used(homes: dict[str, Path], service: str | None) -> None:
+    """If neither part names one."""
     async with talked(MemoryPlugin(), service=Mem0MemoryService(uri=service) if service else None):
         pass
 
     assert used(homes) == ["GAIA_CONFIG"]
 
 
-async def test_then_the_file_in_GAIA_HOME(homes: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It names the home that counts."""
+async def test_otherwise_the_file_in_GAIA_HOME_is_used(homes: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names the home to use."""
     monkeypatch.delenv("GAIA_CONFIG")
     monkeypatch.setenv("GAIA_HOME", str(homes["GAIA_HOME"]))
     (homes["GAIA_HOME"] / "gaia.yaml").write_text("app: shop\n")
@@ -141,8 +147,8 @@ async def test_then_the_file_in_GAIA_HOME(homes: dict[str, Path], monkeypatch: p
     assert used(homes) == ["GAIA_HOME"]
 
 
-async def test_then_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the person's own home."""
+async def test_otherwise_the_defaults_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the home of the operating system's user."""
     monkeypatch.delenv("GAIA_HOME")
     async with talked(MemoryPlugin()):
         pass
@@ -150,18 +156,18 @@ async def test_then_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert fact_texts_in(tmp_path / "user" / ".gaia") == KEPT
 
 
-async def test_open_memory_looks_where_a_part_looks(homes: dict[str, Path]) -> None:
-    """With nothing named."""
+async def test_open_memory_without_arguments_resolves_like_a_part(homes: dict[str, Path]) -> None:
+    """GAIA_CONFIG comes before the home."""
     async with open_memory() as gaia:
         await gaia.memory.remember(gaia.scope("ada"), "I like teal")
 
     assert used(homes) == ["GAIA_CONFIG"]
 
 
-async def test_the_environment_is_looked_at_when_a_part_is_first_used(
+async def test_the_environment_is_read_when_a_part_is_first_used(
     homes: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Parts are often made at import, before a program has read its settings."""
+    """Parts are often created at import, before a program has read its settings."""
     monkeypatch.delenv("GAIA_CONFIG")
     plugin = MemoryPlugin()
     monkeypatch.setenv("GAIA_HOME", str(homes["GAIA_HOME"]))
@@ -171,8 +177,8 @@ async def test_the_environment_is_looked_at_when_a_part_is_first_used(
     assert used(homes) == ["GAIA_HOME"]
 
 
-async def test_one_plugin_in_two_runners_of_one_memory_serves_both(tmp_path: Path) -> None:
-    """Closing the one Runner leaves the other one its memory."""
+async def test_one_plugin_in_two_runners_with_equal_configuration_serves_both(tmp_path: Path) -> None:
+    """Closing one Runner leaves the other its memory."""
     config = {"home": str(tmp_path / "home")}
     plugin, service = MemoryPlugin(), Mem0MemoryService(config=config)
     async with build_runner(plugin, service=service, app="first") as first:
@@ -189,10 +195,10 @@ async def test_one_plugin_in_two_runners_of_one_memory_serves_both(tmp_path: Pat
     assert "I like plums" in texts[2]
 
 
-async def test_one_plugin_in_two_runners_of_two_memories_serves_the_first_one(
+async def test_one_plugin_in_two_runners_with_different_configurations_serves_the_first(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What is said in the second one must not get into the memory of the first."""
+    """Messages in the second must not reach the memory of the first."""
     homes = [tmp_path / "one", tmp_path / "two"]
     plugin = MemoryPlugin()
     first, second = (

@@ -1,4 +1,4 @@
-"""One engine for the parts of a process that share a configuration: who keeps it open, and what closes it."""
+"""One engine for the parts of a process that share a configuration: what keeps it open, and what closes it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def engine_of(plugin: MemoryPlugin | SessionWindowPlugin) -> Engine:
 
 
 def close_over(engine: Engine, loop: asyncio.AbstractEventLoop) -> None:
-    """Close a loop over the tasks of its engine, while none of them is in a statement.
+    """Close a loop with the tasks of its engine unfinished, while none of them executes a statement.
 
     Where one is, SQLAlchemy cannot give its connection back and says so in whatever test collects it.
     """
@@ -57,7 +57,7 @@ def close_over(engine: Engine, loop: asyncio.AbstractEventLoop) -> None:
     loop.close()
 
 
-async def test_however_a_file_is_written_its_parts_share_one_engine(
+async def test_however_a_file_is_named_its_parts_share_one_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Absolute, relative, through a URI; and in open_memory."""
@@ -79,8 +79,10 @@ async def test_however_a_file_is_written_its_parts_share_one_engine(
 
 
 @pytest.mark.parametrize("other", [{"home": "elsewhere"}, {"home": "data", "memory": {"recall_limit": 7}}])
-async def test_other_content_or_another_home_is_another_engine(tmp_path: Path, other: dict[str, Any]) -> None:
-    """Mappings are known by their content."""
+async def test_different_content_or_a_different_home_is_a_different_engine(
+    tmp_path: Path, other: dict[str, Any]
+) -> None:
+    """Mappings are identified by their content."""
     homes = {"data": str(tmp_path / "data"), "elsewhere": str(tmp_path / "elsewhere")}
     configs = [{"home": homes["data"]}, {"home": homes["data"]}, {**other, "home": homes[other["home"]]}]
     runners = [build_runner(MemoryPlugin(config=config), app=f"app{at}") for at, config in enumerate(configs)]
@@ -95,14 +97,14 @@ async def test_other_content_or_another_home_is_another_engine(tmp_path: Path, o
 
 
 async def test_one_file_with_two_homes_is_two_engines(tmp_path: Path) -> None:
-    """The home can be named beside the file, by an argument or the environment."""
+    """The home can be given separately from the file, by an argument or the environment."""
     file = await asyncio.to_thread(yaml_in, tmp_path)
     async with open_memory(file, home=tmp_path / "one") as one, open_memory(file, home=tmp_path / "two") as two:
         await one.memory.remember(one.scope(USER), "I like figs")
         assert await two.memory.facts(two.scope(USER)) == []
 
 
-async def test_whoever_closes_last_closes_the_engine_and_the_next_use_opens_it_again(tmp_path: Path) -> None:
+async def test_the_last_part_to_close_closes_the_engine_and_the_next_use_reopens_it(tmp_path: Path) -> None:
     """Two apps with a plugin each, and open_memory; the store's lock is free afterwards."""
     home = tmp_path / "data"
     config = {"home": str(home)}
@@ -127,10 +129,10 @@ async def test_whoever_closes_last_closes_the_engine_and_the_next_use_opens_it_a
     assert again is not engine
 
 
-async def test_what_a_part_put_off_begins_when_a_program_opens_memory(
+async def test_deferred_background_work_starts_when_a_program_opens_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its loop will last: the store and the sweep are wanted now."""
+    """Its loop will last, so the store and the sweep are needed now."""
     monkeypatch.setattr(engine_registry, "BACKGROUND_START_DELAY_SECONDS", 600.0)
     config = {"home": str(tmp_path / "data"), "sessions": {"idle_consolidate_minutes": 0.001}}
     async with build_runner(MemoryPlugin(config=config)) as runner:
@@ -140,8 +142,8 @@ async def test_what_a_part_put_off_begins_when_a_program_opens_memory(
                 await asyncio.sleep(0.02)
 
 
-async def test_a_plugin_that_ran_no_hook_holds_nothing(tmp_path: Path) -> None:
-    """It was made and closed."""
+async def test_a_plugin_that_ran_no_hook_holds_no_engine(tmp_path: Path) -> None:
+    """It was created and closed."""
     async with build_runner(MemoryPlugin(config={"home": str(tmp_path / "data")})):
         pass
 
@@ -149,8 +151,8 @@ async def test_a_plugin_that_ran_no_hook_holds_nothing(tmp_path: Path) -> None:
     assert not await asyncio.to_thread((tmp_path / "data").exists)
 
 
-async def test_a_service_borrows_and_closes_nothing(tmp_path: Path) -> None:
-    """It opens the engine at its first call, keeps no one from closing it, and opens it again."""
+async def test_a_service_does_not_keep_the_engine_open(tmp_path: Path) -> None:
+    """It opens the engine at its first call, does not prevent others from closing it, and reopens it."""
     config = {"home": str(tmp_path / "data")}
     service = Mem0MemoryService(config=config)
     who = {"app_name": APP, "user_id": USER}
@@ -168,10 +170,10 @@ async def test_a_service_borrows_and_closes_nothing(tmp_path: Path) -> None:
     assert count_open_engines() == 0
 
 
-async def test_a_call_under_way_is_not_cut_off_by_the_last_one_to_close(
+async def test_a_call_in_progress_is_not_interrupted_by_the_last_part_to_close(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A hand-over of a session asks a model for seconds; whoever calls next is not kept waiting by it."""
+    """Adding a session asks a model for seconds; the next caller does not wait for it."""
     monkeypatch.setattr(engine_registry, "ACTIVE_CALLS_TIMEOUT_SECONDS", 60.0)
     config = {"home": str(tmp_path / "data")}
     service = Mem0MemoryService(config=config)
@@ -199,10 +201,10 @@ async def test_a_call_under_way_is_not_cut_off_by_the_last_one_to_close(
     assert fact_texts_in(tmp_path / "data") == ["lives in Berlin"]
 
 
-async def test_a_close_that_takes_too_long_for_adk_goes_on_by_itself(
+async def test_a_close_that_takes_too_long_for_adk_continues_in_the_background(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """ADK gives a plugin 5 s; Runner.close raises when it needs more, and another process waits for the lock."""
+    """ADK gives a plugin 5 s; Runner.close raises if it needs more, and another process waits for the lock."""
     monkeypatch.setattr(engine_source, "RELEASE_TIMEOUT_SECONDS", 0.05)
     runner = build_runner(MemoryPlugin(config={"home": str(tmp_path / "data")}))
     await run_turn(runner, "hi")
@@ -222,10 +224,10 @@ async def test_a_close_that_takes_too_long_for_adk_goes_on_by_itself(
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
-async def test_a_host_that_is_cancelled_while_it_closes_memory_leaves_it_closing(
+async def test_a_close_that_the_host_cancels_continues_in_the_background(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A web server that is told twice to end, say."""
+    """For example, a web server that is told to stop twice."""
     entered, go_on = asyncio.Event(), asyncio.Event()
 
     async def host() -> Engine:
@@ -253,8 +255,10 @@ async def test_a_host_that_is_cancelled_while_it_closes_memory_leaves_it_closing
             await asyncio.sleep(0.01)
 
 
-async def test_a_close_that_adk_cancels_goes_on_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where a host gives its Runner less time than we know of."""
+async def test_a_close_that_adk_cancels_continues_in_the_background(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if a host gives its Runner an unexpectedly short timeout."""
     runner = build_runner(MemoryPlugin(config={"home": str(tmp_path / "data")}))
     runner.plugin_manager._close_timeout = 0.05
     await run_turn(runner, "hi")
@@ -305,10 +309,10 @@ def test_a_loop_that_ends_while_an_engine_closes_leaves_nothing_behind(
     wait_until_sync(lambda: gaia_threads() <= before)
 
 
-async def test_what_runs_for_everybody_carries_nothing_of_the_first_turn(
+async def test_shared_background_work_inherits_no_context_of_the_first_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first turn's trace, and what else its context holds, must not stick to all later background work."""
+    """The first turn's trace, and the rest of its context, must not stick to all later background work."""
     whose: ContextVar[str] = ContextVar("whose", default="nobody's")
     seen: list[str] = []
     start = Engine.start
@@ -326,7 +330,7 @@ async def test_what_runs_for_everybody_carries_nothing_of_the_first_turn(
 
 
 def in_a_process(code: str, *arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
-    """Run code in a Python of its own, with warnings shown and a home that must stay empty."""
+    """Run code in a child process, with warnings shown and a home that must stay empty."""
     home.mkdir(exist_ok=True)
     environ = {"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-W", "always", "-c", textwrap.dedent(code), *arguments]
@@ -335,8 +339,8 @@ def in_a_process(code: str, *arguments: str, home: Path) -> subprocess.Completed
     return done
 
 
-def test_making_the_parts_reads_nothing_and_needs_no_loop(tmp_path: Path) -> None:
-    """A server makes them while it starts, outside any loop: every file and socket they touch would be seen."""
+def test_creating_the_parts_reads_nothing_and_needs_no_loop(tmp_path: Path) -> None:
+    """A server creates them at its start, outside any loop: any file or socket access would be noticed."""
     code = """
         import sys
         import gaia_memory.adk.memory_service
@@ -362,7 +366,7 @@ def test_making_the_parts_reads_nothing_and_needs_no_loop(tmp_path: Path) -> Non
 
 
 def test_mem0_and_chroma_are_imported_off_the_event_loop(tmp_path: Path) -> None:
-    """They take seconds; a host's other requests must not wait for it."""
+    """The import takes seconds; a host's other requests must not wait for it."""
     code = """
         import asyncio, sys, threading
 
@@ -388,9 +392,10 @@ def test_mem0_and_chroma_are_imported_off_the_event_loop(tmp_path: Path) -> None
     in_a_process(code, str(tmp_path / "data"), home=tmp_path / "home")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ended", ["closed", pytest.param("left", marks=pytest.mark.slow)])
-def test_what_is_still_open_when_the_process_ends_is_closed(tmp_path: Path, ended: str) -> None:
-    """A loop that was closed over it leaves no lock, no damaged store, no thread that keeps the process alive."""
+def test_engines_still_open_at_process_exit_are_closed(tmp_path: Path, ended: str) -> None:
+    """A loop closed before its engine leaves no lock, no damaged store, no thread that keeps the process alive."""
     code = """
         import asyncio, sys
         from gaia_memory import MemoryPlugin
@@ -417,7 +422,7 @@ def test_what_is_still_open_when_the_process_ends_is_closed(tmp_path: Path, ende
     assert not said, done.stderr
 
 
-def test_a_loop_that_was_closed_over_an_engine_holds_nothing_up(tmp_path: Path, alone: Registry) -> None:
+def test_a_loop_closed_before_its_engine_delays_nothing(tmp_path: Path, alone: Registry) -> None:
     """The next loop has memory at once, gets the store soon, and the threads of the old one end."""
     runner = build_runner(MemoryPlugin(config={"home": str(tmp_path / "data")}))
     dead = asyncio.new_event_loop()
@@ -450,8 +455,8 @@ def test_a_loop_that_was_closed_over_an_engine_holds_nothing_up(tmp_path: Path, 
     assert alone.entries == {}
 
 
-def test_a_loop_that_was_closed_over_a_turn_and_a_lease_keeps_nobody_waiting(tmp_path: Path) -> None:
-    """Its marks count as over as soon as another loop of the process opens memory, not when they run out."""
+def test_turns_and_leases_of_a_closed_loop_block_no_later_loop(tmp_path: Path) -> None:
+    """Its marks count as ended once another loop of the process opens memory, not when they expire."""
     runner = build_runner(MemoryPlugin(config={"home": str(tmp_path / "data")}))
     talked_in, at_work = (SessionKey(APP, USER, session) for session in ("talked in", "at work"))
 
@@ -477,15 +482,15 @@ def test_a_loop_that_was_closed_over_a_turn_and_a_lease_keeps_nobody_waiting(tmp
         now = engine.clock.now().timestamp()
         async with engine.database.transaction() as tx:
             await engine.ledger.expire(tx, now=now)
-            due = await engine.ledger.due(tx, now=now, quiet_since=None, limit=9, apps=[APP])
+            due = await engine.ledger.due(tx, quiet_since=None, limit=9, apps=[APP])
         await runner.close()
         return {one.key for one in due}
 
     assert {talked_in, at_work} <= asyncio.run(asyncio.wait_for(next_one(), 60))
 
 
-def test_a_service_made_outside_any_loop_works_in_one_loop_after_another(tmp_path: Path) -> None:
-    """ADK makes it so, and closes it never: `asyncio.run` closes what it borrowed."""
+def test_a_service_created_outside_any_loop_works_in_one_loop_after_another(tmp_path: Path) -> None:
+    """ADK creates it like this, and never closes it: `asyncio.run` closes the engine it used."""
     service = Mem0MemoryService(config={"home": str(tmp_path / "data")})
     runner = build_runner(service=service, model=ScriptedLlm(default="ok"))
 

@@ -1,4 +1,4 @@
-"""One sweep learns for every app whose sessions the configured database holds, with or without its Runner here."""
+"""One sweep learns for every app with sessions in the configured database, with or without its Runner here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHOP, CLUB = "shop", "club"
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    """Return a gaia.yaml as `gaia init` writes it for several agents: it names the app of one."""
+    """Return a gaia.yaml as `gaia init` writes it for several agents: it names one of them as the app."""
     path = tmp_path / "gaia.yaml"
     path.write_text(yaml.safe_dump({"app": CLUB}))
     return path
@@ -45,7 +45,7 @@ async def stored(config: Path) -> AsyncIterator[DatabaseSessionService]:
 
 
 async def talk_in(app: str, config: Path, sessions: BaseSessionService, text: str) -> None:
-    """Run one turn of an app in a Runner of its own, and close that before anything can be learned."""
+    """Run one turn of an app in its own Runner, and close it before anything can be learned."""
     runner = build_runner(MemoryPlugin(config=config), sessions=sessions, app=app)
     await run_turn(runner, text)
     await runner.close()
@@ -59,7 +59,7 @@ async def until(holds: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def texts_of(config: Path, app: str) -> list[str]:
-    """Return what is remembered of the person in an app."""
+    """Return the texts of the user's facts in an app."""
     memory = Mem0MemoryService(config=config)
     entries = await memory.list_memories(app_name=app, user_id="ada")
     return [part.text or "" for entry in entries for part in entry.content.parts or []]
@@ -81,8 +81,10 @@ async def test_a_sweep_learns_for_an_app_whose_runner_is_elsewhere(config: Path,
     assert session.events[-1].actions.rewind_before_invocation_id
 
 
-async def test_after_a_restart_the_first_turn_of_any_app_is_enough(config: Path, stored: DatabaseSessionService):
-    """An agent that is seldom asked must not wait for its own next message."""
+async def test_after_a_restart_the_first_turn_of_any_app_starts_learning_for_all(
+    config: Path, stored: DatabaseSessionService
+):
+    """A rarely used agent must not wait for its own next message."""
     await talk_in(SHOP, config, stored, "My sister is called Noa.")
     config.write_text(yaml.safe_dump({"app": CLUB, "sessions": {"idle_consolidate_minutes": 0.001}}))
 
@@ -96,8 +98,8 @@ async def test_after_a_restart_the_first_turn_of_any_app_is_enough(config: Path,
     await club.close()
 
 
-async def test_talk_that_the_configured_database_does_not_hold_waits_for_its_host(config: Path):
-    """It may be in memory of a process that runs: nobody else may take it for deleted, however long that is ago."""
+async def test_a_conversation_missing_from_the_configured_database_waits_for_its_host(config: Path):
+    """It may be in the memory of a running process: it must not count as deleted, however old it is."""
     clock = FakeClock()
     await talk_in(SHOP, config, InMemorySessionService(), "My sister is called Noa.")
 
@@ -109,7 +111,7 @@ async def test_talk_that_the_configured_database_does_not_hold_waits_for_its_hos
     assert [pending.key.app for pending in waiting] == [SHOP]
 
 
-async def test_a_conversation_missing_from_a_database_that_holds_others_is_not_given_up(
+async def test_a_conversation_missing_from_a_database_with_others_is_not_given_up(
     config: Path, stored: DatabaseSessionService
 ):
     """The app keeps one session in the configured database and another one elsewhere."""
@@ -136,8 +138,8 @@ async def test_a_conversation_missing_from_a_database_that_holds_others_is_not_g
     assert (waiting.key.session, waiting.attempts > 0) == ("a", True)
 
 
-async def test_no_session_database_is_made_for_a_host_that_has_its_own(config: Path):
-    """Looking further must leave nothing behind."""
+async def test_no_session_database_is_created_for_a_host_that_has_its_own(config: Path):
+    """The additional search must leave no files behind."""
     await talk_in(SHOP, config, InMemorySessionService(), "Hello.")
     runner = build_runner(MemoryPlugin(config=config), app=CLUB)
     await run_turn(runner, "Hello.")

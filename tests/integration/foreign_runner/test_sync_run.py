@@ -1,4 +1,4 @@
-"""`Runner.run`: a new event loop in a new thread for every turn, one after another and several at once."""
+"""`Runner.run`: a new event loop in a new thread for every turn, sequentially and concurrently."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from support.hosts.plain_runner import (
     wait_until_sync,
 )
 from support.plugin_host import offered_tools, request_text
+from support.tiers import rest_slow
 
 AT_ONCE = {"sessions": {"idle_consolidate_minutes": 0.001}}
 SERVICES = ["memory", "sqlite", "database"]
@@ -49,14 +50,14 @@ def sessions_of(kind: str, folder: Path) -> BaseSessionService:
 
 
 class Heard:
-    """What Python says of things nobody closed, and of errors in threads."""
+    """Python's reports of unclosed resources and of errors in threads."""
 
     def __init__(self) -> None:
         self.complaints: list[str] = []
         self.warned: list[warnings.WarningMessage] = []
 
     def all(self) -> list[str]:
-        """Return it, once nothing is left to be collected."""
+        """Return the reports after garbage collection."""
         gc.collect()
         left = [str(warning.message) for warning in self.warned if issubclass(warning.category, ResourceWarning)]
         return self.complaints + left
@@ -64,7 +65,7 @@ class Heard:
 
 @pytest.fixture
 def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
-    """Listen while the test runs."""
+    """Collect the reports while the test runs."""
     heard = Heard()
     monkeypatch.setattr("sys.unraisablehook", lambda failed: heard.complaints.append(repr(failed.exc_value)))
     monkeypatch.setattr(threading, "excepthook", lambda failed: heard.complaints.append(repr(failed.exc_value)))
@@ -94,7 +95,7 @@ class Host:
         return run_turn_sync(self.runner, text, **whose)
 
     def close(self) -> None:
-        """Close it as a script does, in yet another loop; ADK's pool keeps a connection of a loop that is gone."""
+        """Close it like a script, in yet another loop; ADK's pool keeps a connection of a loop that has ended."""
 
         async def closed() -> None:
             await self.runner.close()
@@ -104,9 +105,9 @@ class Host:
         asyncio.run(closed())
 
 
-@pytest.mark.parametrize("kind", SERVICES)
-def test_turn_after_turn_everything_works_and_nothing_is_left_behind(tmp_path: Path, kind: str, heard: Heard) -> None:
-    """Turns, commands, tools and the profile; between two turns nothing is open and anybody may own the store."""
+@pytest.mark.parametrize("kind", rest_slow(SERVICES))
+def test_consecutive_turns_work_and_leave_nothing_behind(tmp_path: Path, kind: str, heard: Heard) -> None:
+    """Turns, commands, tools and the profile; between two turns nothing is open and the store has no owner."""
     model = ScriptedLlm("one", "two", call("remember", fact="likes figs"), "three", default="ok")
     host = Host(tmp_path, kind, model)
     threads = gaia_threads()
@@ -134,9 +135,9 @@ def test_turn_after_turn_everything_works_and_nothing_is_left_behind(tmp_path: P
         assert heard.all() == []
 
 
-@pytest.mark.parametrize("kind", SERVICES)
-def test_several_threads_at_once_each_get_their_turn(tmp_path: Path, kind: str, heard: Heard) -> None:
-    """One plugin object in several loops at the same time: nobody waits for another one's store or ledger."""
+@pytest.mark.parametrize("kind", rest_slow(SERVICES))
+def test_concurrent_threads_each_get_their_turn(tmp_path: Path, kind: str, heard: Heard) -> None:
+    """One plugin object in several loops at once: none waits for another's store or ledger."""
     host = Host(tmp_path, kind)
     host.say("hi", user="first", session="first")
 
@@ -160,8 +161,8 @@ def test_several_threads_at_once_each_get_their_turn(tmp_path: Path, kind: str, 
         assert heard.all() == []
 
 
-def test_a_turn_that_fails_or_is_left_early_leaves_nothing_behind(tmp_path: Path, heard: Heard) -> None:
-    """The caller stops listening after the first words, or the model raises."""
+def test_a_turn_that_fails_or_is_abandoned_leaves_nothing_behind(tmp_path: Path, heard: Heard) -> None:
+    """The caller stops reading after the first words, or the model raises."""
     host = Host(tmp_path, "memory", ScriptedLlm("long", RuntimeError("away"), default="ok"))
     threads = gaia_threads()
     events = host.runner.run(user_id="ada", session_id="s1", new_message=say_of("hi"))
@@ -183,10 +184,10 @@ def say_of(text: str) -> Any:
     return types.UserContent(text)
 
 
-def test_what_was_said_in_loops_that_died_is_learned_in_a_later_one_that_lasts(
+def test_messages_from_ended_loops_are_learned_in_a_later_loop_that_lasts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The plugin's first hook makes the sessions readable, and the sweep that follows learns what went quiet."""
+    """The plugin's first hook makes the sessions readable, and the next sweep learns the idle ones."""
     monkeypatch.setattr(engine_registry, "BACKGROUND_START_DELAY_SECONDS", 0.05)
 
     async def wait_until_learned(_: Any) -> str:
@@ -203,8 +204,8 @@ def test_what_was_said_in_loops_that_died_is_learned_in_a_later_one_that_lasts(
     assert (before, fact_texts_in(host.home)) == ([], ["User lives in Berlin."])
 
 
-def test_a_second_app_is_swept_as_soon_as_it_speaks(tmp_path: Path) -> None:
-    """Its sessions became readable long after the engine's first sweep; the next beat may be a minute away."""
+def test_a_second_app_is_swept_after_its_first_turn(tmp_path: Path) -> None:
+    """Its sessions became readable long after the engine's first sweep; the next one may be a minute away."""
     config = {"home": str(tmp_path / "data"), **AT_ONCE}
     sessions = InMemorySessionService()
     runners = {app: build_runner(MemoryPlugin(config=config), sessions=sessions, app=app) for app in ("one", "two")}
@@ -228,8 +229,8 @@ def test_a_second_app_is_swept_as_soon_as_it_speaks(tmp_path: Path) -> None:
     assert asyncio.run(later()) == ["User lives in Berlin."]
 
 
-def test_what_was_said_in_loops_that_died_is_learned_by_a_process_that_knows_its_sessions(tmp_path: Path) -> None:
-    """gaia.yaml names app and session database of the script: open_memory, or `gaia sweep`, needs no turn for it."""
+def test_messages_from_ended_loops_are_learned_by_a_process_with_the_same_configuration(tmp_path: Path) -> None:
+    """gaia.yaml names the script's app and session database: open_memory, or `gaia sweep`, needs no turn."""
     url = f"sqlite:///{tmp_path / 'host.db'}"
     host = Host(tmp_path, "database", app=APP, sessions={"database_url": url, "clear": "rewind"})
     host.say("I live in Berlin.")
@@ -245,8 +246,8 @@ def test_what_was_said_in_loops_that_died_is_learned_by_a_process_that_knows_its
     host.close()
 
 
-def test_status_says_that_talk_waits_for_a_process_that_can_read_it(tmp_path: Path) -> None:
-    """Sessions in memory, whose process may be gone: nothing is claimed that is not so."""
+def test_status_reports_conversations_that_wait_for_another_process(tmp_path: Path) -> None:
+    """Sessions in memory, whose process may be gone: the message makes no false claim."""
     host = Host(tmp_path, "memory")
     host.say("I live in Berlin.")
 
@@ -262,8 +263,8 @@ def test_status_says_that_talk_waits_for_a_process_that_can_read_it(tmp_path: Pa
     assert [waiting.key.session for waiting in status.pending] == ["s1"]
 
 
-def test_a_short_turn_loads_neither_the_store_nor_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chroma would be opened and closed at every message."""
+def test_a_short_turn_opens_no_store_and_runs_no_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise Chroma would be opened and closed for every message."""
     monkeypatch.setattr(engine_registry, "BACKGROUND_START_DELAY_SECONDS", 60.0)
     host = Host(tmp_path, "memory")
     started = time.monotonic()
@@ -274,10 +275,10 @@ def test_a_short_turn_loads_neither_the_store_nor_a_sweep(tmp_path: Path, monkey
 
 
 @pytest.mark.slow
-def test_a_loop_that_ends_in_the_middle_of_background_work_is_quiet(
+def test_a_loop_that_ends_during_background_work_logs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heard: Heard, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Statements are cancelled wherever they are; the log has no traceback, and the turn does not wait for them."""
+    """Statements are cancelled at any point; the log has no traceback, and the turn does not wait for them."""
     monkeypatch.setattr(engine_registry, "BACKGROUND_START_DELAY_SECONDS", 0.02)
     chance = random.Random(4)
 
@@ -295,8 +296,8 @@ def test_a_loop_that_ends_in_the_middle_of_background_work_is_quiet(
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
 
 
-def test_a_turn_in_a_loop_that_lasts_keeps_the_engine(tmp_path: Path) -> None:
-    """The difference to `run`: here the next turn finds everything open."""
+def test_a_turn_in_a_lasting_loop_keeps_the_engine_open(tmp_path: Path) -> None:
+    """Unlike with `run`, the next turn finds everything open."""
     host = Host(tmp_path, "memory")
 
     async def two() -> tuple[Any, Any]:

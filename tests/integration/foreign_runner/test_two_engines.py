@@ -1,4 +1,4 @@
-"""Several engines on one home: one owns the mem0 store, all of them write, and nobody waits for another."""
+"""Several engines on one home: one owns the mem0 store, all of them write, and none waits for another."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from gaia_memory import MemoryPlugin, Scope, open_memory
 from support.hosts.plain_runner import APP, USER, build_runner, fact_texts_in, run_turn, run_turn_sync
@@ -67,8 +69,9 @@ def owner_of(pid: int) -> str:
     return f"process {pid} on {platform.node()}"
 
 
+@pytest.mark.slow
 async def test_two_processes_write_and_settle_and_status_names_the_owner(tmp_path: Path) -> None:
-    """The one that came second takes over when the first one is killed."""
+    """The second one takes over when the first one is killed."""
     home = tmp_path / "data"
     plugin = MemoryPlugin(config={"home": str(home)})
     with another_process(home) as other:
@@ -94,8 +97,8 @@ async def test_two_processes_write_and_settle_and_status_names_the_owner(tmp_pat
     assert (later.owner, later.lag, later.facts) == (owner_of(os.getpid()), 0, 4)
 
 
-async def test_two_files_that_name_one_home_are_two_engines_of_one_memory(tmp_path: Path) -> None:
-    """They meet in the database, as two processes do."""
+async def test_two_files_with_one_home_are_two_engines_of_one_memory(tmp_path: Path) -> None:
+    """They share the database, like two processes."""
     home = tmp_path / "data"
     files = [tmp_path / name for name in ("one.yaml", "two.yaml")]
     for file in files:
@@ -117,7 +120,7 @@ async def test_two_files_that_name_one_home_are_two_engines_of_one_memory(tmp_pa
 
 
 def test_two_event_loops_of_one_process_are_two_engines_of_one_memory(tmp_path: Path) -> None:
-    """A server's loop that lasts, and a script's calls of `Runner.run` beside it."""
+    """A server's lasting loop, and a script's calls of `Runner.run` beside it."""
     config = {"home": str(tmp_path / "data")}
     plugin = MemoryPlugin(config=config)
     runner = build_runner(plugin)

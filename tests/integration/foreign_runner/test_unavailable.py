@@ -1,4 +1,4 @@
-"""Memory that cannot be opened: the turn goes on, the log says it once, commands say why, and mending it is enough."""
+"""Memory that cannot be opened: turns continue, the log says it once, commands give the reason, a fix suffices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WRONG = "memory: {recall_limit: 0}\n"
 
 
 class Host:
-    """Somebody's Runner whose parts share one gaia.yaml, over which the agent lists ADK's own tools too."""
+    """A third-party Runner whose parts share one gaia.yaml; its agent also lists ADK's own tools."""
 
     def __init__(self, folder: Path, *answers: Any) -> None:
         self.file = folder / "gaia.yaml"
@@ -39,22 +39,22 @@ class Host:
 
 
 def errors_in(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Return what was logged about trouble, by anybody."""
+    """Return our logged warnings and errors."""
     ours = [record for record in caplog.records if record.name.startswith("gaia_memory")]
     return [record.getMessage() for record in ours if record.levelno >= logging.WARNING]
 
 
 @pytest.fixture(autouse=True)
 def no_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the file name it, and let no slow embedder be among the troubles that are told."""
+    """Let the file name the home, and keep a slow embedder out of the reported problems."""
     monkeypatch.delenv("GAIA_HOME")
     monkeypatch.setattr(verbatim_module, "REMEMBER_EMBED_TIMEOUT_SECONDS", 60.0)
 
 
-async def test_a_wrong_file_is_told_once_and_mending_it_is_enough(
+async def test_an_invalid_file_is_reported_once_and_fixing_it_is_enough(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Two plugins, tools and a service meet it at every turn."""
+    """Two plugins, tools and a service encounter it at every turn."""
     host = Host(tmp_path)
     await host.write(WRONG)
     answers = [await run_turn(host.runner, text) for text in ("hi", "/memory", "/remember I like figs", "hi again")]
@@ -83,10 +83,10 @@ async def test_a_wrong_file_is_told_once_and_mending_it_is_enough(
     assert len(errors_in(caplog)) == 1
 
 
-async def test_another_mistake_is_told_too_and_the_first_one_again_after_it_worked(
+async def test_a_second_mistake_is_reported_too_and_one_after_a_fix_keeps_the_good_version(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whoever mends a file looks into the log."""
+    """The log helps whoever edits the file."""
     host = Host(tmp_path)
     counts = []
     for text in (WRONG, "memory: {recall_limit: many}\n", "", WRONG):
@@ -104,10 +104,10 @@ async def test_another_mistake_is_told_too_and_the_first_one_again_after_it_work
     await host.runner.close()
 
 
-async def test_a_missing_file_and_a_database_that_is_away_are_told_in_the_same_way(
+async def test_a_missing_file_and_an_unavailable_database_are_reported_alike(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Each names what to do about it; the database comes back by itself."""
+    """Each names a remedy; the database recovers by itself."""
     host = Host(tmp_path)
     missing = await run_turn(host.runner, "/memory")
     await host.write("")
@@ -129,10 +129,10 @@ async def test_a_missing_file_and_a_database_that_is_away_are_told_in_the_same_w
     assert fact_texts_in(host.home) == ["I like figs"]
 
 
-async def test_adks_own_tools_find_nothing_and_the_turn_goes_on(
+async def test_adks_own_tools_find_nothing_and_the_turn_continues(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """`load_memory` and `preload_memory` ask the service, which has no answer."""
+    """`load_memory` and `preload_memory` call the service, which returns nothing."""
     model = ScriptedLlm(call("load_memory", query="figs"), "I do not know.")
     agent = LlmAgent(name="assistant", model=model, instruction="Help.", tools=[load_memory, preload_memory])
     service = Mem0MemoryService(uri=f"mem0://?config={tmp_path / 'missing.yaml'}")
@@ -151,7 +151,7 @@ async def test_adks_own_tools_find_nothing_and_the_turn_goes_on(
 
 
 async def test_our_tools_say_that_memory_is_unavailable(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A model repeats calls it finds in the conversation, also of tools it is not shown."""
+    """Models repeat calls they find in the conversation, even of tools they are not offered."""
     host = Host(tmp_path, call("remember", fact="likes figs"), call("load_memory", query="fruit"), "Sorry.")
     await host.write(WRONG)
     answer = await run_turn(host.runner, "I like figs")
@@ -165,10 +165,10 @@ async def test_our_tools_say_that_memory_is_unavailable(tmp_path: Path, caplog: 
 
 
 @pytest.mark.parametrize("where", ["argument", "environment"])
-async def test_where_memory_must_not_fail_the_turn_fails_with_the_reason(
+async def test_with_on_unavailable_fail_the_turn_fails_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    """`memory.on_unavailable: fail`, as far as the configuration can be read."""
+    """`memory.on_unavailable: fail`, if that much of the configuration can be read."""
     home = tmp_path / "data"
     await asyncio.to_thread(home.write_text, "no folder")
     config = {"home": str(home), "memory": {"on_unavailable": "fail"}} if where == "argument" else None
@@ -184,8 +184,8 @@ async def test_where_memory_must_not_fail_the_turn_fails_with_the_reason(
     await runner.close()
 
 
-async def test_what_was_said_while_memory_was_away_is_learned_once_it_is_back(tmp_path: Path) -> None:
-    """The first turn with memory enters the sessions that were there before it."""
+async def test_messages_sent_while_memory_was_unavailable_are_learned_afterwards(tmp_path: Path) -> None:
+    """The first turn with memory registers the existing sessions."""
     host = Host(tmp_path)
     await host.write(WRONG)
     await run_turn(host.runner, "I live in Berlin.")

@@ -1,4 +1,4 @@
-"""What a Chroma server keeps of what was forgotten: nothing in a table, nor in its database once that is vacuumed."""
+"""Remains of forgotten facts on a Chroma server: none in a table, and none in its database after a vacuum."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ WORDS = [f"qu{number}zvrkpltmnxw" for number in range(5)]
 
 
 def places(found: list[str]) -> set[str]:
-    """Return the files and tables in which something was found."""
+    """Return the files and tables that contain a search term."""
     return {line.rpartition(": ")[0] for line in found}
 
 
 @pytest.mark.acceptance("C11")
-async def test_its_tables_hold_nothing_and_after_a_vacuum_its_database_does_not_either(tmp_path: Path) -> None:
-    """Its log would keep all that was deleted for good; a collection made anew leaves free pages alone."""
+async def test_after_a_forget_tables_contain_nothing_and_after_a_vacuum_the_database_neither(tmp_path: Path) -> None:
+    """Its log would keep deleted rows forever; recreating a collection leaves only free pages."""
     folder, home = tmp_path / "chroma", tmp_path / "home"
     with chroma_server(folder) as where:
         settings = {"memory": {"llm": OFFLINE, "embedder": OFFLINE, "vector_store": where}}

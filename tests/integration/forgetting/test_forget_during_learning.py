@@ -1,4 +1,4 @@
-"""Somebody forgets through one engine while another one, on the same database, is learning."""
+"""One engine forgets while another one on the same database is learning."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from gaia_memory.testing import ScriptedEmbedder
 from support.databases import on_each_database
 from support.oracles.long_conversations import APP, START, learning_engine
 from support.plugin_host import set_extractor
+from support.tiers import rest_slow
 
 pytestmark = pytest.mark.acceptance("C13")
 
@@ -37,7 +38,7 @@ Act = Callable[[], Awaitable[None]]
 
 
 class Points:
-    """Calls what a test has set, once, when learning comes to a point."""
+    """Runs an action of the test, once, when learning reaches a point."""
 
     def __init__(self) -> None:
         self._acts: dict[str, Act] = {}
@@ -51,7 +52,7 @@ class Points:
 
 
 class Extractor:
-    """Finds what was said, and tells in other words, which share none, what it was shown of before."""
+    """Extracts the new messages, and restates earlier context in words that share none with it."""
 
     def __init__(self, points: Points) -> None:
         self._points = points
@@ -67,7 +68,7 @@ class Extractor:
 
 
 class Embedder(ScriptedEmbedder):
-    """Comes to a point when it has embedded."""
+    """Reaches a point after embedding."""
 
     def __init__(self, points: Points) -> None:
         super().__init__()
@@ -80,7 +81,7 @@ class Embedder(ScriptedEmbedder):
 
 
 def said(text: str, number: int) -> Event:
-    """Return a message of its own turn, said long ago; it has the same id each time it is handed over."""
+    """Return a message of its own turn, sent long ago; its id is always the same."""
     its: dict[str, Any] = {"invocation_id": f"i{number}", "timestamp": START + number, "id": f"e{number}"}
     if text == ANSWER:
         return Event(author="root", content=types.ModelContent(text), **its)
@@ -89,7 +90,7 @@ def said(text: str, number: int) -> Event:
 
 @asynccontextmanager
 async def two(kind: str, folder: Path, points: Points) -> AsyncIterator[tuple[Engine, Engine]]:
-    """Open the engine that learns and the one in which somebody forgets."""
+    """Open the engine that learns and the one that forgets."""
     async with learning_engine(kind, folder) as engine:
         set_extractor(engine, Extractor(points))
         engine.consolidator.learner._embedder = Embedder(points)
@@ -101,7 +102,7 @@ async def two(kind: str, folder: Path, points: Points) -> AsyncIterator[tuple[En
 
 
 async def talk(engine: Engine, *texts: str) -> None:
-    """Have something said in the session, each a turn."""
+    """Store messages in the session, each as a turn."""
     service = DatabaseSessionService(db_engine=engine.sessions_engine())
     its: dict[str, Any] = {"app_name": KEY.app, "user_id": KEY.user, "session_id": KEY.session}
     session = await service.get_session(**its) or await service.create_session(**its)
@@ -115,7 +116,7 @@ async def known(engine: Engine) -> list[str]:
 
 
 async def forget(engine: Engine, what: str) -> None:
-    """Forget all, the conversation, or the fact about the bees alone."""
+    """Forget everything, the conversation, or only the fact about the bees."""
     if what == "everything":
         await engine.memory.forget(SCOPE)
     elif what == "conversation":
@@ -126,12 +127,12 @@ async def forget(engine: Engine, what: str) -> None:
 
 
 @on_each_database
-@pytest.mark.parametrize("what", ["everything", "conversation", "fact"])
+@pytest.mark.parametrize("what", rest_slow(["fact", "everything", "conversation"]))
 @pytest.mark.parametrize("point", POINTS)
-async def test_what_is_forgotten_while_more_of_the_talk_is_learned(
+async def test_a_forget_while_more_of_the_conversation_is_learned_takes_precedence(
     tmp_path: Path, kind: str, what: str, point: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing of it is known afterwards, in whatever words; what was not forgotten is learned once."""
+    """Nothing of it is known afterwards, in any words; everything else is learned once."""
     points = Points()
     fresh = Learner._context_before
 
@@ -164,12 +165,12 @@ async def test_what_is_forgotten_while_more_of_the_talk_is_learned(
 
 @on_each_database
 @pytest.mark.parametrize("way", ["read", "handed over"])
-@pytest.mark.parametrize("what", ["everything", "conversation", "fact"])
-@pytest.mark.parametrize("point", HANDED)
-async def test_what_one_part_taught_is_forgotten_while_the_next_is_learned(
+@pytest.mark.parametrize("what", rest_slow(["fact", "everything", "conversation"]))
+@pytest.mark.parametrize("point", rest_slow(HANDED))
+async def test_a_fact_of_one_chunk_forgotten_while_the_next_is_learned_stays_forgotten(
     tmp_path: Path, kind: str, way: str, what: str, point: str
 ) -> None:
-    """A talk that takes two questions, the second of which shows the end of the first part.
+    """A conversation that takes two requests, the second of which contains the end of the first chunk.
 
     A host that hands it over is told that it was not learned to its end, and does so again.
     """

@@ -1,4 +1,4 @@
-"""Forgetting while `memory.enabled` is false: a host does not wait for somebody to switch memory on."""
+"""Forgetting while `memory.enabled` is false: a host need not enable memory for it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ WORD = "zebrawood"
 
 
 def files_with(home: Path, word: str) -> list[Path]:
-    """Return the files of a home that hold a word."""
+    """Return the files of a home that contain a word."""
     return [path for path in home.rglob("*") if path.is_file() and word.encode() in path.read_bytes()]
 
 
 async def known(home: Path) -> None:
-    """Let two people be known, in the database and in the store."""
+    """Store facts about two users, in the database and in the store."""
     async with open_memory(ON, home=home) as gaia:
         facts = [NewFact(f"likes {WORD}"), NewFact("likes tea", session_id="trip"), NewFact("likes cake")]
         await gaia.memory.add(gaia.scope("ann"), facts)
@@ -33,8 +33,8 @@ async def known(home: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["everything", "fact", "conversation"])
-async def test_a_host_whose_memory_is_off_forgets_to_the_end(tmp_path: Path, how: str) -> None:
-    """`settled` waits for the files; the neighbour is found in the store once memory is on again."""
+async def test_with_memory_off_a_forget_is_completed(tmp_path: Path, how: str) -> None:
+    """`settled` waits for the files; the other user is in the store once memory is on again."""
     await known(tmp_path)
     async with open_memory(OFF, home=tmp_path) as gaia:
         ann = gaia.scope("ann")
@@ -57,8 +57,8 @@ async def test_a_host_whose_memory_is_off_forgets_to_the_end(tmp_path: Path, how
         assert [row["memory"] for row in ben["results"]] == ["likes coffee"]
 
 
-async def test_the_next_start_finishes_a_forget_also_while_memory_is_off(tmp_path: Path) -> None:
-    """A process that ended in between left the files; nobody asks, forgets or waits for it."""
+async def test_with_memory_off_the_next_start_finishes_a_forget(tmp_path: Path) -> None:
+    """A process that ended earlier left the files; no call triggers or awaits it."""
     await known(tmp_path)
     engine = await Engine.open(load(ON, home=tmp_path))
     await engine.memory.forget(engine.scope("gaia", "ann"))
@@ -73,8 +73,8 @@ async def test_the_next_start_finishes_a_forget_also_while_memory_is_off(tmp_pat
     assert files_with(tmp_path, WORD) == []
 
 
-async def test_nothing_is_opened_where_nothing_is_to_be_forgotten(tmp_path: Path) -> None:
-    """Who switched memory off pays nothing for it: `settled` returns, and mem0 says why it is not there."""
+async def test_with_memory_off_nothing_is_opened_unless_an_erasure_is_pending(tmp_path: Path) -> None:
+    """Disabled memory takes no resources: `settled` returns, and `mem0` gives the reason."""
     async with open_memory(OFF, home=tmp_path) as gaia:
         await gaia.memory.settled()
         with pytest.raises(StoreNotOwnedError, match=r"memory is off.*set `memory.enabled: true`"):
@@ -86,8 +86,8 @@ async def test_nothing_is_opened_where_nothing_is_to_be_forgotten(tmp_path: Path
     assert not (tmp_path / "store").exists()
 
 
-async def test_memory_switched_on_is_followed_at_once(tmp_path: Path) -> None:
-    """What was only looked after is a follower from then on."""
+async def test_enabled_memory_is_followed_at_once(tmp_path: Path) -> None:
+    """The worker that only finished erasures becomes a follower."""
     file = tmp_path / "gaia.yaml"
     file.write_text("model: offline\nmemory: {enabled: false}\n", encoding="utf-8")
     async with open_memory(file, home=tmp_path / "home") as gaia:

@@ -1,4 +1,4 @@
-"""Talk that was not learned yet does not bring back what was forgotten, in whatever words it says it."""
+"""A conversation that is not learned yet does not bring back a forgotten fact, in whatever words."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ async def fact_id(sut: Sut, text: str) -> str:
     return next(row["id"] for row in await sut.fact_rows("itay") if row["text"] == text)
 
 
-async def test_another_conversation_that_waits(make: Make) -> None:
-    """Only what is forgotten is missing from it; what is said afterwards is learned."""
+async def test_a_pending_conversation_does_not_restore_a_forgotten_fact(make: Make) -> None:
+    """Only the forgotten fact is missing from it; later messages are learned."""
     sut = await make(extractor=[LIVES, MOVED, MOVED])
     await sut.chat("itay", "cli", "I live in Berlin with my dog Rex")
     await sut.sweep_after_idle()
@@ -41,8 +41,8 @@ async def test_another_conversation_that_waits(make: Make) -> None:
     assert "User moved to Berlin in May" in await sut.texts("itay")
 
 
-async def test_the_conversation_it_was_said_in_again(make: Make) -> None:
-    """Later than what taught it, but before it was forgotten by a command."""
+async def test_later_messages_of_the_same_conversation_do_not_restore_a_forgotten_fact(make: Make) -> None:
+    """Sent after the message that taught it, but before a command forgot it."""
     sut = await make(extractor=[LIVES, MOVED])
     await sut.chat("itay", "cli", "I live in Berlin with my dog Rex")
     await sut.sweep_after_idle()
@@ -54,8 +54,8 @@ async def test_the_conversation_it_was_said_in_again(make: Make) -> None:
     assert await sut.texts("itay") == ["User has a dog named Rex", "User plays the cello"]
 
 
-async def test_somebody_elses_talk_that_says_the_same(make: Make) -> None:
-    """What one person forgot is learned of another."""
+async def test_another_users_pending_conversation_is_not_affected(make: Make) -> None:
+    """A fact that one user forgot is learned for another."""
     sut = await make(extractor=[MOVED])
     await sut.gaia.memory.add(sut.scope("itay"), [NewFact("User lives in Berlin")])
     await sut.chat("noa", "cli", "I came to Berlin in May. I play the cello.")
@@ -65,8 +65,8 @@ async def test_somebody_elses_talk_that_says_the_same(make: Make) -> None:
     assert await sut.texts("noa") == ["User moved to Berlin in May", "User plays the cello"]
 
 
-async def test_what_somebody_wants_back(make: Make) -> None:
-    """A host that adds it, or a person who says `/remember`, lifts it for the talk that waits, too."""
+async def test_a_remember_command_allows_a_forgotten_fact_in_a_pending_conversation(make: Make) -> None:
+    """It lifts the tombstone for pending messages too, as does a host that adds the fact."""
     sut = await make(extractor=[MOVED])
     await sut.gaia.memory.add(sut.scope("itay"), [NewFact("User lives in Berlin")])
     await sut.chat("itay", "cli", "I came to Berlin in May. I play the cello.")

@@ -1,4 +1,4 @@
-"""What PostgreSQL keeps of what was forgotten: no row, and no word in an index."""
+"""Remains of forgotten facts on PostgreSQL: no row, and no word in an index."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _ROWS = "SELECT count(*) FROM gaia_facts WHERE text LIKE '%zvrkpltmnxw%'"
 
 
 async def holding(engine: Any) -> set[str]:
-    """Return the tables and indexes whose files hold the word."""
+    """Return the tables and indexes whose files contain the word."""
     async with engine.connect() as connection:
         await connection.execute(text("CHECKPOINT"))
         return set((await connection.execute(text(_FILES), {"word": WORD.encode()})).scalars())
 
 
 @pytest.mark.acceptance("C11")
-async def test_no_row_and_no_index_holds_it(tmp_path: Path) -> None:
-    """A vacuum alone leaves each word in the index for good; bytes in free space are the server's to use again."""
+async def test_no_row_and_no_index_contains_a_forgotten_word(tmp_path: Path) -> None:
+    """A vacuum alone leaves each word in the index forever; free space is reused by the server."""
     async with memory_url("postgresql", tmp_path) as url:
         sessions = {"database_url": url.render_as_string(hide_password=False)}
         settings = {"memory": {"llm": OFFLINE, "embedder": OFFLINE}, "sessions": sessions}

@@ -1,4 +1,4 @@
-"""A model still sees in the open session what was forgotten: its tool keeps that only when the person says it again."""
+"""A model still sees a forgotten fact in the open session: its tool stores it only if the user says it again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NUTS, IN_OTHER_WORDS = "Is allergic to peanuts", "User has a peanut allergy"
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def config(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
-    """Give the configuration of a foreign host's memory, on each kind of database."""
+    """Return a function that configures the memory of a third-party host on a kind of database."""
     if request.param == "sqlite":
         return {}
     address = (await empty_postgres_url(request.config, tmp_path)).render_as_string(hide_password=False)
@@ -33,8 +33,8 @@ async def config(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, An
 
 
 @pytest.mark.parametrize("text", [NUTS, IN_OTHER_WORDS, "is ALLERGIC  to pe\u0430nuts!"])
-async def test_what_nobody_says_again_is_refused_and_what_somebody_says_is_kept(make: Make, text: str) -> None:
-    """In our own Runner: whatever the words, as long as the person's message has none that tells of it."""
+async def test_a_forgotten_fact_is_refused_unless_the_user_says_it_again(make: Make, text: str) -> None:
+    """In our own Runner, in any words, unless a distinctive word of it is in the user's message."""
     tool = call("remember", fact=text)
     sut = await make(main=[call("remember", fact=NUTS), "noted", tool, "well", tool, "noted"])
     await sut.chat("u", "cli", "peanuts make me ill")
@@ -53,8 +53,8 @@ async def test_what_nobody_says_again_is_refused_and_what_somebody_says_is_kept(
     assert await sut.texts("u") == [text]
 
 
-async def test_in_a_foreign_runner_too(tmp_path: Path, config: dict[str, Any]) -> None:
-    """There a `/forget` typed by the person leaves the talk in the session's replay."""
+async def test_a_forgotten_fact_is_refused_in_a_third_party_runner_too(tmp_path: Path, config: dict[str, Any]) -> None:
+    """There, after the user types `/forget`, the messages stay in the session's replay."""
     tool = call("remember", fact=NUTS)
     model = ScriptedLlm(tool, "noted", tool, "well", tool, "noted")
     async with open_plugin_host(tmp_path, build_agent(model), config=config) as host:
@@ -72,8 +72,8 @@ async def test_in_a_foreign_runner_too(tmp_path: Path, config: dict[str, Any]) -
     assert [fact.text for fact in facts] == [NUTS]
 
 
-async def test_after_everything_was_forgotten_an_open_session_gives_nothing_back(make: Make) -> None:
-    """Only what the person says now; a session that begins afterwards is like any other."""
+async def test_after_forgetting_everything_an_open_session_restores_nothing(make: Make) -> None:
+    """Only what the user says now is stored; a session started afterwards is like any other."""
     tool = call("remember", fact=NUTS)
     sut = await make(main=["noted", tool, "well", tool, "noted", call("remember", fact="User sails"), "noted"])
     await sut.chat("u", "cli", "peanuts make me ill")
@@ -89,14 +89,14 @@ async def test_after_everything_was_forgotten_an_open_session_gives_nothing_back
 
 
 @pytest.mark.parametrize("what", ["everything", "one fact"])
-async def test_a_turn_that_began_before_brings_nothing_back(make: Make, what: str) -> None:
-    """Though the person spoke of it in that very message: it was said before it was forgotten, elsewhere."""
+async def test_a_turn_that_began_before_the_forget_restores_nothing(make: Make, what: str) -> None:
+    """Even if the user mentioned the fact in that message: it was said before it was forgotten, elsewhere."""
     sut = await make(main=[call("lookup"), call("remember", fact=NUTS), "noted", call("remember", fact=NUTS), "noted"])
     memory, scope = sut.gaia.memory, sut.scope("u")
     [fact] = await memory.add(scope, [NewFact(NUTS)])
 
     async def lookup() -> str:
-        """Look the menu up."""
+        """Look up the menu."""
         await memory.forget(scope, fact_id=None if what == "everything" else fact.id)
         return "soup"
 
@@ -110,8 +110,8 @@ async def test_a_turn_that_began_before_brings_nothing_back(make: Make, what: st
     assert await sut.texts("u") == [NUTS]
 
 
-async def test_what_was_never_forgotten_is_kept_whoever_says_it(make: Make) -> None:
-    """Other facts share no more than a word with what is gone, and most models sum up in words of their own."""
+async def test_a_fact_never_forgotten_is_stored_in_the_models_own_words(make: Make) -> None:
+    """Other facts share no more than a word with the forgotten one, and most models paraphrase."""
     sut = await make(main=[call("remember", fact="User moved to Lyon"), "noted"])
     fact = await sut.gaia.memory.remember(sut.scope("u"), NUTS)
     await sut.gaia.memory.forget(sut.scope("u"), fact_id=fact.id)
@@ -121,8 +121,8 @@ async def test_what_was_never_forgotten_is_kept_whoever_says_it(make: Make) -> N
     assert await sut.texts("u") == ["User moved to Lyon"]
 
 
-async def test_what_somebody_else_forgot_keeps_nobody_from_it(make: Make) -> None:
-    """Each person's tombstones are their own."""
+async def test_another_users_forgotten_fact_is_stored(make: Make) -> None:
+    """Each user has separate tombstones."""
     sut = await make(main=[call("remember", fact=NUTS), "noted"])
     fact = await sut.gaia.memory.remember(sut.scope("other"), NUTS)
     await sut.gaia.memory.forget(sut.scope("other"), fact_id=fact.id)
@@ -132,8 +132,8 @@ async def test_what_somebody_else_forgot_keeps_nobody_from_it(make: Make) -> Non
     assert await sut.texts("u") == [NUTS]
 
 
-async def test_the_person_and_the_host_bring_it_back_by_themselves(make: Make) -> None:
-    """`/remember`, `remember` and `add`: each is somebody's wish."""
+async def test_the_user_and_the_host_can_restore_a_forgotten_fact(make: Make) -> None:
+    """`/remember`, `remember` and `add` are each deliberate."""
     sut = await make()
     memory, scope = sut.gaia.memory, sut.scope("u")
 
@@ -156,8 +156,8 @@ async def test_the_person_and_the_host_bring_it_back_by_themselves(make: Make) -
 
 @pytest.mark.parametrize(("said", "status"), [("what shall I cook?", "error"), ("peanuts again!", "success")])
 @pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
-async def test_inside_an_agent_tool_the_persons_own_message_counts(tmp_path: Path, said: str, status: str) -> None:
-    """What the calling agent asks of the inner one may repeat what was forgotten."""
+async def test_inside_an_agent_tool_the_users_own_message_counts(tmp_path: Path, said: str, status: str) -> None:
+    """The calling agent's request to the inner one may repeat a forgotten fact."""
     outer = ScriptedLlm(call("inner", request="Save that the user is allergic to peanuts"), "ok")
     inner = ScriptedLlm(call("remember", fact=NUTS), "done")
     async with open_plugin_host(tmp_path, build_agent(outer)) as host:
@@ -170,8 +170,8 @@ async def test_inside_an_agent_tool_the_persons_own_message_counts(tmp_path: Pat
     assert function_responses(inner.requests[1])[-1]["status"] == status
 
 
-async def test_a_message_without_text_says_nothing_of_it(tmp_path: Path) -> None:
-    """A picture, or the answer to a call: then the person has to say it in words."""
+async def test_a_message_without_text_does_not_mention_a_forgotten_fact(tmp_path: Path) -> None:
+    """A picture, or the response to a call: then the user has to say it in words."""
     model = ScriptedLlm(call("remember", fact=NUTS), "ok")
     picture = types.Part.from_bytes(data=b"x", mime_type="image/png")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
@@ -198,6 +198,6 @@ async def test_a_message_without_text_says_nothing_of_it(tmp_path: Path) -> None
         ("hello", "\U0001f95c", False),
     ],
 )
-def test_a_message_speaks_of_a_fact_when_they_share_what_tells_of_it(said: str, text: str, speaks: bool) -> None:
-    """Any word of a fact that has no telling one, and its very signs where it has no word."""
+def test_a_message_mentions_a_fact_if_they_share_a_distinctive_word(said: str, text: str, speaks: bool) -> None:
+    """Any word of a fact that has no distinctive one, and its exact characters if it has no word."""
     assert SqlFacts().mentions(said, text) is speaks

@@ -1,4 +1,4 @@
-"""What the tests of Gemini's bad days share."""
+"""Shared by the tests of Gemini's failures."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from support.servers.gemini_scenarios import SECRET
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Come back at once."""
+    """Retry without pauses."""
     remove_retry_pauses(monkeypatch)
 
 
 @pytest.fixture(autouse=True)
 def logs(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
-    """Whatever happens, no key reaches a log above DEBUG."""
+    """Check that no key reaches a log above DEBUG."""
     caplog.set_level(logging.INFO)
     yield caplog
     assert SECRET not in caplog.text

@@ -1,4 +1,4 @@
-"""The agent's model in every mood: the person reads an answer or one short apology, and nothing is lost."""
+"""The agent's model in every scenario: the user gets an answer or one short apology, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from gaia_memory import model_calls, open_memory
-from gaia_memory.adk.failure_replies import APOLOGY
+from gaia_memory.adk.conversation import APOLOGY
 from support.servers.call_limits import change_limits
 from support.servers.fake_gemini import (
     Answer,
@@ -33,6 +33,7 @@ from support.servers.fake_gemini import (
     proxy_page,
 )
 from support.servers.gemini_scenarios import AGENT_SCENARIOS, SHORT_TIMEOUT_SECONDS, THOUGHT, Scenario
+from support.tiers import rest_slow
 
 if TYPE_CHECKING:
     from gaia_memory.adk.conversation import Conversation
@@ -47,7 +48,7 @@ How = Literal["send", "stream"]
 
 @dataclass
 class Person:
-    """One open memory over Gemini, for anybody."""
+    """One open memory with Gemini, for any user."""
 
     gaia: Gaia
     agent: LlmAgent
@@ -66,7 +67,7 @@ class Person:
 
 @pytest.fixture
 async def people(gemini: FakeGemini, tmp_path: Path) -> AsyncIterator[Person]:
-    """Open memory as a host does that has set nothing but the key."""
+    """Open memory as a host does that has configured only the key."""
     async with opened(tmp_path / "home") as person:
         yield person
 
@@ -83,20 +84,20 @@ async def opened(home: Path) -> AsyncIterator[Person]:
 
 
 def marked(name: str) -> str:
-    """Return a word that stands for a mood, and for nothing else."""
+    """Return a unique word for a scenario."""
     return "Q" + "".join(letter for letter in name.title() if letter.isalnum())
 
 
 @pytest.mark.acceptance("S11")
-@pytest.mark.parametrize("how", ["send", "stream"])
-async def test_in_every_mood_the_person_reads_an_answer_or_one_apology_and_what_they_said_is_learned_once(
+@pytest.mark.parametrize("how", rest_slow(["stream", "send"]))
+async def test_in_every_scenario_the_user_gets_an_answer_or_one_apology_and_is_learned_once(
     gemini: FakeGemini,
     people: Person,
     how: How,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One conversation through all of the table: each turn goes its way whatever came before it."""
+    """One conversation through all scenarios: no turn is affected by earlier ones."""
     read: dict[str, tuple[str, int]] = {}
     for name, mood in AGENT_SCENARIOS.items():
         change_limits(monkeypatch, "AGENT", timeout_seconds=SHORT_TIMEOUT_SECONDS if mood.hangs else 30.0)
@@ -127,7 +128,7 @@ async def test_in_every_mood_the_person_reads_an_answer_or_one_apology_and_what_
 
 
 def expected(mood: Scenario, how: How) -> tuple[str, int]:
-    """Return what the table says of one way of asking."""
+    """Return the expected outcome of a scenario for one way of sending."""
     if how == "send":
         return mood.reply, mood.request_count
     streamed = mood.reply if mood.streamed_reply is None else mood.streamed_reply
@@ -145,8 +146,8 @@ def _words_in(body: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.acceptance("S11")
-async def test_a_stream_that_breaks_leaves_the_question_and_no_half_answer(gemini: FakeGemini, people: Person) -> None:
-    """The words that came are shown once and not kept; the next turn asks with the question and without them."""
+async def test_a_broken_stream_keeps_the_question_and_no_partial_answer(gemini: FakeGemini, people: Person) -> None:
+    """The partial text is shown once and not stored; the next request contains the question without it."""
     gemini.add("agent", Drop(partial_text="Once upon a"), "The whole tale.")
     pieces = [piece async for piece in people.talk("ann").stream("Tell me a tale")]
     await people.say("ann", "Go on", "stream")
@@ -160,8 +161,8 @@ async def test_a_stream_that_breaks_leaves_the_question_and_no_half_answer(gemin
     assert "The whole tale." in gemini.requests_of("extractor")[0].contents
 
 
-async def test_a_conversation_knows_that_its_last_answer_broke_off(gemini: FakeGemini, people: Person) -> None:
-    """Words came, and yet it was no answer."""
+async def test_a_conversation_knows_that_its_last_answer_was_cut_off(gemini: FakeGemini, people: Person) -> None:
+    """Text arrived, but no complete answer."""
     talk = people.talk("ann")
     gemini.add("agent", Drop(partial_text="Once"), "fine")
     async for _ in talk.stream("Tell me a tale"):
@@ -172,18 +173,19 @@ async def test_a_conversation_knows_that_its_last_answer_broke_off(gemini: FakeG
     assert (failed, talk.has_failed) == (True, False)
 
 
-async def test_a_long_answer_may_stream_longer_than_one_piece_may_take(
+@pytest.mark.slow
+async def test_a_long_answer_may_stream_for_longer_than_the_timeout(
     gemini: FakeGemini, people: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The bound is on silence: pieces that keep coming are waited for."""
+    """The timeout limits silence: a stream that keeps sending is waited for."""
     change_limits(monkeypatch, "AGENT", timeout_seconds=5.0)
     gemini.add("agent", Slow("one two three four five", seconds_per_word=1.2))
 
     assert await people.say("ann", "Count", "stream") == "one two three four five"
 
 
-async def test_a_server_that_is_not_there_costs_an_apology(people: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody listens at the address."""
+async def test_an_unreachable_server_causes_an_apology(people: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing listens at the address."""
     monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9")
 
     assert await people.say("ann", "Hello") == APOLOGY
@@ -203,10 +205,10 @@ async def test_a_server_that_is_not_there_costs_an_apology(people: Person, monke
     ],
     ids=["SAFETY", "a blocked prompt", "no candidate", "429", "a wrong key", "a proxy's page"],
 )
-async def test_the_log_says_once_why_there_was_no_answer(
+async def test_the_log_gives_the_reason_for_a_missing_answer_once(
     gemini: FakeGemini, people: Person, caplog: pytest.LogCaptureFixture, how: How, answer: Answer, told: str
 ) -> None:
-    """In words for whoever runs it; the person reads the apology alone."""
+    """For the operator; the user only sees the apology."""
     gemini.add("agent", answer)
     await people.say("ann", "Hello", how)
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("gaia_memory")]
@@ -216,8 +218,8 @@ async def test_the_log_says_once_why_there_was_no_answer(
     assert told in errors[0]
 
 
-async def test_a_turn_that_is_cancelled_while_gemini_hangs_ends_at_once(gemini: FakeGemini, people: Person) -> None:
-    """And the next one works."""
+async def test_a_turn_cancelled_while_gemini_hangs_ends_at_once(gemini: FakeGemini, people: Person) -> None:
+    """The next one works."""
     gemini.add("agent", Hang(), "fine")
     turn = asyncio.create_task(people.say("ann", "Hello"))
     async with asyncio.timeout(60):
@@ -231,10 +233,10 @@ async def test_a_turn_that_is_cancelled_while_gemini_hangs_ends_at_once(gemini: 
     assert await people.say("ann", "Hello?") == "fine"
 
 
-async def test_what_is_asked_again_is_the_same_question(
+async def test_a_retry_repeats_the_identical_request(
     gemini: FakeGemini, people: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """ADK moves what stands in its cache out of the request before it asks."""
+    """ADK removes cached content from the request before it sends it."""
     seen: list[tuple[int, str]] = []
 
     async def caching(_: Gemini, request: LlmRequest, stream: bool = False) -> AsyncGenerator[LlmResponse, None]:
@@ -252,7 +254,7 @@ async def test_what_is_asked_again_is_the_same_question(
     assert seen[0] == seen[1]
 
 
-def test_the_waits_are_what_the_documentation_says() -> None:
-    """A question to the model takes 75 seconds at most: the last try begins within 15, and has 60."""
+def test_the_retry_pauses_match_the_documentation() -> None:
+    """A request to the model takes 75 seconds at most: the last attempt begins within 15, and has 60."""
     assert (model_calls.AGENT.window_seconds, model_calls.AGENT.timeout_seconds) == (15.0, 60.0)
     assert model_calls.AGENT_STREAM_SECONDS == 300.0

@@ -1,4 +1,4 @@
-"""What google-genai's own retries do not do, which is why ours stand in their place: look again when one fails."""
+"""What google-genai's own retries do not do, which is why we replace them: check again if a test fails."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientS
 
 @pytest.fixture
 def client(gemini: FakeGemini) -> Iterator[genai.Client]:
-    """Return a client that repeats what it can, at once."""
+    """Return a client that retries where it can, without pauses."""
     retry = types.HttpRetryOptions(attempts=3, initial_delay=0.01, max_delay=0.01, jitter=0.0)
     with genai.Client(http_options=types.HttpOptions(timeout=5_000, retry_options=retry)) as made:
         yield made
 
 
 async def ask(client: genai.Client) -> None:
-    """Ask as ADK does."""
+    """Send a request like ADK does."""
     try:
         await client.aio.models.generate_content(model="gemini-flash", contents="hi")
     finally:
         await client.aio.aclose()
 
 
-async def test_it_reads_no_pause_that_gemini_names(gemini: FakeGemini, client: genai.Client) -> None:
-    """Neither from the header nor from the body: it was to come back in a minute."""
+async def test_the_client_still_ignores_a_retry_delay_from_gemini(gemini: FakeGemini, client: genai.Client) -> None:
+    """Both in the header and in the body: it was told to wait a minute."""
     gemini.set_default("agent", Failure(429, 60))
     with pytest.raises(errors.ClientError):
         await ask(client)
@@ -45,8 +45,8 @@ async def test_it_reads_no_pause_that_gemini_names(gemini: FakeGemini, client: g
     assert times[-1] - times[0] < 5
 
 
-async def test_it_does_not_repeat_what_breaks_in_the_body(gemini: FakeGemini, client: genai.Client) -> None:
-    """Through aiohttp, which ADK's model uses, and through httpx, which mem0's does."""
+async def test_the_client_still_does_not_retry_a_broken_body(gemini: FakeGemini, client: genai.Client) -> None:
+    """Over aiohttp, used by ADK's model, and over httpx, used by mem0's."""
     gemini.set_default("agent", Drop("body"))
     with pytest.raises(Exception, match=r"not completed|without sending complete|peer closed"):
         await ask(client)
@@ -56,7 +56,7 @@ async def test_it_does_not_repeat_what_breaks_in_the_body(gemini: FakeGemini, cl
     assert len(gemini.requests_of("agent")) == 2
 
 
-async def test_it_quotes_a_body_that_is_no_json(gemini: FakeGemini, client: genai.Client) -> None:
+async def test_the_client_still_quotes_a_body_that_is_not_json(gemini: FakeGemini, client: genai.Client) -> None:
     """In the error of a stream, which ADK logs."""
     gemini.set_default("agent", Raw("a person's words"))
     with pytest.raises(errors.UnknownApiResponseError, match="a person's words"):

@@ -1,4 +1,4 @@
-"""The embedder in every mood: no fact is held back, no bad vector is stored, and the vectors follow."""
+"""The embedder in every scenario: no fact is delayed, no bad vector is stored, and the vectors follow later."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FACTS = ["likes green tea", "allergic to nuts", "owns a boat", "owns a bike", "h
 
 
 def each(vector: Callable[[list[float]], Any]) -> Vectors:
-    """Return the answer in which every vector is another one."""
+    """Return the answer in which every vector is changed by a function."""
     return Vectors(lambda vectors: [vector(made) for made in vectors])
 
 
@@ -59,7 +59,7 @@ BAD: dict[str, Answer] = {
 
 @dataclass
 class House:
-    """One open memory over Gemini, except for the agent, which is offline."""
+    """One open memory with Gemini, except for the agent, which is offline."""
 
     gaia: Gaia
     agent: LlmAgent
@@ -71,7 +71,7 @@ class House:
         return [fact.text for fact in await self.gaia.memory.facts(self.scope(user))]
 
     async def lengths(self, user: str) -> list[float]:
-        """Return the lengths of the stored vectors."""
+        """Return the dimensions of the stored vectors."""
         memory = self.gaia.memory
         async with memory.stores.database.read_transaction() as tx:
             _, rows = await memory.stores.facts.vectors(tx, self.scope(user), IDENTITY)
@@ -90,10 +90,10 @@ async def opened(home: Path) -> AsyncIterator[House]:
 
 
 @pytest.mark.acceptance("R04")
-async def test_in_every_mood_facts_are_kept_and_found_by_their_words_and_their_vectors_follow(
+async def test_in_every_scenario_facts_are_stored_and_found_and_their_vectors_follow(
     gemini: FakeGemini, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Remembered, added and learned; nothing of the bad vectors is ever stored."""
+    """Remembered, added and learned facts; no bad vector is ever stored."""
     gemini.set_default("extractor", facts("has a dog"))
     users = {name: name.replace(" ", "-") for name in BAD}
     kept: dict[str, Any] = {}
@@ -125,8 +125,8 @@ async def test_in_every_mood_facts_are_kept_and_found_by_their_words_and_their_v
 
 
 @pytest.mark.acceptance("G09")
-async def test_the_status_says_what_is_wrong_with_the_embedder(gemini: FakeGemini, tmp_path: Path) -> None:
-    """In words a person can act on, in a chat too, until it is put right."""
+async def test_status_gives_the_reason_for_an_embedder_failure(gemini: FakeGemini, tmp_path: Path) -> None:
+    """With a remedy, in a chat too, until it is resolved."""
     async with opened(tmp_path / "home") as house:
         memory, scope = house.gaia.memory, house.scope("ann")
         gemini.set_default("embedder", invalid_key())
@@ -146,10 +146,10 @@ async def test_the_status_says_what_is_wrong_with_the_embedder(gemini: FakeGemin
     assert again.splitlines()[1:] == ["1. allergic to nuts"]
 
 
-async def test_an_embedder_that_hangs_holds_nobody_up_for_long(
+async def test_a_hanging_embedder_delays_neither_remember_nor_add_for_long(
     gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither what is remembered in a turn nor many facts at once."""
+    """A remember in a turn, and an add of many facts."""
     change_limits(monkeypatch, "EMBEDDING", timeout_seconds=3.0)
     monkeypatch.setattr(verbatim_module, "REMEMBER_EMBED_TIMEOUT_SECONDS", 60.0)
     many = [NewFact(f"owns book number {number}") for number in range(700)]
@@ -173,6 +173,6 @@ async def test_an_embedder_that_hangs_holds_nobody_up_for_long(
     assert asked <= 6  # One for the first fact, one for the second, one for all others, and the follower's own.
 
 
-def test_the_wait_for_the_vector_of_a_remembered_fact_is_what_the_documentation_says() -> None:
-    """It is in the way of a turn; recall waits as long."""
+def test_the_remember_embed_timeout_matches_the_documentation() -> None:
+    """It delays a turn; recall waits as long."""
     assert verbatim_module.REMEMBER_EMBED_TIMEOUT_SECONDS == 5.0

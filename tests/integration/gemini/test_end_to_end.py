@@ -1,4 +1,4 @@
-"""The main job through the real google-genai client of ADK and mem0, against a Gemini that runs on loopback."""
+"""The main use case through the real google-genai client of ADK and mem0, with a fake Gemini on loopback."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientS
 
 @asynccontextmanager
 async def opened(home: Path, clock: FakeClock) -> AsyncIterator[tuple[Gaia, LlmAgent]]:
-    """Open memory as a host does that has set nothing but the key."""
+    """Open memory as a host does that has configured only the key."""
     settings = {"home": str(home), "sessions": {"coalesce_seconds": 0}}
     async with open_memory(settings, home=home, clock=clock) as gaia:
         yield gaia, LlmAgent(name="assistant", model=gaia.model, instruction="Help.")
@@ -39,10 +39,10 @@ async def went_quiet(gaia: Gaia, clock: FakeClock) -> tuple[int, int]:
     return report.consolidated, report.failed
 
 
-async def test_with_nothing_but_a_key_a_person_is_learned_and_known_through_gemini(
+async def test_with_nothing_but_a_key_a_user_is_learned_and_known_through_gemini(
     gemini: FakeGemini, tmp_path: Path
 ) -> None:
-    """Conversation, consolidation, profile and recall each ask Gemini what they should, with the key."""
+    """Conversation, consolidation, profile and recall each send Gemini the right request, with the key."""
     gemini.add(
         "agent",
         "Nice to meet you.",

@@ -1,4 +1,4 @@
-"""The extractor's model in every mood: nothing is cleared before it is learned, and nothing is learned twice."""
+"""The extractor's model in every scenario: nothing is cleared before it is learned, or learned twice."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientS
 
 @dataclass
 class Learner:
-    """One open memory over Gemini; each person talks once."""
+    """One open memory with Gemini; each user sends one message."""
 
     gaia: Gaia
     clock: FakeClock
@@ -151,7 +151,7 @@ async def learner(gemini: FakeGemini, tmp_path: Path) -> AsyncIterator[Learner]:
 async def test_after_every_bad_answer_nothing_is_cleared_and_the_next_good_one_learns_once(
     gemini: FakeGemini, learner: Learner, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Person and status are told that, and why, in words that hold nothing of the answer."""
+    """User and status get the reason, in words that contain nothing of the answer."""
     told: dict[str, Any] = {}
     users = {name: name.replace(" ", "-") for name in BAD}
     for name, (answer, words) in BAD.items():
@@ -179,8 +179,8 @@ async def test_after_every_bad_answer_nothing_is_cleared_and_the_next_good_one_l
 
 
 @pytest.mark.acceptance("I10")
-async def test_good_answers_are_read_whole_whatever_their_form(gemini: FakeGemini, learner: Learner) -> None:
-    """And a well-formed empty list is nothing to learn."""
+async def test_good_answers_are_parsed_completely_in_any_form(gemini: FakeGemini, learner: Learner) -> None:
+    """A well-formed empty list means nothing to learn."""
     for name, answer in {**GOOD, "nothing": facts()}.items():
         gemini.recover("extractor", answer)
         await learner.say(name.replace(" ", "-"), "I like tea")
@@ -192,10 +192,10 @@ async def test_good_answers_are_read_whole_whatever_their_form(gemini: FakeGemin
     assert left == dict.fromkeys([*GOOD, "nothing"], 0)
 
 
-async def test_a_model_that_hangs_is_given_up_and_asked_again_later(
+async def test_a_hanging_model_is_given_up_and_retried_later(
     gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One request a try."""
+    """One request per attempt."""
     change_limits(monkeypatch, "LEARNING", timeout_seconds=SHORT_TIMEOUT_SECONDS)
     gemini.add("extractor", Hang(), Hang(), facts(FACT))
     async with learning(tmp_path / "home") as learner:
@@ -211,10 +211,10 @@ async def test_a_model_that_hangs_is_given_up_and_asked_again_later(
 
 
 @pytest.mark.parametrize("header", [True, False], ids=["header", "body alone"])
-async def test_the_pause_that_gemini_names_is_the_earliest_next_try(
+async def test_no_retry_happens_before_the_delay_that_gemini_requests(
     gemini: FakeGemini, learner: Learner, header: bool
 ) -> None:
-    """It was asked once: coming back earlier would only be refused again."""
+    """There was one request: an earlier retry would only be refused again."""
     gemini.add("extractor", Failure(429, 600, header=header), facts(FACT))
     await learner.say("ann", "I like tea")
     refused = await learner.sweep_after(minutes=31)
@@ -226,8 +226,8 @@ async def test_the_pause_that_gemini_names_is_the_earliest_next_try(
     assert len(gemini.requests_of("extractor")) == 2
 
 
-async def test_a_pause_beyond_a_day_is_not_believed(gemini: FakeGemini, learner: Learner) -> None:
-    """Nobody would ever learn what was said."""
+async def test_a_requested_delay_beyond_a_day_is_ignored(gemini: FakeGemini, learner: Learner) -> None:
+    """Otherwise the messages would never be learned."""
     gemini.add("extractor", Failure(429, 999_999_999), facts(FACT))
     await learner.say("ann", "I like tea")
     await learner.sweep_after(minutes=31)
@@ -235,8 +235,8 @@ async def test_a_pause_beyond_a_day_is_not_believed(gemini: FakeGemini, learner:
     assert await learner.sweep_after(hours=25) == (1, 0)
 
 
-async def test_a_server_that_is_not_there_is_asked_again_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its address is told, nothing is cleared, and what was said is learned once it is up."""
+async def test_an_unreachable_server_is_retried_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The status names its address, nothing is cleared, and the conversation is learned once it is up."""
     with FakeGemini() as gone:
         port = int(gone.url.rpartition(":")[2])
         for name, value in gone.environment.items():
@@ -259,10 +259,10 @@ async def test_a_server_that_is_not_there_is_asked_again_later(tmp_path: Path, m
 
 @pytest.mark.acceptance("I13")
 @pytest.mark.parametrize("bad", ["prose", Failure(503), truncated(facts(FACT))], ids=["prose", "503", "cut"])
-async def test_what_is_learned_of_a_long_talk_is_not_asked_for_again(
+async def test_learned_chunks_of_a_long_conversation_are_not_extracted_again(
     gemini: FakeGemini, learner: Learner, bad: Answer
 ) -> None:
-    """The third of five questions fails: the next try begins with it."""
+    """The third of five requests fails: the next attempt begins with it."""
     for number in range(1, 6):
         await learner.say("ann", f"part {number} " + "of my life " * 700)
     gemini.add("extractor", facts("fact 1"), facts("fact 2"), *[bad] * model_calls.LEARNING.max_attempts)
@@ -286,10 +286,10 @@ async def test_what_is_learned_of_a_long_talk_is_not_asked_for_again(
     assert await learner.events("ann") == 0
 
 
-async def test_a_talk_whose_answers_stay_bad_is_parked_and_shown_and_tried_again_when_somebody_says_so(
+async def test_a_conversation_with_only_bad_answers_is_parked_reported_and_retried_on_request(
     gemini: FakeGemini, learner: Learner
 ) -> None:
-    """Outages before and between count for nothing; a bad answer, an outage or a parking loses no word."""
+    """Outages do not count; a bad answer, an outage or parking loses no message."""
     await learner.say("ann", "I like tea")
     learner.clock.advance(timedelta(minutes=31))
     for answer in [*[Failure(503)] * 9, *["prose", Failure(503)] * (PARK_AFTER_BAD_ANSWERS - 1)]:
@@ -316,10 +316,8 @@ async def test_a_talk_whose_answers_stay_bad_is_parked_and_shown_and_tried_again
     assert (forced.consolidated, await learner.facts("ann"), await learner.events("ann")) == (1, [FACT], 0)
 
 
-async def test_a_turn_that_is_never_answered_for_holds_up_only_what_was_said_after_it(
-    gemini: FakeGemini, learner: Learner
-) -> None:
-    """It is asked about in smaller and smaller pieces, in the end alone."""
+async def test_a_turn_without_a_good_answer_blocks_only_later_turns(gemini: FakeGemini, learner: Learner) -> None:
+    """It is sent in smaller and smaller chunks, finally alone."""
     poison = 6
 
     def picky(body: dict[str, Any]) -> Answer:
@@ -349,8 +347,8 @@ async def test_a_turn_that_is_never_answered_for_holds_up_only_what_was_said_aft
     assert await learner.events("ann") == 0
 
 
-async def test_what_is_learned_in_a_try_begins_the_count_anew(gemini: FakeGemini, learner: Learner) -> None:
-    """The eighth try learns the first turn: the second one has failed once."""
+async def test_a_partly_successful_attempt_resets_the_failure_count(gemini: FakeGemini, learner: Learner) -> None:
+    """The eighth attempt learns the first turn: the second one has failed once."""
 
     def picky(body: dict[str, Any]) -> Answer:
         return facts("fact 1") if _parts_of(_said_in(body)) == ["1"] else "prose"

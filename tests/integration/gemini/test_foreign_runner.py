@@ -1,4 +1,4 @@
-"""Somebody's own Runner and Gemini object, with a MemoryPlugin dropped in: the host sees what it saw without us."""
+"""A third-party Runner with its own Gemini object and a MemoryPlugin: the host sees the same as without memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CONFIG: dict[str, Any] = {"memory": {"embedder": {"provider": "offline"}}}
 
 
 def own_gemini() -> Gemini:
-    """Return the host's model, which asks once."""
+    """Return the host's model, which does not retry."""
     return Gemini(model="gemini-flash", retry_options=types.HttpRetryOptions(attempts=1))
 
 
@@ -57,14 +57,14 @@ async def outcome(host: PluginHost, text: str) -> str:
 
 
 def marked(name: str) -> str:
-    """Return a word that stands for a mood, and for nothing else."""
+    """Return a unique word for a scenario."""
     return "Q" + "".join(letter for letter in name.title() if letter.isalnum())
 
 
-async def test_every_mood_reaches_the_host_as_it_would_without_memory_and_the_talk_is_learned_once(
+async def test_every_scenario_reaches_the_host_as_without_memory_and_is_learned_once(
     gemini: FakeGemini, tmp_path: Path
 ) -> None:
-    """The same error or the same words, turn after turn; then a sweep learns what was said, each word once."""
+    """The same error or text, turn after turn; then a sweep learns each message once."""
     moods = {name: AGENT_SCENARIOS[name] for name in MOODS}
     seen: dict[str, dict[str, str]] = {"without": {}, "with": {}}
     for how in seen:

@@ -1,4 +1,4 @@
-"""The profile's model in every mood: the turn is answered in time, with a bounded profile made without it."""
+"""The profile's model in every scenario: the turn is answered in time, with a bounded fallback profile."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ GOOD: dict[str, Answer] = {
 
 @dataclass
 class House:
-    """One open memory over Gemini, and the server that it asks."""
+    """One open memory with Gemini, and its server."""
 
     gaia: Gaia
     agent: LlmAgent
@@ -79,7 +79,7 @@ class House:
         await self.gaia.memory.add(self.gaia.scope(user_id=user), [NewFact(fact) for fact in FACTS])
 
     async def profile_of(self, user: str, channel: str) -> list[str]:
-        """Talk in a session, and return the profile that the agent was told."""
+        """Run a turn in a session, and return the profile in its request."""
         talk = self.gaia.conversation(self.agent, user_id=user, channel=channel)
         reply = await talk.send("Hello")
         assert reply.text == "ok"
@@ -101,21 +101,21 @@ async def opened(server: FakeGemini, home: Path) -> AsyncIterator[House]:
 
 @pytest.fixture
 async def house(gemini: FakeGemini, tmp_path: Path) -> AsyncIterator[House]:
-    """Open memory as a host does that has set nothing but the key."""
+    """Open memory as a host does that has configured only the key."""
     async with opened(gemini, tmp_path / "home") as made:
         yield made
 
 
 def bullets(*lines: str) -> list[str]:
-    """Return lines without their bullet."""
+    """Return lines without their bullets."""
     return [line.removeprefix("- ") for line in lines]
 
 
 @pytest.mark.acceptance("P07", "P17")
-async def test_after_every_bad_answer_the_facts_themselves_are_told_and_the_next_session_asks_again(
+async def test_after_every_bad_answer_the_fallback_is_used_and_the_next_session_retries(
     gemini: FakeGemini, house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Bounded, the same in each turn of the session, and never kept as if the model had made it."""
+    """It is bounded, the same in each turn of the session, and never stored as if the model had written it."""
     told: dict[str, Any] = {}
     for name, answer in BAD.items():
         user = name.replace(" ", "-")
@@ -132,8 +132,8 @@ async def test_after_every_bad_answer_the_facts_themselves_are_told_and_the_next
     assert "Haifa" not in caplog.text
 
 
-async def test_a_good_answer_is_read_whole_whatever_its_form(gemini: FakeGemini, house: House) -> None:
-    """Without thoughts, and cut to the number of lines that was asked for."""
+async def test_a_good_answer_is_parsed_completely_in_any_form(gemini: FakeGemini, house: House) -> None:
+    """Without thoughts, and cut to the configured number of lines."""
     told: dict[str, Any] = {}
     for name, answer in GOOD.items():
         await house.know(name.replace(" ", "-"))
@@ -150,7 +150,7 @@ async def test_a_good_answer_is_read_whole_whatever_its_form(gemini: FakeGemini,
 async def test_a_profile_that_takes_too_long_is_not_waited_for(
     gemini: FakeGemini, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first answer comes in time, without it; so does another person's, and the next session asks again."""
+    """The first reply arrives in time with the fallback; so does another user's, and the next session retries."""
     monkeypatch.setattr(distil, "MODEL_TIMEOUT_SECONDS", 0.3)
     gemini.set_default("profile", Hang())
     await asyncio.gather(*(house.know(user) for user in ("ann", "ben")))
@@ -167,6 +167,6 @@ async def test_a_profile_that_takes_too_long_is_not_waited_for(
     assert later == bullets(GIVEN)
 
 
-def test_the_wait_for_a_profile_is_what_the_documentation_says() -> None:
-    """A quarter of a minute, chosen: it is in the way of an answer."""
+def test_the_profile_timeout_matches_the_documentation() -> None:
+    """A deliberate 15 seconds: it delays an answer."""
     assert distil.MODEL_TIMEOUT_SECONDS == 15.0

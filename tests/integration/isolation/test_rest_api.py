@@ -1,4 +1,4 @@
-"""`adk api_server`, asked over HTTP by people whose ids look like one another's, all at once."""
+"""`adk api_server`, called over HTTP by users with similar ids, all at once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ IN_ONE_SESSION = "shared"
 
 @pytest.fixture
 def gemini_rules() -> Iterator[RuleBasedGemini]:
-    """Give the models of the server."""
+    """Provide the models of the server."""
     with FakeGemini() as gemini:
         yield RuleBasedGemini(gemini)
 
@@ -34,7 +34,7 @@ def path(user: str, *parts: str) -> str:
 
 
 def person_of(server: Server, number: int) -> dict[str, object]:
-    """Be one person: remember, talk, look up, list; return what is to be seen of it, after checking what is shown."""
+    """Act as one user: remember, chat, search, list; check the replies and return what to look for elsewhere."""
     user = PEOPLE[number]
     word = f"zq{number}krestz"
     session = SESSIONS[number % len(SESSIONS)] if number % 2 and len(SESSIONS[number % len(SESSIONS)]) < 100 else "s"
@@ -53,7 +53,7 @@ def person_of(server: Server, number: int) -> dict[str, object]:
 
 
 def reach(server: Server, number: int, victim: int, session: str) -> None:
-    """Ask, as one person, for another's conversation in every way there is."""
+    """Request another user's conversation in every possible way."""
     user = PEOPLE[number]
     own = {each["id"] for each in server.http.get(path(user, "sessions")).json()}
     if session in own:
@@ -98,10 +98,10 @@ def story(server: Server, gemini_rules: RuleBasedGemini, people: list[int]) -> N
         pytest.param("postgresql", len(PEOPLE), marks=[pytest.mark.slow, pytest.mark.timeout(600)]),
     ],
 )
-async def test_nobody_is_shown_what_is_anothers_over_rest(
+async def test_no_user_is_shown_another_users_data_over_rest(
     kind: str, people: int, tmp_path: Path, gemini_rules: RuleBasedGemini
 ) -> None:
-    """Answers, lists, sessions, questions to the models and the log hold the words of their own person alone."""
+    """Replies, lists, sessions, model requests and the log contain only their own user's words."""
     async with memory_url(kind, tmp_path) as url:
         address = url.render_as_string(hide_password=False)
         sessions = address if kind == "postgresql" else f"sqlite+aiosqlite:///{tmp_path / 'sessions.db'}"

@@ -1,4 +1,4 @@
-"""Ids that no session database can hold have a memory all the same; a conversation refuses them and says why."""
+"""Ids that no session database can store still have a memory; a conversation rejects them with a reason."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ODD = ["it\x00ay", "\ud800", "\ud801", "?", "a\udcffb", "\x00", "line\nbreak"]
 
 
 @pytest.mark.acceptance("C03")
-async def test_an_odd_id_has_a_whole_memory_of_its_own(tmp_path: Path) -> None:
-    """It is kept, found, told, moved as JSON, followed by the store and forgotten; those beside it notice nothing."""
+async def test_an_unstorable_id_has_a_complete_memory_of_its_own(tmp_path: Path) -> None:
+    """Storing, recall, profile, JSON transfer, store and forgetting work; similar ids are not affected."""
     async with open_memory({"model": "offline"}, home=tmp_path) as gaia:
         memory = gaia.memory
         scopes = [gaia.scope(user) for user in [*ODD, "itay"]]
@@ -39,8 +39,8 @@ async def test_an_odd_id_has_a_whole_memory_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("user", ["it\x00ay", "\ud800"])
-async def test_a_conversation_refuses_what_no_session_database_holds(tmp_path: Path, user: str) -> None:
-    """The message names the argument, the value and what to pass; the memory of that id is as good as any."""
+async def test_a_conversation_rejects_an_id_that_no_session_database_can_store(tmp_path: Path, user: str) -> None:
+    """The message names the argument, the value and valid ones; the id's memory works."""
     async with open_memory({"model": "offline"}, home=tmp_path) as gaia:
         agent = LlmAgent(name="assistant", model=gaia.model)
         with pytest.raises(InvalidInputError) as refused:

@@ -1,4 +1,4 @@
-"""A conversation that breaks for other reasons than the model is put off too: told, kept, never parked."""
+"""A conversation that fails for reasons other than the model is backed off too: reported, kept, never parked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SAID = "ZEBRA is the word"
 
 
 class Broken:
-    """Stands before a method that raises, in words that quote what was said, until it is mended."""
+    """Replaces a method by one that raises an error quoting the messages, until it is restored."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, error: Exception) -> None:
         self.calls = 0
@@ -50,13 +50,13 @@ def clearing(sut: Sut) -> tuple[Any, str]:
 
 
 @pytest.mark.parametrize("part", [session_service, facts_store, clearing])
-async def test_what_breaks_is_counted_told_and_tried_again_later(
+async def test_other_failures_are_counted_reported_and_retried_later(
     make: Make,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     part: Callable[[Sut], tuple[Any, str]],
 ) -> None:
-    """With growing pauses instead of at each beat, for as long as it takes, and without a word of the person."""
+    """With growing pauses instead of at each sweep, without a limit, and without quoting the user."""
     caplog.set_level(logging.INFO)
     sut = await make(extractor=[facts("F")])
     await sut.chat("u", "cli", SAID)
@@ -90,8 +90,8 @@ async def test_what_breaks_is_counted_told_and_tried_again_later(
     assert "ZEBRA" not in caplog.text + str(status)
 
 
-async def test_one_that_breaks_holds_up_no_other_one(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also of the same person."""
+async def test_a_failing_conversation_delays_no_other(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even one of the same user."""
     sut = await make(extractor=[facts("F")])
     await sut.chat("u", "bad", SAID)
     await sut.chat("u", "good", "I like tea")
@@ -109,10 +109,10 @@ async def test_one_that_breaks_holds_up_no_other_one(make: Make, monkeypatch: py
     assert await sut.texts("u") == ["F"]
 
 
-async def test_a_memory_database_that_is_away_fails_a_sweep_and_loses_nothing(
+async def test_an_unavailable_memory_database_fails_a_sweep_and_loses_nothing(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing can be noted in it; the next sweep finds everything as it was."""
+    """Nothing can be recorded in it; the next sweep finds everything unchanged."""
     sut = await make(extractor=[facts("F")])
     await sut.chat("u", "cli", SAID)
     away = Broken(monkeypatch, sut.gaia._engine.ledger, "claim", MemoryUnavailable("away"))

@@ -1,4 +1,4 @@
-"""A long talk is committed chunk by chunk: what breaks off in its middle goes on there, as if nothing had happened."""
+"""A long conversation is committed chunk by chunk: after a failure, learning resumes as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCOPE = Scope(APP, "itay")
 
 
 class Extractor:
-    """Finds in each chunk a fact that no other has, and breaks off where it is asked for the one with a number."""
+    """Finds a unique fact in each chunk, and fails on the request with a given number."""
 
     def __init__(self, *, breaks_at: int = 0) -> None:
         self.asked: list[Chunk] = []
@@ -43,7 +43,7 @@ class Extractor:
 
 @asynccontextmanager
 async def started(engine: Engine, extractor: Extractor) -> AsyncIterator[Engine]:
-    """Start anew over the same databases, with this extractor."""
+    """Start again over the same databases, with this extractor."""
     again = await Engine.open(engine.loaded)
     try:
         service = DatabaseSessionService(db_engine=again.sessions_engine())
@@ -60,14 +60,14 @@ async def learned(engine: Engine, key: SessionKey, extractor: Extractor) -> str:
 
 
 async def state(engine: Engine, key: SessionKey) -> tuple[EventPosition | None, list[str]]:
-    """Return up to where a talk is learned, and all facts."""
+    """Return the position up to which a conversation is learned, and all facts."""
     row = await engine.conversations.row(key)
     return row and row.progress.watermark, sorted(fact.text for fact in await engine.memory.facts(SCOPE))
 
 
 @on_each_database
-async def test_a_talk_that_breaks_off_goes_on_behind_the_last_chunk(tmp_path: Path, kind: str) -> None:
-    """Each chunk is committed before the next is asked for; after a restart the rest is asked as it would have been."""
+async def test_a_failed_conversation_resumes_after_the_last_committed_chunk(tmp_path: Path, kind: str) -> None:
+    """Each chunk is committed before the next request; after a restart the remaining requests are the same."""
     key = session_key(TURNS)
     for name in ("through", "broken"):
         (tmp_path / name).mkdir()
@@ -94,8 +94,8 @@ async def test_a_talk_that_breaks_off_goes_on_behind_the_last_chunk(tmp_path: Pa
 
 
 @on_each_database
-async def test_a_turn_in_pieces_is_learned_with_its_last_one(tmp_path: Path, kind: str) -> None:
-    """What breaks off between two pieces leaves nothing behind; afterwards each piece is learned once."""
+async def test_a_turn_split_into_chunks_is_committed_with_its_last_chunk(tmp_path: Path, kind: str) -> None:
+    """A failure between two of them leaves nothing behind; afterwards each is learned once."""
     key = session_key(1)
     said = types.UserContent(sentences(1, 2 * MAX_CHUNK_CHARACTERS + 500))
     async with learning_engine(kind, tmp_path) as engine:

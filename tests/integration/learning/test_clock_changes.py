@@ -1,4 +1,4 @@
-"""What people said is learned once, whatever happens to the clock."""
+"""Messages are learned once, whatever happens to the clock."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from google.adk.models.llm_request import LlmRequest
+from google.adk.platform import time as platform_time
 
 from gaia_memory import open_memory
 from gaia_memory.engine import Engine
@@ -24,20 +25,20 @@ WAYS = ("keep", "delete", "rewind", "foreign keep", "foreign rewind")
 
 
 def ways(*quick: str) -> Any:
-    """Run a test in every way of clearing; those that are not named in the slow tier."""
+    """Run a test with every way of clearing; those not named run in the slow tier."""
     return pytest.mark.parametrize(
         "way", [way if way in quick else pytest.param(way, marks=pytest.mark.slow) for way in WAYS]
     )
 
 
 class Stage:
-    """A conversation, ours or in somebody else's Runner, with an extractor that counts what it is told."""
+    """A conversation, ours or in a third-party Runner, with an extractor that counts its messages."""
 
     def __init__(self, say: Any, engine: Engine, clock: WallClock, extractor: ScriptedExtractor) -> None:
         self.say = say
         self.engine = engine
         self._clock = clock
-        self._extractor = extractor
+        self.extractor = extractor
         set_extractor(engine, extractor)
 
     async def learn(self) -> int:
@@ -47,11 +48,11 @@ class Stage:
 
     @property
     def learned(self) -> Counter[str]:
-        """How often each thing that the person said was given to the extractor."""
-        return _said(self._extractor)
+        """How often the extractor received each message of the user."""
+        return _said(self.extractor)
 
     async def waits(self) -> bool:
-        """Say whether something is still to be learned."""
+        """Say whether a conversation is pending."""
         async with self.engine.database.read_transaction() as tx:
             return bool(await self.engine.ledger.pending(tx, user=None, app=None))
 
@@ -68,7 +69,7 @@ def _said(*extractors: ScriptedExtractor) -> Counter[str]:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[WallClock]:
-    """Give a test the clock of this machine, to set."""
+    """Give a test control of this machine's clock."""
     with WallClock().installed(monkeypatch) as clock:
         yield clock
 
@@ -77,7 +78,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[WallClock]:
 async def staged(
     way: str, folder: Path, clock: WallClock, *, kind: str = "sqlite", answers: Any = "ok", address: str = ""
 ) -> AsyncIterator[Stage]:
-    """Open a stage whose sessions are cleared in a way."""
+    """Open a stage whose sessions are cleared in one of the ways."""
     extractor, model = ScriptedExtractor(default=[]), ScriptedLlm(default=answers)
     clear = way.removeprefix("foreign ")
     folder.mkdir(exist_ok=True)
@@ -110,10 +111,10 @@ async def _ours(folder: Path, model: ScriptedLlm, address: str, clear: str) -> A
 
 @on_each_database
 @ways("keep", "delete", "rewind", "foreign keep", "foreign rewind")
-async def test_what_is_said_after_the_clock_was_set_back_is_learned_once(
+async def test_messages_sent_after_the_clock_was_set_back_are_learned_once(
     way: str, kind: str, tmp_path: Path, clock: WallClock
 ) -> None:
-    """By an hour, between two turns; so is what is said when it is right again."""
+    """By an hour, between two turns; messages sent after it was corrected are learned once too."""
     async with staged(way, tmp_path, clock, kind=kind) as stage:
         await stage.say("first")
         assert await stage.learn() == 1
@@ -131,9 +132,37 @@ async def test_what_is_said_after_the_clock_was_set_back_is_learned_once(
     assert stage.learned == Counter(["first", "second, behind", "third, behind", "fourth"])
 
 
+@pytest.mark.parametrize("way", ["keep", "foreign rewind"])
+async def test_the_model_reads_what_was_said_while_the_clock_was_behind_in_order(
+    way: str, tmp_path: Path, clock: WallClock
+) -> None:
+    """Memory learns it with the time that the clock showed, and whoever ran the turn has the clock as before."""
+    asked: list[list[str]] = []
+
+    def answer(request: LlmRequest) -> str:
+        asked.append([part.text or "" for content in request.contents for part in content.parts or []])
+        return "ok"
+
+    async with staged(way, tmp_path, clock, answers=answer) as stage:
+        await stage.say("first")
+        clock.shift(-HOUR)
+        said_at = clock.now_seconds()
+        await stage.say("second")
+        assert platform_time.get_time() < said_at + 60
+        await stage.say("third")
+        assert await stage.learn() >= 0
+        await stage.learn()
+        [second] = [
+            message for chunk in stage.extractor.chunks for message in chunk.messages if message.text == "second"
+        ]
+
+    assert asked[-1] == ["first", "ok", "second", "ok", "third"]
+    assert said_at < second.said_at.timestamp() < said_at + 60
+
+
 @ways("rewind", "foreign keep")
-async def test_a_clock_that_was_a_year_ahead_costs_nothing(way: str, tmp_path: Path, clock: WallClock) -> None:
-    """Neither what was said then, nor what is said in the year after it; nobody waits for that year to pass."""
+async def test_a_clock_that_was_a_year_ahead_loses_nothing(way: str, tmp_path: Path, clock: WallClock) -> None:
+    """Neither messages from then nor later ones, and nothing waits for that year to pass."""
     async with staged(way, tmp_path, clock) as stage:
         await stage.say("before")
         clock.shift(YEAR_SECONDS)
@@ -151,10 +180,10 @@ async def test_a_clock_that_was_a_year_ahead_costs_nothing(way: str, tmp_path: P
 
 
 @ways("delete", "foreign rewind")
-async def test_a_clock_that_goes_back_a_day_and_forward_again_costs_nothing(
+async def test_a_clock_that_goes_back_a_day_and_forward_again_loses_nothing(
     way: str, tmp_path: Path, clock: WallClock
 ) -> None:
-    """What was said in between is learned with what is said after it."""
+    """Messages in between are learned together with the later ones."""
     async with staged(way, tmp_path, clock) as stage:
         await stage.say("first")
         assert await stage.learn() == 1
@@ -169,10 +198,8 @@ async def test_a_clock_that_goes_back_a_day_and_forward_again_costs_nothing(
 
 
 @pytest.mark.parametrize("way", ["delete", "foreign rewind"])
-async def test_marks_of_a_future_that_did_not_come_keep_nobody_waiting(
-    way: str, tmp_path: Path, clock: WallClock
-) -> None:
-    """A turn that was cancelled and a lease that was lost while the clock was a year ahead."""
+async def test_marks_from_a_future_time_block_nothing(way: str, tmp_path: Path, clock: WallClock) -> None:
+    """A cancelled turn and a lost lease from the time when the clock was a year ahead."""
     async with staged(way, tmp_path, clock) as stage:
         await stage.say("first")
         key = KEY if way.startswith("foreign") else (await _only(stage.engine))
@@ -196,10 +223,8 @@ async def _only(engine: Engine) -> Any:
 
 
 @ways("keep", "foreign rewind")
-async def test_a_clock_that_is_set_back_in_the_middle_of_a_turn_costs_nothing(
-    way: str, tmp_path: Path, clock: WallClock
-) -> None:
-    """The answer then lies before the message."""
+async def test_a_clock_set_back_during_a_turn_loses_nothing(way: str, tmp_path: Path, clock: WallClock) -> None:
+    """The answer is then dated before the message."""
     back = [0.0]
 
     def answer(_: LlmRequest) -> str:
@@ -224,7 +249,7 @@ async def test_a_clock_that_is_set_back_in_the_middle_of_a_turn_costs_nothing(
 async def test_two_hosts_with_different_clocks_on_one_database_learn_everything_once(
     clear: str, kind: str, tmp_path: Path, clock: WallClock
 ) -> None:
-    """One is ten minutes ahead; both talk in the same conversation, and both learn."""
+    """One is ten minutes ahead; both chat in the same conversation, and both learn."""
     ahead = 600.0
     async with memory_url(kind, tmp_path) as url:
         address = url.render_as_string(hide_password=False)

@@ -1,4 +1,4 @@
-"""A PostgreSQL server that accepts and does not answer, or falls silent in the middle: nobody waits without end."""
+"""A PostgreSQL server that accepts connections and does not answer, or stops answering: every wait is bounded."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 from sqlalchemy.engine import make_url
 
 from gaia_memory import open_memory
-from gaia_memory.adk.failure_replies import APOLOGY
-from gaia_memory.database import migrate, postgresql
+from gaia_memory.adk.conversation import APOLOGY
+from gaia_memory.database import migrate, sql_engine
 from gaia_memory.database.sql_engine import open_database, open_engine
 from gaia_memory.errors import MemoryUnavailable
 from support.databases import POSTGRES_URL, memory_url
@@ -33,14 +34,14 @@ LIMIT = 2.0
 
 @pytest.fixture(autouse=True)
 def short_database_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give a server up sooner."""
-    monkeypatch.setattr(postgresql, "CONNECT_TIMEOUT_SECONDS", LIMIT)
-    monkeypatch.setattr(postgresql, "STATEMENT_TIMEOUT_SECONDS", LIMIT)
+    """Shorten the database timeouts."""
+    monkeypatch.setattr(sql_engine, "CONNECT_TIMEOUT_SECONDS", LIMIT)
+    monkeypatch.setattr(sql_engine, "STATEMENT_TIMEOUT_SECONDS", LIMIT)
 
 
 @pytest.fixture
 def silent() -> Iterator[int]:
-    """Return the port of a server that accepts and says nothing."""
+    """Return the port of a server that accepts connections and never answers."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
@@ -49,7 +50,7 @@ def silent() -> Iterator[int]:
 
 @asynccontextmanager
 async def served(make: Make, folder: Path, *, sessions: bool) -> AsyncIterator[tuple[Sut, TcpProxy]]:
-    """Open a system whose memory, and with `sessions` its sessions too, are on a server behind a wire."""
+    """Open a system whose memory, and with `sessions` its sessions too, are on a server behind a proxy."""
     async with memory_url("postgresql", folder) as url:
         with TcpProxy(POSTGRES_URL.host or "127.0.0.1", POSTGRES_URL.port or 5432) as wire:
             address = url.set(host="127.0.0.1", port=wire.port).render_as_string(hide_password=False)
@@ -63,8 +64,8 @@ async def served(make: Make, folder: Path, *, sessions: bool) -> AsyncIterator[t
                 await sut.close()
 
 
-async def test_opening_memory_on_a_server_that_never_answers_is_refused(silent: int, tmp_path: Path) -> None:
-    """It says what does not answer, and where to look."""
+async def test_opening_memory_on_a_server_that_never_answers_fails(silent: int, tmp_path: Path) -> None:
+    """The error names the server, and what to check."""
     settings = {"memory": {"database_url": f"postgresql://gaia@127.0.0.1:{silent}/gaia"}}
     async with asyncio.timeout(PATIENCE):
         with pytest.raises(MemoryUnavailable, match=r"the memory database does not answer .*check memory.database_url"):
@@ -72,10 +73,10 @@ async def test_opening_memory_on_a_server_that_never_answers_is_refused(silent: 
                 raise AssertionError("memory was opened")
 
 
-async def test_while_the_memory_database_hangs_turns_are_answered_and_nothing_is_pretended(
+async def test_while_the_memory_database_hangs_turns_are_answered_and_writes_are_refused(
     make: Make, tmp_path: Path
 ) -> None:
-    """What cannot be kept is refused, what was said is learned once it answers again."""
+    """Messages are learned once it answers again."""
     async with served(make, tmp_path, sessions=False) as (sut, wire):
         memory, scope = sut.gaia.memory, sut.scope("u")
         await sut.chat("u", "cli", "before")
@@ -97,8 +98,9 @@ async def test_while_the_memory_database_hangs_turns_are_answered_and_nothing_is
         assert await sut.texts("u") == ["fact 0", "x", "fact 1"]
 
 
-async def test_where_sessions_hang_too_the_person_is_told(make: Make, tmp_path: Path) -> None:
-    """And is answered as soon as the server is."""
+@pytest.mark.slow
+async def test_if_sessions_hang_too_the_user_gets_an_apology(make: Make, tmp_path: Path) -> None:
+    """Messages are answered as soon as the server answers again."""
     async with served(make, tmp_path, sessions=True) as (sut, wire):
         await sut.chat("u", "cli", "before")
         wire.stall()
@@ -112,7 +114,7 @@ async def test_where_sessions_hang_too_the_person_is_told(make: Make, tmp_path: 
 
 
 @pytest.mark.parametrize("at", [b"COMMIT", b""])
-async def test_a_server_that_falls_silent_in_a_transaction_has_kept_the_fact_or_not_and_never_twice(
+async def test_a_server_that_hangs_in_a_transaction_never_duplicates_the_fact(
     make: Make, tmp_path: Path, at: bytes
 ) -> None:
     """The fact is not acknowledged; its connection is not used again."""
@@ -130,25 +132,38 @@ async def test_a_server_that_falls_silent_in_a_transaction_has_kept_the_fact_or_
         assert await sut.texts("u") == ["the first", "allergic to nuts"]
 
 
-async def test_memory_is_closed_while_its_server_hangs(make: Make, tmp_path: Path) -> None:
-    """What it held runs out by itself."""
+@pytest.mark.slow
+async def test_memory_can_be_closed_while_its_server_hangs(make: Make, tmp_path: Path) -> None:
+    """Its leases expire by themselves."""
     async with served(make, tmp_path, sessions=True) as (sut, wire):
         await sut.chat("u", "cli", "before")
         wire.stall()
 
 
-async def test_the_url_may_give_a_server_more_time(silent: int) -> None:
-    """Ours are limits for those who set none."""
-    plain = make_url(f"postgresql+asyncpg://gaia@127.0.0.1:{silent}/gaia")
-    patient = plain.update_query_dict({"command_timeout": "300"})
+@pytest.mark.parametrize(
+    ("query", "timeouts"),
+    [({}, {"timeout": LIMIT, "command_timeout": LIMIT}), ({"command_timeout": "300"}, {"timeout": LIMIT})],
+)
+async def test_a_timeout_in_the_url_replaces_the_default(query: dict[str, str], timeouts: dict[str, float]) -> None:
+    """The defaults are for a URL without one."""
+    engine = open_engine(make_url("postgresql://gaia@127.0.0.1:1/gaia").update_query_dict(query))
+    passed: dict[str, Any] = {}
 
-    assert postgresql.connect_args(plain, {}) == {"timeout": LIMIT, "command_timeout": LIMIT}
-    assert postgresql.connect_args(patient, {"timeout": 5}) == {"timeout": 5}
+    @event.listens_for(engine.sync_engine, "do_connect")
+    def record(_: object, __: object, ___: object, arguments: dict[str, Any]) -> None:
+        passed.update(arguments)
+
+    with pytest.raises(OSError, match="Connect call failed"):
+        await engine.connect()
+    await engine.dispose()
+
+    assert {name: value for name, value in passed.items() if "timeout" in name} == {**query, **timeouts}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["a migration", "a vacuum"])
-async def test_what_rewrites_tables_has_longer(tmp_path: Path, what: str) -> None:
-    """Here it waits for somebody else, as it would for its own work on large tables."""
+async def test_table_rewrites_have_a_longer_timeout(tmp_path: Path, what: str) -> None:
+    """Here the operation waits for a lock, as it would for its own work on large tables."""
     async with asyncio.timeout(PATIENCE), memory_url("postgresql", tmp_path) as url:
         if what == "a vacuum":
             memory = await open_database(url, home=tmp_path)

@@ -1,4 +1,4 @@
-"""What people said is learned once, whatever happens around it."""
+"""Messages are learned once, whatever happens around it."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def event(text: str, *, author: str = "user") -> Event:
     return Event(invocation_id=Event.new_id(), author=author, content=content)
 
 
-async def test_two_hosts_of_one_app_with_sessions_of_their_own_are_both_learned(tmp_path: Path) -> None:
-    """A second Runner in the process may bring its own session service for the same app."""
+async def test_two_hosts_of_one_app_with_separate_sessions_are_both_learned(tmp_path: Path) -> None:
+    """A second Runner in the process may have its own session service for the same app."""
     extractor = ScriptedExtractor(default=["Itay is here"])
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
         engine = await host.engine()
@@ -67,10 +67,10 @@ async def test_two_hosts_of_one_app_with_sessions_of_their_own_are_both_learned(
     assert said == ["from the first", "from the second"]
 
 
-async def test_a_turn_whose_begin_could_not_be_marked_is_learned_all_the_same(
+async def test_a_turn_whose_start_could_not_be_recorded_is_still_learned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The ledger was away for a moment; what is not counted would never be looked for."""
+    """The ledger was unavailable for a moment; an uncounted turn would never be looked for."""
     extractor = ScriptedExtractor(default=[])
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
         engine = await host.engine()
@@ -90,8 +90,8 @@ async def test_a_turn_whose_begin_could_not_be_marked_is_learned_all_the_same(
     assert [chunk.messages[0].text for chunk in extractor.chunks] == ["first", "second"]
 
 
-async def test_a_turn_that_waited_long_enough_for_a_clear_counts(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who clears may be dead, and its host's clock ahead: the person speaks, and that is learned."""
+async def test_a_turn_starts_after_waiting_long_enough_for_a_clear(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clearing process may be dead, with its clock ahead: the turn starts and counts."""
     monkeypatch.setattr("gaia_memory.sessions.turns.turn_presence.CLEAR_WAIT_SECONDS", 0.05)
     sut = await make()
     await sut.chat("u", "cli", "one")
@@ -107,8 +107,8 @@ async def test_a_turn_that_waited_long_enough_for_a_clear_counts(make: Make, mon
     assert row.turn.active_until is not None
 
 
-async def test_a_host_whose_sessions_cannot_be_listed_holds_up_no_other_app(tmp_path: Path) -> None:
-    """Apps have session services of their own."""
+async def test_a_host_whose_sessions_cannot_be_listed_delays_no_other_app(tmp_path: Path) -> None:
+    """Apps have separate session services."""
 
     class Away(InMemorySessionService):
         async def list_sessions(self, **_: Any) -> Any:
@@ -126,8 +126,8 @@ async def test_a_host_whose_sessions_cannot_be_listed_holds_up_no_other_app(tmp_
     assert len(extractor.chunks) == 1
 
 
-async def test_a_reset_that_somebody_spoke_into_does_not_claim_a_fresh_start(make: Make) -> None:
-    """The talk is learned and stays, because another process took a message meanwhile."""
+async def test_a_reset_with_a_concurrent_message_does_not_claim_a_fresh_start(make: Make) -> None:
+    """The conversation is learned and stays, because another process received a message meanwhile."""
     asked, go_on = threading.Event(), threading.Event()
 
     def slow(_: str) -> str:
@@ -147,8 +147,8 @@ async def test_a_reset_that_somebody_spoke_into_does_not_claim_a_fresh_start(mak
     assert "fresh start" not in reply
 
 
-async def test_a_heartbeat_that_failed_once_goes_on(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lease that is not renewed lets another process ask the same talk again."""
+async def test_a_heartbeat_continues_after_one_failure(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lease that is not renewed lets another process extract the same conversation."""
     monkeypatch.setattr("gaia_memory.sessions.learning.conversation_lease.RENEWAL_INTERVAL_SECONDS", 0.01)
     asked, go_on = threading.Event(), threading.Event()
 
@@ -182,8 +182,8 @@ async def test_a_heartbeat_that_failed_once_goes_on(make: Make, monkeypatch: pyt
     assert await sut.texts("u") == ["F"]
 
 
-async def test_an_answer_to_a_long_running_call_makes_the_conversation_due_again(tmp_path: Path) -> None:
-    """What the agent says hours later is talk, though the person wrote nothing."""
+async def test_a_response_to_a_long_running_call_makes_the_conversation_due_again(tmp_path: Path) -> None:
+    """The agent's reply hours later has to be learned, though the user wrote nothing."""
 
     def approve() -> None:
         """Ask for approval."""
@@ -203,8 +203,8 @@ async def test_an_answer_to_a_long_running_call_makes_the_conversation_due_again
     assert [[said.text for said in chunk.messages] for chunk in extractor.chunks] == [["please"], ["booked"]]
 
 
-async def test_the_answer_to_a_message_that_was_handed_over_before_is_learned(make: Make) -> None:
-    """Hosts hand over the last events after each step, and the steps overlap."""
+async def test_the_answer_to_a_message_added_earlier_is_learned(make: Make) -> None:
+    """Hosts add the latest events after each step, and the steps overlap."""
     extractor = ScriptedExtractor(default=[])
     sut = await make()
     set_extractor(sut.gaia._engine, extractor)
@@ -215,8 +215,8 @@ async def test_the_answer_to_a_message_that_was_handed_over_before_is_learned(ma
     assert [[said.text for said in chunk.messages] for chunk in extractor.chunks] == [["question"], ["answer"]]
 
 
-async def test_a_new_session_is_learned_whole_though_its_host_has_a_slower_clock(make: Make) -> None:
-    """The mark of the session that was deleted is later than all that is said in the new one."""
+async def test_a_new_session_is_learned_completely_though_its_hosts_clock_is_behind(make: Make) -> None:
+    """The mark of the deleted session is later than every event in the new one."""
     extractor = ScriptedExtractor(default=[])
     sut = await make()
     set_extractor(sut.gaia._engine, extractor)
@@ -237,8 +237,8 @@ async def test_a_new_session_is_learned_whole_though_its_host_has_a_slower_clock
     assert await sut.session("u", "cli") is None
 
 
-async def test_a_message_is_answered_though_the_one_after_it_was_taken_back(make: Make) -> None:
-    """Its sender was told that the later one answers it."""
+async def test_a_message_is_answered_though_the_next_one_was_cancelled(make: Make) -> None:
+    """Its sender relied on the later message's reply."""
     sut = await make("sessions: {coalesce_seconds: 0.1}")
     first = asyncio.create_task(sut.conversation("u", "cli").send("first"))
     await asyncio.sleep(0.02)
@@ -253,16 +253,16 @@ async def test_a_message_is_answered_though_the_one_after_it_was_taken_back(make
     assert [said.content.parts[0].text for said in session.events if said.content] == ["first", "ok"]
 
 
-async def test_a_reset_before_anything_was_said_is_a_fresh_start(make: Make) -> None:
-    """Nobody else is at work on a conversation that does not exist."""
+async def test_a_reset_before_the_first_message_is_a_fresh_start(make: Make) -> None:
+    """No other process can be working on a conversation that does not exist."""
     sut = await make()
     [reply] = await sut.chat("u", "cli", "/reset")
 
     assert "fresh start" in reply
 
 
-async def test_closing_one_engine_leaves_the_leases_of_another_one_alone(make: Make) -> None:
-    """Two configurations of one home in one process: what the one learns is not asked twice."""
+async def test_closing_one_engine_does_not_release_the_leases_of_another(make: Make) -> None:
+    """Two configurations of one home in one process: the conversation is not extracted twice."""
     asked, go_on = threading.Event(), threading.Event()
 
     def slow(_: str) -> str:
@@ -308,7 +308,7 @@ async def test_a_conversation_whose_session_is_not_found_here_waits_for_its_own_
 
 
 async def test_a_conversation_whose_session_was_deleted_is_given_up_after_a_day(make: Make) -> None:
-    """Its host deleted it before it was learned: there is nothing left to wait for."""
+    """Its host deleted it before it was learned: nothing is left to wait for."""
     sut = await make()
     engine, key = sut.gaia._engine, SessionKey("gaia", "u", "deleted")
     await record_turn(engine, key)

@@ -1,4 +1,4 @@
-"""What is kept from the extractor: each in a Conversation and in somebody's Runner, by the text that it is given."""
+"""Content kept from the extractor, in a Conversation and in a third-party Runner, checked in its input."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def agent_with(*tools: Any, **arguments: Any) -> Callable[[ScriptedLlm], LlmAgen
 
 
 def nowhere(host: ExtractionHost, *words: str) -> bool:
-    """Say whether no prompt of the extractor holds any of these words, wherever in it, but for mem0's own text."""
+    """Say whether no prompt of the extractor contains any of these words, except in mem0's own text."""
     prompts = [prompt.removeprefix(ADDITIVE_EXTRACTION_PROMPT) for prompt in host.script.prompts["extractor"]]
     return not any(word in prompt for prompt in prompts for word in words)
 
 
 @pytest.mark.acceptance("I06", "I07")
-async def test_commands_and_their_answers(opened: Open) -> None:
-    """What was typed and what was listed."""
+async def test_commands_and_their_replies_are_not_extracted(opened: Open) -> None:
+    """Neither the typed command nor the listed facts."""
     async with opened(main=["hello", "bye"]) as host:
         await host.send("hi")
         await host.send(f"/remember My word is {SECRET}")
@@ -79,7 +79,7 @@ async def test_commands_and_their_answers(opened: Open) -> None:
 
 
 @pytest.mark.acceptance("I21")
-async def test_a_private_turn(opened: Open) -> None:
+async def test_a_private_turn_is_not_extracted(opened: Open) -> None:
     """`send(private=True)`, or the stamp in a RunConfig: answered, replayed, not learned."""
     async with opened(main=["kept in private", "hello"]) as host:
         await host.send(f"my word is {SECRET}", private=True)
@@ -91,8 +91,8 @@ async def test_a_private_turn(opened: Open) -> None:
 
 
 @pytest.mark.acceptance("I21")
-async def test_one_message_that_is_said_privately(opened: Open) -> None:
-    """The model reads it without the command; the next message is talk again."""
+async def test_a_single_private_message_is_not_extracted(opened: Open) -> None:
+    """The model reads it without the command; the next message is learned again."""
     async with opened(main=["kept in private", "hello"]) as host:
         assert await host.send(f"/private my word is {SECRET}") == "kept in private"
         await host.send("I live in Haifa")
@@ -104,8 +104,8 @@ async def test_one_message_that_is_said_privately(opened: Open) -> None:
 
 
 @pytest.mark.acceptance("I21")
-async def test_a_private_conversation_over_a_restart_and_a_clear(opened: Open) -> None:
-    """From /private on to /private off; recall works, and what was said before and after is learned."""
+async def test_a_private_section_spans_a_restart_and_a_clear(opened: Open) -> None:
+    """From /private on to /private off; recall works, and messages before and after are learned."""
     load = call("load_memory", query="drink")
     async with opened(main=["one", load, "two", "three", "four", "five"]) as host:
         await host.send("/remember I drink tea")
@@ -134,8 +134,8 @@ async def test_a_private_conversation_over_a_restart_and_a_clear(opened: Open) -
         assert nowhere(host, SECRET)
 
 
-async def test_private_asked_for_twice_does_not_end_it(opened: Open) -> None:
-    """Whoever asks again wants to be sure."""
+async def test_a_repeated_private_command_does_not_end_the_private_section(opened: Open) -> None:
+    """The user repeats it to be sure."""
     async with opened() as host:
         await host.send("/private")
         again = await host.send("/private")
@@ -145,8 +145,8 @@ async def test_private_asked_for_twice_does_not_end_it(opened: Open) -> None:
         assert await learn_and_read_messages(host) == []
 
 
-async def test_a_reset_ends_what_is_private_and_says_so(opened: Open) -> None:
-    """It is a new conversation."""
+async def test_a_reset_ends_the_private_section_and_says_so(opened: Open) -> None:
+    """It starts a new conversation."""
     async with opened(main=["one", "two"]) as host:
         await host.send("/private on")
         await host.send(SECRET)
@@ -159,8 +159,8 @@ async def test_a_reset_ends_what_is_private_and_says_so(opened: Open) -> None:
 
 
 @pytest.mark.parametrize("how", ["mode", "message"])
-async def test_in_private_the_agent_remembers_nothing_either(opened: Open, how: str) -> None:
-    """Its tool refuses; the person's own command does not."""
+async def test_in_private_the_agents_remember_tool_is_refused(opened: Open, how: str) -> None:
+    """The user's own command is not."""
     async with opened(main=[call("remember", fact=SECRET), "sorry"]) as host:
         if how == "mode":
             await host.send("/private on")
@@ -171,8 +171,8 @@ async def test_in_private_the_agent_remembers_nothing_either(opened: Open, how: 
         assert await fact_texts(host) == ["I like tea"]
 
 
-async def test_a_private_turn_whose_model_fails(opened: Open) -> None:
-    """The person's words stand alone in the session then."""
+async def test_a_private_turn_with_a_failing_model_is_not_extracted(opened: Open) -> None:
+    """The session then contains only the user's message."""
     async with opened(main=[RuntimeError("down"), "hello"]) as host:
         with suppress(RuntimeError):
             await host.send(f"/private {SECRET}")
@@ -181,8 +181,8 @@ async def test_a_private_turn_whose_model_fails(opened: Open) -> None:
         assert await learn_and_read_messages(host) == [("user", "hi"), ("assistant", "hello")]
 
 
-async def test_what_is_answered_later_to_a_call_made_in_private(opened: Open) -> None:
-    """The host answers in a run that is not private, maybe when the first half was long swept."""
+async def test_a_late_response_to_a_call_made_in_private_is_not_extracted(opened: Open) -> None:
+    """The host answers in a run that is not private, perhaps long after the first part was swept."""
 
     def book() -> None:
         """Book it."""
@@ -200,11 +200,11 @@ async def test_what_is_answered_later_to_a_call_made_in_private(opened: Open) ->
 
 
 @pytest.mark.acceptance("L08")
-async def test_the_agents_actions_their_results_and_its_thoughts(opened: Open) -> None:
-    """What the model thought, called, ran and got is no talk; what it told the person is."""
+async def test_the_agents_actions_their_results_and_its_thoughts_are_not_extracted(opened: Open) -> None:
+    """Thoughts, calls, code and results are left out; its text to the user is not."""
 
     def look_up(place: str) -> str:
-        """Look a place up."""
+        """Look up a place."""
         return f"{place} is {SECRET}"
 
     thinking = types.Content(
@@ -232,8 +232,8 @@ async def test_the_agents_actions_their_results_and_its_thoughts(opened: Open) -
 
 
 @pytest.mark.filterwarnings("ignore:This method is deprecated:DeprecationWarning")
-async def test_a_secret_answer_to_a_request_for_a_credential(opened: Open) -> None:
-    """Neither ADK's request nor the answer to it."""
+async def test_a_secret_response_to_a_credential_request_is_not_extracted(opened: Open) -> None:
+    """Neither ADK's request nor the response."""
     config = AuthConfig.model_validate(
         {
             "authScheme": {"type": "apiKey", "in": "header", "name": "key"},
@@ -261,7 +261,7 @@ async def test_a_secret_answer_to_a_request_for_a_credential(opened: Open) -> No
         assert nowhere(host, SECRET, "adk_request_credential")
 
 
-async def test_a_confirmation_and_what_is_said_in_it(opened: Open) -> None:
+async def test_a_tool_confirmation_and_its_content_are_not_extracted(opened: Open) -> None:
     """A yes to an action of the agent is no fact."""
 
     def pay(amount: int) -> str:
@@ -277,8 +277,8 @@ async def test_a_confirmation_and_what_is_said_in_it(opened: Open) -> None:
         assert nowhere(host, SECRET, "adk_request_confirmation")
 
 
-async def test_what_was_rewound(opened: Open) -> None:
-    """Also where it was said after something that was learned already."""
+async def test_rewound_messages_are_not_extracted(opened: Open) -> None:
+    """Even if they follow messages that were already learned."""
     async with opened(main=["one", "two", "three"]) as host:
         await host.send("first")
         [*_, last] = await run_turn(host, SECRET)
@@ -298,8 +298,8 @@ async def test_what_was_rewound(opened: Open) -> None:
 
 @pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
-async def test_other_branches_and_agents_that_are_tools(opened: Open) -> None:
-    """Talk among agents is not talk with the person."""
+async def test_other_branches_and_agent_tools_are_not_extracted(opened: Open) -> None:
+    """Messages among agents are not messages with the user."""
     inner = ScriptedLlm(default=f"{SECRET} among us")
     helper = LlmAgent(name="helper", model=inner)
     flow = ParallelAgent(name="flow", sub_agents=[LlmAgent(name="side", model=inner)])
@@ -316,8 +316,8 @@ async def test_other_branches_and_agents_that_are_tools(opened: Open) -> None:
 
 
 @pytest.mark.acceptance("C13")
-async def test_what_forget_removed(opened: Open) -> None:
-    """Neither what was said before, nor the source of one forgotten fact in a conversation that is kept."""
+async def test_messages_removed_by_a_forget_are_not_extracted(opened: Open) -> None:
+    """Neither earlier messages, nor the source of one forgotten fact in a conversation that is kept."""
     async with opened(main=["one", "two", "three", "four"]) as host:
         await host.send(f"I like {SECRET}")
         await host.send("/forget yes")
@@ -354,8 +354,10 @@ CLAIMED = json.dumps(
     ],
     ids=["default", "own instructions", "both"],
 )
-async def test_what_the_assistant_merely_claimed(opened: Open, settings: dict[str, Any], texts: list[str]) -> None:
-    """The extractor sees both sides and says whose word a fact is; also where its steering is the host's own."""
+async def test_facts_only_claimed_by_the_assistant_are_not_learned(
+    opened: Open, settings: dict[str, Any], texts: list[str]
+) -> None:
+    """The extractor sees both sides and attributes each fact; also with the host's own instructions."""
     async with opened(main=[f"Take Hotel {SECRET}."], settings={"memory": settings}) as host:
         await host.send("I like Rome and fly there on Friday. A hotel?")
         host.script.answers["extractor"].append(CLAIMED)
@@ -368,8 +370,8 @@ async def test_what_the_assistant_merely_claimed(opened: Open, settings: dict[st
 
 
 @pytest.mark.acceptance("S11")
-async def test_an_apology_is_not_learned(opened: Open) -> None:
-    """The person's words are."""
+async def test_an_apology_is_not_extracted(opened: Open) -> None:
+    """The user's message is."""
     async with opened(main=[RuntimeError("down"), "hello"]) as host:
         try:
             apology = await host.send("I live in Haifa")
@@ -386,16 +388,16 @@ async def test_an_apology_is_not_learned(opened: Open) -> None:
 
 
 class Rewriter(BasePlugin):
-    """Replaces each message, which keeps ADK from showing it to the plugins behind it."""
+    """Replaces each message, which makes ADK skip this hook in later plugins."""
 
     async def on_user_message_callback(self, *, invocation_context: Any, user_message: Any) -> Any:
         return user_message.model_copy()
 
 
-async def test_private_words_that_another_plugin_handed_on(
+async def test_a_private_message_passed_on_by_another_plugin_is_not_extracted(
     tmp_path: Path, make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """ADK appends them before we see them, and the turn is cancelled, so that nothing of it carries a stamp."""
+    """ADK appends it before our plugin sees it, and the turn is cancelled, so that no event carries a stamp."""
     monkeypatch.setattr(turn_lease, "TASK_GAP_SECONDS", 0.05)
     arrived = asyncio.Event()
 
@@ -423,8 +425,10 @@ async def test_private_words_that_another_plugin_handed_on(
         assert nowhere(host, SECRET)
 
 
-async def test_private_words_said_while_the_ledger_was_away(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That the conversation is private could not be looked up then; it is when it would be learned."""
+async def test_private_messages_sent_while_the_ledger_was_unavailable_are_not_extracted(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The private state could not be looked up then; it is when they would be learned."""
     async with opened(main=["one", "two"]) as host:
         await host.send("/private on")
         await host.reopen()
@@ -442,10 +446,10 @@ async def test_private_words_said_while_the_ledger_was_away(opened: Open, monkey
         assert await learn_and_read_messages(host) == []
 
 
-async def test_words_said_while_the_ledger_was_away_are_learned_where_nothing_is_private(
+async def test_messages_sent_while_the_ledger_was_unavailable_are_learned_if_not_private(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same, without the command: nothing is lost."""
+    """The same without the command: nothing is lost."""
     async with opened(main=["one", "two"]) as host:
         await host.send("/help")
         engine = await host.engine()
@@ -461,8 +465,8 @@ async def test_words_said_while_the_ledger_was_away_are_learned_where_nothing_is
         assert (await learn_and_read_messages(host))[:2] == [("user", "I live in Haifa"), ("assistant", "one")]
 
 
-async def test_private_turns_that_the_host_hands_over(tmp_path: Path, make: Any) -> None:
-    """`add_session_to_memory` and `add_events_to_memory`, of a session that we can read and of one that we cannot."""
+async def test_private_turns_added_by_the_host_are_not_extracted(tmp_path: Path, make: Any) -> None:
+    """`add_session_to_memory` and `add_events_to_memory`, for a session that we can read and one that we cannot."""
     async with open_host("foreign", tmp_path, make, main=["kept in private", "hello"]) as host:
         await host.send(SECRET, private=True)
         await host.send("I live in Haifa")

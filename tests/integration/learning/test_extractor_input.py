@@ -1,4 +1,4 @@
-"""The whole text that the extractor is given of a talk: its days and time zones, its language, its steering."""
+"""The extractor's complete input for a conversation: days and time zones, language, instructions."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ CRITICAL: Respond in the SAME LANGUAGE and SCRIPT as the input messages.
 
 @pytest.fixture
 def clock() -> Iterator[FakeClock]:
-    """Give a clock for ADK's events, of which no two are at one time: ADK sorts those by their random ids."""
+    """Yield a clock for ADK's events that never repeats a time: ADK would sort equal times by their random ids."""
     clock = FakeClock(at(HALF_PAST_ELEVEN))
     set_time_provider(lambda: clock.advance(timedelta(milliseconds=1)).timestamp())
     yield clock
@@ -84,19 +84,19 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path, make: Make) -> Open:
 
 
 def at(moment: str) -> datetime:
-    """Return a moment in UTC."""
+    """Return a moment as UTC."""
     return datetime.fromisoformat(moment).replace(tzinfo=UTC)
 
 
 async def say_at(host: ExtractionHost, clock: FakeClock, *moments: str) -> None:
-    """Say each moment when it is."""
+    """Send each moment as a message at that time."""
     for moment in moments:
         clock.advance(at(moment) - clock.now())
         await host.send(moment)
 
 
 def told(host: ExtractionHost) -> list[tuple[str, list[str]]]:
-    """Return of each question the day and zone, and what the person said."""
+    """Return the day and zone of each request, and the user's messages in it."""
     prompts = host.script.prompts["extractor"]
     days = [prompt.rpartition("## Observation Date\n")[2].partition("\n\n")[0] for prompt in prompts]
     said = [[text for role, text in new_messages_in(prompt) if role == "user"] for prompt in prompts]
@@ -104,8 +104,8 @@ def told(host: ExtractionHost) -> list[tuple[str, list[str]]]:
 
 
 @pytest.mark.acceptance("I15", "L06", "L08")
-async def test_the_whole_text(opened: Open, clock: FakeClock) -> None:
-    """mem0's own prompt, the talk in order, the day and zone it was said in, our steering, the person's language.
+async def test_the_complete_prompt(opened: Open, clock: FakeClock) -> None:
+    """mem0's own prompt, the messages in order, their day and zone, our instructions, the user's language.
 
     Said on the 20th in UTC, which is the 21st in Tokyo, and learned three days later: of that day there is no word.
     """
@@ -121,8 +121,8 @@ async def test_the_whole_text(opened: Open, clock: FakeClock) -> None:
 
 
 @pytest.mark.acceptance("L07")
-async def test_the_whole_text_with_own_instructions(opened: Open, clock: FakeClock) -> None:
-    """They stand in place of ours, and the rest is the same."""
+async def test_the_complete_prompt_with_custom_instructions(opened: Open, clock: FakeClock) -> None:
+    """They replace ours, and the rest is the same."""
     settings = {"memory": {"time_zone": "Asia/Tokyo", "extraction_instructions": "ONLY-CATS"}}
     async with opened(main=["Have a good flight"], settings=settings) as host:
         await host.send("Tomorrow I fly to Rome")
@@ -136,8 +136,8 @@ async def test_the_whole_text_with_own_instructions(opened: Open, clock: FakeClo
 
 
 @pytest.mark.acceptance("I15")
-async def test_each_day_where_the_person_is_has_a_question_of_its_own(opened: Open, clock: FakeClock) -> None:
-    """Half past eleven in the evening and half past midnight in Berlin, over the day with 23 hours, said in UTC."""
+async def test_each_local_day_of_the_user_has_its_own_request(opened: Open, clock: FakeClock) -> None:
+    """23:30 and 00:30 in Berlin, around the day with 23 hours, given in UTC."""
     async with opened(settings={"memory": {"time_zone": "Europe/Berlin"}}) as host:
         await say_at(host, clock, "2026-03-28T22:30", "2026-03-28T23:30", "2026-03-29T21:30", "2026-03-29T22:30")
         await learn_and_read_messages(host)
@@ -159,8 +159,8 @@ async def test_each_day_where_the_person_is_has_a_question_of_its_own(opened: Op
         (7, "2019-11-21 (Thursday), time zone Asia/Tokyo (UTC+09:00)"),
     ],
 )
-async def test_a_session_that_knows_where_its_person_is(opened: Open, clock: FakeClock, zone: object, day: str) -> None:
-    """`user:time_zone` in its state wins over the configuration; a name that is none changes nothing."""
+async def test_a_session_can_set_the_users_time_zone(opened: Open, clock: FakeClock, zone: object, day: str) -> None:
+    """`user:time_zone` in its state overrides the configuration; an invalid name changes nothing."""
     async with opened(settings=TOKYO) as host:
         key = host.key
         await host.runner.session_service.create_session(
@@ -173,7 +173,9 @@ async def test_a_session_that_knows_where_its_person_is(opened: Open, clock: Fak
 
 
 @pytest.mark.acceptance("I15")
-async def test_a_session_that_is_handed_over_knows_its_person_too(tmp_path: Path, make: Make, clock: FakeClock) -> None:
+async def test_a_session_added_by_the_host_can_set_the_users_time_zone(
+    tmp_path: Path, make: Make, clock: FakeClock
+) -> None:
     """`add_session_to_memory` of a session that we cannot read ourselves."""
     async with open_host("foreign", tmp_path / "host", make, settings=TOKYO) as host:
         await host.send("hi")
@@ -190,8 +192,8 @@ async def test_a_session_that_is_handed_over_knows_its_person_too(tmp_path: Path
         assert told(host) == [("2019-11-20 (Wednesday), time zone America/Lima (UTC-05:00)", ["hi"])]
 
 
-async def test_an_edited_time_zone_holds_for_what_is_learned_next(make: Make, clock: FakeClock) -> None:
-    """And a zone that is none is refused, with the last good one in force."""
+async def test_an_edited_time_zone_applies_to_the_next_extraction(make: Make, clock: FakeClock) -> None:
+    """An invalid zone is rejected, and the last good one stays in force."""
     sut = await make("memory: {time_zone: Asia/Tokyo}", extractor=[facts()] * 3)
     days = []
     for zone in ("America/Lima", "Atlantis"):
@@ -206,8 +208,8 @@ async def test_an_edited_time_zone_holds_for_what_is_learned_next(make: Make, cl
 
 
 @pytest.mark.acceptance("I15")
-async def test_tomorrow_is_the_day_after_it_was_said(tmp_path: Path, make: Make, clock: FakeClock) -> None:
-    """Said on the 21st of Tokyo, learned on the 24th by the offline model, which counts from the day it is told."""
+async def test_tomorrow_is_the_day_after_the_message(tmp_path: Path, make: Make, clock: FakeClock) -> None:
+    """Sent on the 21st in Tokyo, learned on the 24th by the offline model, which counts from the given day."""
     settings = {"memory": {"time_zone": "Asia/Tokyo", "llm": {"provider": "offline"}}}
     async with open_host("foreign", tmp_path / "host", make, settings=settings) as host:
         await host.send("I am flying to Rome tomorrow.")
@@ -225,8 +227,8 @@ TALK = {
 
 
 @pytest.mark.parametrize(("said", "fact"), TALK.values(), ids=TALK)
-async def test_the_language_of_the_talk_is_kept(opened: Open, said: str, fact: str) -> None:
-    """The talk stands word for word in the question, which asks for that language; so does the fact in the memory."""
+async def test_the_language_of_the_conversation_is_kept(opened: Open, said: str, fact: str) -> None:
+    """The messages are in the request verbatim, which asks for their language; so is the fact in the memory."""
     async with opened() as host:
         await host.send(said)
         await learn_and_read_messages(host, fact)

@@ -1,4 +1,4 @@
-"""A talk of any length is learned with the memory that a short one takes."""
+"""A conversation of any length is learned with the process memory that a short one takes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from gaia_memory.engine import Engine
 from gaia_memory.language import stems, text_features
 from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
 from gaia_memory.models import Scope
-from support.databases import on_each_database
 from support.oracles.long_conversations import APP, CountingExtractor, learning_engine, session_key, store_conversation
 from support.plugin_host import set_extractor
+from support.tiers import sqlite_first
 
 LIMIT = 1.5
 
 
 async def learned(engine: Engine, turns: int) -> int:
-    """Learn and clear a talk of so many turns, and return how much memory that took at most."""
+    """Learn and clear a conversation with this many turns, and return its peak memory."""
     extractor = CountingExtractor()
     set_extractor(engine, extractor)
     gc.collect()
@@ -38,7 +38,8 @@ async def learned(engine: Engine, turns: int) -> int:
     return peak
 
 
-@on_each_database
+@pytest.mark.slow
+@sqlite_first
 @pytest.mark.parametrize(
     ("short", "long"),
     [
@@ -47,10 +48,10 @@ async def learned(engine: Engine, turns: int) -> int:
         pytest.param(500, 20_000, marks=[pytest.mark.slow, pytest.mark.timeout(3_600)]),
     ],
 )
-async def test_memory_does_not_grow_with_the_length_of_a_talk(
+async def test_memory_use_does_not_grow_with_the_length_of_a_conversation(
     tmp_path: Path, kind: str, short: int, long: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each turn is asked for once, the session is cleared, and the peak is that of a page and a chunk."""
+    """Each turn is in one request, the session is cleared, and the peak is that of a page and a chunk."""
     # The stems and vectors of so many texts are kept and no more; a long talk fills that first.
     monkeypatch.setattr(VectorCache, "put_many", lambda *_: None)
     monkeypatch.setattr(stems, "stem", stems.stem.__wrapped__)

@@ -1,4 +1,4 @@
-"""The whole way on a server database: sessions and memory in one PostgreSQL database, beside ADK's tables."""
+"""The complete path on a server: sessions and memory in one PostgreSQL database, beside ADK's tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from support.harness import ALL, SYS, Sut, facts, tool_responses
 Make = Callable[..., Awaitable[Sut]]
 
 
-async def test_talk_is_learned_recalled_and_forgotten_on_one_server_database(make: Make, tmp_path: Path) -> None:
+async def test_a_conversation_is_learned_recalled_and_forgotten_on_one_server_database(
+    make: Make, tmp_path: Path
+) -> None:
     """Turn, sweep, profile, recall, restart, forget and settle, with ADK on the same engine."""
     async with memory_url("postgresql", tmp_path) as url:
         address = url.render_as_string(hide_password=False)

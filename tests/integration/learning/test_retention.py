@@ -1,4 +1,4 @@
-"""Cleared talk stays in the host's session for `sessions.retain_days`, and not a sweep longer."""
+"""Cleared messages stay in the host's session for `sessions.retain_days`, and not a sweep longer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REWOUND = "sessions: {clear: rewind, retain_days: 30}"
 
 
 async def kept(sut: Sut) -> list[str]:
-    """Return the texts in the session of itay, hidden or not; None of them where there is no session."""
+    """Return the texts in the session of itay, visible or not; none if the session does not exist."""
     session = await sut.session("itay", "cli")
     events = session.events if session is not None else []
     return [part.text for event in events if event.content for part in event.content.parts or [] if part.text]
@@ -29,8 +29,8 @@ async def learned_and_rewound(make: Make, text: str = REWOUND) -> Sut:
     return sut
 
 
-async def test_cleared_talk_is_deleted_once_it_was_kept_long_enough(make: Make) -> None:
-    """Not a day earlier; what was learned stays."""
+async def test_cleared_messages_are_deleted_after_the_retention_period(make: Make) -> None:
+    """Not a day earlier; the learned facts stay."""
     sut = await learned_and_rewound(make)
     sut.clock.advance(timedelta(days=29))
     await sut.sweep()
@@ -43,8 +43,8 @@ async def test_cleared_talk_is_deleted_once_it_was_kept_long_enough(make: Make) 
     assert await sut.texts("itay") == ["User is Itay"]
 
 
-async def test_the_chat_goes_on_after_its_session_was_deleted(make: Make) -> None:
-    """The next message begins it anew, and is learned like any other."""
+async def test_the_chat_continues_after_its_session_was_deleted(make: Make) -> None:
+    """The next message recreates it, and is learned like any other."""
     sut = await learned_and_rewound(make)
     sut.clock.advance(timedelta(days=31))
     await sut.sweep()
@@ -57,7 +57,7 @@ async def test_the_chat_goes_on_after_its_session_was_deleted(make: Make) -> Non
     assert "I am Itay" not in sut.EXT[-1]
 
 
-async def test_talk_that_waits_to_be_learned_is_never_deleted(make: Make) -> None:
+async def test_messages_not_yet_learned_are_never_deleted(make: Make) -> None:
     """However long ago the session was cleared."""
     sut = await learned_and_rewound(make)
     sut.clock.advance(timedelta(days=31))
@@ -71,8 +71,8 @@ async def test_talk_that_waits_to_be_learned_is_never_deleted(make: Make) -> Non
 @pytest.mark.parametrize(
     "sessions", ["{clear: rewind, retain_days: null}", "{clear: keep, retain_days: 1}"], ids=["for ever", "not cleared"]
 )
-async def test_what_is_to_stay_stays(make: Make, sessions: str) -> None:
-    """Null means for ever, and what was not cleared is no matter of this setting."""
+async def test_messages_to_be_kept_are_not_deleted(make: Make, sessions: str) -> None:
+    """Null means forever, and uncleared sessions are not affected by this setting."""
     sut = await learned_and_rewound(make, f"sessions: {sessions}")
     sut.clock.advance(timedelta(days=4000))
     await sut.sweep()

@@ -1,4 +1,4 @@
-"""A sweep goes on beside what is slow, shares its places with every other one of the process, and ends at once."""
+"""A sweep continues despite slow conversations, shares its slots with others in the process, and ends at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Make = Callable[..., Awaitable[Sut]]
 
 
 class Extractor:
-    """Answers every question with one fact; one about a person who is held waits until it is let go.
+    """Answers every request with one fact; requests about users on hold wait until they are released.
 
     The first questions, so many `together`, wait for each other.
     """
@@ -58,7 +58,7 @@ class Extractor:
 
 
 async def opened(make: Make, extractor: Extractor, *said: tuple[str, str]) -> Sut:
-    """Open a system in which people have said something, a second one after the other."""
+    """Open a system in which users have sent messages, one second apart."""
     sut = await make(extractor=[extractor] * 100)
     for person, channel in said:
         await say(sut, person, channel)
@@ -71,16 +71,16 @@ async def say(sut: Sut, person: str, channel: str = "cli") -> None:
 
 
 def lease(sut: Sut) -> list[Any]:
-    """Return who is at work on conversations, as the file has it."""
+    """Return the owners of conversations in the database file."""
     with closing(sqlite3.connect(sut.home / "memory.db")) as database:
         query = "SELECT lease_owner FROM gaia_conversations WHERE lease_owner IS NOT NULL"
         return [owner for (owner,) in database.execute(query)]
 
 
-async def test_what_becomes_due_while_somebody_is_slow_is_learned_meanwhile(
+async def test_conversations_that_become_due_during_a_slow_one_are_learned_meanwhile(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A talk of many pieces may take an hour; nobody waits for its end."""
+    """A conversation of many chunks may take an hour; others do not wait for its end."""
     monkeypatch.setattr(sweeping, "POLL_SECONDS", 0.02)
     extractor = Extractor("slow")
     sut = await make("sessions: {idle_consolidate_minutes: 0.1}", extractor=[extractor] * 2)
@@ -98,8 +98,8 @@ async def test_what_becomes_due_while_somebody_is_slow_is_learned_meanwhile(
     assert (report.consolidated, report.failed, report.skipped) == (2, 0, 0)
 
 
-async def test_two_sweeps_of_a_process_share_its_places_and_its_persons(make: Make) -> None:
-    """A host sweeps while the beat does: no more questions at once, and no two about one person."""
+async def test_concurrent_sweeps_of_a_process_share_their_limits(make: Make) -> None:
+    """With the host's sweep and the scheduled one, requests stay bounded, and one per user."""
     extractor = Extractor(together=MAX_PARALLEL_CONVERSATIONS)
     people = [f"p{number}" for number in range(2 * MAX_PARALLEL_CONVERSATIONS)]
     sut = await opened(make, extractor, *((person, channel) for channel in ("a", "b") for person in people))
@@ -111,8 +111,8 @@ async def test_two_sweeps_of_a_process_share_its_places_and_its_persons(make: Ma
     assert extractor.most_of_one == 1
 
 
-async def test_a_forced_sweep_waits_for_a_person_who_is_being_learned_from(make: Make) -> None:
-    """What else that person said is learned when it returns."""
+async def test_a_forced_sweep_waits_for_a_user_who_is_being_learned(make: Make) -> None:
+    """It then learns the user's other conversations too."""
     extractor = Extractor("busy")
     sut = await opened(make, extractor, ("busy", "old"))
     beat = asyncio.create_task(sut.sweep_after_idle())
@@ -131,8 +131,8 @@ async def test_a_forced_sweep_waits_for_a_person_who_is_being_learned_from(make:
     assert extractor.asked == ["busy", "busy"]
 
 
-async def test_a_forced_sweep_waits_for_what_another_one_is_at(make: Make) -> None:
-    """Who asks for it by hand finds it learned; it is the other sweep that counts it."""
+async def test_a_forced_sweep_waits_for_a_conversation_of_another_sweep(make: Make) -> None:
+    """Afterwards everything is learned; the other sweep counts that conversation."""
     extractor = Extractor("busy")
     sut = await opened(make, extractor, ("busy", "cli"))
     beat = asyncio.create_task(sut.sweep_after_idle())
@@ -151,10 +151,10 @@ async def test_a_forced_sweep_waits_for_what_another_one_is_at(make: Make) -> No
 
 
 @pytest.mark.parametrize("edited", ["memory: {auto_ingest: false}", "memory: {enabled: false}"])
-async def test_a_sweep_ends_where_the_file_says_that_nothing_is_to_be_learned(
+async def test_a_sweep_ends_when_learning_is_disabled_in_the_file(
     make: Make, monkeypatch: pytest.MonkeyPatch, edited: str
 ) -> None:
-    """It is looked at before each conversation: a sweep of many takes long."""
+    """The file is checked before each conversation: a sweep of many takes long."""
     monkeypatch.setattr(sweeping, "MAX_PARALLEL_CONVERSATIONS", 1)
     extractor = Extractor("a")
     sut = await opened(make, extractor, ("a", "cli"), ("b", "cli"))
@@ -170,8 +170,8 @@ async def test_a_sweep_ends_where_the_file_says_that_nothing_is_to_be_learned(
 
 @pytest.mark.acceptance("I19")
 @pytest.mark.parametrize("by", ["the beat", "a host"])
-async def test_closing_in_the_middle_of_a_question_gives_the_lease_back_in_time(make: Make, by: str) -> None:
-    """The model may answer whenever it likes; whoever opens next learns it, once."""
+async def test_closing_during_a_request_releases_the_lease_in_time(make: Make, by: str) -> None:
+    """The model may answer at any time; the next process to open memory learns the conversation once."""
     extractor = Extractor("a")
     sut = await opened(make, extractor, ("a", "cli"))
     sut.clock.advance(timedelta(minutes=31))
@@ -201,8 +201,8 @@ async def test_closing_in_the_middle_of_a_question_gives_the_lease_back_in_time(
     assert await sut.texts("a") == ["is a"]
 
 
-async def test_what_somebody_else_has_finished_meanwhile_is_not_counted_again(make: Make) -> None:
-    """Two processes find the same conversation due; the second one takes it when the first is through."""
+async def test_a_conversation_finished_by_another_process_is_not_counted_again(make: Make) -> None:
+    """Both find the same conversation due; the second one claims it when the first has finished."""
     extractor = Extractor()
     sut = await opened(make, extractor, ("a", "cli"))
     await sut.sweep_after_idle()

@@ -1,4 +1,4 @@
-"""Talk that no turn was counted for, because memory could not be reached and who owed the turn is gone: it is found."""
+"""Turns that were never counted, because memory was unavailable and their process has ended, are still found."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from gaia_memory.engine import Engine
+from gaia_memory.models import SessionKey
 from support.databases import POSTGRES_URL, memory_url
 from support.harness import Sut, facts
 from support.hosts.session_service_host import SESSION_ARGUMENTS, USER, SessionServiceHost, open_session_service_host
@@ -19,12 +20,12 @@ from support.servers.tcp_proxy import TcpProxy
 
 @pytest.fixture
 def manual_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sweep only where a test says so."""
+    """Sweep only when a test does."""
     monkeypatch.setattr(Engine, "start", lambda *_, **__: None)
 
 
 async def say_past_memory(host: SessionServiceHost, words: str, *, session: str) -> None:
-    """Append what a person says as a process without memory would."""
+    """Append a user's message like a process without memory."""
     whose = {"app_name": APP, "user_id": USER, "session_id": session}
     loaded = await host.service.get_session(**whose) or await host.service.create_session(**whose)
     said = types.Content(role="user", parts=[types.Part(text=words)])
@@ -34,10 +35,10 @@ async def say_past_memory(host: SessionServiceHost, words: str, *, session: str)
 @pytest.mark.usefixtures("manual_sweep")
 @pytest.mark.parametrize("kind", SERVICE_KINDS)
 @pytest.mark.parametrize("clear", ["auto", "keep"])
-async def test_what_is_said_past_memory_is_learned_once_by_the_next_sweep(
+async def test_messages_stored_without_memory_are_learned_once_by_the_next_sweep(
     tmp_path: Path, kind: str, clear: str
 ) -> None:
-    """In a session that was learned, and in a new one; a session in which nothing is new is not asked about."""
+    """In a learned session, and in a new one; a session without new messages causes no request."""
     async with open_session_service_host(kind, tmp_path, clear=clear) as host:
         await host.send("one")
         await host.engine.sweep(force=True)
@@ -54,8 +55,25 @@ async def test_what_is_said_past_memory_is_learned_once_by_the_next_sweep(
 
 
 @pytest.mark.usefixtures("manual_sweep")
-async def test_a_new_process_asks_no_model_about_what_was_learned_before_it(tmp_path: Path) -> None:
-    """It looks at all sessions once, also at those that were cleared or hold nothing to learn."""
+async def test_a_message_found_during_another_process_turn_is_learned_after_it(tmp_path: Path) -> None:
+    """A command holds the conversation when the sweep finds the message; the session does not change again."""
+    async with open_session_service_host("database", tmp_path) as host:
+        await host.send("one")
+        await host.engine.sweep(force=True)
+        await say_past_memory(host, "two", session=SESSION_ARGUMENTS["session_id"])
+        lease = host.engine.turns.new_lease(SessionKey(APP, USER, SESSION_ARGUMENTS["session_id"]))
+        await host.engine.turns.acquire(lease)
+        during = await host.engine.sweep(force=True)
+        await host.engine.turns.release(lease)
+        after = await host.engine.sweep(force=True)
+
+    assert (during.consolidated, after.consolidated) == (0, 1)
+    assert host.learned_texts == ["one", "two"]
+
+
+@pytest.mark.usefixtures("manual_sweep")
+async def test_a_new_process_does_not_extract_messages_learned_before(tmp_path: Path) -> None:
+    """It checks all sessions once, including cleared ones and those with nothing to learn."""
     async with open_session_service_host("database", tmp_path) as host:
         await host.send("one")
         await host.send("/help", session="command")
@@ -71,10 +89,10 @@ async def test_a_new_process_asks_no_model_about_what_was_learned_before_it(tmp_
     assert host.learned_texts == ["new", "two"]
 
 
-async def test_what_a_process_answered_while_memory_was_away_is_learned_after_its_end(
+async def test_turns_answered_while_memory_was_unavailable_are_learned_after_their_process_ended(
     make: Callable[..., Awaitable[Sut]], tmp_path: Path
 ) -> None:
-    """The turns it owed are in the sessions; nobody speaks in them again."""
+    """The uncounted turns are in the sessions, which receive no further message."""
     async with memory_url("postgresql", tmp_path) as url:
         with TcpProxy(POSTGRES_URL.host or "127.0.0.1", POSTGRES_URL.port or 5432) as wire:
             address = url.set(host="127.0.0.1", port=wire.port).render_as_string(hide_password=False)

@@ -1,4 +1,4 @@
-"""Each recipe of the docs, followed literally in a fresh environment, with the project's own servers for the models."""
+"""Each recipe of the docs, followed literally in a fresh environment, with fake servers for the models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEARNED = facts("User is allergic to nuts")
 
 @pytest.fixture
 def gemini_server() -> Iterator[FakeGemini]:
-    """Run a fake Gemini that learns the page's fact."""
+    """Run a fake Gemini that extracts the page's fact."""
     with FakeGemini() as server:
         server.set_default("extractor", LEARNED)
         yield server
@@ -36,20 +36,22 @@ def _taught(server: FakeOpenAI) -> FakeOpenAI:
 
 
 def _proven(shown: list[ExpectedOutput], *, outputs: int) -> None:
-    """Check that a page showed so many outputs, and that each was printed."""
+    """Check that a page has this many expected outputs, and that each was printed."""
     assert [(each.missing_lines, each.printed) for each in shown if each.missing_lines] == []
     assert len(shown) == outputs
 
 
-def test_offline_needs_nothing(tmp_path: Path) -> None:
-    """No key, no server."""
+@pytest.mark.slow
+def test_the_offline_recipe_works_without_key_and_server(tmp_path: Path) -> None:
+    """The commands of the page run as printed."""
     shown, _ = run_page("how-to/offline.md", tmp_path, replacements={}, environment={})
 
     _proven(shown, outputs=1)
 
 
-def test_gemini_needs_nothing_but_a_key(gemini_server: FakeGemini, tmp_path: Path) -> None:
-    """The base URL stands in for the real Gemini; all parts ask it with the key of the page."""
+@pytest.mark.slow
+def test_the_gemini_recipe_needs_only_a_key(gemini_server: FakeGemini, tmp_path: Path) -> None:
+    """The base URL replaces the real Gemini; all parts send their requests there with the page's key."""
     environment = {"GOOGLE_GEMINI_BASE_URL": gemini_server.url}
     shown, _ = run_page("how-to/gemini.md", tmp_path, replacements={}, environment=environment)
 
@@ -58,7 +60,8 @@ def test_gemini_needs_nothing_but_a_key(gemini_server: FakeGemini, tmp_path: Pat
     assert {request.headers.get("x-goog-api-key") for request in gemini_server.requests} == {"your-key"}
 
 
-def test_a_server_that_speaks_openais_interface(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_the_openai_compatible_recipe_works(tmp_path: Path) -> None:
     """With the models, the address and the key of the page."""
     with _taught(FakeOpenAI(key="your-key")) as server:
         instead = {"http://127.0.0.1:8000/v1": server.url}
@@ -68,7 +71,8 @@ def test_a_server_that_speaks_openais_interface(tmp_path: Path) -> None:
     assert {request.kind for request in server.requests} == {"agent", "extractor", "embedder"}
 
 
-def test_ollama(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_the_ollama_recipe_works(tmp_path: Path) -> None:
     """With the models that the page pulls and the extra that it installs; nothing else is pulled."""
     with _taught(FakeOllama()) as server:
         instead = {"http://127.0.0.1:11434": server.address}
@@ -85,8 +89,9 @@ def test_ollama(tmp_path: Path) -> None:
     assert server.pulled == []
 
 
-async def test_several_processes_on_postgresql_and_a_chroma_server(tmp_path: Path) -> None:
-    """With the server that the page starts, ends and starts again on an empty folder, and a database of its own."""
+@pytest.mark.slow
+async def test_the_recipe_for_several_processes_on_postgresql_and_a_chroma_server_works(tmp_path: Path) -> None:
+    """With the server that the page starts, stops and restarts on an empty folder, and an empty database."""
     async with memory_url("postgresql", tmp_path) as url:
         instead = {
             "postgresql://gaia@127.0.0.1:5432/gaia": url.render_as_string(hide_password=False),
@@ -106,8 +111,8 @@ FILES = [(page, block.text) for page in PAGES for block in fenced_blocks(page) i
 
 
 @pytest.mark.parametrize(("page", "text"), FILES, ids=[page for page, _ in FILES])
-def test_a_gaia_yaml_on_a_page_is_taken_as_it_stands(page: str, text: str) -> None:
-    """No key in it is unknown; other files than gaia.yaml are none of ours."""
+def test_every_gaia_yaml_in_the_docs_is_valid(page: str, text: str) -> None:
+    """It has no unknown key; files other than gaia.yaml are skipped."""
     settings = yaml.safe_load(text)
     if "services" in settings:
         return

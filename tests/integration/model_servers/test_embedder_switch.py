@@ -1,4 +1,4 @@
-"""From one embedder to another and back on the same home: no vectors mix, nothing is lost, and `status` says it."""
+"""Switching embedders and back on the same home: no vectors mix, nothing is lost, and `status` reports it."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ OPENAI = f"openai/{EMBEDDING_MODEL}/{DIMENSIONS}"
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOpenAI]:
-    """Run a server that the environment names."""
+    """Run a server named by the environment."""
     with FakeOpenAI() as running:
         monkeypatch.setenv("OPENAI_BASE_URL", running.url)
         yield running
 
 
 def on_the_server(**embedder: Any) -> dict[str, Any]:
-    """Return a configuration whose embedder is the server's."""
+    """Return a configuration that uses the server's embedder."""
     return {"model": "offline", "memory": {"embedder": {"provider": "openai", "model": EMBEDDING_MODEL, **embedder}}}
 
 
 async def look(gaia: Gaia) -> dict[str, Any]:
-    """Return what memory says of itself, what it finds, and what plain mem0 holds."""
+    """Return memory's status, its hits, and the content of plain mem0."""
     scope = gaia.scope("ada")
     found = {}
     for query in ("nuts", "tea", MISSPELT):
@@ -53,7 +53,7 @@ async def look(gaia: Gaia) -> dict[str, Any]:
     }
 
 
-async def test_vectors_of_two_embedders_never_meet_and_the_words_find_what_the_other_one_made(
+async def test_vectors_of_two_embedders_never_mix_and_older_facts_are_found_by_words(
     server: FakeOpenAI, tmp_path: Path
 ) -> None:
     """Offline, then a server, then offline again."""
@@ -92,10 +92,10 @@ async def test_vectors_of_two_embedders_never_meet_and_the_words_find_what_the_o
     assert {tuple(request.body["input"]) for request in server.requests_of("embedder")} >= {("likes tea",), ("nuts",)}
 
 
-async def test_dimensions_that_the_model_does_not_have_are_named_and_cost_no_fact(
+async def test_dimensions_the_model_does_not_have_are_reported_and_lose_no_fact(
     server: FakeOpenAI, tmp_path: Path
 ) -> None:
-    """Stated wrongly, the vectors wait and `status` says which number is right; stated rightly, they follow."""
+    """With wrong dimensions the vectors wait and `status` names the right number; once corrected, they follow."""
     server.takes_dimensions = False
     home = tmp_path / "home"
     async with open_memory_with_agent(home, on_the_server(embedding_dims=512)) as (gaia, _):

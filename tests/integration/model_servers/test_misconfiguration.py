@@ -1,4 +1,4 @@
-"""What a person reads who made one of the likely mistakes with a model server."""
+"""Messages for the likely mistakes in the configuration of a model server."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from support.servers.fake_openai import (
     HttpError,
     RawBody,
 )
+from support.tiers import rest_slow
 
 NOWHERE = "http://127.0.0.1:9/v1"
 PROSE = "Sure! The user likes tea."
@@ -28,7 +29,7 @@ PROSE = "Sure! The user likes tea."
 
 @dataclass
 class Mistake:
-    """What is wrong, and the words that have to be read for it."""
+    """A mistake, and the words that the message must contain."""
 
     told: tuple[str, ...]
     url: Callable[[FakeOpenAI], str] = lambda server: server.url
@@ -63,11 +64,11 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("name", MISTAKES, ids=MISTAKES)
-def test_a_sweep_says_what_is_wrong_and_keeps_the_talk(
+@pytest.mark.parametrize("name", rest_slow(MISTAKES, normal=4), ids=list(MISTAKES))
+def test_a_sweep_reports_the_mistake_and_keeps_the_conversation(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one line, with what to do, without what was said; the next sweep learns it."""
+    """In one line, with a remedy, without the user's messages; the next sweep learns it."""
     mistake = MISTAKES[name]
     with FakeOpenAI(**mistake.habits) as server:  # type: ignore[arg-type]
         monkeypatch.setenv("OPENAI_BASE_URL", mistake.url(server))
@@ -103,10 +104,10 @@ CHATS = {
 
 
 @pytest.mark.parametrize("name", CHATS, ids=CHATS)
-def test_a_chat_apologises_once_and_the_log_says_why(
+def test_a_chat_apologizes_once_and_the_log_gives_the_reason(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The person reads one sentence; whoever runs it reads what to put right."""
+    """The user sees one sentence; the log tells the operator what to fix."""
     mistake = CHATS[name]
     with FakeOpenAI(**mistake.habits) as server:  # type: ignore[arg-type]
         monkeypatch.setenv("OPENAI_BASE_URL", mistake.url(server))
@@ -122,7 +123,7 @@ def test_a_chat_apologises_once_and_the_log_says_why(
     assert done.code == 1
 
 
-def test_a_chat_without_a_key_and_a_server_does_not_begin(tmp_path: Path) -> None:
+def test_a_chat_without_a_key_and_a_server_does_not_start(tmp_path: Path) -> None:
     """No message could be answered."""
     config = tmp_path / "gaia.yaml"
     config.write_text("model: openai:gpt-5\n", encoding="utf-8")
@@ -134,7 +135,7 @@ def test_a_chat_without_a_key_and_a_server_does_not_begin(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("part", ["llm", "embedder"])
-async def test_a_missing_key_keeps_nothing_from_being_forgotten(part: str, tmp_path: Path) -> None:
+async def test_forgetting_works_without_a_key(part: str, tmp_path: Path) -> None:
     """The mem0 store is opened, followed and erased from without asking a model."""
     offline = {"llm": {"provider": "offline"}, "embedder": {"provider": "offline"}}
     memory = {**offline, part: {"provider": "openai", "model": "m"}}
@@ -160,10 +161,10 @@ async def test_a_missing_key_keeps_nothing_from_being_forgotten(part: str, tmp_p
     ],
     ids=["nothing", "a wrong key", "a server that is down", "neither key nor server"],
 )
-def test_the_doctor_asks_a_server_once_and_needs_no_key_for_it(
+def test_the_doctor_checks_a_server_and_accepts_one_without_a_key(
     mistake: Mistake, code: int, told: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server of one's own that asks for no key is in order without one."""
+    """Your own server need not require a key."""
     with FakeOpenAI(**mistake.habits) as server:  # type: ignore[arg-type]
         monkeypatch.setenv("OPENAI_BASE_URL", mistake.url(server))
         config = tmp_path / "gaia.yaml"

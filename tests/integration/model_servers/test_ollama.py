@@ -1,4 +1,4 @@
-"""Ollama by configuration alone: its own interface for learning and vectors, OpenAI's for the agent."""
+"""Ollama by configuration alone: its own API for learning and vectors, OpenAI's for the agent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SETTINGS: dict[str, Any] = {
 
 @pytest.fixture
 def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOllama]:
-    """Run a fake Ollama where its client looks for one."""
+    """Run a fake Ollama at the address where its client looks for one."""
     with FakeOllama() as server:
         monkeypatch.setenv("OLLAMA_HOST", server.address)
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -35,12 +35,12 @@ def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOllama]:
 
 
 def settings(**memory: Any) -> dict[str, Any]:
-    """Return the recipe's configuration with other parts under `memory`."""
+    """Return the recipe's configuration with other sections under `memory`."""
     return {**SETTINGS, "memory": {**SETTINGS["memory"], **memory}}
 
 
-async def test_a_person_is_learned_known_and_forgotten_on_ollama(ollama: FakeOllama, tmp_path: Path) -> None:
-    """Nothing is downloaded for it, and no prompt is cut."""
+async def test_a_user_is_learned_known_and_forgotten_on_ollama(ollama: FakeOllama, tmp_path: Path) -> None:
+    """No model is downloaded, and no prompt is truncated."""
     met = await run_scenario(ollama, tmp_path / "home", SETTINGS)
 
     asked = {(request.kind, request.path) for request in ollama.requests}
@@ -55,10 +55,10 @@ async def test_a_person_is_learned_known_and_forgotten_on_ollama(ollama: FakeOll
     assert ollama.pulled == []
 
 
-async def test_the_whole_prompt_of_the_extraction_fits(
+async def test_the_complete_extraction_prompt_fits_into_the_context(
     ollama: FakeOllama, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ollama cuts what is longer than 4,096 tokens without a word; its own variable for more is kept."""
+    """Ollama silently truncates prompts above 4,096 tokens; a larger OLLAMA_CONTEXT_LENGTH is kept."""
     async with open_memory_with_agent(tmp_path / "home", SETTINGS) as (gaia, agent):
         await gaia.conversation(agent, user_id="ada", channel="cli").send("I like tea")
         await gaia.sweep(force=True)
@@ -72,10 +72,10 @@ async def test_the_whole_prompt_of_the_extraction_fits(
 
 
 @pytest.mark.parametrize("part", ["llm", "embedder"])
-async def test_a_package_that_is_missing_is_named_when_memory_is_opened(
+async def test_a_missing_package_is_named_when_memory_is_opened(
     part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the extra that brings it, and nothing is installed, asked or begun."""
+    """With the extra that contains it; nothing is installed, requested or started."""
     for module in [name for name in sys.modules if name.partition(".")[0] == "ollama" or name.endswith("s.ollama")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "ollama", None)
@@ -89,7 +89,7 @@ async def test_a_package_that_is_missing_is_named_when_memory_is_opened(
 
 
 async def test_a_model_that_was_not_pulled_is_named_and_never_downloaded(ollama: FakeOllama, tmp_path: Path) -> None:
-    """Learning waits for it, and facts are found by their words meanwhile."""
+    """Learning waits for it, and meanwhile facts are found by their words."""
     ollama.models.remove("nomic-embed-text:latest")
     missing = settings(llm={"provider": "ollama", "model": "llama9"})
     async with open_memory_with_agent(tmp_path / "home", missing) as (gaia, agent):
@@ -109,14 +109,14 @@ async def test_a_model_that_was_not_pulled_is_named_and_never_downloaded(ollama:
 
 
 async def reason_of_trouble(gaia: Any) -> str:
-    """Return why the store cannot be brought up to date, once it is known."""
+    """Return the reason why the store cannot be brought up to date, once it is known."""
     async with asyncio.timeout(60):
-        while gaia.memory.engine_status.store_problem() is None:
+        while gaia.memory.engine_state().store_problem is None:
             await asyncio.sleep(0.01)
-    return str(gaia.memory.engine_status.store_problem())
+    return str(gaia.memory.engine_state().store_problem)
 
 
-async def test_an_answer_that_was_cut_is_a_failure_that_says_so(ollama: FakeOllama, tmp_path: Path) -> None:
+async def test_a_truncated_answer_is_a_failure_with_a_reason(ollama: FakeOllama, tmp_path: Path) -> None:
     """Half a list of facts is not learned."""
     ollama.set_default("extractor", Completion('{"memory": []}', finish="length"))
     async with open_memory_with_agent(tmp_path / "home", SETTINGS) as (gaia, agent):
@@ -128,10 +128,10 @@ async def test_an_answer_that_was_cut_is_a_failure_that_says_so(ollama: FakeOlla
     assert "was cut: raise `memory.llm.max_tokens`" in str(waiting.reason)
 
 
-async def test_an_ollama_that_hangs_is_given_up(
+async def test_a_hanging_ollama_is_given_up(
     ollama: FakeOllama, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own client waits for ever."""
+    """Its own client waits forever."""
     change_limits(monkeypatch, "OWN_SERVER_LEARNING", timeout_seconds=0.3)
     ollama.set_default("extractor", NoAnswer())
     async with asyncio.timeout(60), open_memory_with_agent(tmp_path / "home", SETTINGS) as (gaia, agent):
@@ -142,8 +142,8 @@ async def test_an_ollama_that_hangs_is_given_up(
     assert "did not answer in time" in str(waiting.reason)
 
 
-async def test_mem0_still_downloads_and_cuts_by_itself(ollama: FakeOllama, tmp_path: Path) -> None:
-    """When this fails, mem0 has mended it, and `backend/providers/ollama.py` has less to do."""
+async def test_mem0_still_downloads_models_and_truncates_prompts(ollama: FakeOllama, tmp_path: Path) -> None:
+    """If this fails, mem0 has fixed it, and `backend/providers/ollama.py` can be simplified."""
 
     def ask() -> None:
         from mem0.utils.factory import EmbedderFactory, LlmFactory

@@ -1,4 +1,4 @@
-"""A server that speaks OpenAI's interface, by configuration alone, with the habits of those that people run."""
+"""An OpenAI-compatible server, by configuration alone, with the quirks of common servers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gaia_memory import ConfigError, open_memory
 from support.servers.call_limits import change_limits
 from support.servers.end_to_end_scenario import expected_results, open_memory_with_agent, run_scenario
 from support.servers.fake_openai import CHAT_MODEL, DIMENSIONS, EMBEDDING_MODEL, Completion, FakeOpenAI, NoAnswer
+from support.tiers import rest_slow
 
 AGENT = f"openai:{CHAT_MODEL}"
 IDENTITY = f"openai/{EMBEDDING_MODEL}/{DIMENSIONS}"
@@ -28,11 +29,11 @@ SERVERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("habits", SERVERS, ids=SERVERS)
-async def test_a_person_is_learned_known_and_forgotten_on_a_server_that_resembles_openai(
+@pytest.mark.parametrize("habits", rest_slow(SERVERS, normal=2), ids=list(SERVERS))
+async def test_a_user_is_learned_known_and_forgotten_on_a_server_that_resembles_openai(
     habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Agent, extraction, profile and vectors all ask the server that the environment names."""
+    """Agent, extraction, profile and vectors all use the server named by the environment."""
     server_is, embedder_is = SERVERS[habits]
     with FakeOpenAI(**server_is) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -50,10 +51,8 @@ async def test_a_person_is_learned_known_and_forgotten_on_a_server_that_resemble
     assert len(server.requests_of("profile")) == 1
 
 
-async def test_learning_and_vectors_may_have_servers_of_their_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What gaia.yaml names wins over the environment, and neither needs a key, nor gets the one of another service."""
+async def test_learning_and_vectors_may_use_different_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """gaia.yaml overrides the environment, and neither server needs a key or gets another service's key."""
     monkeypatch.setenv("OPENROUTER_API_KEY", "somebody-elses-key")
     with FakeOpenAI() as talking, FakeOpenAI() as learning, FakeOpenAI() as embedding:
         monkeypatch.setenv("OPENAI_BASE_URL", talking.url)
@@ -76,10 +75,10 @@ async def test_learning_and_vectors_may_have_servers_of_their_own(
     assert described == f"agent: {CHAT_MODEL} · memory: {CHAT_MODEL} + {EMBEDDING_MODEL} embedder"
 
 
-async def test_json_mode_is_not_asked_for_again_once_it_was_refused(
+async def test_json_mode_is_not_requested_again_once_it_was_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A refusal costs one request in the life of the process, not one a conversation."""
+    """A refusal costs one request per process, not one per conversation."""
     with FakeOpenAI(json_mode=False) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         async with open_memory_with_agent(tmp_path / "home", {"model": AGENT, "memory": MEMORY}) as (gaia, agent):
@@ -101,10 +100,10 @@ async def test_json_mode_is_not_asked_for_again_once_it_was_refused(
         ("openai:gpt-5", "OPENAI_BASE_URL for a server of your own"),
     ],
 )
-async def test_an_agents_model_that_lacks_a_package_or_a_key_is_refused_with_what_to_do(
+async def test_an_agents_model_without_its_package_or_key_is_refused_with_a_remedy(
     name: str, told: str, tmp_path: Path
 ) -> None:
-    """In one line, before anything is asked."""
+    """In one line, before any request."""
     async with open_memory({"home": str(tmp_path / "home"), "model": name}) as gaia:
         with pytest.raises(ConfigError) as refused:
             _ = gaia.model
@@ -113,10 +112,10 @@ async def test_an_agents_model_that_lacks_a_package_or_a_key_is_refused_with_wha
     assert len(refused.value.problems) == 1
 
 
-async def test_a_server_that_hangs_is_given_up_by_the_agent_and_by_learning(
+async def test_a_hanging_server_is_given_up_by_the_agent_and_by_learning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One short apology, and the conversation waits; the bounds are those of a server of one's own."""
+    """One short apology, and the conversation stays pending; the limits are those for self-hosted servers."""
     change_limits(monkeypatch, "OWN_SERVER_AGENT", "OWN_SERVER_LEARNING", timeout_seconds=0.3, max_attempts=1)
     with FakeOpenAI() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -135,8 +134,8 @@ async def test_a_server_that_hangs_is_given_up_by_the_agent_and_by_learning(
     assert [request.kind for request in server.requests] == ["agent", "extractor"]
 
 
-async def test_mem0_and_adk_still_trust_such_servers_with_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where this fails, one has mended it.
+async def test_mem0_and_adk_still_lack_these_safeguards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If this fails, one of them has been fixed.
 
     And `backend/providers/openai.py` or `adk/models/openai.py` has less to do.
     """

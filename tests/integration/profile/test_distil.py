@@ -1,4 +1,4 @@
-"""Profiles on the real fact store: one call, only when something changed, and never more than asked for."""
+"""Profiles on the real fact store: one model call, only after a change, and never longer than the limit."""
 
 import asyncio
 
@@ -61,7 +61,7 @@ def distiller(database, model):
 
 @pytest.mark.acceptance("P01")
 async def test_one_call_with_all_facts_makes_the_block(add, model, distiller):
-    """What the model answered stands in the block."""
+    """The profile block contains the model's answer."""
     await add(ITAY, "name is Itay", "likes tea")
     block = render_block(await distiller().profile(ITAY))
 
@@ -72,8 +72,8 @@ async def test_one_call_with_all_facts_makes_the_block(add, model, distiller):
 
 
 @pytest.mark.acceptance("P02", "P03")
-async def test_the_model_is_asked_again_only_when_something_changed(add, model, distiller):
-    """The cache is in the database: a restart asks nothing either."""
+async def test_the_model_is_asked_again_only_after_a_change(add, model, distiller):
+    """The cache is in the database: a restart causes no request either."""
     await add(ITAY, "name is Itay")
     first = await distiller().profile(ITAY)
 
@@ -89,7 +89,7 @@ async def test_the_model_is_asked_again_only_when_something_changed(add, model, 
 
 @pytest.mark.acceptance("P16")
 @pytest.mark.parametrize("change", [{"limit": 5}, {"basis": "another configuration"}, {"projects": Projects("site")}])
-async def test_another_limit_project_or_configuration_asks_anew(add, model, distiller, change):
+async def test_a_changed_limit_project_or_configuration_asks_the_model_again(add, model, distiller, change):
     """So does another model."""
     await add(ITAY, "name is Itay")
     await distiller().profile(ITAY)
@@ -102,23 +102,23 @@ async def test_another_limit_project_or_configuration_asks_anew(add, model, dist
 
 
 @pytest.mark.acceptance("P04")
-async def test_nothing_known_is_no_call_and_no_block(model, distiller):
-    """An unknown person costs nothing."""
+async def test_without_facts_there_is_no_call_and_no_block(model, distiller):
+    """An unknown user causes no request."""
     profile = await distiller().profile(ITAY)
 
     assert (profile.bullets, render_block(profile), model.prompts) == ((), "", [])
 
 
 @pytest.mark.acceptance("P05", "P06")
-async def test_the_five_newest_projects_are_told(model, distiller):
-    """Also when no fact is known."""
+async def test_the_five_newest_projects_are_in_the_prompt(model, distiller):
+    """Even without any fact."""
     await distiller(Projects(*(f"project {number}" for number in range(1, 8)))).profile(ITAY)
 
     assert [f"project {number}" in model.prompts[0] for number in range(1, 8)] == [True] * 5 + [False] * 2
 
 
-async def test_a_broken_projects_hook_costs_the_projects(add, model, distiller):
-    """The host's own code does not take the profile along."""
+async def test_a_failing_projects_hook_loses_only_the_projects(add, model, distiller):
+    """An error in the host's own code does not prevent the profile."""
     await add(ITAY, "name is Itay")
 
     assert (await distiller(Projects()).profile(ITAY)).bullets == ("Name: Itay", "Likes tea")
@@ -128,8 +128,8 @@ async def test_a_broken_projects_hook_costs_the_projects(add, model, distiller):
 @pytest.mark.parametrize(
     "answer", [ModelUnavailableError("429"), BadAnswerError("blocked"), "", "I cannot help with that.", '["x"]']
 )
-async def test_without_a_usable_answer_the_facts_themselves_are_told(add, distiller, answer):
-    """And the next session asks again."""
+async def test_without_a_usable_answer_the_profile_lists_the_facts(add, distiller, answer):
+    """The next session asks the model again."""
     await add(ITAY, "likes tea", "name is Itay")
     model = ScriptedLanguageModel(answer, ANSWER)
     plain = await distiller(language_model=model).profile(ITAY)
@@ -141,14 +141,14 @@ async def test_without_a_usable_answer_the_facts_themselves_are_told(add, distil
 @pytest.mark.acceptance("P08", "P09")
 @pytest.mark.parametrize("answer", [ModelUnavailableError("429"), "\n".join(f"- line {n}" for n in range(50))])
 async def test_a_profile_never_exceeds_its_limit(add, distiller, answer):
-    """Neither the model's nor the plain one."""
+    """Neither the model's nor the fallback."""
     await add(ITAY, *(f"fact {number}" for number in range(300)))
 
     assert len((await distiller(limit=5, language_model=ScriptedLanguageModel(answer)).profile(ITAY)).bullets) == 5
 
 
 @pytest.mark.acceptance("P10")
-async def test_every_fact_is_told_to_the_model(add, model, distiller):
+async def test_every_fact_is_in_the_prompt(add, model, distiller):
     """The forty-fifth too."""
     await add(ITAY, *(f"fact {number}" for number in range(44)), "allergic to nuts")
     await distiller().profile(ITAY)
@@ -157,8 +157,8 @@ async def test_every_fact_is_told_to_the_model(add, model, distiller):
     assert "- allergic to nuts" in model.prompts[0]
 
 
-async def test_more_facts_than_fit_leave_out_what_counts_least(add, model, distiller):
-    """The question stays bounded and says what it leaves out."""
+async def test_if_facts_do_not_fit_the_least_important_ones_are_omitted(add, model, distiller):
+    """The prompt stays bounded and states the number of omitted facts."""
     await add(ITAY, "allergic to nuts", *(f"{number:04} " + "x" * 1_990 for number in range(70)))
     await distiller().profile(ITAY)
 
@@ -170,8 +170,8 @@ async def test_more_facts_than_fit_leave_out_what_counts_least(add, model, disti
 
 
 @pytest.mark.acceptance("P14")
-async def test_a_profile_knows_nothing_of_anybody_else(add, model, distiller):
-    """Neither the prompt nor the answer kept."""
+async def test_a_profile_contains_nothing_of_another_user(add, model, distiller):
+    """Neither the prompt nor the stored answer."""
     await add(ITAY, "name is Itay")
     await add(NOA, "name is Noa")
     await distiller().profile(ITAY)
@@ -181,8 +181,8 @@ async def test_a_profile_knows_nothing_of_anybody_else(add, model, distiller):
     assert ["Noa" in prompt for prompt in model.prompts] == [False, True]
 
 
-async def test_a_profile_made_while_facts_changed_is_not_kept(add, model, distiller):
-    """What was forgotten while the model was asked does not come back from the cache."""
+async def test_a_profile_made_while_facts_changed_is_not_stored(add, model, distiller):
+    """A fact forgotten during the model call does not come back from the cache."""
     await add(ITAY, "name is Itay")
     model.gate.shut()
     asking = asyncio.create_task(distiller().profile(ITAY))

@@ -1,4 +1,4 @@
-"""Whole messages are kept and found; what is remembered stays short."""
+"""Whole messages are stored and found; facts for `remember` must be short."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gaia_memory.errors import InvalidInputError
 FILLER = "A paragraph about pruning roses, watering herbs and sharpening shears. "
 
 
-async def test_a_message_of_many_thousand_characters_is_kept_word_for_word_and_found(tmp_path: Path) -> None:
+async def test_a_message_of_many_thousand_characters_is_stored_verbatim_and_found(tmp_path: Path) -> None:
     """By a word in its middle, and with its neighbours in the conversation."""
     long = FILLER * 600 + "The hedgehog house stands behind the quince. " + FILLER * 600
     async with open_memory(home=tmp_path, model="offline") as gaia:
@@ -23,8 +23,8 @@ async def test_a_message_of_many_thousand_characters_is_kept_word_for_word_and_f
     assert [hit.fact.text for hit in hits] == [long]
 
 
-async def test_what_is_too_long_is_refused_with_its_place_and_nothing_is_written(tmp_path: Path) -> None:
-    """A hundred thousand characters for a message, two thousand for what somebody wants remembered."""
+async def test_a_text_that_is_too_long_is_refused_with_its_index_and_nothing_is_written(tmp_path: Path) -> None:
+    """The limits are 100,000 characters for a message and 2,000 for `remember`."""
     async with open_memory(home=tmp_path, model="offline") as gaia:
         scope = gaia.scope("itay")
         with pytest.raises(InvalidInputError, match=r"facts\[1\]: the fact has 100001 characters: shorten it"):

@@ -1,4 +1,4 @@
-"""What stands in one fact alone is found, whatever it is and in whatever script it is written."""
+"""A token that occurs in only one fact is found, whatever its kind and script."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ FIRST = 5
         pytest.param(500, 0, 3, marks=pytest.mark.slow),
     ],
 )
-async def test_every_planted_token_is_found_in_the_first_five(
+async def test_every_planted_token_is_among_the_first_five_hits(
     tmp_path: Path, count: int, others: int, seed: int
 ) -> None:
-    """Names, numbers, ids and words of eleven kinds, asked for in a sentence, composed or decomposed."""
+    """Names, numbers, ids and words of eleven kinds, in a question, composed or decomposed."""
     rows = list(planted_facts(count, seed=seed))
     async with open_memory(home=tmp_path, model="offline") as gaia:
         scope = gaia.scope("itay")
@@ -67,8 +67,8 @@ AS_OTHERS_WRITE_IT = {
 }
 
 
-async def test_a_token_is_found_as_others_write_it(tmp_path: Path) -> None:
-    """With other signs in it or none, without its points, and with what a language writes onto a word."""
+async def test_a_token_is_found_in_other_spellings(tmp_path: Path) -> None:
+    """With different or no punctuation, without diacritics, and with a language's affixes."""
     async with open_memory(home=tmp_path, model="offline") as gaia:
         scope = gaia.scope("itay")
         facts = [*AS_OTHERS_WRITE_IT, *noise_facts(500, seed=4)]

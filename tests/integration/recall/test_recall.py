@@ -1,6 +1,4 @@
-"""Recall on the real fact store: what is asked is found, in one scope, with reasons."""
-
-import asyncio
+"""Recall on the real fact store: the right facts, within one scope, with reasons."""
 
 import pytest
 from sqlalchemy.exc import OperationalError
@@ -8,12 +6,12 @@ from sqlalchemy.exc import OperationalError
 from gaia_memory.errors import MemoryUnavailable, ModelUnavailableError
 from gaia_memory.facts import SqlFacts
 from gaia_memory.learn.embed_drafts import embed_drafts
-from gaia_memory.models import Candidate, Draft, NewFact
+from gaia_memory.models import Draft, NewFact
+from gaia_memory.recall.index.vector_search import VectorMatches
 from gaia_memory.recall.pipeline import Recall
-from gaia_memory.recall.retrievers import KeywordRetriever, VectorRetriever
-from gaia_memory.recall.settings import RecallSettings
 from gaia_memory.testing import FakeClock, ScriptedEmbedder
 from support.databases import ITAY, NOA, memory_database
+from support.recall_parts import Models, recall_config
 
 ROWS = [
     "Name is Itay",
@@ -34,16 +32,15 @@ async def database(tmp_path):
 
 
 class Memory:
-    """A recall over a real database, with an embedder to break."""
+    """A recall over a real database, with an embedder that can fail."""
 
-    def __init__(self, database, *more, **settings):
-        self.database, self.facts, self.embedder = database, SqlFacts(), ScriptedEmbedder()
-        retrievers = [
-            KeywordRetriever(database, self.facts),
-            VectorRetriever(database, self.facts, self.embedder),
-            *more,
-        ]
-        self.recall = Recall(database, self.facts, retrievers, FakeClock(), settings=RecallSettings(**settings)).recall
+    def __init__(self, database, embedder=None, **settings):
+        self.database, self.facts, self.embedder = database, SqlFacts(), embedder or ScriptedEmbedder()
+        config = recall_config(**settings)
+        self.recaller = Recall(database, self.facts, Models(self.embedder), FakeClock(), lambda: config)
+
+    async def recall(self, *args, **arguments):
+        return list((await self.recaller.recall(*args, **arguments)).hits)
 
     async def add(self, scope, *texts):
         facts = [text if isinstance(text, NewFact) else NewFact(text) for text in texts]
@@ -63,20 +60,8 @@ def texts(hits):
     return [hit.fact.text for hit in hits]
 
 
-class Broken:
-    name = "broken"
-
-    def __init__(self, failure):
-        self.failure = failure
-
-    async def retrieve(self, scope, query, *, limit):
-        if self.failure is None:
-            await asyncio.Event().wait()
-        raise self.failure
-
-
 @pytest.mark.acceptance("Q01")
-async def test_the_row_asked_for_comes_first(memory):
+async def test_the_relevant_fact_comes_first(memory):
     """Eight facts, one of them about the sister."""
     hits = await memory.recall(ITAY, "sister", limit=5)
 
@@ -84,8 +69,8 @@ async def test_the_row_asked_for_comes_first(memory):
     assert len(hits) <= 5
 
 
-async def test_the_score_lies_between_0_and_1_and_its_reasons_add_up(memory):
-    """`why` says what each stage contributed."""
+async def test_the_score_lies_between_0_and_1_and_its_parts_add_up(memory):
+    """`why` contains the contribution of each stage."""
     hits = await memory.recall(ITAY, "what tea does she like, green?", limit=8)
 
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -99,23 +84,21 @@ async def test_the_score_lies_between_0_and_1_and_its_reasons_add_up(memory):
 
 
 @pytest.mark.acceptance("Q03", "Q04")
-async def test_nobody_recalls_what_somebody_else_said(memory):
-    """Not with the very words of it."""
+async def test_no_user_recalls_another_users_facts(memory):
+    """Not even with their exact words."""
     assert await memory.recall(NOA, "Sister is called Noa", limit=5) == []
 
 
-async def test_an_id_of_somebody_else_is_dropped_whoever_names_it(database):
-    """A retriever's word is not enough: each id is looked up again within the scope."""
-
-    class Leaking:
-        name = "leaking"
-
-        async def retrieve(self, scope, query, *, limit):
-            return [Candidate(fact_id=fact.id, score=1.0) for fact in foreign] + [Candidate(fact_id="x", score=2.0)]
-
-    memory = Memory(database, Leaking())
+async def test_another_users_fact_id_from_a_retriever_is_dropped(database, monkeypatch):
+    """What the search by vectors says is not enough: each id is looked up again within the scope."""
+    memory = Memory(database)
     foreign = await memory.add(NOA, "Noa's secret")
     await memory.add(ITAY, *ROWS)
+
+    async def leak(*args, **arguments):
+        return VectorMatches(scores={**{fact.id: 1.0 for fact in foreign}, "x": 2.0})
+
+    monkeypatch.setattr(memory.recaller._vectors, "find", leak)
 
     assert texts(await memory.recall(ITAY, "guitar", limit=1)) == ["Plays the guitar"]
     assert "Noa's secret" not in texts(await memory.recall(ITAY, "Noa's secret", limit=50))
@@ -123,8 +106,8 @@ async def test_an_id_of_somebody_else_is_dropped_whoever_names_it(database):
 
 @pytest.mark.acceptance("Q05")
 @pytest.mark.parametrize("query", ["", "  \n\t"])
-async def test_a_blank_question_finds_nothing(memory, query):
-    """And asks nobody."""
+async def test_a_blank_query_finds_nothing(memory, query):
+    """No retriever is called."""
     memory.embedder.texts.clear()
 
     assert await memory.recall(ITAY, query, limit=5) == []
@@ -132,16 +115,16 @@ async def test_a_blank_question_finds_nothing(memory, query):
 
 
 @pytest.mark.acceptance("Q07")
-async def test_with_a_threshold_an_unrelated_question_finds_nothing(memory):
-    """And a related one what it asks for."""
+async def test_with_a_threshold_an_unrelated_query_finds_nothing(memory):
+    """A related one finds its fact."""
     assert await memory.recall(ITAY, "quantum chromodynamics lecture", limit=5, threshold=0.5) == []
     assert texts(await memory.recall(ITAY, "Is the user allergic to nuts?", limit=5, threshold=0.5)) == [
         "Allergic to nuts"
     ]
 
 
-async def test_a_word_in_common_does_not_pass_the_threshold(memory):
-    """One word of many is a weak answer, also when it is the best there is."""
+async def test_a_single_common_word_does_not_pass_the_threshold(memory):
+    """One word of many is a weak match, even if it is the best one."""
     query = "dog breeding regulations of medieval monasteries"
 
     assert texts(await memory.recall(ITAY, query, limit=1)) == ["Has a dog named Rex"]
@@ -150,8 +133,8 @@ async def test_a_word_in_common_does_not_pass_the_threshold(memory):
 
 @pytest.mark.acceptance("R04")
 @pytest.mark.parametrize("failure", [ModelUnavailableError("429"), "silence"])
-async def test_an_embedder_that_is_down_costs_its_share_and_is_named(memory, failure, caplog):
-    """The words still find the fact; the log holds no text."""
+async def test_a_failing_embedder_loses_only_its_part_of_the_score_and_is_named(memory, failure, caplog):
+    """The words still find the fact; the log contains no text."""
     if failure == "silence":
         memory.embedder.gate.shut()
     else:
@@ -165,47 +148,37 @@ async def test_an_embedder_that_is_down_costs_its_share_and_is_named(memory, fai
 
 
 @pytest.mark.acceptance("Q06")
-async def test_when_nobody_can_answer_memory_is_unavailable(database):
-    """With the reason and what to do."""
-    broken = [Broken(MemoryUnavailable("the disk is full", remedy="make room")), Broken(RuntimeError("x"))]
-    broken[1].name = "vectors"
-    recall = Recall(database, SqlFacts(), broken, FakeClock()).recall
+async def test_when_only_vectors_could_answer_and_cannot_memory_is_unavailable(database):
+    """The error has the reason and a remedy."""
+    memory = Memory(database, keywords=0.0)
+    await memory.add(ITAY, *ROWS)
+    memory.embedder.error = ModelUnavailableError("429")
 
     with pytest.raises(MemoryUnavailable) as caught:
-        await recall(ITAY, "sister", limit=5)
+        await memory.recall(ITAY, "sister", limit=5)
 
-    assert "broken: the disk is full, vectors: RuntimeError" in caught.value.reason
-    assert caught.value.remedy == "make room"
+    assert "the embedder gave no answer" in caught.value.reason
+    assert "memory.embedder" in caught.value.remedy
 
 
 @pytest.mark.acceptance("Q06")
-async def test_a_database_that_fails_after_the_search_makes_memory_unavailable(database):
-    """Found ids that cannot be read are no answer."""
+@pytest.mark.parametrize("step", ["indexed_facts", "get"])
+async def test_a_database_that_fails_makes_memory_unavailable(database, step, monkeypatch):
+    """Before the ranking, and when the found facts are read."""
 
-    class Failing(SqlFacts):
-        async def neighbours_of(self, *args):
-            raise OperationalError("SELECT", {}, Exception("disk"))
+    async def fail(*args, **arguments):
+        raise OperationalError("SELECT", {}, Exception("disk"))
 
     memory = Memory(database)
     await memory.add(ITAY, *ROWS)
-    recall = Recall(database, Failing(), [KeywordRetriever(database, SqlFacts())], FakeClock()).recall
+    monkeypatch.setattr(memory.facts, step, fail)
 
     with pytest.raises(MemoryUnavailable, match="does not answer"):
-        await recall(ITAY, "sister", limit=5)
+        await memory.recall(ITAY, "sister", limit=5)
 
 
-async def test_retrievers_are_asked_at_once(memory):
-    """A slow embedder and the keywords do not wait for each other."""
-    memory.embedder.gate.shut()
-    asking = asyncio.create_task(memory.recall(ITAY, "sister", limit=5))
-    await memory.embedder.gate.wait_for_waiter()
-    memory.embedder.gate.open()
-
-    assert (await asking)[0].missing == ()
-
-
-async def test_the_turn_after_the_words_of_the_question_is_found_with_it(memory):
-    """Neighbours of one conversation lend each other weight."""
+async def test_the_next_turn_of_a_conversation_is_found_with_the_matching_one(memory):
+    """Neighbours in a conversation raise each other's scores."""
     await memory.add(
         ITAY,
         NewFact("Asked which film to watch on Friday", session_id="s", seq=4),
@@ -218,23 +191,19 @@ async def test_the_turn_after_the_words_of_the_question_is_found_with_it(memory)
     assert hits[1].why["surroundings"] > 0
 
 
-async def test_what_only_fills_up_is_asked_where_words_find_too_little(database):
-    """Behind as many candidates as are wanted nothing could come of it; before that it is asked."""
-    asked = []
+class Hashed(ScriptedEmbedder):
+    """Hashes words without their meanings, as the offline embedder does."""
 
-    class Filler:
-        name = "hashed"
+    identity = "offline/scripted/64"
 
-        async def retrieve(self, scope, query, *, limit):
-            asked.append(query)
-            return []
 
-    memory = Memory(database)
+async def test_hashed_vectors_are_searched_where_words_find_too_little(database):
+    """If words find as many facts as are wanted, nothing could come of it."""
+    memory = Memory(database, embedder=Hashed())
     await memory.add(ITAY, *ROWS, "Likes black tea")
-    both = [KeywordRetriever(database, memory.facts), Filler()]
-    recall = Recall(database, memory.facts, both, FakeClock(), settings=RecallSettings(candidates=2)).recall
-    await recall(ITAY, "who likes tea", limit=1)
-    assert asked == []
+    memory.embedder.texts.clear()
+    await memory.recall(ITAY, "who likes tea", limit=1)
+    assert memory.embedder.texts == []
 
-    await recall(ITAY, "celery", limit=1)
-    assert asked == ["celery"]
+    await memory.recall(ITAY, "celery", limit=1)
+    assert memory.embedder.texts == ["celery"]

@@ -1,4 +1,4 @@
-"""What recall can be told on the real fact store: how deep to go, whom to ask for other words and a second opinion."""
+"""Options of recall on the real fact store: depth, query expansion and reranking."""
 
 import asyncio
 
@@ -9,17 +9,16 @@ from gaia_memory.facts import SqlFacts
 from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.models import Draft, NewFact
 from gaia_memory.recall.pipeline import Recall
-from gaia_memory.recall.retrievers import KeywordRetriever, VectorRetriever
-from gaia_memory.recall.settings import RecallSettings
 from gaia_memory.testing import FakeClock, ScriptedEmbedder, ScriptedLanguageModel
 from support.databases import ITAY, NOA, memory_database
+from support.recall_parts import Models, recall_config
 
 SPORTS = "Which sports do I like?"
 ROWS = ["Goes surfing on Sundays", "Likes sports on television", "Has a dog named Rex", "Plays the guitar"]
 
 
 class Opinion:
-    """A reranker that prefers what a text holds; `error` and `silent` make it fail."""
+    """A reranker that prefers texts containing `prefers`; `error` and `silent` make it fail."""
 
     def __init__(self, prefers="", error=None, silent=False):
         self.prefers, self.error, self.silent = prefers, error, silent
@@ -35,24 +34,17 @@ class Opinion:
 
 
 class House:
-    """A recall over a real database, with settings that may change."""
+    """A recall over a real database, with changeable settings."""
 
-    def __init__(self, database, model=None, reranker=None):
-        self.database, self.facts, self.embedder = database, SqlFacts(), ScriptedEmbedder()
-        self.settings = RecallSettings(seconds=0.5)
-        self.model, self.reranker = model, reranker
-        self.recall = Recall(
-            database,
-            self.facts,
-            [KeywordRetriever(database, self.facts), VectorRetriever(database, self.facts, self.embedder)],
-            FakeClock(),
-            settings=lambda: self.settings,
-            language_model=model,
-            reranker=lambda: self.reranker,
-        )
+    def __init__(self, database, model=None, reranker=None, embedder=None):
+        self.database, self.facts, self.embedder = database, SqlFacts(), embedder or ScriptedEmbedder()
+        self.settings = recall_config(seconds=0.5)
+        self.model, self.models = model, Models(self.embedder, model)
+        self.models.reranker = reranker
+        self.recall = Recall(database, self.facts, self.models, FakeClock(), lambda: self.settings)
 
     def told(self, **settings):
-        self.settings = RecallSettings(**{"seconds": 0.5, **settings})
+        self.settings = recall_config(**{"seconds": 0.5, **settings})
 
     async def add(self, scope, *texts):
         drafts = await embed_drafts(self.embedder, [Draft(fact=NewFact(text), source="add") for text in texts])
@@ -60,7 +52,10 @@ class House:
             await self.facts.write(tx, scope, drafts, now=FakeClock().now())
 
     async def texts(self, query, limit=5):
-        return [hit.fact.text for hit in await self.recall.recall(ITAY, query, limit=limit)]
+        return [hit.fact.text for hit in await self.hits(query, limit=limit)]
+
+    async def hits(self, query, limit=5, **arguments):
+        return (await self.recall.recall(ITAY, query, limit=limit, **arguments)).hits
 
 
 @pytest.fixture
@@ -76,10 +71,10 @@ async def house(database):
     return made
 
 
-async def test_other_words_find_what_shares_none_with_the_question_and_the_own_ones_lead(house):
-    """One call of the model; whoever holds the question's own word stays first."""
+async def test_query_expansion_finds_other_facts_and_exact_matches_stay_first(house):
+    """One model call; facts with a word of the query itself come first."""
     house.told(rewrite=True, vectors=0.0)
-    recalled = await house.recall.explain(ITAY, SPORTS, limit=5)
+    recalled = await house.recall.recall(ITAY, SPORTS, limit=5)
 
     assert [hit.fact.text for hit in recalled.hits] == ["Likes sports on television", "Goes surfing on Sundays"]
     assert (recalled.expansions, recalled.missing) == (("surfing, tennis, football", "Sport treiben"), ())
@@ -89,27 +84,27 @@ async def test_other_words_find_what_shares_none_with_the_question_and_the_own_o
     assert await house.texts(SPORTS) == ["Likes sports on television"]
 
 
-async def test_a_fact_that_only_added_words_find_scores_at_most_half(database):
-    """A question none of whose words is known is answered by what was added; it passes no strict threshold."""
+async def test_a_fact_found_only_by_added_words_scores_at_most_half(database):
+    """A query without any known word is answered by added words; such hits pass no strict threshold."""
     house = House(database, ScriptedLanguageModel(default="surfing on Sundays"))
     await house.add(ITAY, *ROWS)
     house.told(rewrite=True, vectors=0.0)
-    [hit] = await house.recall.recall(ITAY, "Hobbys?", limit=5)
+    [hit] = await house.hits("Hobbys?")
 
     assert (hit.fact.text, hit.score) == ("Goes surfing on Sundays", 0.5)
-    assert await house.recall.recall(ITAY, "Hobbys?", limit=5, threshold=0.6) == []
+    assert await house.hits("Hobbys?", threshold=0.6) == ()
 
 
 @pytest.mark.parametrize("failure", [ModelUnavailableError("429"), BadAnswerError("blank"), "silence", "- "])
-async def test_a_model_that_is_away_costs_the_other_words_alone(database, failure, caplog):
-    """The hits name it, the log does once, without the question."""
+async def test_an_unavailable_model_loses_only_the_added_words(database, failure, caplog):
+    """The hits name it, and so does the log, once and without the query."""
     model = ScriptedLanguageModel(failure)
     house = House(database, model)
     await house.add(ITAY, *ROWS)
     if failure == "silence":
         model.gate.shut()
     house.told(rewrite=True)
-    hits = await house.recall.recall(ITAY, SPORTS, limit=1)
+    hits = await house.hits(SPORTS, limit=1)
 
     assert [(hit.fact.text, hit.missing) for hit in hits] == [("Likes sports on television", ("rewriting",))]
     [line] = [record.getMessage() for record in caplog.records if "recall" in record.getMessage()]
@@ -117,52 +112,52 @@ async def test_a_model_that_is_away_costs_the_other_words_alone(database, failur
     assert "sports" not in caplog.text
 
 
-async def test_the_offline_model_is_not_asked_for_other_words(database):
-    """It has none, and nothing is missing."""
+async def test_the_offline_model_is_not_asked_for_a_query_expansion(database):
+    """It cannot provide one, and nothing is reported as missing."""
     model = ScriptedLanguageModel()
     model_identity = type("Offline", (), {"identity": "offline/default", "complete": model.complete})
     house = House(database, model_identity())
     await house.add(ITAY, *ROWS)
     house.told(rewrite=True)
 
-    assert (await house.recall.explain(ITAY, SPORTS, limit=1)).missing == ()
+    assert (await house.recall.recall(ITAY, SPORTS, limit=1)).missing == ()
     assert model.prompts == []
 
 
-async def test_other_words_find_nothing_of_anybody_else(house):
-    """Within the scope, as everything is."""
+async def test_query_expansion_finds_nothing_of_another_user(house):
+    """It stays within the scope."""
     house.told(rewrite=True)
 
-    assert await house.recall.recall(NOA, SPORTS, limit=5) == []
+    assert (await house.recall.recall(NOA, SPORTS, limit=5)).hits == ()
 
 
 async def test_a_reranker_orders_the_first_facts_by_their_texts_alone(house):
-    """It is shown the question and the texts of the best so many facts, nothing else."""
-    house.reranker = Opinion("guitar")
+    """It is sent only the query and the texts of the best facts, up to its limit."""
+    house.models.reranker = Opinion("guitar")
     question = "dog guitar surfing sports"
     assert (await house.texts(question))[0] == "Plays the guitar"
-    [(asked, shown)] = house.reranker.asked
+    [(asked, shown)] = house.models.reranker.asked
     assert (asked, sorted(shown)) == (question, sorted(ROWS))
 
     house.told(rerank_first=2)
-    house.reranker = None
+    house.models.reranker = None
     before = await house.texts(question)
-    house.reranker = Opinion(before[1])
+    house.models.reranker = Opinion(before[1])
     assert await house.texts(question) == [before[1], before[0], *before[2:]]
     house.told(rerank_share=0.0)
     assert await house.texts(question) == before
-    assert len(house.reranker.asked) == 1
+    assert len(house.models.reranker.asked) == 1
 
 
 @pytest.mark.parametrize(
     "failure", [{"error": ModelUnavailableError("503")}, {"error": BadAnswerError("x")}, {"silent": 1}]
 )
-async def test_a_reranker_that_fails_or_is_late_leaves_the_order_as_it_was(house, failure, caplog):
+async def test_a_failing_or_late_reranker_leaves_the_order_unchanged(house, failure, caplog):
     """The hits name it and the log does once, without a fact in it."""
     question = "dog guitar surfing sports"
     before = await house.texts(question)
-    house.reranker = Opinion(**failure)
-    hits = await house.recall.recall(ITAY, question, limit=5)
+    house.models.reranker = Opinion(**failure)
+    hits = await house.hits(question)
 
     assert [hit.fact.text for hit in hits] == before
     assert {hit.missing for hit in hits} == {("reranker",)}
@@ -171,31 +166,31 @@ async def test_a_reranker_that_fails_or_is_late_leaves_the_order_as_it_was(house
     assert "Rex" not in caplog.text
 
 
-async def test_without_a_limit_the_question_says_how_many_facts_it_needs(house):
-    """Three, five or ten; a limit wins."""
+async def test_without_a_limit_the_query_determines_the_number_of_facts(house):
+    """Three, five or ten; an explicit limit wins."""
     await house.add(ITAY, "Sister is called Noa", *(f"Has seen film number {number}" for number in range(20)))
 
-    assert (await house.recall.explain(ITAY, "Who is my sister Noa called by name?", limit=None)).limit == 3
-    many = await house.recall.explain(ITAY, "Which films have I seen?", limit=None)
+    assert (await house.recall.recall(ITAY, "Who is my sister Noa called by name?", limit=None)).limit == 3
+    many = await house.recall.recall(ITAY, "Which films have I seen?", limit=None)
     assert (many.limit, len(many.hits)) == (10, 10)
     assert len(await house.texts("Which films have I seen?", limit=2)) == 2
 
 
-async def test_what_was_dropped_is_told_with_its_reasons(house):
-    """Below the threshold, or beyond the tokens."""
-    strict = await house.recall.explain(ITAY, "sports guitar television", limit=5, threshold=0.5)
+async def test_dropped_facts_are_listed_with_their_scores(house):
+    """Below the threshold, or beyond the token limit."""
+    strict = await house.recall.recall(ITAY, "sports guitar television", limit=5, threshold=0.5)
     assert [hit.fact.text for hit in strict.hits] == ["Likes sports on television"]
     assert "Plays the guitar" in [hit.fact.text for hit in strict.dropped]
     assert all(hit.score < 0.5 for hit in strict.dropped)
 
     house.told(tokens=10)
-    short = await house.recall.explain(ITAY, "sports guitar television", limit=5)
+    short = await house.recall.recall(ITAY, "sports guitar television", limit=5)
     assert len(short.hits) == 1
     assert len(short.hits) + len(short.dropped) == len(strict.hits) + len(strict.dropped)
 
 
 class Signed(ScriptedEmbedder):
-    """Vectors of hashed words whose cosine to a question is the number in the text."""
+    """Hashed-word vectors whose cosine with a query is the number in the text."""
 
     identity = "offline/signed/2"
 
@@ -204,28 +199,24 @@ class Signed(ScriptedEmbedder):
         return [(each, (1 - each * each) ** 0.5) for each in cosines]
 
 
-async def test_vectors_of_hashed_words_are_no_fillers_where_the_words_are_off(database):
-    """Then they give the whole order, down to what points the other way."""
-    house = House(database)
-    house.embedder = Signed()
-    alone = VectorRetriever(database, house.facts, house.embedder, is_sole_retriever=lambda: True)
-    house.recall = Recall(
-        database, house.facts, [alone], FakeClock(), settings=RecallSettings(keywords=0.0, recency=0.0)
-    )
+async def test_hashed_word_vectors_rank_all_facts_if_keywords_are_off(database):
+    """They then determine the whole order, down to negative cosines."""
+    house = House(database, embedder=Signed())
+    house.told(keywords=0.0, recency=0.0)
     facts = [f"fact {number / 10}" for number in range(9, -9, -2)]
     await house.add(ITAY, *reversed(facts))
 
     assert await house.texts("x", limit=20) == facts
 
 
-async def test_a_way_of_searching_that_counts_nothing_is_not_asked(house):
-    """Without vectors no embedder is called, and without keywords the vectors alone find."""
+async def test_a_retriever_with_weight_zero_is_not_called(house):
+    """Without vectors no embedder is called, and without keywords only the vectors search."""
     house.embedder.texts.clear()
     house.told(vectors=0.0)
     assert await house.texts("guitar") == ["Plays the guitar"]
     assert house.embedder.texts == []
 
     house.told(keywords=0.0)
-    hits = await house.recall.recall(ITAY, "guitar", limit=5)
+    hits = await house.hits("guitar")
     assert (hits[0].fact.text, len(hits)) == ("Plays the guitar", len(ROWS))
     assert all("keywords" not in hit.why for hit in hits)

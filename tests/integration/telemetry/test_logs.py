@@ -115,6 +115,7 @@ async def test_forgetting_is_logged_with_store_and_count(make: Make, logged: Rec
     await wait_until(lambda: logged.of("erasure.finished"))
 
 
+@pytest.mark.slow
 async def test_no_line_contains_what_a_user_said(make: Make, logged: Records) -> None:
     """This includes DEBUG lines and errors in which a model, embedder, store or database quotes it."""
     sut = await make(
@@ -216,7 +217,7 @@ async def test_stored_and_shown_reasons_quote_no_user(make: Make) -> None:
     [waiting] = (await memory.status(sut.scope("ada"))).pending
     sut.script.embedder_error = RefusedError(f"cannot embed {MARKER}")
     await memory.remember(sut.scope("ada"), f"Met {MARKER}")
-    await wait_until(lambda: memory.engine_status.store_problem())
+    await wait_until(lambda: memory.engine_state().store_problem)
     seen_by_another = await memory.status(sut.scope("bob"))
     sut.script.embedder_error = None
     await memory.forget(sut.scope("ada"))

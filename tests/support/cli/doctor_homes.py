@@ -1,4 +1,4 @@
-"""Installations in every condition, for `gaia run_doctor`."""
+"""Installations in every condition, for `gaia doctor`."""
 
 from __future__ import annotations
 

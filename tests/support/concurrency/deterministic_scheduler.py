@@ -23,7 +23,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
 from gaia_memory import engine
 from gaia_memory.adk.sessions import transcript
-from gaia_memory.adk.sessions.event_pages import DatabaseEvents, SqliteEvents
+from gaia_memory.adk.sessions.adk_tables import DatabaseEvents
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.ledger import SqlLedger
@@ -156,7 +156,6 @@ class StepScheduler:
             for name in ("create_session", "get_session", "append_event", "delete_session", "list_sessions"):
                 self._pause_after(patch, kind, name, name)
         self._pause_after(patch, DatabaseEvents, "select", "events")
-        self._pause_after(patch, SqliteEvents, "select", "events")
         self._pause_after(patch, transcript, "delete_if_unchanged", "deleted")
         self._pause_after(patch, engine, "truncate_wal", "scrubbed")
         self._pause_after_effect(patch, SessionTranscript, "read", "read")

@@ -1,4 +1,4 @@
-"""The moves of a story in which people chat while engines learn, and the order of the actors."""
+"""The moves of a scenario in which users chat while engines learn, and the order of the actors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Scenario:
 
 
 def random_scenario(rng: random.Random) -> Scenario:
-    """Return a story of people who chat, reset and forget while sweeps run."""
+    """Return a scenario of users who chat, reset and forget while sweeps run."""
     kind, mode = rng.choice(HOST_KINDS), rng.choice(CLEAR_MODES)
     # A command reserves nothing in memory, so it could find its session deleted there.
     may_command = (kind, mode) != ("memory", "delete")

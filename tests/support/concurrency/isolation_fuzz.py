@@ -338,7 +338,7 @@ class FuzzWorker:
         await self._list(person)
 
     async def _reach_below(self, person: Person) -> None:
-        """Through the ports, where no check precedes the statement."""
+        """Try to reach other users' facts through the ports, where no check precedes the statement."""
         memory, victim = self.memory, self._victim(person)
         store, scope = CallCounter(memory.stores.facts, self.calls), person.scope
         foreign = [self.all_secret_ids[victim]]
@@ -354,7 +354,7 @@ class FuzzWorker:
             await store.add_tombstones(tx, scope, foreign, said_until=0.0)
             reached += [await store.have_tombstones(tx, scope, [secret_fact(victim)]) != [False]]
             origins = await store.origins(tx, scope)
-            ids = [each.fact_id for each in await store.match(tx, scope, "secret tea", limit=_ALL_RESULTS_LIMIT)]
+            ids = [each.id for each in await store.indexed_facts(tx, scope)]
             vectors, _ = await store.vectors(tx, scope, memory.embedder.identity)
             mine = await store.get(tx, scope, {*origins, *ids, *vectors})
             reached += [({*origins, *ids, *vectors} - mine.keys())]

@@ -75,7 +75,7 @@ async def open_fuzz_memory(settings: Mapping[str, Any]) -> AsyncIterator[tuple[G
 
 
 async def seed_facts(gaia: Gaia) -> dict[int, str]:
-    """Give every user a treasure and the shared facts; return the ids of the treasures."""
+    """Give every user a secret fact and the shared facts; return the ids of the secret facts."""
     ids: dict[int, str] = {}
     for number, scope in enumerate(SCOPES):
         kept = await gaia.memory.add(scope, [NewFact(secret_fact(number), session_id="treasures"), *SHARED_FACTS])

@@ -1,4 +1,4 @@
-"""`adk eval` and `adk test` as child processes, on an agent that lists our plugins."""
+"""`adk eval` as a child process, on an agent that lists our plugins."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class EvalResult:
 
 
 class EvalWorkspace:
-    """A folder with one agent, a home that should stay empty, and the recordings."""
+    """A folder with one agent and a home that should stay empty."""
 
     def __init__(self, folder: Path, plugins: str | None = "SessionWindowPlugin(), MemoryPlugin()") -> None:
         """Write the agent, with its plugins as Python code, or with none."""
@@ -53,7 +53,6 @@ class EvalWorkspace:
         for made in (self.agents / "shop" / "tests", self.home, self.notes_dir):
             made.mkdir(parents=True)
         (self.agents / "shop" / "__init__.py").write_text("from . import agent\n")
-        self.recording = self.agents / "shop" / "tests" / "hours.json"
         self.write_agent(plugins)
 
     def write_agent(self, plugins: str | None) -> None:
@@ -78,16 +77,6 @@ class EvalWorkspace:
         cases.write_text(json.dumps({"eval_set_id": "hours", "name": "hours", "eval_cases": [case]}))
         criteria.write_text(json.dumps({"criteria": {"tool_trajectory_avg_score": 1.0}}))
         return self._adk("eval", "shop", str(cases), "--config_file_path", str(criteria), **environ)
-
-    def record(self, *messages: str, **environ: str) -> EvalResult:
-        """Run `adk test --rebuild`, which runs the agent and records all events."""
-        events = [{"author": "user", "content": _content("user", message)} for message in messages]
-        self.recording.write_text(json.dumps({"appName": "shop", "userId": "test_user", "events": events}))
-        return self._adk("test", "shop", "--rebuild", **environ)
-
-    def replay(self, **environ: str) -> EvalResult:
-        """Run `adk test`."""
-        return self._adk("test", "shop", **environ)
 
     def _adk(self, *arguments: str, **environ: str) -> EvalResult:
         requests_file, network = self.notes_dir / "seen.jsonl", self.notes_dir / "network.txt"

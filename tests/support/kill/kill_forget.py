@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gaia_memory import open_memory
-from gaia_memory.backend.mem0_store import throttle
+from gaia_memory.backend.mem0_store import follower
 from support.kill.kill_harness import TIMEOUT_SECONDS, _preload_forkserver
 from support.kill.kill_process import _redirect_output
 from support.kill.kill_steps import KillPoint, StepKiller
@@ -34,7 +34,7 @@ def forget_and_kill_at(kill_point: KillPoint | None, home: str, settings: Mappin
 
 def _run_process(kill_point: KillPoint | None, home: str, settings: dict[str, Any], mode: str) -> None:
     _redirect_output(os.path.join(home, os.pardir, "forgets.log"))
-    throttle.REBUILD_BATCH_FACTS = throttle.MAX_BATCH_FACTS = FACTS_PER_BATCH
+    follower.BULK_BATCH_FACTS = follower.AWAITED_BATCH_FACTS = FACTS_PER_BATCH
     asyncio.run(_forget(kill_point, home, settings, mode))
 
 

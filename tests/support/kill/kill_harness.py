@@ -144,7 +144,7 @@ class DatabaseContents:
 
 @dataclass
 class Installation:
-    """One installation in a folder, with everything that was said and added in it."""
+    """One installation in a folder, with every message sent and fact added in it."""
 
     folder: Path
     gemini: KillingGemini

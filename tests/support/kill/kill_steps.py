@@ -17,8 +17,7 @@ from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.backend.embedder import Mem0Embedder
 from gaia_memory.backend.extractor import Mem0Extractor
 from gaia_memory.backend.mem0_store.chroma.chroma_store import ChromaStore
-from gaia_memory.backend.mem0_store.chroma.folders import StoreFolders
-from gaia_memory.backend.mem0_store.vector_stores import EmbeddedLocation
+from gaia_memory.backend.mem0_store.chroma.folders import EmbeddedLocation
 from gaia_memory.database import sql_engine
 from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.facts import SqlFacts, SqlOutbox
@@ -83,7 +82,7 @@ class StepKiller:
         _call_after(SessionTranscript, "read", lambda talk: self.count_step("read") if talk is not None else None)
         _call_after(SessionTranscript, "clear", lambda done: self.count_step("session cleared") if done else None)
         _call_after_blocking(ChromaStore, "write", lambda _: self.count_step("applied"))
-        _call_after_blocking(StoreFolders, "remove_all", lambda _: self.count_step("folders removed"))
+        _call_after_blocking(EmbeddedLocation, "remove_all", lambda _: self.count_step("folders removed"))
         _call_after_blocking(EmbeddedLocation, "create", lambda _: self.count_step("store begun"))
         for delete in ("delete", "delete_all"):
             _call_after(SqlFacts, delete, lambda _: self.count_step("facts deleted"))

@@ -127,7 +127,7 @@ class FollowerHarness:
 async def open_follower(
     home: Path, *, started: bool = True, embedder_down: bool = False, store: dict[str, Any] | None = None
 ) -> AsyncIterator[FollowerHarness]:
-    """Open everything over `home`, and close it in order at the end."""
+    """Open everything over `home`, and close it cleanly at the end."""
     memory = {"vector_store": store} if store else {}
     config = GaiaConfig(home=home, memory=memory)
     database = await open_database(config.memory_url, home=home)

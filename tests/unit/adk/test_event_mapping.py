@@ -187,7 +187,7 @@ def test_a_truncated_answer_counts():
     ]
 
 
-def test_an_agent_that_speaks_first_has_a_turn_of_its_own():
+def test_an_agent_that_speaks_first_has_its_own_turn():
     """Text before the first user message joins no later turn."""
     assert said(event(1, "root", "Good morning"), event(2, "user", "hi"), event(3, "user", "anyone?")) == [
         [("assistant", "Good morning")],

@@ -61,7 +61,7 @@ def responded(name: str, **response: object) -> types.Content:
         ("Don't forget I am allergic to nuts.", "I am allergic to nuts."),
     ],
 )
-async def test_it_remembers_on_request(said: str, fact: str) -> None:
+async def test_the_offline_model_remembers_on_request(said: str, fact: str) -> None:
     """The words after the request become the fact."""
     call = (await part(asked(words(said)))).function_call
 
@@ -69,7 +69,7 @@ async def test_it_remembers_on_request(said: str, fact: str) -> None:
     assert (call.name, call.args) == ("remember", {"fact": fact})
 
 
-async def test_it_looks_up_questions_that_the_profile_does_not_answer() -> None:
+async def test_the_offline_model_looks_up_questions_that_the_profile_does_not_answer() -> None:
     """The question is passed to `load_memory` unchanged."""
     call = (await part(asked(words("What can't I eat?"), system=BLOCK))).function_call
 
@@ -77,7 +77,7 @@ async def test_it_looks_up_questions_that_the_profile_does_not_answer() -> None:
     assert (call.name, call.args) == ("load_memory", {"query": "What can't I eat?"})
 
 
-async def test_it_answers_from_the_profile_without_a_call() -> None:
+async def test_the_offline_model_answers_from_the_profile_without_a_call() -> None:
     """It quotes only the lines related to the question."""
     answer = await text(asked(words("In which city, Berlin?"), system=BLOCK))
 
@@ -85,8 +85,8 @@ async def test_it_answers_from_the_profile_without_a_call() -> None:
     assert "Itay" not in answer
 
 
-async def test_it_turns_results_of_memory_into_words() -> None:
-    """Hits, no hits, unavailable, refused and saved read differently."""
+async def test_the_offline_model_describes_the_results_of_memory_tools() -> None:
+    """Hits, no hits, unavailable, refused and saved give different replies."""
     hits = await text(asked(words("?"), responded("load_memory", status="success", memories=[{"text": "Noa"}])))
     none = await text(asked(words("?"), responded("load_memory", status="success", memories=[])))
     down = await text(asked(words("?"), responded("load_memory", status="unavailable", memories=[])))
@@ -100,7 +100,7 @@ async def test_it_turns_results_of_memory_into_words() -> None:
     assert "it is a credential" in refused
 
 
-async def test_it_introduces_itself_once_per_conversation_and_on_request() -> None:
+async def test_the_offline_model_introduces_itself_once_per_conversation_and_on_request() -> None:
     """Users must not mistake it for a real model."""
     first = await text(asked(words("I moved to Berlin")))
     later = await text(asked(words("I moved to Berlin"), words(first, role="model"), words("It rains")))
@@ -111,13 +111,13 @@ async def test_it_introduces_itself_once_per_conversation_and_on_request() -> No
     assert INTRODUCTION in when_asked
 
 
-async def test_without_tools_it_calls_nothing() -> None:
+async def test_without_tools_the_offline_model_calls_nothing() -> None:
     """Memory may be off."""
     assert "cannot answer" in await text(asked(words("Where do I live?"), tools=False))
     assert (await part(asked(words("remember that I like teal"), tools=False))).function_call is None
 
 
-async def test_it_streams_pieces_and_then_the_whole() -> None:
+async def test_the_offline_model_streams_pieces_and_then_the_whole_answer() -> None:
     """The last response is complete and not partial."""
     responses = await answers(asked(words("It rains")), stream=True)
 
@@ -127,7 +127,7 @@ async def test_it_streams_pieces_and_then_the_whole() -> None:
     assert "".join(texts[:-1]) == texts[-1]
 
 
-async def test_it_answers_an_empty_request() -> None:
+async def test_the_offline_model_answers_an_empty_request() -> None:
     """The reply is not empty."""
     assert await text(asked())
 

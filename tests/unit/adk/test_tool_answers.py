@@ -12,8 +12,8 @@ pytestmark = pytest.mark.heavy
 
 
 @pytest.mark.acceptance("Q01")
-def test_a_row_is_id_text_and_when_it_was_said():
-    """The time is ISO; a fact nobody said at a known time shows when it was stored."""
+def test_a_row_contains_id_text_and_time():
+    """The time is ISO; a fact without a time of speech shows when it was stored."""
     said = Hit(fact=make_fact("a", "likes tea", said_at=NOON - timedelta(days=1)), score=1.0, why={})
     stored = Hit(fact=make_fact("b", "likes coffee"), score=0.5, why={})
 

@@ -11,7 +11,7 @@ TALK = ["My sister Noa is allergic to peanuts, what should I do?", "אחותי �
 
 
 class RefusedError(Exception):
-    """What a client raises for a status."""
+    """An error of a client for a status code."""
 
     def __init__(self, said: str, status: int = 400) -> None:
         self.status_code = status
@@ -28,8 +28,8 @@ class RefusedError(Exception):
         "near חיפה",
     ],
 )
-def test_what_repeats_a_word_is_taken_out(said: str) -> None:
-    """A word, in any case, cut off at the end, escaped or without spaces around it; our own words stay."""
+def test_a_message_that_repeats_user_text_is_removed(said: str) -> None:
+    """Case, truncation, escapes and missing spaces make no difference; our own words stay."""
     error = to_model_error(RefusedError(said), subject="the model gemini/x")
     with pytest.raises(BadAnswerError) as caught, redact_user_text(TALK):
         raise error
@@ -41,8 +41,8 @@ def test_what_repeats_a_word_is_taken_out(said: str) -> None:
     "said",
     ["API key not valid. Please pass a valid API key.", "what the user should do: use a longer context", "quota 5/min"],
 )
-def test_what_repeats_nothing_is_kept(said: str) -> None:
-    """Words that everybody uses are no repetition."""
+def test_a_message_that_repeats_no_user_text_is_kept(said: str) -> None:
+    """Very common words do not count as a repetition."""
     error = to_model_error(RefusedError(said, status=429), subject="the model gemini/x")
     with pytest.raises(ModelUnavailableError) as caught, redact_user_text(TALK):
         raise error
@@ -50,14 +50,14 @@ def test_what_repeats_nothing_is_kept(said: str) -> None:
     assert said in str(caught.value)
 
 
-def test_an_error_of_a_kind_that_nobody_knows_is_looked_at_too() -> None:
-    """It may be anything, and quote anything."""
+def test_unknown_errors_are_redacted_too() -> None:
+    """They may quote anything."""
     with pytest.raises(ModelError) as caught, redact_user_text(TALK):
         raise to_model_error(RuntimeError(f"cannot parse {TALK[0]}"), subject="the embedder x")
 
     assert str(caught.value) == "the embedder x could not be asked: RuntimeError"
 
 
-def test_a_long_talk_does_not_take_a_provider_at_its_word() -> None:
-    """What the provider says of tokens is kept though people say such words."""
+def test_common_technical_words_do_not_count_as_user_text() -> None:
+    """A provider's message about tokens is kept although users write such words."""
     assert not quotes_user_text("the input has too many tokens for this model", ["I used all my tokens on this model"])

@@ -19,16 +19,16 @@ def near(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("text", ["", " ", "!?", "tea", "תה ירוק", "緑茶", "tea " * 1000, "\ud83c"])
-def test_every_text_has_a_vector_of_length_one(text: str) -> None:
-    """Blank and broken ones too."""
+def test_every_text_has_a_unit_vector(text: str) -> None:
+    """This includes blank and broken texts."""
     vector = EMBEDDER.embed(text)
 
     assert len(vector) == DIMENSIONS == 384
     assert math.isclose(math.fsum(value * value for value in vector), 1.0)
 
 
-def test_case_and_form_of_the_letters_do_not_matter() -> None:
-    """Nor does punctuation."""
+def test_case_punctuation_and_unicode_form_do_not_matter() -> None:
+    """Accents, wide letters and a final sign change nothing."""
     assert near("Café", "CAFE\u0301!") == pytest.approx(1.0)
     assert near("ＴＥＡ", "tea") == pytest.approx(1.0)  # noqa: RUF001
 
@@ -44,14 +44,14 @@ def test_case_and_form_of_the_letters_do_not_matter() -> None:
         ("東京の家", "私は東京に住んでいます", "緑茶が好きです"),
     ],
 )
-def test_what_shares_words_or_parts_of_words_is_nearer(question: str, fits: str, does_not: str) -> None:
-    """In scripts with and without spaces."""
+def test_texts_with_common_words_or_word_parts_are_closer(question: str, fits: str, does_not: str) -> None:
+    """This holds for scripts with and without spaces."""
     assert near(question, fits) > near(question, does_not) + 0.05
 
 
 @pytest.mark.heavy
-def test_the_same_text_has_the_same_vector_in_every_process() -> None:
-    """Stored vectors stay usable after a restart."""
+def test_a_text_has_the_same_vector_in_every_process() -> None:
+    """Stored vectors stay valid after a restart."""
     program = (
         "from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder\n"
         "print(repr(OfflineEmbedder().embed('User likes green tea')))"

@@ -17,7 +17,7 @@ FRIDAY = date(2026, 11, 20)
 
 
 def learned(*texts: str, role: str = "user", day: str = "2026-11-20") -> list[str]:
-    """Return what the offline model learns from texts, asked as mem0 asks."""
+    """Return what the offline model extracts from texts, prompted as mem0 does."""
     messages = [{"role": role, "content": text} for text in texts]
     prompt = generate_additive_extraction_prompt(
         new_messages=messages,
@@ -89,8 +89,8 @@ def learned(*texts: str, role: str = "user", day: str = "2026-11-20") -> list[st
         ("By the way, I work at Google", "User works at Google"),
     ],
 )
-def test_what_a_person_says_of_themselves_is_told_of_the_user(said: str, fact: str) -> None:
-    """In the third person, so that it can be read without the conversation."""
+def test_statements_in_the_first_person_become_facts_about_the_user(said: str, fact: str) -> None:
+    """The third person can be understood without the conversation."""
     assert learned(said) == [fact]
 
 
@@ -127,8 +127,8 @@ def test_what_a_person_says_of_themselves_is_told_of_the_user(said: str, fact: s
         "",
     ],
 )
-def test_questions_orders_and_small_talk_teach_nothing(said: str) -> None:
-    """In any language that has a question mark."""
+def test_questions_requests_and_small_talk_give_no_facts(said: str) -> None:
+    """Question marks of other scripts are recognised."""
     assert learned(said) == []
 
 
@@ -146,26 +146,26 @@ def test_questions_orders_and_small_talk_teach_nothing(said: str) -> None:
         "저는 서울에 살아요.",
     ],
 )
-def test_statements_in_other_languages_are_kept_word_for_word(said: str) -> None:
-    """Nothing is translated and nothing is guessed."""
+def test_statements_in_other_languages_are_kept_unchanged(said: str) -> None:
+    """Nothing is translated or guessed."""
     assert learned(said) == [said]
 
 
-def test_each_sentence_is_a_fact_and_each_fact_comes_once() -> None:
-    """Over all messages, small talk left out."""
+def test_each_sentence_is_a_fact_and_duplicates_are_dropped() -> None:
+    """This covers all messages; small talk is left out."""
     assert learned("Hi! I live in Haifa. I like tea; I like tea\nWhere is Dr. Levi?", "I live in Haifa.") == [
         "User lives in Haifa.",
         "User likes tea",
     ]
 
 
-def test_only_the_persons_new_messages_teach() -> None:
-    """Neither what the agent said, nor earlier talk, nor the instructions."""
+def test_only_new_user_messages_give_facts() -> None:
+    """Messages of the agent, earlier messages and instructions do not."""
     assert learned("I am your assistant and I like you.", role="assistant") == []
 
 
-def test_mem0s_own_form_of_the_messages_is_read_too() -> None:
-    """`Memory.add` of a host writes lines that begin with a role."""
+def test_mem0s_own_message_format_is_supported() -> None:
+    """A host's `Memory.add` writes lines that begin with a role."""
     prompt = generate_additive_extraction_prompt(new_messages="user: I live in Rome\nassistant: I am here\n")
     answer = json.loads(OfflineLlm().generate_response([{"role": "user", "content": prompt}]))
 
@@ -189,19 +189,19 @@ def test_mem0s_own_form_of_the_messages_is_read_too() -> None:
         ("I was born on 1990-05-02", "User was born on 1990-05-02"),
     ],
 )
-def test_relative_days_get_their_date_from_the_day_it_was_said(said: str, told: str) -> None:
-    """The day of the conversation, not the day of learning."""
+def test_relative_dates_are_resolved_from_the_day_of_the_message(said: str, told: str) -> None:
+    """The day of learning makes no difference."""
     assert learned(said) == [told]
 
 
-def test_months_cross_the_turn_of_the_year() -> None:
-    """Both ways."""
+def test_relative_months_cross_the_turn_of_the_year() -> None:
+    """This works in both directions."""
     assert relative_dates.annotate_dates("in 2 months", FRIDAY) == "in 2 months (2027-01)"
     assert relative_dates.annotate_dates("11 months ago", FRIDAY) == "11 months ago (2025-12)"
 
 
-def test_abbreviations_end_no_sentence() -> None:
-    """A doctor stays one word with the name."""
+def test_abbreviations_do_not_end_a_sentence() -> None:
+    """A title such as "Dr." stays with the name."""
     assert list(sentences.split_sentences("My doctor is Dr. Levi. He is nice.")) == [
         "My doctor is Dr. Levi.",
         "He is nice.",
@@ -219,8 +219,8 @@ def profile(*facts: str, limit: str = "at most 3") -> str:
     )
 
 
-def test_a_profile_is_the_facts_ranked_and_as_many_as_asked_for() -> None:
-    """Name and health first, then the newest; each once."""
+def test_a_profile_contains_the_ranked_facts_up_to_the_requested_number() -> None:
+    """Name and health come first, then the newest; duplicates are dropped."""
     told = profile(
         "User saw a film", "User's name is Itay", "User likes tea", "user's name is  Itay", "User is allergic to nuts"
     )
@@ -228,14 +228,14 @@ def test_a_profile_is_the_facts_ranked_and_as_many_as_asked_for() -> None:
     assert told.splitlines() == ["- User is allergic to nuts", "- user's name is  Itay", "- User likes tea"]
 
 
-def test_a_profile_without_a_limit_or_facts_stays_bounded_and_empty() -> None:
-    """Twenty lines where no number is named; nothing from nothing."""
+def test_a_profile_without_a_requested_number_has_at_most_twenty_lines() -> None:
+    """Without facts it is empty."""
     assert len(profile(*[f"User likes dish {n}" for n in range(50)], limit="few").splitlines()) == 20
     assert profile() == ""
 
 
-def test_anything_else_gets_an_honest_answer() -> None:
-    """It says that it is no model, and what to do."""
+def test_other_requests_get_an_explanation() -> None:
+    """The answer says that this is the offline model."""
     answer = OfflineLlm().generate_response([{"role": "user", "content": "What is love?"}])
 
     assert answer == UNSUPPORTED_ANSWER

@@ -10,7 +10,7 @@ import pytest
 from google.adk.agents import LlmAgent
 
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.providers import provider_specs
+from gaia_memory.backend.providers import resolve_provider
 from gaia_memory.redaction.mask import mask_secrets
 from support.storage.scripted_backend import backend_config
 
@@ -21,7 +21,7 @@ KEY = {"GEMINI_API_KEY": "no-real-key"}
 
 
 def built(environ: dict[str, str], *, stored: str | None = None, model: str = "auto", **memory: Any) -> Backend:
-    """Return a backend in an environment; nothing is opened."""
+    """Return a backend for an environment; nothing is opened."""
     settings = backend_config(HOME, **memory).model_copy(update={"model": model})
     return Backend(settings, environ=environ, stored_embedder=stored)
 
@@ -38,15 +38,15 @@ def built(environ: dict[str, str], *, stored: str | None = None, model: str = "a
         ({"GOOGLE_API_KEY": "", "GEMINI_API_KEY": "x"}, "gemini"),
     ],
 )
-def test_auto_is_gemini_where_its_key_is_set_and_not_empty_else_offline(environ: dict[str, str], name: str) -> None:
-    """Both the model and the embedder go by the same rule."""
+def test_auto_selects_gemini_if_its_key_is_set_and_otherwise_offline(environ: dict[str, str], name: str) -> None:
+    """The rule is the same for model and embedder; a blank key does not count."""
     backend = built(environ)
 
-    assert (backend.llm_provider.name, backend.embedder_provider.name) == (name, name)
+    assert (backend.llm.provider.name, backend.embedder_provider.name) == (name, name)
 
 
-def test_one_line_says_what_is_used_and_why() -> None:
-    """With and without a key, and where nothing is automatic."""
+def test_a_single_line_describes_the_providers_and_the_reason() -> None:
+    """It is checked with a key, without one, and for explicit providers."""
     with_key = built(KEY).describe()
     without = built({}).describe()
     chosen = built(KEY, llm={"provider": "offline"}, embedder={"provider": "offline"}).describe()
@@ -75,17 +75,17 @@ def test_one_line_says_what_is_used_and_why() -> None:
         ("offline", "gemini-3.5-flash"),
     ],
 )
-def test_gemini_learns_with_the_apps_model(app_model: str, used: str) -> None:
-    """Where the app's model is none of Gemini's, with ADK's default."""
+def test_gemini_learns_with_the_model_of_the_app(app_model: str, used: str) -> None:
+    """If that is no Gemini model, ADK's default is used."""
     backend = built(KEY, model=app_model)
 
-    assert backend.llm_provider.config == {"model": used}
+    assert backend.llm.provider.config == {"model": used}
     assert backend.embedder_provider.config == {"model": "models/gemini-embedding-2"}
 
 
-def test_the_default_model_is_adks() -> None:
-    """When ADK moves on, so do we."""
-    assert LlmAgent.DEFAULT_MODEL == provider_specs.DEFAULT_APP_MODEL
+def test_the_default_model_is_that_of_adk() -> None:
+    """It must change together with ADK's."""
+    assert LlmAgent.DEFAULT_MODEL == resolve_provider.DEFAULT_APP_MODEL
 
 
 @pytest.mark.parametrize(
@@ -96,22 +96,22 @@ def test_the_default_model_is_adks() -> None:
         ("gemini-2.5-pro", {}, {}),
     ],
 )
-def test_openai_learns_with_the_apps_model_where_that_is_asked_the_same_way(
+def test_openai_learns_with_the_model_of_the_app_if_it_is_an_openai_model(
     app_model: str, llm: dict[str, str], used: dict[str, str]
 ) -> None:
-    """Unless `memory.llm.model` names another."""
+    """`memory.llm.model` overrides it."""
     backend = built({}, model=app_model, llm={"provider": "openai", **llm})
 
-    assert backend.llm_provider.config == used
+    assert backend.llm.provider.config == used
 
 
 @pytest.mark.acceptance("L03")
-def test_a_provider_that_is_named_gets_what_was_written() -> None:
-    """The model's configuration exactly, the embedder's with OpenAI's small model where none was named."""
+def test_an_explicit_provider_gets_its_configuration_unchanged() -> None:
+    """Only a missing embedding model is filled in, with OpenAI's small one."""
     backend = built(KEY, llm={"provider": "openai", "model": "m"}, embedder={"provider": "openai"})
 
-    assert backend.llm_provider == provider_specs.Provider("openai", {"model": "m"})
-    assert backend.embedder_provider == provider_specs.Provider("openai", {"model": "text-embedding-3-small"})
+    assert backend.llm.provider == resolve_provider.Provider("openai", {"model": "m"})
+    assert backend.embedder_provider == resolve_provider.Provider("openai", {"model": "text-embedding-3-small"})
     assert backend.embedder.identity == "openai/text-embedding-3-small/?"
 
 
@@ -125,24 +125,24 @@ def test_a_provider_that_is_named_gets_what_was_written() -> None:
         (None, KEY, "gemini/models/gemini-embedding-2/768"),
     ],
 )
-def test_stored_vectors_decide_what_auto_means_before_the_environment(
+def test_stored_vectors_decide_the_automatic_embedder(
     stored: str | None, environ: dict[str, str], identity: str
 ) -> None:
-    """A key that comes or goes leaves the facts their vectors; only `auto` is decided so."""
+    """Facts keep their vectors when a key appears or disappears; an explicit embedder is not affected."""
     assert built(environ, stored=stored).embedder.identity == identity
     assert built(environ, stored=stored, embedder={"provider": "offline"}).embedder.identity.startswith("offline/")
 
 
-def test_nothing_is_imported_or_made_by_building(tmp_path: Path) -> None:
-    """Constructors do no work: no folder, no thread."""
+def test_creating_a_backend_creates_no_files(tmp_path: Path) -> None:
+    """Constructors do no work."""
     home = tmp_path / "home"
     Backend(backend_config(home), environ={}).describe()
 
     assert not home.exists()
 
 
-def test_secrets_of_the_environment_are_struck_out_of_messages() -> None:
-    """An SDK that quotes the key does not make us log it."""
+def test_secrets_of_the_environment_are_masked_in_messages() -> None:
+    """An SDK may quote the key."""
     said = mask_secrets("401: bad key sk-12345678", {"OPENAI_API_KEY": "sk-12345678", "HOME": "/root", "X_TOKEN": "a"})
 
     assert said == "401: bad key [OPENAI_API_KEY]"

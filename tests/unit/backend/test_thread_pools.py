@@ -17,7 +17,7 @@ from gaia_memory.errors import MemoryClosedError
 
 
 async def test_a_call_returns_its_value_and_raises_its_error() -> None:
-    """What the call does is what the caller gets."""
+    """The caller gets the result of the function."""
     pool = WorkerPool("t", 2)
     with pytest.raises(KeyError, match="x"):
         await pool.run({}.__getitem__, "x")
@@ -27,8 +27,8 @@ async def test_a_call_returns_its_value_and_raises_its_error() -> None:
 
 
 @pytest.mark.acceptance("L10")
-async def test_the_loop_runs_on_while_a_call_blocks() -> None:
-    """A ticker goes on ticking."""
+async def test_the_event_loop_keeps_running_while_a_call_blocks() -> None:
+    """A task keeps ticking."""
     pool, ticked = WorkerPool("t", 1), threading.Event()
 
     async def tick() -> None:
@@ -46,7 +46,7 @@ async def test_the_loop_runs_on_while_a_call_blocks() -> None:
 
 @pytest.mark.acceptance("L11")
 async def test_a_blocked_model_delays_no_embedding_and_no_other_model_call() -> None:
-    """Each kind of call has threads of its own, and more than one."""
+    """Each kind of call has its own threads, and more than one."""
     pools, door = WorkerPools(), threading.Event()
     blocked = asyncio.create_task(pools.model.run(door.wait, 60))
     await asyncio.sleep(0)
@@ -63,8 +63,8 @@ async def test_a_blocked_model_delays_no_embedding_and_no_other_model_call() -> 
     assert still_blocked
 
 
-async def test_there_are_never_more_threads_than_the_bound() -> None:
-    """Further calls wait their turn, and all are made."""
+async def test_the_number_of_threads_is_limited() -> None:
+    """Further calls wait and are all made."""
     pool, names, barrier = WorkerPool("bounded", 3), set(), threading.Semaphore(0)
 
     def call(number: int) -> int:
@@ -84,8 +84,8 @@ async def test_there_are_never_more_threads_than_the_bound() -> None:
     await pool.close()
 
 
-async def test_a_call_cancelled_while_it_waits_is_not_made() -> None:
-    """Nobody pays for a model call that nobody waits for."""
+async def test_a_call_cancelled_while_waiting_is_not_made() -> None:
+    """A model call without a caller would only cost money."""
     pool, door, made = WorkerPool("t", 1), threading.Event(), []
     first = asyncio.create_task(pool.run(door.wait, 60))
     second = asyncio.create_task(pool.run(made.append, 1))
@@ -100,8 +100,8 @@ async def test_a_call_cancelled_while_it_waits_is_not_made() -> None:
     await pool.close()
 
 
-async def test_the_callers_context_goes_along() -> None:
-    """Trace ids and the like are there in the worker."""
+async def test_the_callers_context_is_passed_to_the_worker() -> None:
+    """Trace ids need this."""
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
     variable.set("here")
     pool = WorkerPool("t", 1)
@@ -110,8 +110,8 @@ async def test_the_callers_context_goes_along() -> None:
     await pool.close()
 
 
-async def test_a_closed_pool_takes_no_call() -> None:
-    """It says so instead of waiting for ever."""
+async def test_a_closed_pool_refuses_calls() -> None:
+    """It raises an error instead of waiting for ever."""
     pool = WorkerPool("t", 1)
     await pool.run(int)
     await pool.close()
@@ -119,8 +119,8 @@ async def test_a_closed_pool_takes_no_call() -> None:
         await pool.run(int)
 
 
-async def test_closing_waits_for_calls_under_way_but_not_for_ever() -> None:
-    """A short call ends first, a hanging one is left behind."""
+async def test_closing_waits_for_running_calls_up_to_a_limit() -> None:
+    """A short call finishes, and a hanging one is abandoned."""
     done: list[int] = []
     short, hanging = WorkerPool("s", 1), WorkerPool("h", 1)
     begun, stuck_too, door = threading.Event(), threading.Event(), threading.Event()
@@ -151,7 +151,7 @@ async def test_closing_waits_for_calls_under_way_but_not_for_ever() -> None:
 
 @pytest.mark.heavy
 @pytest.mark.acceptance("L05")
-def test_a_call_that_hangs_does_not_keep_the_process_from_ending() -> None:
+def test_a_hanging_call_does_not_keep_the_process_alive() -> None:
     """The threads are daemons."""
     program = (
         "import asyncio, threading\n"
@@ -167,8 +167,8 @@ def test_a_call_that_hangs_does_not_keep_the_process_from_ending() -> None:
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
-async def test_the_door_refuses_where_a_loop_runs() -> None:
-    """And names the call; in a worker thread it lets it through."""
+async def test_blocking_access_is_refused_on_the_event_loop() -> None:
+    """The error names the call; a worker thread is allowed."""
     pool = WorkerPool("t", 1)
     with pytest.raises(RuntimeError, match=r"Backend\.llm blocks"):
         assert_off_event_loop("Backend.llm")
@@ -177,8 +177,8 @@ async def test_the_door_refuses_where_a_loop_runs() -> None:
     await pool.close()
 
 
-def test_a_loop_that_is_gone_when_a_call_ends_harms_nobody() -> None:
-    """The thread that made the call goes on to the next one, from another loop."""
+def test_a_call_that_outlives_its_event_loop_does_no_harm() -> None:
+    """Its thread then serves calls of another loop."""
     pool, door = WorkerPool("t", 1), threading.Event()
 
     async def leave() -> None:

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import pytest
 
 from gaia_memory.backend.embedder import Mem0Embedder
-from gaia_memory.backend.providers.provider_specs import Provider
+from gaia_memory.backend.providers.resolve_provider import Provider
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.backend.vector_cache import VectorCache
 from gaia_memory.errors import ModelUnavailableError
 
 
 class Counting:
-    """An embedder in mem0's form that notes what it was asked for; it is down where a text says so."""
+    """An embedder in mem0's form that records its requests and can be down."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
@@ -33,18 +33,18 @@ class Counting:
 
 @pytest.fixture
 def model() -> Counting:
-    """Return the model that is asked."""
+    """Return the recording model."""
     return Counting()
 
 
 @pytest.fixture
 def embedder(model: Counting) -> Mem0Embedder:
-    """Return an embedder over it."""
+    """Return an embedder over the model."""
     return Mem0Embedder(lambda: model, Provider("scripted", {"model": "m"}), WorkerPool("test", 2))
 
 
-async def test_a_text_is_asked_for_once_however_often_it_comes(embedder: Mem0Embedder, model: Counting) -> None:
-    """Within a batch and later; the order of the vectors is that of the texts."""
+async def test_a_repeated_text_is_requested_once(embedder: Mem0Embedder, model: Counting) -> None:
+    """This holds within a batch and later; vectors keep the order of the texts."""
     first = await embedder.embed(["a", "bbb", "a", "cc", "bbb"], purpose="add")
     again = await embedder.embed(["cc", "a"], purpose="add")
 
@@ -54,7 +54,7 @@ async def test_a_text_is_asked_for_once_however_often_it_comes(embedder: Mem0Emb
     assert len(set(map(tuple, first))) == 3
 
 
-async def test_a_question_and_a_text_of_the_same_words_are_two(embedder: Mem0Embedder, model: Counting) -> None:
+async def test_a_question_and_an_equal_text_are_cached_separately(embedder: Mem0Embedder, model: Counting) -> None:
     """Many models embed them differently."""
     [text] = await embedder.embed(["a"], purpose="add")
     [question] = await embedder.embed(["a"], purpose="search")
@@ -63,10 +63,8 @@ async def test_a_question_and_a_text_of_the_same_words_are_two(embedder: Mem0Emb
     assert text != question
 
 
-async def test_what_failed_is_asked_for_again_and_what_came_before_it_is_not(
-    embedder: Mem0Embedder, model: Counting
-) -> None:
-    """A list is given in batches of a hundred."""
+async def test_after_a_failure_only_missing_vectors_are_requested(embedder: Mem0Embedder, model: Counting) -> None:
+    """Requests are made in batches of a hundred."""
     texts = [f"text {number}" for number in range(150)]
     with pytest.raises(ModelUnavailableError):
         await embedder.embed([*texts, "down"], purpose="add")
@@ -77,16 +75,16 @@ async def test_what_failed_is_asked_for_again_and_what_came_before_it_is_not(
     assert [text for _, text in model.asked] == texts
 
 
-async def test_a_known_text_needs_no_embedder(embedder: Mem0Embedder, model: Counting) -> None:
-    """A question that is asked again is answered while the embedder is down."""
+async def test_a_cached_text_needs_no_embedder(embedder: Mem0Embedder, model: Counting) -> None:
+    """A repeated question works while the embedder is down."""
     known = await embedder.embed(["a"], purpose="search")
     model.down = True
 
     assert await embedder.embed(["a"], purpose="search") == known
 
 
-def test_as_many_numbers_are_kept_as_it_may_and_the_newest_stay() -> None:
-    """Each purpose has its own: a bulk of texts pushes no question out."""
+def test_the_cache_is_limited_and_evicts_the_least_recently_used() -> None:
+    """Each purpose has its own limit, so a bulk of texts evicts no question."""
     cache = VectorCache(max_numbers=20)
     cache.put_many([("question", (1.0, 2.0))], "search")
     cache.put_many([(str(number), (float(number), 0.0)) for number in range(10)], "add")
@@ -97,7 +95,7 @@ def test_as_many_numbers_are_kept_as_it_may_and_the_newest_stay() -> None:
     assert tuple(cache.get_many(["question"], "search")["question"]) == (1.0, 2.0)
 
 
-def test_a_vector_too_long_for_it_is_not_kept() -> None:
+def test_a_vector_longer_than_the_cache_is_not_cached() -> None:
     """Nor does it take anything with it but what stood there."""
     cache = VectorCache(max_numbers=3)
     cache.put_many([("long", (1.0, 2.0, 3.0, 4.0))], "add")
@@ -105,8 +103,8 @@ def test_a_vector_too_long_for_it_is_not_kept() -> None:
     assert cache.get_many(["long"], "add") == {}
 
 
-def test_no_text_is_kept() -> None:
-    """What was forgotten is nowhere in it, and another cache calls the same text otherwise."""
+def test_the_cache_contains_no_text() -> None:
+    """Forgotten text must not remain in it; two caches use different keys."""
     cache, other = VectorCache(), VectorCache()
     cache.put_many([("Allergic to saffron", (1.0, 0.0))], "add")
     other.put_many([("Allergic to saffron", (1.0, 0.0))], "add")

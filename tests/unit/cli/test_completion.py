@@ -1,4 +1,4 @@
-"""The Tab key: scripts for each shell, and what they get to ask."""
+"""Shell completion: the scripts for each shell, and the words they get."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.heavy
 
 
 def complete(*words: str, shell: str = "bash") -> list[str]:
-    """Return what `gaia` offers for the last of these words, as the script of a shell asks for it."""
+    """Return the completions of the last of these words, as the script of a shell requests them."""
     line = " ".join(words)
     asked = {
         "bash": {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)},
@@ -29,7 +29,7 @@ def complete(*words: str, shell: str = "bash") -> list[str]:
 
 
 def test_commands_options_and_values_are_completed() -> None:
-    """At every place where a word can stand."""
+    """This works for every word of a command line."""
     assert {"chat", "config", "demo", "doctor", "init", "memory", "people", "sweep"} == set(complete("gaia", ""))
     assert complete("gaia", "memory", "ex") == ["export"]
     assert complete("gaia", "config", "s") == ["show", "schema"]
@@ -38,16 +38,16 @@ def test_commands_options_and_values_are_completed() -> None:
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_the_other_shells_get_the_same_words(shell: str) -> None:
-    """With what each command does beside it."""
+def test_other_shells_get_the_same_words(shell: str) -> None:
+    """They also get a description of each command."""
     offered = "\n".join(complete("gaia", "memory", "ex", shell=shell))
 
     assert "export" in offered
     assert "import" not in offered
 
 
-def test_a_broken_installation_completes_all_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Nothing is read for it, nothing is made, and nothing is said."""
+def test_completion_works_with_an_invalid_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The file is not read, nothing is created, and nothing is printed."""
     (tmp_path / "gaia.yaml").write_text("memory: [", encoding="utf-8")
     monkeypatch.setenv("GAIA_CONFIG", str(tmp_path / "gaia.yaml"))
 
@@ -58,8 +58,8 @@ def test_a_broken_installation_completes_all_the_same(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("shell", "sign"), [("bash", "COMPREPLY"), ("zsh", "#compdef gaia"), ("fish", "complete --command gaia")]
 )
-def test_the_script_of_a_shell_that_is_named_is_shown(shell: str, sign: str) -> None:
-    """Whichever shell it runs in."""
+def test_the_script_of_a_named_shell_is_shown(shell: str, sign: str) -> None:
+    """The shell in use makes no difference."""
     done = run_gaia_process("--show-completion", shell)
 
     assert done.code == 0
@@ -67,8 +67,8 @@ def test_the_script_of_a_shell_that_is_named_is_shown(shell: str, sign: str) -> 
     assert "_GAIA_COMPLETE" in done.out
 
 
-def test_the_script_is_installed_for_the_shell_that_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """In the folder of the user, and read by the next shell."""
+def test_the_script_is_installed_for_the_named_shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is written to the user's home, and the next shell loads it."""
     monkeypatch.setenv("HOME", str(tmp_path))
     done = run_gaia_process("--install-completion", "bash")
 
@@ -78,8 +78,8 @@ def test_the_script_is_installed_for_the_shell_that_is_named(monkeypatch: pytest
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_bash_itself_completes_with_it(tmp_path: Path) -> None:
-    """The script is loaded and asked as bash does when somebody presses Tab."""
+def test_bash_completes_with_the_script(tmp_path: Path) -> None:
+    """The script is loaded and called as bash does when a user presses Tab."""
     command = tmp_path / "gaia"
     command.write_text(f'#!/bin/sh\nexec {" ".join(GAIA_COMMAND)} "$@"\n', encoding="utf-8")
     command.chmod(0o755)
@@ -95,9 +95,9 @@ printf '%s\\n' "${COMPREPLY[@]}"
     assert done.stdout.split() == ["list", "add", "search", "profile", "forget", "reindex", "export", "import"]
 
 
-def test_a_shell_that_nobody_knows_is_refused() -> None:
-    """With those that are known."""
+def test_an_unknown_shell_is_refused() -> None:
+    """The message lists the known ones."""
     done = run_gaia_process("--show-completion", "nosuch")
 
     assert (done.code, done.out) == (2, "")
-    assert "pass bash, zsh, fish" in done.err
+    assert all(f"'{shell}'" in done.err for shell in ("bash", "zsh", "fish"))

@@ -1,4 +1,4 @@
-"""What the command line says about itself, and what it costs to ask."""
+"""The help of the command line, and the time it takes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COMMANDS = (
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_the_help_of_every_command_has_an_example(command: tuple[str, ...]) -> None:
-    """It says what the command does and shows how it is used."""
+    """It describes the command and shows how to use it."""
     done = run_gaia(*command, "--help")
 
     assert done.code == 0
@@ -40,8 +40,8 @@ def test_the_help_of_every_command_has_an_example(command: tuple[str, ...]) -> N
 
 
 @pytest.mark.heavy
-def test_the_help_loads_nothing_heavy() -> None:
-    """Neither ADK nor mem0 nor a database library is imported to show the help."""
+def test_the_help_imports_no_heavy_library() -> None:
+    """These are ADK, mem0 and the database libraries."""
     code = f"""
 import sys
 from gaia_memory.cli import main
@@ -58,8 +58,8 @@ print([name for name in {HEAVY!r} if name in sys.modules])
 
 
 @pytest.mark.heavy
-def test_the_help_takes_little_longer_than_loading_what_prints_it() -> None:
-    """The fastest of a few tries counts, beside its peer: the machine may be busy with something else."""
+def test_the_help_is_about_as_fast_as_importing_its_own_libraries() -> None:
+    """The fastest of several tries counts, since the machine may be busy."""
 
     def seconds(*command: str) -> float:
         started = time.perf_counter()
@@ -77,19 +77,19 @@ def test_the_help_takes_little_longer_than_loading_what_prints_it() -> None:
 
 
 def test_the_version_is_that_of_the_package() -> None:
-    """`gaia --version` names package and version."""
+    """`gaia --version` prints package and version."""
     from importlib.metadata import version
 
     assert run_gaia("--version").out == f"gaia-memory {version('gaia-memory')}\n"
 
 
-def test_completion_can_be_installed() -> None:
-    """The help offers shell completion."""
+def test_the_help_offers_shell_completion() -> None:
+    """The help lists the option."""
     assert "--install-completion" in run_gaia("--help").out
 
 
-def test_a_command_without_its_user_is_a_usage_error() -> None:
-    """The exit code of wrong usage is 2, and the missing option is named."""
+def test_a_missing_user_option_is_a_usage_error() -> None:
+    """The exit code is 2, and the message names the option."""
     done = run_gaia("memory", "list")
 
     assert done.code == 2

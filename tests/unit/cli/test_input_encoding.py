@@ -19,12 +19,13 @@ pytestmark = pytest.mark.heavy
 
 @pytest.fixture
 def config(tmp_path: Path) -> str:
-    """Return the path of a configuration on the keyless defaults."""
+    """Return the path of a configuration that needs no keys."""
     return str(write_offline_config(tmp_path))
 
 
-def test_a_stray_byte_in_a_chat_becomes_a_replacement_character_and_is_learned(config: str) -> None:
-    """Whatever the machine's encoding: the line is answered, kept, and the conversation can be learned."""
+@pytest.mark.slow
+def test_an_invalid_byte_in_a_chat_is_replaced_and_the_message_is_learned(config: str) -> None:
+    """This does not depend on the machine's encoding."""
     strict = {"PYTHONIOENCODING": "utf-8:strict"}
     talked = run_gaia_process("chat", "-u", "itay", "-c", config, stdin=b"I live in the caf\xe9.\n", environment=strict)
     swept = run_gaia("sweep", "--force", "--json", "-c", config)
@@ -35,8 +36,8 @@ def test_a_stray_byte_in_a_chat_becomes_a_replacement_character_and_is_learned(c
     assert ["caf\ufffd" in fact["text"] for fact in listed] == [True]
 
 
-def test_bytes_that_are_no_text_are_no_facts(config: str, tmp_path: Path) -> None:
-    """From a file as from standard input, with NUL or without."""
+def test_input_that_is_not_text_is_refused_as_a_fact(config: str, tmp_path: Path) -> None:
+    """This applies to files and standard input, and to NUL characters."""
     file = tmp_path / "binary"
     file.write_bytes(b"likes tea\0\n")
     shared = ("memory", "add", "-u", "itay", "-c", config)
@@ -50,8 +51,8 @@ def test_bytes_that_are_no_text_are_no_facts(config: str, tmp_path: Path) -> Non
     assert run_gaia("memory", "list", "-u", "itay", "-c", config, "--json").json_output["memories"] == []
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_line(config: str, tmp_path: Path) -> None:
-    """Neither of a file's nor of standard input's."""
+def test_a_byte_order_mark_is_not_part_of_the_first_line(config: str, tmp_path: Path) -> None:
+    """This applies to files and standard input."""
     file = tmp_path / "facts.txt"
     file.write_text("likes tea\n", encoding="utf-8-sig")
     shared = ("memory", "add", "-u", "itay", "-c", config)
@@ -65,8 +66,8 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(config: str, tmp_path: P
 
 
 @pytest.mark.parametrize("command", [("chat",), ("memory", "add", "-u", "itay")], ids=" ".join)
-def test_a_closed_standard_input_is_named(config: str, command: tuple[str, ...]) -> None:
-    """One line, and not a traceback from somewhere inside."""
+def test_a_closed_standard_input_is_reported(config: str, command: tuple[str, ...]) -> None:
+    """The error is one line without a traceback."""
     shell = ["sh", "-c", '"$@" <&-', "sh", *GAIA_COMMAND, *command, "-c", config]
     done = subprocess.run(shell, capture_output=True, text=True, check=False)
 
@@ -75,8 +76,8 @@ def test_a_closed_standard_input_is_named(config: str, command: tuple[str, ...])
     assert "standard input is closed" in done.stderr
 
 
-def test_control_characters_of_a_fact_do_not_reach_the_terminal(config: str) -> None:
-    """A table shows the text alone; JSON spells them; a chat lists them as text, too."""
+def test_control_characters_in_a_fact_do_not_reach_the_terminal(config: str) -> None:
+    """Tables and chats leave them out, and JSON escapes them."""
     run_gaia("memory", "add", "-u", "itay", "-c", config, "likes \x1b[31mred\x1b[0m \x9b2J tea\x07")
     shared = ("-u", "itay", "-c", config)
     shown = [
@@ -91,8 +92,8 @@ def test_control_characters_of_a_fact_do_not_reach_the_terminal(config: str) -> 
     assert "\x9b" in json.loads(shown[-1])["memories"][0]["text"]
 
 
-def test_an_output_that_cannot_show_a_sign_shows_a_question_mark(config: str) -> None:
-    """A terminal in plain ASCII costs no answer."""
+def test_a_character_the_output_cannot_encode_becomes_a_question_mark(config: str) -> None:
+    """An ASCII terminal still shows the rest."""
     run_gaia("memory", "add", "-u", "itay", "-c", config, "likes שוקו")
     done = run_gaia_process("memory", "list", "-u", "itay", "-c", config, environment={"PYTHONIOENCODING": "ascii"})
 
@@ -115,8 +116,8 @@ EVIL = "ada\nOK   store is fine \x1b[2J\u202egnorw [bold]x[/bold] :heart:"
         ("chat", "--user", EVIL),
     ],
 )
-def test_an_id_is_one_legible_line(config: str, command: tuple[str, ...]) -> None:
-    """It neither begins a line that looks like ours, nor is it read as markup."""
+def test_an_id_is_printed_as_one_harmless_line(config: str, command: tuple[str, ...]) -> None:
+    """It cannot start a line that looks like ours, and is not interpreted as markup."""
     done = run_gaia(*command, "-c", config, stdin="")
     shown = done.out + done.err
 
@@ -126,8 +127,8 @@ def test_an_id_is_one_legible_line(config: str, command: tuple[str, ...]) -> Non
     assert set(shown) & set("\x1b\u202e") == set()
 
 
-def test_what_could_not_be_learned_is_named_in_one_line(config: str) -> None:
-    """A session's id is made of what a channel calls a person."""
+def test_a_failed_conversation_is_named_in_one_harmless_line(config: str) -> None:
+    """A session id may contain a sender's name."""
     run_gaia("chat", "--user", EVIL, "-c", config, stdin="I like tea\n")
     with closing(sqlite3.connect(gaia_home() / "memory.db")) as database, database:
         database.execute("UPDATE gaia_conversations SET attempts = 2, last_error = ?", [EVIL])

@@ -13,8 +13,8 @@ EVERYBODYS = ("reindex",)
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in EVERYBODYS])
-def test_every_command_of_a_persons_memory_takes_the_person_as_an_option(name: str) -> None:
-    """`--user`, or `-u`, wherever it stands; none takes it by its place."""
+def test_every_command_about_a_users_memory_has_the_user_option(name: str) -> None:
+    """It is called `--user` or `-u`, and is never positional."""
     options = {parameter.name: parameter.opts for parameter in COMMANDS[name].params}
 
     assert options["user"] == ["--user", "-u"]

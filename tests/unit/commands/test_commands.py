@@ -41,7 +41,7 @@ def test_a_slash_and_a_word_at_the_start_is_a_command(text: str, parsed: tuple[s
 
 @pytest.mark.acceptance("C15")
 @pytest.mark.parametrize("text", ["and/or", "tea or /coffee?", "/", "/ memory", "/usr/bin is full", "//memory", ""])
-def test_a_slash_elsewhere_is_no_command(text: str) -> None:
+def test_a_slash_elsewhere_is_not_a_command(text: str) -> None:
     """Users write slashes in sentences and paths."""
     assert parse(text) is None
 
@@ -271,8 +271,8 @@ async def test_only_a_reset_that_cleared_ends_privacy(reset: Any, ends: bool) ->
         ("/help me", None),
     ],
 )
-def test_private_with_a_message_is_no_switch(text: str, words: str | None) -> None:
-    """`on` and `off` are no messages."""
+def test_private_with_a_message_is_not_a_switch(text: str, words: str | None) -> None:
+    """`on` and `off` are not messages."""
     parsed = parse(text)
 
     assert parsed is not None

@@ -18,9 +18,10 @@ import yaml
 from gaia_memory.config.describe import AFTER_RESTART, iter_settings, takes_effect
 from gaia_memory.config.key_path import dotted_key
 from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.config.sources import live_config
 from gaia_memory.config.sources.live_config import LiveConfig, load_newest
 from gaia_memory.config.sources.load import LoadedConfig, load
-from gaia_memory.config.sources.yaml_file import FileSnapshot, YamlFile
+from gaia_memory.config.sources.yaml_file import FileSnapshot, read_snapshot
 from gaia_memory.errors import ConfigError
 
 OFF = "memory: {enabled: false}\n"
@@ -36,7 +37,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def parses(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """How often YAML was parsed: one entry a time."""
+    """Counts the YAML parses: one entry each."""
     counted: list[int] = []
     parse = yaml.load
 
@@ -61,7 +62,7 @@ def write(path: Path, text: str) -> None:
 
 
 def age(path: Path, seconds: float = 60.0) -> None:
-    """Let a file have been written a while ago, as `touch -d` does; its change time stays."""
+    """Make a file look older, as `touch -d` does; its change time is not affected."""
     then = time.time() - seconds
     os.utime(path, (then, then))
 
@@ -71,8 +72,8 @@ async def limit(config: LiveConfig) -> int:
     return config.config.memory.recall_limit
 
 
-async def test_an_edit_is_in_force_after_the_next_look(file: Path) -> None:
-    """A look returns what changed, and nothing where nothing did."""
+async def test_an_edit_takes_effect_at_the_next_reload(file: Path) -> None:
+    """A reload returns the new configuration, or nothing if the file has not changed."""
     config = await live(file)
 
     assert await config.reload_if_changed() is None
@@ -84,8 +85,10 @@ async def test_an_edit_is_in_force_after_the_next_look(file: Path) -> None:
     assert await config.reload_if_changed() is None
 
 
-async def test_what_is_in_force_is_told_by_the_names_of_its_keys(file: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Without their values: instructions may say a lot."""
+async def test_the_keys_that_changed_are_logged_without_their_values(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A value such as the instructions may be long or private."""
     config = await live(file)
     write(file, "memory: {recall_limit: 7, extraction_instructions: About cats}\nsessions: {window_turns: 9}\n")
     with caplog.at_level(logging.INFO):
@@ -97,7 +100,7 @@ async def test_what_is_in_force_is_told_by_the_names_of_its_keys(file: Path, cap
     assert "cats" not in caplog.text
 
 
-async def test_a_second_edit_of_the_same_size_at_the_same_time_is_seen(file: Path) -> None:
+async def test_a_second_edit_with_the_same_size_and_time_is_noticed(file: Path) -> None:
     """The clock of a file system is coarser than two quick edits."""
     config = await live(file)
     stamp = file.stat()
@@ -108,8 +111,8 @@ async def test_a_second_edit_of_the_same_size_at_the_same_time_is_seen(file: Pat
         assert await limit(config) == wanted
 
 
-async def test_an_edit_whose_times_were_put_back_is_seen(file: Path) -> None:
-    """A tool may keep size and modification time; the time of the change it cannot."""
+async def test_an_edit_with_a_restored_modification_time_is_noticed(file: Path) -> None:
+    """A tool may restore size and modification time, but not the change time."""
     age(file)
     config = await live(file)
     stamp = file.stat()
@@ -119,23 +122,22 @@ async def test_an_edit_whose_times_were_put_back_is_seen(file: Path) -> None:
     assert await limit(config) == 8
 
 
-async def test_many_parts_and_looks_parse_one_file_once(file: Path, parses: list[int]) -> None:
-    """The service, two plugins and open_memory load it, in whatever thread, and each looks at each turn."""
-    loads = await asyncio.gather(*(loaded(file) for _ in range(8)))
-    parts = [LiveConfig(one) for one in loads]
+async def test_many_looks_parse_one_file_once(file: Path, parses: list[int]) -> None:
+    """The configuration is looked at in each turn."""
+    config = await live(file)
     for _ in range(10):
-        await asyncio.gather(*(part.reload_if_changed() for part in parts))
+        await asyncio.gather(*(config.reload_if_changed() for _ in range(8)))
 
     assert len(parses) == 1
     write(file, "memory: {recall_limit: 9}\n")
-    await asyncio.gather(*(part.reload_if_changed() for part in parts * 10))
+    await asyncio.gather(*(config.reload_if_changed() for _ in range(80)))
 
     assert len(parses) == 2
-    assert {part.config.memory.recall_limit for part in parts} == {9}
+    assert config.config.memory.recall_limit == 9
 
 
-async def test_nobody_changes_what_others_read(file: Path) -> None:
-    """The parsed file is shared; each part gets a copy, down to the last set."""
+async def test_parts_do_not_share_mutable_settings(file: Path) -> None:
+    """The parsed file is shared, so each part gets a deep copy."""
     write(file, "memory: {llm: {provider: openai, config: {stop: [a, {b: c}], ban: !!set {d: null}}}}\n")
     spoiled, other = (await loaded(file)).config.memory.llm.config, await loaded(file)
     spoiled["stop"][1]["b"] = "spoiled"
@@ -161,10 +163,10 @@ BAD = {
 
 @pytest.mark.acceptance("G02", "G03")
 @pytest.mark.parametrize("text", BAD.values(), ids=BAD.keys())
-async def test_a_bad_version_changes_nothing_and_is_told_once(
+async def test_an_invalid_version_changes_nothing_and_is_reported_once(
     file: Path, text: str, caplog: pytest.LogCaptureFixture, parses: list[int]
 ) -> None:
-    """Memory that was switched off must not come back on by a slip."""
+    """A mistake must not switch a disabled memory on."""
     write(file, OFF)
     config = await live(file)
     before, parsed = config.current, len(parses)
@@ -191,8 +193,8 @@ async def test_a_bad_version_changes_nothing_and_is_told_once(
     assert len(caplog.records) == 1
 
 
-async def test_at_first_an_empty_file_means_the_defaults_and_later_a_written_out_one_does(file: Path) -> None:
-    """`{}` is written on purpose."""
+async def test_an_empty_file_or_an_explicit_empty_mapping_means_the_defaults(file: Path) -> None:
+    """The file is empty at the start; later, `{}` is written on purpose."""
     write(file, "")
     config = await live(file)
     write(file, "memory: {recall_limit: 9}\n")
@@ -204,10 +206,10 @@ async def test_at_first_an_empty_file_means_the_defaults_and_later_a_written_out
     assert config.problem is None
 
 
-async def test_a_bad_version_that_goes_back_to_the_good_one_is_no_trouble(
+async def test_an_invalid_version_that_is_reverted_leaves_no_problem(
     file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nothing changed in the end, so nobody is told of a change."""
+    """Nothing has changed in the end, so no change is applied."""
     good = file.read_text(encoding="utf-8")
     changes: list[GaiaConfig] = []
     config = await live(file, apply=changes.append)
@@ -218,13 +220,11 @@ async def test_a_bad_version_that_goes_back_to_the_good_one_is_no_trouble(
     assert await config.reload_if_changed() is None
     assert config.problem is None
     assert changes == []
-    write(file, "- oops\n")
-    await config.reload_if_changed()
-    assert len(caplog.records) == 2
+    assert len(caplog.records) == 1
 
 
-async def test_a_file_that_is_replaced_by_another_is_read(file: Path) -> None:
-    """Editors write beside and rename."""
+async def test_a_replaced_file_is_read(file: Path) -> None:
+    """Editors write a new file and rename it."""
     config = await live(file)
     for wanted in (4, 5):
         beside = file.with_suffix(".new")
@@ -234,8 +234,8 @@ async def test_a_file_that_is_replaced_by_another_is_read(file: Path) -> None:
         assert await limit(config) == wanted
 
 
-async def test_a_file_that_goes_and_comes_back_is_taken_up(file: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Between the two steps of an editor there is none."""
+async def test_a_file_that_disappears_and_returns_is_read(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Some editors delete the file before they write it."""
     config = await live(file)
     file.unlink()
     for _ in range(3):
@@ -247,8 +247,8 @@ async def test_a_file_that_goes_and_comes_back_is_taken_up(file: Path, caplog: p
     assert config.problem is None
 
 
-async def test_a_switched_link_is_followed_and_stays_the_same_memory(tmp_path: Path) -> None:
-    """A mounted ConfigMap changes by one rename of a link between the file and its folder."""
+async def test_a_switched_symlink_is_followed_and_keeps_the_identity(tmp_path: Path) -> None:
+    """A mounted ConfigMap changes by renaming a link between the file and its folder."""
     for version, wanted in (("v1", 4), ("v2", 5)):
         (tmp_path / version).mkdir()
         write(tmp_path / version / "gaia.yaml", f"home: /h\nmemory: {{recall_limit: {wanted}}}\n")
@@ -265,10 +265,8 @@ async def test_a_switched_link_is_followed_and_stays_the_same_memory(tmp_path: P
     assert (await loaded(path)).identity == config.current.identity
 
 
-async def test_a_file_that_may_not_be_read_any_more_changes_nothing(
-    file: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """It is read again when it may be."""
+async def test_a_file_that_becomes_unreadable_changes_nothing(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It is read again once it is readable."""
     config = await live(file)
     write(file, "memory: {recall_limit: 4}\n")
     with unreadable(file):
@@ -280,7 +278,7 @@ async def test_a_file_that_may_not_be_read_any_more_changes_nothing(
 
 @contextmanager
 def unreadable(path: Path) -> Iterator[None]:
-    """Take the right to read a file away, from root too."""
+    """Make a file unreadable, even for root."""
     path.chmod(0)
     mine = os.geteuid()
     if mine == 0:
@@ -293,8 +291,8 @@ def unreadable(path: Path) -> Iterator[None]:
         path.chmod(0o600)
 
 
-async def test_a_folder_in_its_place_changes_nothing(file: Path) -> None:
-    """Whatever stands there: a look never raises."""
+async def test_a_folder_in_place_of_the_file_changes_nothing(file: Path) -> None:
+    """A reload never raises an error."""
     config = await live(file)
     file.unlink()
     file.mkdir()
@@ -305,7 +303,7 @@ async def test_a_folder_in_its_place_changes_nothing(file: Path) -> None:
 
 
 async def test_a_pipe_is_read_once(tmp_path: Path) -> None:
-    """`gaia chat --config <(…)` gives its text once; reading again would wait for ever."""
+    """`gaia chat --config <(…)` provides its text once; a second read would block for ever."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=("memory: {recall_limit: 4}\n",), daemon=True)
@@ -327,18 +325,18 @@ FIXED = {
 }
 
 
-def test_the_keys_that_take_effect_after_a_restart_are_these() -> None:
-    """Everything else is taken up while memory is open."""
+def test_the_keys_that_take_effect_after_a_restart_are_pinned() -> None:
+    """All others take effect while memory is open."""
     fixed = {dotted_key(path) for path, field in iter_settings(GaiaConfig) if takes_effect(field) == AFTER_RESTART}
 
     assert fixed == {key for _, key in FIXED.values()}
 
 
 @pytest.mark.parametrize(("text", "key"), FIXED.values(), ids=FIXED.keys())
-async def test_a_key_that_needs_a_restart_keeps_its_value_and_the_rest_is_taken(
+async def test_a_key_that_needs_a_restart_keeps_its_value_and_others_take_effect(
     tmp_path: Path, text: str, key: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is told once, by its name, and again to whoever asks for the status."""
+    """The key is logged once and shown in the status."""
     path = tmp_path / "gaia.yaml"
     write(path, "{}\n")
     config = await live(path)
@@ -358,8 +356,8 @@ async def test_a_key_that_needs_a_restart_keeps_its_value_and_the_rest_is_taken(
     assert "restart" in config.problem.remedy
 
 
-async def test_a_key_that_waits_for_a_restart_is_no_trouble_once_it_is_undone(file: Path) -> None:
-    """The file says what is in force again."""
+async def test_reverting_a_key_that_needs_a_restart_leaves_no_problem(file: Path) -> None:
+    """The file then agrees with the configuration in force."""
     config = await live(file)
     write(file, "app: other\nmemory: {recall_limit: 3}\n")
     await config.reload_if_changed()
@@ -370,11 +368,11 @@ async def test_a_key_that_waits_for_a_restart_is_no_trouble_once_it_is_undone(fi
 
 
 async def accepted(_: GaiaConfig) -> None:
-    """Find nothing wrong."""
+    """Accept every configuration."""
 
 
-async def test_whoever_opens_memory_anew_gets_the_whole_file_as_it_is_then(file: Path) -> None:
-    """Also the keys that waited for it, and also from a configuration that was loaded long ago."""
+async def test_reopening_memory_loads_the_whole_current_file(file: Path) -> None:
+    """This includes keys that need a restart, and configurations that were loaded long ago."""
     stale = await loaded(file)
     config = LiveConfig(stale)
     write(file, "app: other\nmemory: {recall_limit: 4}\n")
@@ -387,8 +385,8 @@ async def test_whoever_opens_memory_anew_gets_the_whole_file_as_it_is_then(file:
 
 
 @pytest.mark.parametrize("text", ["", "- list\n", "app: no-good app\n"])
-async def test_whoever_opens_memory_anew_over_a_bad_file_gets_the_last_good_version(file: Path, text: str) -> None:
-    """As a running engine does."""
+async def test_reopening_memory_with_an_invalid_file_uses_the_last_good_version(file: Path, text: str) -> None:
+    """A running engine does the same."""
     stale = await loaded(file)
     write(file, text)
 
@@ -396,13 +394,13 @@ async def test_whoever_opens_memory_anew_over_a_bad_file_gets_the_last_good_vers
 
 
 async def refusing(config: GaiaConfig) -> None:
-    """Know no provider but the usual ones."""
+    """Refuse one misspelt provider."""
     if config.memory.llm.provider == "opnai":
         raise ConfigError(["memory.llm.provider: 'opnai' is not a provider"])
 
 
 async def test_a_version_that_fails_the_check_changes_nothing(file: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """What mem0 does not know is refused before anything is exchanged."""
+    """A provider unknown to mem0 is refused before anything is swapped."""
     stale = await loaded(file)
     config = LiveConfig(stale, check=refusing)
     write(file, "memory: {llm: {provider: opnai}, recall_limit: 4}\n")
@@ -415,8 +413,8 @@ async def test_a_version_that_fails_the_check_changes_nothing(file: Path, caplog
     assert await load_newest(stale, check=refusing) is stale
 
 
-async def test_a_change_is_applied_in_one_step(file: Path) -> None:
-    """Between the check and the last effect nothing else runs, so nobody sees half of it."""
+async def test_a_change_is_applied_atomically(file: Path) -> None:
+    """No other task runs between the check and the last effect."""
     ticks = 0
     seen: list[tuple[int, int]] = []
 
@@ -443,10 +441,10 @@ async def test_a_change_is_applied_in_one_step(file: Path) -> None:
     assert {(limit, at) for limit, at in seen} == {(3, 3), (4, 4)}
 
 
-async def test_many_tasks_that_look_at_once_parse_once_and_warn_once(
+async def test_concurrent_reloads_parse_once_and_warn_once(
     file: Path, parses: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A hundred messages at the same moment parse one new version."""
+    """A hundred simultaneous messages parse a new version once."""
     config = await live(file)
     parsed = len(parses)
     write(file, "- oops\n")
@@ -456,21 +454,20 @@ async def test_many_tasks_that_look_at_once_parse_once_and_warn_once(
     assert len(caplog.records) == 1
 
 
-async def test_a_look_that_began_before_the_edit_does_not_stand_for_one_after_it(
+async def test_a_reload_that_started_before_an_edit_does_not_hide_it_from_a_later_one(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The message was sent after the file was saved."""
+    """The later message was sent after the file was saved."""
     config = await live(file)
     has_read, go_on = threading.Event(), threading.Event()
-    original = YamlFile.snapshot
 
-    def slow(self: YamlFile) -> FileSnapshot:
-        found = original(self)
+    def slow(path: Path, previous: FileSnapshot | None = None) -> FileSnapshot:
+        found = read_snapshot(path, previous)
         has_read.set()
         go_on.wait(60)
         return found
 
-    monkeypatch.setattr(YamlFile, "snapshot", slow)
+    monkeypatch.setattr(live_config, "read_snapshot", slow)
     early = asyncio.create_task(config.reload_if_changed())
     await asyncio.to_thread(has_read.wait, 60)
     write(file, "memory: {recall_limit: 4}\n")
@@ -482,7 +479,7 @@ async def test_a_look_that_began_before_the_edit_does_not_stand_for_one_after_it
     assert await early is None
 
 
-async def test_two_loops_warn_once_of_one_bad_version(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_two_event_loops_report_an_invalid_version_once(file: Path, caplog: pytest.LogCaptureFixture) -> None:
     """ADK's `Runner.run` makes a new event loop for each call."""
     stale = await loaded(file)
     write(file, "- oops\n")
@@ -496,8 +493,10 @@ async def test_two_loops_warn_once_of_one_bad_version(file: Path, caplog: pytest
     assert len(caplog.records) == 1
 
 
-async def test_the_environment_is_read_with_each_version(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It lies over the file as at the start; alone it changes nothing."""
+async def test_the_environment_is_read_with_each_new_version_of_the_file(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It overrides the file as at the start; a changed variable alone has no effect."""
     config = LiveConfig(await loaded(file, environ=None))
     monkeypatch.setenv("GAIA_SESSIONS__WINDOW_TURNS", "7")
     assert await config.reload_if_changed() is None
@@ -508,8 +507,8 @@ async def test_the_environment_is_read_with_each_version(file: Path, monkeypatch
     assert config.config.sessions.window_turns == 7
 
 
-async def test_arguments_stay_over_every_version(file: Path, tmp_path: Path) -> None:
-    """What the program said wins over the file, whenever that is saved."""
+async def test_arguments_override_every_version_of_the_file(file: Path, tmp_path: Path) -> None:
+    """The time of the edit makes no difference."""
     config = LiveConfig(await loaded(file, home=tmp_path / "mine", model="offline"))
     write(file, "home: /elsewhere\nmodel: other\nmemory: {recall_limit: 4}\n")
     await config.reload_if_changed()
@@ -519,8 +518,8 @@ async def test_arguments_stay_over_every_version(file: Path, tmp_path: Path) -> 
     assert config.problem is None
 
 
-async def test_settings_of_the_program_stay_over_every_version_key_by_key(file: Path) -> None:
-    """`gaia chat` waits for no burst, whatever the file says; its other settings count."""
+async def test_settings_of_the_program_override_every_version_key_by_key(file: Path) -> None:
+    """`gaia chat` never waits for a burst; all other settings come from the file."""
     config = LiveConfig(await loaded(file, settings={"sessions": {"coalesce_seconds": 0.0}}))
     write(file, "sessions: {coalesce_seconds: 9, window_turns: 7}\n")
     await config.reload_if_changed()
@@ -531,11 +530,11 @@ async def test_settings_of_the_program_stay_over_every_version_key_by_key(file: 
 
 
 @pytest.mark.parametrize("source", [None, {"memory": {"recall_limit": 3}}, GaiaConfig()])
-async def test_without_a_file_there_is_nothing_to_look_at(source: Any) -> None:
-    """A program's own configuration stays as it is."""
+async def test_without_a_file_there_is_nothing_to_reload(source: Any) -> None:
+    """A program's own configuration does not change."""
     config = LiveConfig(await loaded(source))
 
-    assert not config.can_change
+    assert config.current.origin is None
     assert await config.reload_if_changed() is None
 
 
@@ -548,10 +547,10 @@ async def test_without_a_file_there_is_nothing_to_look_at(source: Any) -> None:
         ("memory: {recall_limit: 3}\npeople: {unknown: allow}\n", False),
     ],
 )
-async def test_the_fingerprint_is_that_of_the_settings(
+async def test_the_fingerprint_depends_on_the_settings_only(
     file: Path, text: str, is_same: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Comments, order and defaults that are written out change nothing."""
+    """Comments, order and explicit defaults make no difference."""
     config = await live(file)
     before = config.fingerprint
     write(file, text)
@@ -568,25 +567,25 @@ TAGGED: list[Callable[[str], str]] = [str, "a: {}".format, "memory: {{llm: {{mod
 
 @pytest.mark.parametrize("form", TAGGED, ids=["alone", "value", "deep"])
 @pytest.mark.parametrize("text", ["!!int ''", "!!bool foo", "!!timestamp foo", "!!float _", "!!set [a]"])
-def test_a_value_that_is_not_what_its_tag_says_is_refused(file: Path, text: str, form: Callable[[str], str]) -> None:
-    """PyYAML fails in four ways of its own there."""
+def test_a_value_that_does_not_match_its_yaml_tag_is_refused(file: Path, text: str, form: Callable[[str], str]) -> None:
+    """PyYAML itself raises several different errors here."""
     write(file, form(text))
 
-    with pytest.raises(ConfigError, match="its tag"):
+    with pytest.raises(ConfigError, match="no valid form"):
         load(file, environ={})
 
 
 @pytest.mark.parametrize("home", ['"a\\0b"', '"\\ud800"'])
-def test_a_home_that_no_file_system_takes_is_refused(file: Path, home: str) -> None:
-    """Later it would be a traceback, at each look."""
+def test_a_home_that_is_not_a_valid_path_is_refused(file: Path, home: str) -> None:
+    """Otherwise every reload would fail with a traceback."""
     write(file, f"home: {home}\n")
 
     with pytest.raises(ConfigError, match="contains a character that no path may contain"):
         load(file, environ={})
 
 
-def test_a_home_of_links_in_a_ring_is_loaded(file: Path, tmp_path: Path) -> None:
-    """It cannot be opened, which is told by whoever opens it."""
+def test_a_home_in_a_symlink_loop_is_loaded(file: Path, tmp_path: Path) -> None:
+    """Opening memory reports the error."""
     (tmp_path / "one").symlink_to(tmp_path / "two")
     (tmp_path / "two").symlink_to(tmp_path / "one")
     write(file, f"home: {tmp_path / 'one'}\n")
@@ -595,14 +594,14 @@ def test_a_home_of_links_in_a_ring_is_loaded(file: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("path", ["~nobody-of-that-name/gaia.yaml", "a\0b"])
-def test_a_path_that_cannot_be_is_refused(path: str) -> None:
-    """By name, and with what to write instead."""
+def test_an_invalid_path_is_refused(path: str) -> None:
+    """The message says what to write instead."""
     with pytest.raises(ConfigError, match=r"write the whole path|check the path"):
         load(path, environ={})
 
 
-async def test_a_change_is_in_the_file_and_in_force_at_once(file: Path) -> None:
-    """And told to whoever has to know, as an edit of the file by hand is."""
+async def test_a_change_is_written_to_the_file_and_takes_effect_at_once(file: Path) -> None:
+    """It is applied like an edit by hand."""
     applied: list[bool] = []
     live = LiveConfig(
         await asyncio.to_thread(load, file, environ={}), apply=lambda config: applied.append(config.memory.enabled)
@@ -616,8 +615,8 @@ async def test_a_change_is_in_the_file_and_in_force_at_once(file: Path) -> None:
     assert applied == [False]
 
 
-async def test_a_change_without_a_file_is_in_force_and_nowhere_else() -> None:
-    """The memory is known as the one it was: parts that come later share it."""
+async def test_a_change_without_a_file_takes_effect_in_memory_only() -> None:
+    """The identity stays the same, so parts that are created later share the engine."""
     applied: list[bool] = []
     loaded = load({"memory": {"recall_limit": 3}}, environ={})
     live = LiveConfig(loaded, apply=lambda config: applied.append(config.memory.enabled))
@@ -633,8 +632,8 @@ async def test_a_change_without_a_file_is_in_force_and_nowhere_else() -> None:
     assert loaded.config.memory.enabled
 
 
-async def test_a_change_that_cannot_be_used_changes_nothing(file: Path) -> None:
-    """The file was broken since: it is left to whoever edits it, and the last good version stays in force."""
+async def test_a_change_to_an_invalid_file_changes_nothing(file: Path) -> None:
+    """The file is left as it is, and the last good version stays in force."""
     live = LiveConfig(await asyncio.to_thread(load, file, environ={}))
     file.write_text("memory: {recall_limit: many}\n", encoding="utf-8")
 
@@ -646,8 +645,8 @@ async def test_a_change_that_cannot_be_used_changes_nothing(file: Path) -> None:
 
 
 @pytest.mark.parametrize("has_file", [True, False])
-async def test_a_change_to_what_cannot_work_is_not_put_in_force(file: Path, has_file: bool) -> None:
-    """Memory would need a provider that is not there; in a file it stands all the same, and that is said."""
+async def test_a_change_that_fails_the_check_does_not_take_effect(file: Path, has_file: bool) -> None:
+    """If there is a file, it is written anyway, and the error says so."""
 
     async def refuse(_: GaiaConfig) -> None:
         raise ConfigError(["memory.llm.provider: nobody knows it"], source="x")
@@ -662,8 +661,8 @@ async def test_a_change_to_what_cannot_work_is_not_put_in_force(file: Path, has_
     assert ("was written, but is not in force" in str(refused.value)) == has_file
 
 
-async def test_two_changes_at_once_are_both_kept(file: Path) -> None:
-    """Neither is written over the other."""
+async def test_two_concurrent_changes_are_both_kept(file: Path) -> None:
+    """Neither overwrites the other."""
     live = LiveConfig(await asyncio.to_thread(load, file, environ={}))
 
     await asyncio.gather(live.change(("memory", "enabled"), False), live.change(("memory", "preload"), False))
@@ -676,8 +675,8 @@ OFFLINE = (("memory", "embedder"), {"provider": "offline"})
 
 
 @pytest.mark.acceptance("C18")
-async def test_a_change_that_waits_for_a_restart_is_written_and_not_in_force(file: Path) -> None:
-    """Nothing but the file knows of it yet, and undoing it leaves no trouble."""
+async def test_a_change_that_needs_a_restart_is_written_but_not_in_force(file: Path) -> None:
+    """Only the file contains it, and reverting it leaves no problem."""
     live = LiveConfig(await asyncio.to_thread(load, file, environ={}))
 
     waits = await live.change_at_restart(*OFFLINE)
@@ -692,8 +691,8 @@ async def test_a_change_that_waits_for_a_restart_is_written_and_not_in_force(fil
 
 
 @pytest.mark.acceptance("C18")
-async def test_a_change_at_restart_that_could_not_work_is_not_written(file: Path) -> None:
-    """Memory would not open again; without a file there is nowhere to keep it."""
+async def test_a_change_for_the_next_restart_that_fails_the_check_is_not_written(file: Path) -> None:
+    """Memory could not be opened again; without a file there is no place to write it."""
 
     async def refuse(config: GaiaConfig) -> None:
         raise ConfigError([f"{config.memory.embedder.provider} lacks its key"], source="x")

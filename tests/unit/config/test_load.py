@@ -1,4 +1,4 @@
-"""Loading the configuration from a file, a mapping or nothing; all problems are reported at once."""
+"""Loading the configuration from a file, a mapping or nothing; all problems are reported together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gaia_memory.errors import ConfigError, SecretInConfigError
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """The path of a configuration file that is not there yet."""
+    """The path of a configuration file that does not exist yet."""
     return tmp_path / "gaia.yaml"
 
 
@@ -33,8 +33,8 @@ def refusal(file: Path, text: str, environ: dict[str, str] | None = None) -> Con
 
 
 @pytest.mark.acceptance("G01")
-def test_without_a_file_everything_has_its_default():
-    """Nothing has to be configured."""
+def test_without_a_file_every_key_has_its_default():
+    """No configuration is required."""
     config = load(None, environ={}).config
 
     assert (config.memory.enabled, config.memory.auto_ingest, config.memory.preload) == (True, True, True)
@@ -48,13 +48,13 @@ def test_without_a_file_everything_has_its_default():
 
 @pytest.mark.parametrize("text", ["", "# only a comment\n", "---\n", "memory:\nsessions:\n"])
 def test_an_empty_file_or_section_means_the_defaults(file, text):
-    """Whoever comments out every line keeps a working file."""
+    """A file with every line commented out still works."""
     assert loaded(file, text).config == GaiaConfig()
 
 
 @pytest.mark.acceptance("G04")
-def test_an_unknown_key_is_a_warning_with_a_suggestion_and_the_rest_is_loaded(file, caplog):
-    """A typo is told, not swallowed."""
+def test_an_unknown_key_causes_a_warning_with_a_suggestion(file, caplog):
+    """The rest of the file is loaded."""
     with caplog.at_level(logging.WARNING):
         found = loaded(file, "memory: {recal_limit: 3, preload_limit: 7}\nrecal_limit: 3\nsession: {}\nxyzzy: 1\n")
 
@@ -68,8 +68,8 @@ def test_an_unknown_key_is_a_warning_with_a_suggestion_and_the_rest_is_loaded(fi
     assert [line for line in found.warnings if line in caplog.text] == list(found.warnings)
 
 
-def test_a_warning_is_logged_once_however_many_parts_load_the_file(file, caplog):
-    """The service, two plugins and the runner all load it."""
+def test_a_warning_is_logged_once_for_several_loads(file, caplog):
+    """The service, two plugins and the runner all load the file."""
     with caplog.at_level(logging.WARNING):
         loads = [loaded(file, "bogus: 1\n") for _ in range(4)]
 
@@ -78,8 +78,8 @@ def test_a_warning_is_logged_once_however_many_parts_load_the_file(file, caplog)
 
 
 @pytest.mark.acceptance("G05", "S07")
-def test_every_bad_value_is_listed_at_once_with_key_value_and_range(file):
-    """One run of `gaia config check` shows all there is to correct, in the order of the file."""
+def test_all_invalid_values_are_reported_together_with_key_value_and_range(file):
+    """One run of `gaia config check` shows all there is to correct."""
     error = refusal(
         file,
         "sessions: {idle_consolidate_minutes: -5, window_turns: 0}\n"
@@ -88,10 +88,10 @@ def test_every_bad_value_is_listed_at_once_with_key_value_and_range(file):
     )
 
     assert error.problems == (
-        "sessions.idle_consolidate_minutes: -5 is not allowed; give a number of minutes above 0",
-        "sessions.window_turns: 0 is not allowed; give a whole number of turns from 1 up",
         "memory.recall_limit: -1 is not allowed; give a whole number of facts from 1 to 50, or `auto`",
         "memory.scope: 'everyone' is not allowed; give `app_user` or `user`",
+        "sessions.window_turns: 0 is not allowed; give a whole number of turns from 1 up",
+        "sessions.idle_consolidate_minutes: -5 is not allowed; give a number of minutes above 0",
         "bogus: unknown key, ignored",
     )
     assert str(file) in str(error)
@@ -131,8 +131,8 @@ def test_every_bad_value_is_listed_at_once_with_key_value_and_range(file):
         ("model", ""),
     ],
 )
-def test_a_value_outside_its_range_is_refused_by_name(key, value):
-    """Each of these would otherwise show only later, as something that does not work."""
+def test_an_invalid_value_is_refused_by_name(key, value):
+    """Otherwise each of these would cause an error later."""
     data: Any = value
     for part in reversed(key.split(".")):
         data = {part: data}
@@ -146,8 +146,8 @@ def test_a_value_outside_its_range_is_refused_by_name(key, value):
 
 
 @pytest.mark.parametrize("app", ["user", "9lives", "a b", "a.b", "-a", "ä", "a\n", "", 7])
-def test_an_app_name_that_adk_refuses_is_refused_here(app):
-    """ADK would refuse it at the first turn."""
+def test_an_app_name_that_adk_refuses_is_refused(app):
+    """ADK would refuse it only at the first turn."""
     with pytest.raises(ConfigError, match=r"^the given mapping is not usable:\n  - app: "):
         load({"app": app}, environ={})
 
@@ -160,21 +160,21 @@ def test_an_app_name_that_adk_refuses_is_refused_here(app):
         ("- a\n- b\n", "a list; write `key: value` lines"),
         ("just words\n", "a single value"),
         ("memory: {}\nmemory: {}\n", "line 2, column 1: this key occurs twice"),
-        ("a: 2001-99-99\n", "a date or number is out of range"),
-        ("[" * 1500, "too deep"),
+        ("a: 2001-99-99\n", "no valid form"),
+        ("[" * 1500, "too deeply"),
         ("a: \x00\n", "is not allowed in YAML"),
         ("a: 1\n--- \nb: 2\n", "line 2"),
     ],
 )
-def test_a_file_that_is_no_mapping_is_refused_with_the_place(file, text, told):
-    """Never run on defaults because the file is broken: memory may have been off."""
+def test_a_file_that_is_not_a_mapping_is_refused_with_its_position(file, text, told):
+    """The defaults are never used instead: memory may have been switched off."""
     assert isinstance(refusal(file, text), ConfigError)
     with pytest.raises(ConfigError, match=told):
         load(file, environ={})
 
 
-def test_a_missing_or_unreadable_file_is_refused_by_its_path(file, tmp_path):
-    """A named file must be there."""
+def test_a_missing_or_unreadable_file_is_refused_by_path(file, tmp_path):
+    """A file that is named must exist."""
     with pytest.raises(ConfigError, match="no such file") as missing:
         load(file, environ={})
     with pytest.raises(ConfigError, match="cannot be read"):
@@ -194,7 +194,7 @@ def test_a_file_with_a_byte_order_mark_is_read(file):
 
 
 def test_the_environment_overrides_the_file_and_arguments_override_both(file):
-    """A container sets one value without touching the file."""
+    """A container can set one value without changing the file."""
     environ = {"GAIA_MEMORY__RECALL_LIMIT": "8", "GAIA_HOME": "/one", "GAIA_APP": "", "GAIA_MODEL": "m1"}
     found = loaded(file, "app: kept\nmemory: {recall_limit: 3, preload_limit: 4}\n", environ, home="/two", model="m2")
 
@@ -202,16 +202,16 @@ def test_the_environment_overrides_the_file_and_arguments_override_both(file):
     assert (found.config.app, found.config.home, found.config.model) == ("kept", Path("/two"), "m2")
 
 
-def test_what_a_program_says_wins_over_the_environment(tmp_path):
-    """A mapping is written in code, by somebody who means it; what it leaves open the environment may say."""
+def test_a_mapping_given_in_code_overrides_the_environment(tmp_path):
+    """The environment fills in what the mapping leaves out."""
     environ = {"GAIA_HOME": "/one", "GAIA_MEMORY__RECALL_LIMIT": "8", "GAIA_MODEL": "m1"}
     config = load({"home": str(tmp_path), "memory": {"recall_limit": 3}}, environ=environ).config
 
     assert (config.home, config.memory.recall_limit, config.model) == (tmp_path, 3, "m1")
 
 
-def test_the_environment_carries_lists_sections_and_a_providers_own_keys(file):
-    """JSON where a value has parts; numbers of a provider are numbers, as they are in the file."""
+def test_the_environment_can_set_lists_sections_and_keys_of_a_provider(file):
+    """Values with parts are JSON; numbers of a provider become numbers, as in the file."""
     environ = {
         "GAIA_MEMORY__PROFILE_AGENTS": '["a", "b"]',
         "GAIA_SESSIONS": '{"clear": "keep"}',
@@ -227,15 +227,15 @@ def test_the_environment_carries_lists_sections_and_a_providers_own_keys(file):
     assert config.memory.llm.config == {"max_tokens": 9, "model": "gpt", "temperature": 0.5, "api_key": "12345"}
 
 
-def test_another_provider_from_the_environment_gets_nothing_of_the_files_provider(file):
-    """A model of OpenAI means nothing to Gemini."""
+def test_a_provider_from_the_environment_ignores_the_files_keys_of_another_provider(file):
+    """An OpenAI model is no Gemini model."""
     environ = {"GAIA_MEMORY__LLM__PROVIDER": "gemini"}
 
     assert loaded(file, "memory: {llm: {provider: openai, model: gpt}}", environ).config.memory.llm.config == {}
 
 
-def test_bad_environment_values_are_named_by_their_variable(file):
-    """Whoever reads the message has to know where to look."""
+def test_invalid_environment_values_are_reported_by_variable(file):
+    """The reader needs to know where to look."""
     environ = {
         "GAIA_MEMORY__RECALL_LIMIT": "many",
         "gaia_sessions__clear": "never",
@@ -251,14 +251,14 @@ def test_bad_environment_values_are_named_by_their_variable(file):
     )
 
 
-def test_a_wrong_argument_is_named_as_an_argument():
-    """It stands in no file."""
+def test_an_invalid_argument_is_reported_as_an_argument():
+    """It is not in the file."""
     with pytest.raises(ConfigError, match="the argument model: ''"):
         load(GaiaConfig(), model="")
 
 
-def test_both_forms_of_a_provider_section_are_the_same(file):
-    """Flat keys, and mem0's own nested `config`."""
+def test_both_forms_of_a_provider_section_are_equivalent(file):
+    """The forms are flat keys and mem0's nested `config`."""
     flat = loaded(file, "memory: {llm: {provider: openai, model: m, top_p: 0.1}}").config
     nested = loaded(file, "memory: {llm: {provider: openai, config: {model: m, top_p: 0.1}}}").config
 
@@ -266,8 +266,8 @@ def test_both_forms_of_a_provider_section_are_the_same(file):
     assert flat.memory.llm.config == {"model": "m", "top_p": 0.1}
 
 
-def test_home_is_expanded_and_a_relative_one_lies_beside_the_file(file, tmp_path, monkeypatch):
-    """The folder of stored things does not depend on where the program was started."""
+def test_home_is_expanded_and_a_relative_one_is_relative_to_the_file(file, tmp_path, monkeypatch):
+    """The working directory makes no difference."""
     monkeypatch.setenv("HOME", "/somebody")
 
     assert loaded(file, "home: ~/memory\n").config.home == Path("/somebody/memory")
@@ -289,7 +289,7 @@ def test_home_is_expanded_and_a_relative_one_lies_beside_the_file(file, tmp_path
     ],
 )
 def test_database_urls_get_their_asynchronous_driver(given, resolved, monkeypatch):
-    """People write the URL they know."""
+    """Users can write the URL they know."""
     monkeypatch.setenv("HOME", "/somebody")
     config = load({"sessions": {"database_url": given}, "memory": {"database_url": given}}, home="/home", environ={})
 
@@ -299,14 +299,14 @@ def test_database_urls_get_their_asynchronous_driver(given, resolved, monkeypatc
 @pytest.mark.parametrize(
     "url", ["mysql://h/d", "sqlite://", "sqlite:///:memory:", "x.db", "postgresql+psycopg://h/d", ""]
 )
-def test_other_databases_are_refused(url):
-    """A database in memory would forget everybody."""
+def test_unsupported_databases_are_refused(url):
+    """An in-memory database would lose everything."""
     with pytest.raises(ConfigError, match=r"memory\.database_url: .*; give sqlite:///path or postgresql://"):
         load({"memory": {"database_url": url}}, environ={})
 
 
-def test_memory_follows_the_sessions_to_their_server():
-    """One URL moves both; a SQLite file of the host's sessions stays the host's."""
+def test_memory_uses_the_database_server_of_the_sessions():
+    """One URL configures both, but a SQLite file for sessions is not used for memory."""
     server = load({"sessions": {"database_url": "postgresql://h/d"}}, home="/home", environ={}).config
     file = load({"sessions": {"database_url": "sqlite:////s.db"}}, home="/home", environ={}).config
     apart = load(
@@ -318,7 +318,7 @@ def test_memory_follows_the_sessions_to_their_server():
     assert apart.memory_url == "sqlite+aiosqlite:////m.db"
 
 
-def test_the_same_file_and_home_are_the_same_memory_and_others_are_not(file, tmp_path, monkeypatch):
+def test_the_identity_is_determined_by_file_home_and_contents(file, tmp_path, monkeypatch):
     """Parts with the same identity share one engine."""
     monkeypatch.chdir(tmp_path)
     absolute, relative = loaded(file, "app: a\n"), load("gaia.yaml", environ={})
@@ -331,16 +331,16 @@ def test_the_same_file_and_home_are_the_same_memory_and_others_are_not(file, tmp
     assert (absolute.path, mappings[0].path) == (file, None)
 
 
-def test_a_finished_config_is_taken_as_it_is():
-    """Whoever built one in code has decided already."""
+def test_a_config_object_is_used_unchanged():
+    """The environment does not apply to it."""
     config = GaiaConfig(app="mine")
     found = load(config, environ={"GAIA_APP": "other"}, home="/h")
 
     assert (found.config.app, found.config.home) == ("mine", Path("/h"))
 
 
-def test_a_file_nobody_named_is_looked_for_in_the_environment_then_in_the_home(tmp_path, monkeypatch):
-    """`GAIA_CONFIG`, else `gaia.yaml` in the home, else none."""
+def test_the_default_file_comes_from_the_environment_or_the_home(tmp_path, monkeypatch):
+    """It is `GAIA_CONFIG`, else `gaia.yaml` in the home, else none."""
     monkeypatch.setenv("HOME", str(tmp_path))
     home = tmp_path / "home"
 
@@ -408,8 +408,8 @@ SECRET = "hunter2hunter2"
         ),
     ],
 )
-def test_a_secret_in_the_file_is_refused_with_the_variable_and_never_shown(file, caplog, data, key, variable):
-    """Keys come from the environment only; a message may end up in a log or an issue."""
+def test_a_secret_in_the_file_is_refused_and_never_shown(file, caplog, data, key, variable):
+    """The error names the variable to use instead; messages may end up in logs or issues."""
     with caplog.at_level(logging.DEBUG), pytest.raises(SecretInConfigError) as caught:
         loaded(file, yaml.safe_dump(data))
 
@@ -421,13 +421,13 @@ def test_a_secret_in_the_file_is_refused_with_the_variable_and_never_shown(file,
 
 
 def test_a_secret_does_not_hide_the_other_problems(file):
-    """All of them in one go, in the order of the file."""
+    """All of them in one go, secrets first."""
     error = refusal(file, f"memory: {{recall_limit: 0, llm: {{api_key: {SECRET}}}, scope: x}}\n")
 
     assert isinstance(error, SecretInConfigError)
     assert [line.split(":")[0] for line in error.problems] == [
-        "memory.recall_limit",
         "memory.llm.api_key",
+        "memory.recall_limit",
         "memory.scope",
     ]
 
@@ -442,8 +442,8 @@ def test_a_secret_does_not_hide_the_other_problems(file):
         f"{SECRET}: {{\n",
     ],
 )
-def test_broken_yaml_is_told_without_its_content(file, text):
-    """PyYAML's own message quotes the line, and the line may hold a key."""
+def test_invalid_yaml_is_reported_without_its_content(file, text):
+    """PyYAML's own message quotes the line, which may contain a key."""
     error = refusal(file, text)
 
     assert SECRET not in str(error)
@@ -452,7 +452,7 @@ def test_broken_yaml_is_told_without_its_content(file, text):
 
 
 def test_a_password_from_the_environment_is_used_and_never_shown(file):
-    """That is where it belongs; a refusal of it masks it."""
+    """An error message masks it."""
     environ = {
         "GAIA_MEMORY__DATABASE_URL": f"postgresql://u:{SECRET}@h/d",
         "GAIA_MEMORY__VECTOR_STORE__PASSWORD": SECRET,
@@ -485,26 +485,26 @@ def test_a_password_from_the_environment_is_used_and_never_shown(file):
         {"database_url": "postgresql://u@h:5432/d"},
     ],
 )
-def test_what_only_resembles_a_secret_is_loaded(data):
-    """`max_tokens` is no token."""
+def test_values_that_only_resemble_a_secret_are_loaded(data):
+    """`max_tokens` is not a token."""
     assert load({"memory": data}, environ={}).warnings == ()
 
 
-def test_a_ring_of_yaml_aliases_is_refused_or_ignored_but_ends(file):
-    """YAML can point at itself."""
+def test_a_recursive_yaml_alias_does_not_hang(file):
+    """YAML nodes can refer to themselves."""
     assert loaded(file, "x: &x {y: *x}\n").warnings == ("x: unknown key, ignored",)
 
 
 @pytest.mark.parametrize(
     ("source", "arguments", "words"),
     [
-        (5, {}, "the source: is 5: pass a path, a mapping, a GaiaConfig or None"),
-        (None, {"home": 5}, "home: is 5: pass a path"),
-        ({}, {"model": 5}, "model: is 5: pass a name or an ADK model"),
+        (5, {}, "the source is 5: pass a path, a mapping, a GaiaConfig or None"),
+        (None, {"home": 5}, "the argument home: 5 is not allowed; give a path"),
+        ({}, {"model": 5}, "the argument model: 5 is not allowed"),
     ],
 )
-def test_an_argument_of_another_kind_is_refused_by_name(source, arguments, words):
-    """Not with whatever Python says of it, somewhere inside."""
+def test_an_argument_of_another_type_is_refused_by_name(source, arguments, words):
+    """The message is ours, not an internal error of Python."""
     with pytest.raises(ConfigError) as caught:
         load(source, environ={}, **arguments)
 

@@ -21,15 +21,15 @@ def refusal(users: object) -> str:
     return problem
 
 
-def test_nobody_is_known_and_unknown_senders_are_refused_by_default():
-    """Whoever configures nothing lets nobody in."""
+def test_without_users_unknown_senders_are_refused():
+    """This is the default."""
     config = load(None, environ={}).config.people
 
     assert (config.unknown, dict(config.users)) == ("refuse", {})
 
 
-def test_one_person_may_write_from_several_channels():
-    """Each sender leads to the person, on its own channel alone."""
+def test_a_user_may_have_senders_on_several_channels():
+    """Each sender is valid on its own channel only."""
     config = people({"itay": {"admin": True, "telegram": ["1", "2"], "email": ["itay@x"]}, "noa": {"telegram": ["3"]}})
 
     found = config.find("email", "itay@x")
@@ -40,8 +40,8 @@ def test_one_person_may_write_from_several_channels():
     assert not config.users["noa"].admin
 
 
-def test_a_sender_of_two_people_is_refused_by_naming_both():
-    """Two people on one sender would share a memory."""
+def test_a_sender_of_two_users_is_refused_by_naming_both():
+    """Two users with one sender would share a memory."""
     problem = refusal({"itay": {"telegram": ["1"]}, "noa": {"telegram": ["2", "1"]}})
 
     assert "gives the sender '1' on 'telegram' to both 'itay' and 'noa'" in problem
@@ -63,8 +63,8 @@ def test_a_sender_of_two_people_is_refused_by_naming_both():
         (["itay"], "is not allowed"),
     ],
 )
-def test_what_no_channel_calls_a_sender_is_refused_with_its_place(users, words):
-    """YAML reads an unquoted id as a number, and a typo as a channel."""
+def test_an_invalid_entry_is_refused_with_its_position(users, words):
+    """YAML reads an unquoted id as a number, and a misspelt key as a channel."""
     problem = refusal(users)
 
     assert problem.startswith("people.users: ")
@@ -72,16 +72,16 @@ def test_what_no_channel_calls_a_sender_is_refused_with_its_place(users, words):
     assert 'such as `ada: {admin: true, telegram: ["12345"]' in problem
 
 
-def test_all_that_is_wrong_is_told_at_once():
-    """Nobody corrects a file one error a run."""
+def test_all_problems_are_reported_together():
+    """Correcting a file takes one run."""
     problem = refusal({"itay": {"telegram": [1]}, "noa": None})
 
     assert "'itay'" in problem
     assert "'noa'" in problem
 
 
-def test_a_guest_keeps_the_id_when_named():
-    """A colon is fine where the id is that of the person's own sender: their memory stays with them."""
+def test_a_guest_id_may_be_configured_for_its_own_sender():
+    """A colon is allowed there, so a guest who is added keeps their memory."""
     config = people({"telegram:99": {"telegram": ["99"]}})
 
     assert config.find("telegram", "99") == ("telegram:99", config.users["telegram:99"])
@@ -89,14 +89,14 @@ def test_a_guest_keeps_the_id_when_named():
 
 @pytest.mark.parametrize("one", [("a:b", "c"), ("a", "b:c"), ("a%3Ab", "c"), ("é", "*"), ("\ud800", " ")])
 @pytest.mark.parametrize("other", [("a", "b"), ("a:b", "c%20"), ("a", "b%3Ac"), ("e\u0301", "*")])
-def test_two_guests_never_share_an_id(one, other):
-    """Both halves are encoded, so that the border between them cannot be moved."""
+def test_two_guests_never_have_the_same_id(one, other):
+    """Both parts are encoded, so the separator is unambiguous."""
     assert guest_id(*one) != guest_id(*other)
     assert guest_id(*one).count(":") == 1
 
 
-def test_the_environment_and_a_finished_configuration_carry_people():
-    """A container has no file, and a host may build the configuration itself."""
+def test_people_can_come_from_the_environment_or_a_config_object():
+    """A container may have no file."""
     environ = {"GAIA_PEOPLE__UNKNOWN": "allow", "GAIA_PEOPLE__USERS": '{"Itay": {"telegram": ["1"]}}'}
     config = load({}, environ=environ).config
 

@@ -1,34 +1,21 @@
-"""The section `memory.recall` and the settings of recall match."""
+"""The section `memory.recall`."""
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import pytest
 
-from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.config.sections.recall_section import RecallConfig, RecallWeights
 from gaia_memory.config.sources.load import load
 from gaia_memory.errors import ConfigError, SecretInConfigError
-from gaia_memory.recall.build_recall import recall_settings
-from gaia_memory.recall.settings import RecallSettings
 
 
-def test_the_defaults_of_the_file_are_those_of_recall() -> None:
-    """And every setting of recall but its fillers has a key."""
-    assert recall_settings(GaiaConfig()) == RecallSettings()
-    keys = {*RecallWeights.model_fields, *RecallConfig.model_fields} - {"weights"}
-    assert keys == {each.name for each in fields(RecallSettings)} - {"fallback_retrievers"}
-
-
-def test_every_key_reaches_recall() -> None:
-    """By its own name, from the file and from the environment."""
+def test_keys_come_from_the_file_and_from_the_environment() -> None:
+    """The others keep their defaults."""
     told = {"weights": {"speaker": 0, "recency": 2}, "tokens": 400, "rewrite": True, "rerank_share": 0.5}
     environ = {"GAIA_MEMORY__RECALL__WEIGHTS__DATES": "3", "GAIA_MEMORY__RECALL_LIMIT": "auto"}
     config = load({"memory": {"recall": told}}, environ=environ).config
-    settings = recall_settings(config)
+    settings, weights = config.memory.recall, config.memory.recall.weights
 
-    assert (settings.speaker, settings.recency, settings.dates, settings.keywords) == (0, 2, 3, 1)
+    assert (weights.speaker, weights.recency, weights.dates, weights.keywords) == (0, 2, 3, 1)
     assert (settings.tokens, settings.rewrite, settings.rerank_share, config.memory.recall_limit) == (
         400,
         True,
@@ -48,16 +35,16 @@ def test_every_key_reaches_recall() -> None:
         ({"rewrite": "perhaps"}, "memory.recall.rewrite: 'perhaps' is not allowed; give true or false"),
     ],
 )
-def test_a_wrong_value_is_refused_with_its_key_and_range(recall: dict[str, object], told: str) -> None:
-    """Nothing is guessed."""
+def test_an_invalid_value_is_refused_with_its_key_and_range(recall: dict[str, object], told: str) -> None:
+    """No default is used instead."""
     with pytest.raises(ConfigError) as refused:
         load({"memory": {"recall": recall}}, environ={})
 
     assert told in str(refused.value)
 
 
-def test_a_mistyped_weight_is_a_warning_with_the_one_that_may_be_meant() -> None:
-    """And the rest is taken."""
+def test_a_misspelt_weight_causes_a_warning_with_a_suggestion() -> None:
+    """The other weights are loaded."""
     loaded = load({"memory": {"recall": {"weights": {"speakers": 1, "dates": 0}}}}, environ={})
 
     assert loaded.warnings == (
@@ -74,7 +61,7 @@ def test_a_mistyped_weight_is_a_warning_with_the_one_that_may_be_meant() -> None
         ("other", "GAIA_MEMORY__RERANKER__API_KEY"),
     ],
 )
-def test_the_key_of_a_reranker_stands_in_the_environment(provider: str, variable: str) -> None:
-    """The refusal names the variable."""
+def test_the_key_of_a_reranker_is_refused_in_the_file(provider: str, variable: str) -> None:
+    """The error names the variable to use instead."""
     with pytest.raises(SecretInConfigError, match=variable):
         load({"memory": {"reranker": {"provider": provider, "api_key": "s3cret"}}}, environ={})

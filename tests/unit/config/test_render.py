@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +23,7 @@ CHECKOUT = Path(__file__).parents[3]
 
 @pytest.mark.acceptance("G08")
 def test_the_rendered_yaml_loads_as_the_defaults():
-    """Whoever starts from it starts from the defaults."""
+    """Users who start from it start with the defaults."""
     data = yaml.safe_load(config_files.render_yaml())
     found = load(data, environ={})
 
@@ -32,7 +33,7 @@ def test_the_rendered_yaml_loads_as_the_defaults():
 
 @pytest.mark.acceptance("G08")
 def test_the_rendered_yaml_and_page_document_every_key():
-    """Each key with what it does, its range and its variable."""
+    """Each key has a description, a range and a variable."""
     text, page = config_files.render_yaml(), config_files.render_reference()
     flat = " ".join(line.strip().lstrip("# ") for line in text.splitlines())
 
@@ -49,8 +50,8 @@ def test_the_rendered_yaml_and_page_document_every_key():
         assert field.description in page
 
 
-def test_every_number_has_its_unit_and_range():
-    """`30` alone says nothing."""
+def test_every_number_has_a_unit_and_a_range():
+    """`30` alone is not clear."""
     for path, field in iter_settings(GaiaConfig):
         words = allowed_values(field)
         numeric = any(kind in str(field.annotation) for kind in ("int", "float"))
@@ -67,16 +68,16 @@ def test_every_number_has_its_unit_and_range():
         (Literal["a", "b", "c"], FieldInfo(), "`a`, `b` or `c`"),
     ],
 )
-def test_the_range_is_told_in_words(annotation, field, words):
-    """The words come from the type, so they cannot go stale."""
+def test_ranges_are_described_in_words(annotation, field, words):
+    """The words are derived from the type, so they cannot become outdated."""
     field.annotation = annotation
 
     assert allowed_values(field) == words
 
 
-def test_the_json_schema_knows_every_key_and_refuses_others():
-    """Editors underline a typo."""
-    schema = render.json_schema()
+def test_the_json_schema_contains_every_key_and_refuses_others():
+    """Editors can then underline a typo."""
+    schema = json.loads(render.render_json_schema())
 
     def properties(model: type[BaseModel], node: dict) -> None:
         assert set(node["properties"]) == set(model.model_fields)
@@ -96,8 +97,8 @@ def test_the_json_schema_knows_every_key_and_refuses_others():
 
 @pytest.mark.acceptance("G08")
 @pytest.mark.parametrize("name", sorted(config_files.rendered_files()))
-def test_the_rendered_files_in_the_repository_are_fresh(name):
-    """`python -m docs.render` in the checkout refreshes them."""
+def test_the_committed_files_are_up_to_date(name):
+    """`python -m docs.render` in the checkout updates them."""
     committed = (CHECKOUT / name).read_text(encoding="utf-8")
 
     assert committed == config_files.rendered_files()[name], f"{name} is stale: run `python -m docs.render`"

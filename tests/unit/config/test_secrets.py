@@ -32,8 +32,8 @@ from gaia_memory.redaction.mask import is_secret_name, mask_secrets
         "http_auth",
     ],
 )
-def test_names_of_secrets(name):
-    """However they are written."""
+def test_names_of_secrets_are_recognised(name):
+    """Case and separators make no difference."""
     assert is_secret_name(name)
 
 
@@ -57,8 +57,8 @@ def test_names_of_secrets(name):
         "embedding_dims",
     ],
 )
-def test_names_that_only_resemble_them(name):
-    """mem0 knows most of these."""
+def test_names_that_only_resemble_a_secret_are_accepted(name):
+    """Most of these are keys of mem0."""
     assert not is_secret_name(name)
 
 
@@ -74,12 +74,12 @@ def test_names_that_only_resemble_them(name):
     ],
 )
 def test_secrets_are_masked_in_text(text, shown):
-    """What is left tells enough."""
+    """The rest of the text stays readable."""
     assert mask_secrets(text) == shown
 
 
 def sources(package: str) -> str:
-    """All Python of an installed package, unread by Python."""
+    """Return the source code of an installed package without importing it."""
     spec = importlib.util.find_spec(package)
     assert spec is not None
     assert spec.submodule_search_locations is not None
@@ -87,8 +87,8 @@ def sources(package: str) -> str:
     return "".join(file.read_text(encoding="utf-8") for file in files)
 
 
-def test_the_variables_we_name_are_the_ones_that_the_providers_read():
-    """A remedy that nothing reads would send people in circles."""
+def test_the_named_variables_are_those_the_providers_read():
+    """Otherwise the advice in an error would not work."""
     read = sources("mem0") + sources("google.genai")
     named = {name for names in PROVIDER_VARIABLES.values() for name in names.split(" or ")}
     named |= {"LLM_AZURE_OPENAI_API_KEY", "EMBEDDING_AZURE_OPENAI_API_KEY"}

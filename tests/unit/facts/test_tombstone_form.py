@@ -66,7 +66,7 @@ in_latin = st.lists(words, min_size=1, max_size=6).map(" ".join)
 
 
 def is_seen_alone(char: str) -> bool:
-    """Return whether a character is more than a mark on a space; Unicode calls some of those letters."""
+    """Return whether a character is more than a mark on a space; Unicode calls some such marks letters."""
     return unicodedata.normalize("NFKD", char)[:1] != " "
 
 
@@ -81,7 +81,7 @@ def known_again(text: str, disguised: str) -> bool:
 
 
 @property_test(in_latin, st.permutations([*HIDDEN, *FORMS, *ALIKE]), st.integers(0, 2**32), default_cases=400)
-def test_a_text_is_known_in_any_disguises_at_once(text: str, disguises: list[Disguise], seed: int) -> None:
+def test_a_text_is_recognised_in_combined_disguises(text: str, disguises: list[Disguise], seed: int) -> None:
     """Disguises are white space, punctuation, invisible characters, and composed, wide or look-alike letters."""
     chance = random.Random(seed)
     # A letter is drawn like another one as it stands: its case changes before that, or not at all.
@@ -94,7 +94,7 @@ def test_a_text_is_known_in_any_disguises_at_once(text: str, disguises: list[Dis
 
 
 @property_test(in_any, st.sampled_from([*CASES[:1], *HIDDEN, *FORMS]), st.integers(0, 2**32), default_cases=400)
-def test_a_text_of_any_writing_is_known_in_another_spelling(text: str, disguise: Disguise, seed: int) -> None:
+def test_a_text_in_any_script_is_recognised_in_another_spelling(text: str, disguise: Disguise, seed: int) -> None:
     """This includes letters without case, and letters whose other case has two characters."""
     disguised = disguise(text, random.Random(seed))
 
@@ -102,7 +102,7 @@ def test_a_text_of_any_writing_is_known_in_another_spelling(text: str, disguise:
 
 
 @property_test(st.text(signs, max_size=30))
-def test_the_form_of_a_form_is_itself(text: str) -> None:
+def test_the_tombstone_form_is_idempotent(text: str) -> None:
     """An empty form matches no other text."""
     for form in tombstone_forms(text):
         assert form in tombstone_forms(form), (text, form)
@@ -126,8 +126,8 @@ def test_the_form_of_a_form_is_itself(text: str) -> None:
         ("!!!", "???"),
     ],
 )
-def test_what_says_something_else_is_not_taken_for_it(text: str, other: str) -> None:
-    """Numbers differ, and so do names that end in a symbol."""
+def test_a_text_with_another_meaning_is_not_recognised(text: str, other: str) -> None:
+    """Examples are different numbers and names that end in a symbol."""
     assert not known_again(text, other)
 
 
@@ -146,6 +146,6 @@ def test_what_says_something_else_is_not_taken_for_it(text: str, other: str) -> 
         ("Straße", "STRASSE"),
     ],
 )
-def test_what_a_person_would_call_the_same_is_the_same(text: str, other: str) -> None:
-    """The pairs use real scripts and accents."""
+def test_equivalent_spellings_in_real_texts_are_recognised(text: str, other: str) -> None:
+    """The pairs use several scripts and accents."""
     assert known_again(text, other)

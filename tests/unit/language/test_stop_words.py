@@ -23,12 +23,12 @@ from gaia_memory.language.stop_words import MAX_QUESTION_WORDS, content_words
         ("?!", []),
     ],
 )
-def test_function_words_are_dropped_of_english_questions_only_and_never_all(query, words):
-    """A question of nothing but function words, or in another language, keeps them."""
+def test_function_words_are_dropped_from_english_questions_unless_nothing_is_left(query, words):
+    """Questions in other languages keep theirs."""
     assert content_words(query) == words
 
 
 @given(st.text(max_size=300))
-def test_any_question_gives_bounded_words(query):
-    """Neither a pasted page nor odd signs trouble the index."""
+def test_any_question_gives_a_limited_number_of_words(query):
+    """This includes pasted pages and unusual characters."""
     assert len(content_words(query)) <= MAX_QUESTION_WORDS

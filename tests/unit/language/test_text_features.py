@@ -19,8 +19,8 @@ def codes(packed):
 
 
 @given(ANY, st.one_of(st.none(), ANY))
-def test_what_is_packed_comes_back(text, said_by):
-    """Of any text: half of a pair, a picture, nothing."""
+def test_packed_features_are_unpacked_unchanged(text, said_by):
+    """This includes broken characters, emoji and empty texts."""
     packed = extract_features(text, said_by)
     traits = unpack_features(packed)
 
@@ -34,8 +34,8 @@ def test_what_is_packed_comes_back(text, said_by):
 
 
 @given(st.sampled_from(["Anna: ", "Dr. Anna Bell: ", "\u05d3\u05e0\u05d4: ", "J\u00e9an-Luc: "]), ANY)
-def test_the_words_of_who_said_it_are_none_of_what_was_said(name, text):
-    """As if the name stood nowhere."""
+def test_the_words_of_a_leading_speaker_name_are_not_words_of_the_text(name, text):
+    """The text is treated as if the name were absent."""
     text = text.strip()
     said = unpack_features(extract_features(name + text, None))
 
@@ -56,26 +56,26 @@ def test_the_words_of_who_said_it_are_none_of_what_was_said(name, text):
         ("Nothing of it", 0),
     ],
 )
-def test_kinds_of_expression_are_noted(text, kinds):
-    """Each for itself, and together."""
+def test_answer_types_in_a_text_are_recognised(text, kinds):
+    """A text may contain several."""
     assert unpack_features(extract_features(text, None)).answer_types == kinds
 
 
-def test_a_text_that_nobody_says_leads_with_names():
-    """What somebody says leads with whom it is said to."""
+def test_only_a_text_without_a_speaker_has_leading_names():
+    """A speaker who starts with a name is addressing that person."""
     names = [word_code("maria"), word_code("lopez")]
 
     assert codes(unpack_features(extract_features("Maria Lopez volunteers", None)).leading_names) == names
     assert unpack_features(extract_features("Maria Lopez volunteers", "John")).leading_names == b""
 
 
-def test_codes_are_the_same_in_every_process():
-    """They are kept: a hash of Python's own differs from process to process."""
+def test_word_codes_are_equal_in_every_process():
+    """They are stored, and Python's own hash differs between processes."""
     assert word_code("tea") == 0xE86D7B2
     assert stem_code("volunteers") == word_code("volunt")
 
 
 @pytest.mark.parametrize("packed", [None, b"\x00old"])
-def test_traits_of_another_form_are_not_current(packed):
-    """They are worked out anew."""
+def test_features_of_another_version_are_outdated(packed):
+    """They are computed again."""
     assert not has_current_version(packed)

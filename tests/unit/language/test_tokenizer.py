@@ -27,8 +27,8 @@ from gaia_memory.redaction.credentials import contains_credential
         ("👍🏽", "👍"),
     ],
 )
-def test_what_is_typed_differently_is_the_same_word(one, other):
-    """Letters with a stroke, ligatures, marks, and how a picture is drawn."""
+def test_different_spellings_of_a_word_give_equal_tokens(one, other):
+    """Examples are letters with strokes, ligatures, accents and variants of emoji."""
     assert index_tokens(one) == index_tokens(other) != []
 
 
@@ -56,22 +56,22 @@ def test_what_is_typed_differently_is_the_same_word(one, other):
         ("", []),
     ],
 )
-def test_what_others_write_as_one_word_is_kept_as_one_too(text, words):
-    """Compounds without their hyphens; numbers without what parts them, and by their last seven digits."""
+def test_compounds_and_grouped_numbers_also_become_one_token(text, words):
+    """Hyphens and separators are removed; phone numbers also give their last seven digits."""
     assert compound_tokens(text) == words
 
 
 @given(st.text(max_size=200))
-def test_every_word_is_letters_and_digits_alone(text):
-    """An index would cut it elsewhere, and a scope's prefix would stand before a part of it only."""
+def test_every_token_contains_only_letters_and_digits(text):
+    """The index would split it elsewhere, and the scope prefix would cover its first part only."""
     for word in (*index_tokens(text), *compound_tokens(text), *query_tokens(text)):
         assert all(char.isalnum() for char in word)
         assert word == word.casefold()
 
 
 @given(st.text(max_size=200))
-def test_each_word_of_a_query_is_looked_up_as_it_is_indexed(text):
-    """What a text holds finds that text."""
+def test_query_tokens_are_a_subset_of_index_tokens(text):
+    """A text is found by its own words."""
     assert set(query_tokens(text)) <= set(index_tokens(text))
 
 
@@ -97,8 +97,8 @@ LONG = [
     "reads",
     [lambda text: extract_features(text, None), lambda text: parse_query(truncate_middle(text)), contains_credential],
 )
-def test_the_work_grows_with_the_length_of_a_text_alone(piece, reads):
-    """A hundred thousand characters from one person must not keep everybody else waiting."""
+def test_the_running_time_is_linear_in_the_length_of_a_text(piece, reads):
+    """A text of a hundred thousand characters must not block other users."""
 
     def seconds(count):
         text = piece * count

@@ -44,7 +44,7 @@ def drafts(count):
     return [Draft(fact=NewFact(f"fact {number}"), source="add") for number in range(count)]
 
 
-async def test_each_draft_gets_its_vector_and_its_embedder():
+async def test_each_draft_gets_a_vector_and_the_identity_of_its_embedder():
     """The order is kept, and each vector names its embedder."""
     embedder = ScriptedEmbedder()
     done = await embed_drafts(embedder, drafts(3))

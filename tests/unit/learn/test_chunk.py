@@ -1,4 +1,4 @@
-"""A conversation is cut into pieces that one question can hold, and nothing of it is lost."""
+"""A conversation is split into chunks that fit one model request, and nothing is lost."""
 
 import asyncio
 from dataclasses import replace
@@ -30,7 +30,7 @@ def cut_of(turns: list[Turn], **bounds: Any) -> list[Chunk]:
     max_turns=st.integers(1, 10),
 )
 def test_every_turn_is_in_exactly_one_chunk_in_order(lengths, max_characters, max_turns):
-    """Cutting loses, doubles and reorders nothing, whatever the bounds."""
+    """Splitting loses, duplicates and reorders nothing, whatever the limits."""
     turns = [make_turn(seq, "x" * length) for seq, length in enumerate(lengths, 1)]
 
     cut = cut_of(turns, max_characters=max_characters, max_turns=max_turns)
@@ -47,8 +47,8 @@ def test_every_turn_is_in_exactly_one_chunk_in_order(lengths, max_characters, ma
 
 
 @pytest.mark.acceptance("I13")
-def test_a_long_conversation_is_asked_for_in_bounded_pieces_and_each_turn_once():
-    """120 turns of 500 characters go out in pieces of at most 12,000, and no person's word goes out twice."""
+def test_a_long_conversation_is_split_into_bounded_chunks_with_each_turn_once():
+    """120 turns of 500 characters are sent in chunks of at most 12,000; no user message is sent twice."""
     turns = [make_turn(seq, f"turn {seq:03} " + "x" * 490) for seq in range(1, 121)]
 
     sent = [[*piece.before, *piece.messages] for piece in cut_of(turns)]
@@ -59,8 +59,8 @@ def test_a_long_conversation_is_asked_for_in_bounded_pieces_and_each_turn_once()
         assert sum(f"turn {seq:03} " in each.text for piece in sent for each in piece) == 1
 
 
-def test_repeated_bad_answers_halve_the_bounds_down_to_one_turn():
-    """A single slip of the model changes nothing; each turn is still in exactly one chunk."""
+def test_repeated_bad_answers_halve_the_limits_down_to_one_turn():
+    """One bad answer changes nothing; each turn is still in exactly one chunk."""
     turns = [make_turn(seq, "x") for seq in range(1, 41)]
 
     sizes = [[len(piece.turns) for piece in cut_of(turns, bad_answer_count=bad)] for bad in range(9)]
@@ -69,8 +69,8 @@ def test_repeated_bad_answers_halve_the_bounds_down_to_one_turn():
     assert [sum(of) for of in sizes] == [40] * 9
 
 
-def test_a_turn_longer_than_the_bound_is_cut_into_pieces_that_are_asked_for_alone():
-    """A pasted book: all of it is asked for once, at most as much at a time as the bound."""
+def test_a_turn_longer_than_the_limit_is_split_into_chunks_of_its_own():
+    """All of a pasted book is sent once, in chunks within the limit."""
     book = " ".join(f"Sentence {number} of the book." for number in range(8_000))
     turns = [make_turn(1, "a"), make_turn(2, book, "a fine book"), make_turn(3, "c")]
 
@@ -91,8 +91,8 @@ def test_a_turn_longer_than_the_bound_is_cut_into_pieces_that_are_asked_for_alon
     texts=st.lists(st.text("a \n.。é", max_size=60), min_size=1, max_size=6),
     room=st.integers(1, 50),
 )
-def test_whatever_is_cut_nothing_of_it_is_lost(texts, room):
-    """Only what is white space all through is left out."""
+def test_splitting_loses_nothing_but_white_space(texts, room):
+    """This holds for any texts and limits."""
     said = make_turn(1, "x")
     messages = tuple(make_message("user", text) for text in texts if text)
     whole = [replace(said, messages=messages)]
@@ -105,16 +105,16 @@ def test_whatever_is_cut_nothing_of_it_is_lost(texts, room):
     )
 
 
-def test_pieces_of_a_turn_do_not_shrink_to_nothing_after_bad_answers():
-    """A question about half a sentence has no answer."""
+def test_parts_of_a_turn_keep_a_minimum_size_after_bad_answers():
+    """Half a sentence cannot be understood."""
     cut = cut_of([make_turn(1, "x" * 12_000)], bad_answer_count=30)
 
     assert {len(piece.messages[0].text) for piece in cut} == {1_000, 2}
 
 
 @pytest.mark.acceptance("I15")
-def test_a_chunk_holds_the_talk_of_one_day():
-    """ "Tomorrow" has one meaning in a chunk: that of the day it was said."""
+def test_a_chunk_contains_turns_of_one_day():
+    """Otherwise "tomorrow" would have several meanings in a chunk."""
     turns = [make_turn(1, "a"), make_turn(2, "b"), make_turn(3, "c", at=NOON + timedelta(days=1))]
 
     cut = cut_of(turns, zone=load_time_zone("Europe/Berlin"))
@@ -132,8 +132,8 @@ def test_a_chunk_holds_the_talk_of_one_day():
         ("Asia/Tokyo", [[1], [2, 3], [4, 5]]),
     ],
 )
-def test_a_day_ends_where_the_person_is(zone, days):
-    """Also the day on which summer time begins in Berlin, which has 23 hours."""
+def test_a_day_ends_at_midnight_in_the_time_zone(zone, days):
+    """This includes the start of summer time in Berlin, a day of 23 hours."""
     times = ["28T14:30", "28T22:30", "28T23:30", "29T21:30", "29T22:30"]
     turns = [make_turn(seq, "hi", at=datetime.fromisoformat(f"2026-03-{at}+00:00")) for seq, at in enumerate(times, 1)]
 
@@ -142,8 +142,8 @@ def test_a_day_ends_where_the_person_is(zone, days):
     assert [[each.seq for each in piece.turns] for piece in cut] == days
 
 
-def test_a_chunk_knows_what_was_answered_just_before_it():
-    """ "Yes, the second one" needs the answer it replies to, which is bounded."""
+def test_a_chunk_includes_the_preceding_answer_as_context():
+    """A reply such as "yes, the second one" needs the answer before it, which is shortened."""
     turns = [make_turn(1, "which?", "a" * 2000 + " this or that?"), make_turn(2, "the second")]
 
     first, second = cut_of(turns, max_turns=1)
@@ -154,28 +154,28 @@ def test_a_chunk_knows_what_was_answered_just_before_it():
     assert len(second.before[0].text) == MAX_CONTEXT_CHARACTERS
 
 
-def test_the_first_chunk_takes_its_context_from_the_caller():
-    """What was answered before the watermark is context too."""
+def test_the_context_of_the_first_chunk_comes_from_the_caller():
+    """The answer before the watermark is context as well."""
     [only] = cut_of([make_turn(2, "yes")], preceding=[make_message("assistant", "Tea?")])
 
     assert [each.text for each in only.before] == ["Tea?"]
 
 
-def test_what_was_said_before_something_left_out_is_no_context():
-    """It is not what the next turn replies to."""
+def test_an_answer_before_a_gap_is_not_context():
+    """The next turn does not reply to it."""
     _, second, third = cut_of([make_turn(1, "Tea?"), make_turn(2, "yes"), make_turn(4, "no")], max_turns=1)
 
     assert [each.event_id for each in second.before] == ["1-assistant"]
     assert third.before == ()
 
 
-def test_words_of_the_person_are_no_context():
-    """What they said belongs to the chunk it was said in, and is learned once."""
+def test_user_messages_are_not_context():
+    """They belong to their own chunk and are learned once."""
     [only] = cut_of([make_turn(2, "yes")], preceding=[make_message("assistant", "Tea?"), make_message("user", "hm")])
 
     assert only.before == ()
 
 
-def test_no_talk_is_no_chunk():
-    """Nothing is asked about nothing."""
+def test_no_turns_give_no_chunk():
+    """The model is not asked."""
     assert cut_of([]) == []

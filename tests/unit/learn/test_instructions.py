@@ -22,7 +22,7 @@ def test_the_default_instructions_ask_for_durable_facts_only():
 
 
 @pytest.mark.acceptance("L07")
-def test_own_instructions_replace_the_default_ones():
+def test_custom_instructions_replace_the_default_ones():
     """Only the rule for marking the assistant's statements is appended."""
     config = GaiaConfig.model_validate({"memory": {"extraction_instructions": " ONLY-CATS\n"}})
 
@@ -30,7 +30,7 @@ def test_own_instructions_replace_the_default_ones():
 
 
 @pytest.mark.parametrize(("own", "text"), [("", DEFAULT_INSTRUCTIONS), ("ONLY-CATS", "ONLY-CATS")])
-def test_with_learn_from_both_the_assistants_statements_count(own: str, text: str):
+def test_learn_from_both_includes_the_assistants_statements(own: str, text: str):
     """The setting is `memory.learn_from: both`."""
     config = GaiaConfig.model_validate({"memory": {"extraction_instructions": own, "learn_from": "both"}})
 

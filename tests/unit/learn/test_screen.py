@@ -66,7 +66,7 @@ def test_a_credential_is_recognised_by_its_form(text):
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_messages_about_secrets_are_no_credentials(text):
+def test_messages_about_secrets_are_not_credentials(text):
     """The form decides, not the topic."""
     assert not contains_credential(text)
     assert drop_unkeepable([ExtractedFact(text=text)]) == [ExtractedFact(text=text)]
@@ -98,7 +98,7 @@ def test_dropped_facts_are_counted_but_not_shown_in_the_log(caplog):
 
 
 @pytest.mark.parametrize("by", ["assistant", " Assistant ", "MODEL", "agent", "AI"])
-def test_statements_of_the_assistant_alone_are_dropped(by, caplog):
+def test_statements_made_only_by_the_assistant_are_dropped(by, caplog):
     """The extractor marks them; the log counts them without their text."""
     caplog.set_level("INFO")
     facts = [
@@ -127,8 +127,8 @@ def test_a_draft_has_the_time_and_place_of_its_turn():
     assert draft.fact.metadata == {"attributed_to": "user", "speaker": "itay"}
 
 
-def test_a_fact_without_common_words_has_the_time_of_its_chunk():
-    """No turn shares a word with it."""
+def test_a_fact_that_shares_no_word_with_a_turn_has_the_time_of_its_chunk():
+    """A turn cannot be determined."""
     talk = make_chunk(make_turn(7, "I flew to Rome"), make_turn(8, "and back"))
 
     [draft] = build_drafts(talk, [ExtractedFact(text="L'utilisateur aime voyager")])

@@ -1,4 +1,4 @@
-"""In which disguises a forgotten text is not recognised."""
+"""Disguises in which a forgotten text is not recognised."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gaia_memory.facts.identity.text_identity import tombstone_forms
     ],
 )
 def test_a_forgotten_text_in_these_disguises_is_another_text(disguised: str) -> None:
-    """Look-alike letters are folded for Cyrillic and Greek, next to case, spacing and punctuation."""
+    """Case, spacing, punctuation and look-alike Cyrillic and Greek letters are recognised."""
     assert tombstone_forms("Likes green tea").isdisjoint(tombstone_forms(disguised))
     assert not tombstone_forms("Likes green tea").isdisjoint(tombstone_forms("Likes gr\u0435en tea"))
 
@@ -32,5 +32,5 @@ def test_a_forgotten_text_in_these_disguises_is_another_text(disguised: str) -> 
     ],
 )
 def test_a_synonym_or_translation_of_a_forgotten_fact_shares_no_word_with_it(forgotten: str, said: str) -> None:
-    """Only words are compared, cut to five letters."""
+    """Only words are compared, truncated to five letters."""
     assert distinctive_stems(forgotten).isdisjoint(distinctive_stems(said))

@@ -35,21 +35,21 @@ def test_a_secret_without_a_known_form_is_stored(text: str) -> None:
 
 
 def test_an_unattributed_fact_of_the_assistant_is_stored() -> None:
-    """The extracting model has to say whose word a fact is."""
+    """The extracting model has to attribute each fact."""
     unmarked = ExtractedFact(text="User was recommended a hotel")
 
     assert drop_assistant_claims([unmarked]) == [unmarked]
 
 
 def test_a_fact_the_user_confirmed_is_dropped_if_it_is_attributed_to_the_assistant() -> None:
-    """Whatever the user answered."""
+    """The user's answer makes no difference."""
     confirmed = ExtractedFact(text="User likes the blue one", attributed_to="assistant")
 
     assert drop_assistant_claims([confirmed]) == []
 
 
 def test_a_fact_has_the_events_of_its_whole_chunk_as_its_source() -> None:
-    """Forgetting one fact therefore keeps all messages of the chunk from being learned again."""
+    """Forgetting one fact therefore keeps all messages of its chunk from being learned again."""
     chunk = make_chunk(make_turn(1, "I have a boat"), make_turn(2, "I like tea"))
     [draft] = build_drafts(chunk, [ExtractedFact(text="User likes tea", attributed_to="user")])
 
@@ -65,7 +65,7 @@ def test_the_offline_model_draws_no_conclusion() -> None:
 
 
 def test_the_offline_model_skips_sentences_of_more_than_600_characters() -> None:
-    """They are taken for pasted text."""
+    """They are assumed to be pasted text."""
     assert learned_offline("I like " + "very " * 120 + "green tea.") == []
 
 

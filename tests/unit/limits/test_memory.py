@@ -1,4 +1,4 @@
-"""What an open memory accepts although it should not, or keeps although it is out of date."""
+"""What an open memory accepts although it should not, or keeps although it is outdated."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_a_vector_is_made_from_the_first_8000_characters(tmp_path: Path) -
 
 
 async def test_a_deleted_database_file_is_not_noticed_while_memory_is_open(tmp_path: Path) -> None:
-    """The open file has no name any more, and what is remembered is gone with the process."""
+    """The open file no longer has a name, and new facts are lost when the process ends."""
     async with open_memory(home=tmp_path, model="offline") as gaia:
         scope = gaia.scope("ada")
         await gaia.memory.remember(scope, "Likes tea")
@@ -49,7 +49,7 @@ async def test_a_deleted_database_file_is_not_noticed_while_memory_is_open(tmp_p
 
 
 async def test_a_write_through_the_mem0_object_is_not_refused(tmp_path: Path) -> None:
-    """It reaches the copy alone: memory does not know it."""
+    """It changes only the copy in the vector store, not memory itself."""
     async with open_memory(home=tmp_path, model="offline") as gaia:
         scope = gaia.scope("ada")
         await gaia.memory.settled()
@@ -64,7 +64,7 @@ def test_a_fact_does_not_say_whether_the_user_or_a_model_stored_it() -> None:
 
 
 def test_an_import_takes_facts_alone() -> None:
-    """Neither the profile nor pending conversations."""
+    """The profile and pending conversations are left out."""
     data = {"format": "gaia-memory", "version": 1, "facts": [], "profile": {"bullets": ["Likes tea"]}, "pending": [{}]}
 
     assert parse_export(data) == []

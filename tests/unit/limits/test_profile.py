@@ -8,12 +8,12 @@ from support.factories import make_fact
 
 
 def test_without_a_model_a_profile_is_ranked_by_source_and_age() -> None:
-    """It does not read the facts: an allergy learned long ago comes after the trifle learned last."""
+    """It does not read the facts: an old allergy comes after the newest trifle."""
     known = [make_fact("a", "Allergic to nuts"), make_fact("b", "Saw a heron")]
 
     assert fallback_bullets(known, []) == ("Saw a heron", "Allergic to nuts")
 
 
 def test_tokens_are_estimated_from_characters() -> None:
-    """No tokenizer of a model is asked: three letters count as one token, also where a model needs fewer."""
+    """No model's tokenizer is used: three characters count as one token."""
     assert estimate_tokens("international" * 3) == 13

@@ -1,4 +1,4 @@
-"""Which parts of a question recall understands only in English, only in part or not at all."""
+"""The parts of a question that recall understands only in English, only partly or not at all."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import inspect
 
 import pytest
 
-from gaia_memory.models import Hit, index_fact
-from gaia_memory.recall.index.fact_columns import build_fact_columns
+from gaia_memory.models import Hit
 from gaia_memory.recall.query.dates import DateMentions, parse_dates
 from gaia_memory.recall.query.expansion import generate_expansions
 from gaia_memory.recall.query.parsed_query import parse_query
@@ -16,11 +15,12 @@ from gaia_memory.recall.ranking.diversity import diversify
 from gaia_memory.recall.ranking.rank import RankedFact
 from gaia_memory.recall.ranking.token_budget import cut_to_budget
 from support.factories import make_fact
+from support.recall_parts import columns_of
 
 
 @pytest.mark.parametrize("text", ["am 7. Mai", "le 7 mai", "el 7 de mayo", "05/07/2023"])
 def test_a_date_is_read_in_english_or_iso_form_only(text: str) -> None:
-    """Of other forms at most a year is read."""
+    """Of other forms only the year is read."""
     assert parse_dates(text).months == frozenset()
 
 
@@ -31,7 +31,7 @@ def test_a_relative_date_in_a_question_is_not_resolved(text: str) -> None:
 
 
 def test_a_question_for_several_things_is_recognised_in_english_only() -> None:
-    """For `recall_limit: auto`; the drop in scores is judged in every language."""
+    """This concerns `recall_limit: auto`; the drop in scores works in every language."""
     scores = [1.0, 0.9, 0.5]
 
     assert adaptive_limit("List all my friends", scores) > DEFAULT_LIMIT
@@ -48,7 +48,7 @@ def test_the_middle_of_a_long_question_is_not_searched_for() -> None:
 
 
 def test_query_expansion_sees_the_question_and_no_fact() -> None:
-    """The model therefore guesses the language of the facts: the question's, and English."""
+    """The model therefore guesses the language of the facts: that of the question, and English."""
     assert list(inspect.signature(generate_expansions).parameters) == ["model", "question"]
 
 
@@ -57,17 +57,17 @@ def test_near_duplicates_are_compared_among_the_first_fifty_hits() -> None:
     facts = [make_fact(f"f{number:02}", f"Owns the boat {number}") for number in range(50)]
     facts += [make_fact("f50", "Plays chess on Mondays"), make_fact("f51", "Plays chess on Mondays!")]
     ranked = [
-        RankedFact(fact_id=fact.id, parts={"keywords": 1 - place / 100}, query_coverage=1.0)
+        RankedFact(fact_id=fact.id, parts={"keywords": 1 - place / 100}, confidence=1.0)
         for place, fact in enumerate(facts)
     ]
-    columns = build_fact_columns([index_fact(fact) for fact in facts])
+    columns = columns_of(facts)
 
     assert diversify(ranked, columns, 1.0)[50:] == ranked[50:]
     assert diversify(ranked[50:], columns, 1.0) != ranked[50:]
 
 
 def test_the_best_hit_is_kept_even_if_it_exceeds_the_token_budget() -> None:
-    """A fact is never cut."""
+    """Facts are never cut."""
     [hit] = cut_to_budget([Hit(fact=make_fact("long", "x" * 91_000), score=1.0, why={})], limit=5, tokens=100)
 
     assert len(hit.fact.text) == 91_000

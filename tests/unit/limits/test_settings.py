@@ -1,4 +1,4 @@
-"""Which values the configuration refuses, and which bounds it does not set."""
+"""Values that the configuration refuses, and limits that it does not set."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import pytest
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import load
 from gaia_memory.database import sqlite
-from gaia_memory.database.postgresql import STATEMENT_TIMEOUT_SECONDS
-from gaia_memory.database.sql_engine import open_engine
+from gaia_memory.database.sql_engine import STATEMENT_TIMEOUT_SECONDS, open_engine
 from gaia_memory.errors import ConfigError
 from gaia_memory.people import identify_speaker
 
 
 def test_a_name_that_looks_like_a_key_is_refused_in_the_file() -> None:
-    """Also where it is the name of a model; the environment takes it."""
+    """Model names that look like keys are refused, too; the environment accepts them."""
     with pytest.raises(ConfigError, match="model"):
         load({"model": "sk-large-model"}, environ={})
 
@@ -44,19 +43,19 @@ def test_a_database_url_names_sqlite_or_postgresql(tmp_path: Path) -> None:
 
 
 def test_recall_has_no_token_budget_by_default() -> None:
-    """Five facts of 100,000 characters each reach the prompt whole."""
+    """Five facts of 100,000 characters each reach the prompt completely."""
     assert GaiaConfig().memory.recall.tokens is None
 
 
 def test_a_locked_database_is_waited_for_longer_than_a_recall_may_take() -> None:
-    """`memory.recall.seconds` bounds the models, not the database."""
+    """`memory.recall.seconds` limits the models, not the database."""
     recall_seconds = GaiaConfig().memory.recall.seconds
 
     assert min(sqlite.BUSY_TIMEOUT_SECONDS, STATEMENT_TIMEOUT_SECONDS) > recall_seconds
 
 
 def test_a_process_opens_at_most_fifteen_connections_to_postgresql() -> None:
-    """Of each engine, one for each event loop."""
+    """This is the limit of one engine; each event loop has its own engine."""
     pool: Any = open_engine("postgresql+asyncpg://db/memory").pool
 
     assert pool.size() + pool._max_overflow == 15

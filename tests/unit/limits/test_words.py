@@ -1,4 +1,4 @@
-"""Which spellings of a word recall takes for another word."""
+"""Spellings of a word that recall takes for a different word."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import pytest
 
 from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder
 from gaia_memory.language.stems import word_code
-from gaia_memory.language.tokenizer import compound_tokens, index_tokens
+from gaia_memory.language.tokenizer import index_tokens
+from gaia_memory.recall.index.vector_search import MIN_HASHED_COSINE
 from gaia_memory.recall.phone_numbers import find_phone_numbers
-from gaia_memory.recall.query.parsed_query import TermMatcher, parse_query
-from gaia_memory.recall.retrievers import MIN_HASHED_COSINE
+from support.factories import make_fact
+from support.recall_parts import matrix_of
 
 
 def finds(question: str, text: str) -> bool:
     """Say whether a word of `text` answers a word of `question`."""
-    matches = TermMatcher(parse_query(question).terms).match([*index_tokens(text), *compound_tokens(text)])
-    return any(place is not None for place in matches)
+    _, matrix = matrix_of(question, [make_fact("a", text)])
+    return bool(matrix.has_term.any())
 
 
 @pytest.mark.parametrize(("question", "text"), [("555", "5-55"), ("5-55", "555")])
@@ -44,7 +45,7 @@ def test_a_code_with_spaces_is_not_found_without_them(question: str, text: str) 
     ],
 )
 def test_a_form_that_no_stemmer_knows_is_another_word(question: str, text: str) -> None:
-    """Snowball stems English, Russian, Greek, Armenian and Arabic endings, and nothing inside a word."""
+    """Snowball stems endings of English, Russian, Greek, Armenian and Arabic, but nothing inside a word."""
     assert not finds(question, text)
 
 
@@ -56,7 +57,7 @@ def test_a_word_in_another_script_is_another_word(question: str, text: str) -> N
 
 @pytest.mark.parametrize(("question", "text"), [("cofee", "coffee"), ("colour", "color")])
 def test_a_misspelt_word_is_another_word(question: str, text: str) -> None:
-    """Words are not compared by edit distance."""
+    """There is no comparison by edit distance."""
     assert not finds(question, text)
 
 
@@ -85,7 +86,7 @@ def test_a_contact_has_at_least_eight_digits() -> None:
 
 
 def test_only_the_first_ten_thousand_words_of_a_fact_are_indexed() -> None:
-    """And the first 64 characters of a word."""
+    """Words are cut to 64 characters."""
     assert len(index_tokens("tea " * 10_001)) == 10_000
     assert index_tokens("x" * 65) == ["x" * 64]
 
@@ -96,7 +97,7 @@ def test_two_words_may_have_the_same_code() -> None:
 
 
 def test_the_offline_embedder_knows_no_meaning() -> None:
-    """Words without common letters are unrelated to it."""
+    """Words without common letters are unrelated."""
     car, automobile = OfflineEmbedder().embed_batch(["car", "automobile"])
 
     assert sum(a * b for a, b in zip(car, automobile, strict=True)) < MIN_HASHED_COSINE

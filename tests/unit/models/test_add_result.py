@@ -1,4 +1,4 @@
-"""`AddResult` is the list that `Memory.add` returned before, with what became of each fact."""
+"""`AddResult` behaves like the list that `Memory.add` used to return, and adds the outcome of each fact."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def make_fact(text: str) -> Fact:
     return Fact(id=text, scope=Scope("gaia", "ada"), text=text, source="add", created_at=NOW, updated_at=NOW)
 
 
-def test_it_is_a_sequence_of_its_facts():
+def test_an_add_result_is_a_sequence_of_its_facts():
     """Indexes, slices, unpacking and comparison work as with a list."""
     one, two = make_fact("one"), make_fact("two")
     result = AddResult((one, two), (True, False))
@@ -30,6 +30,6 @@ def test_it_is_a_sequence_of_its_facts():
 
 
 def test_an_empty_result_is_false():
-    """Like an empty list."""
+    """An empty list is false as well."""
     assert not AddResult()
     assert AddResult() == []

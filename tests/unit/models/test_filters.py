@@ -87,27 +87,27 @@ DO_NOT_HOLD = [
 
 
 @pytest.mark.parametrize("filters", HOLD, ids=str)
-def test_a_filter_holds(filters):
+def test_a_fact_matches_a_filter(filters):
     """All names of a filter and all operators of a name must match."""
     assert compile_filters(filters)(RUNS)
 
 
 @pytest.mark.parametrize("filters", DO_NOT_HOLD, ids=str)
-def test_a_filter_does_not_hold(filters):
+def test_a_fact_does_not_match_a_filter(filters):
     """Values of another type and missing values do not match."""
     assert not compile_filters(filters)(RUNS)
 
 
-def test_a_fact_without_a_time_of_speech_uses_its_creation_time():
-    """Recency and tables do the same: otherwise a date range would hide such a fact for ever."""
+def test_a_fact_without_said_at_is_filtered_by_its_creation_time():
+    """Recency and tables use it as well; otherwise a date range would always hide such a fact."""
     unsaid = fact(said_at=None)
 
     assert compile_filters({"said_at": {"gte": KEPT}})(unsaid)
     assert not compile_filters({"said_at": {"lt": KEPT}})(unsaid)
 
 
-def test_a_conversation_may_be_unknown():
-    """A missing conversation equals no name."""
+def test_a_fact_without_a_conversation_equals_no_session_id():
+    """A missing session equals no name."""
     assert not compile_filters({"session_id": "*"})(fact(session_id=None))
     assert compile_filters({"session_id": {"ne": "phone"}})(fact(session_id=None))
 
@@ -140,7 +140,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("filters", "words"), WRONG, ids=str)
-def test_a_filter_of_another_form_is_refused_with_place_value_and_fix(filters, words):
+def test_an_invalid_filter_is_refused_with_position_value_and_fix(filters, words):
     """The check comes before the search: a misread filter would show facts that it should hide."""
     with pytest.raises(InvalidInputError) as caught:
         compile_filters(filters)
@@ -149,7 +149,7 @@ def test_a_filter_of_another_form_is_refused_with_place_value_and_fix(filters, w
 
 
 def test_the_nesting_of_filters_is_limited():
-    """Beyond Python's own recursion limit the program would end."""
+    """Python's recursion limit would otherwise end the program."""
     filters = {"a": 1}
     for _ in range(MAX_FILTER_DEPTH):
         filters = {"NOT": [filters]}

@@ -40,7 +40,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("wrong", "words"), FAULTS)
-def test_a_field_that_no_store_can_keep_is_refused_with_name_value_and_fix(wrong, words):
+def test_a_field_that_cannot_be_stored_is_refused_with_name_value_and_fix(wrong, words):
     """The error comes at construction."""
     with pytest.raises(InvalidInputError) as caught:
         NewFact("Sister is Noa", **wrong)
@@ -60,7 +60,7 @@ def test_characters_that_no_database_can_store_are_replaced():
     assert NewFact("tea\x00 and \ud800 cake").text == "tea\ufffd and \ufffd cake"
 
 
-def test_everything_that_stores_can_keep_is_accepted():
+def test_everything_that_can_be_stored_is_accepted():
     """Examples are extreme values, and words joined by invisible characters."""
     fact = NewFact(
         "נעה\u200d ☕\ufe0f",

@@ -40,7 +40,7 @@ def test_a_partition_is_plain_ascii_without_wildcards_or_space(user):
     assert not set(partition) & set("* \t\n")
 
 
-def test_ids_become_text():
+def test_ids_are_converted_to_text():
     """Telegram sends numbers."""
     assert Scope("gaia", 7) == Scope("gaia", "7")  # type: ignore[arg-type]
 
@@ -54,8 +54,8 @@ def test_an_invalid_id_is_refused(app, user):
         Scope(app, user)
 
 
-def test_a_uuid_is_an_id():
-    """Many hosts use nothing else."""
+def test_a_uuid_is_a_valid_id():
+    """Many hosts use only UUIDs."""
     person = UUID("12345678-1234-5678-1234-567812345678")
 
     assert Scope("gaia", person) == Scope("gaia", str(person))  # type: ignore[arg-type]

@@ -18,8 +18,8 @@ def facts(*texts: str, source: Source = "conversation") -> list[Fact]:
 
 
 @pytest.mark.acceptance("P07")
-def test_what_matters_most_comes_first():
-    """What was remembered on request, the projects, and what was learned or added, the newest first in each."""
+def test_remembered_facts_come_before_projects_and_other_facts():
+    """Within each group the newest come first."""
     known = [
         *facts("Name is Itay", source="remember"),
         *facts("Saw a heron"),
@@ -40,7 +40,7 @@ def test_what_matters_most_comes_first():
 
 @pytest.mark.acceptance("P08")
 def test_three_hundred_facts_are_cut_to_the_limit():
-    """The block stays bounded, and so does each line; what was remembered on request is not cut off."""
+    """Lines are limited as well, and facts remembered on request are not dropped."""
     known = facts("Allergic to nuts", source="remember")
     known += facts(*(f"fact {number} " + "x" * 1000 for number in range(300)))
     bullets = fit_bullets(fallback_bullets(known, []), limit=20, tokens=10_000)

@@ -23,8 +23,8 @@ LEVEL = [1.0, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.8, 0.8, 0.8]
         "\u8ab0\u304c\u6765\u307e\u3057\u305f\u304b\uff1f\u3044\u3064\u3067\u3059\u304b\uff1f",
     ],
 )
-def test_several_things_asked_for_need_ten_facts(question):
-    """By English words for several, or by a second question in any language, however clear the first fact is."""
+def test_a_question_for_several_things_returns_ten_facts(question):
+    """English words or a second question in any language show it, however clear the first fact is."""
     assert adaptive_limit(question, CLEAR) == BROAD_LIMIT
 
 
@@ -39,24 +39,24 @@ def test_several_things_asked_for_need_ten_facts(question):
         "Wo wohnt meine Schwester?",
     ],
 )
-def test_one_thing_with_a_clear_answer_needs_three(question):
-    """In any language: the scores tell."""
+def test_a_question_with_one_clear_answer_returns_three_facts(question):
+    """The scores decide, so this works in any language."""
     assert adaptive_limit(question, CLEAR) == NARROW_LIMIT
 
 
-def test_where_no_fact_stands_out_ten_are_returned_and_else_five():
-    """Ten that are nearly as good as each other are all shown; five where the scores fall slowly."""
+def test_without_a_clear_answer_ten_or_five_facts_are_returned():
+    """Ten are returned if their scores are close, and five if they fall slowly."""
     assert adaptive_limit("Wo wohnt sie?", LEVEL) == BROAD_LIMIT
     assert adaptive_limit("Wo wohnt sie?", FALLING) == DEFAULT_LIMIT
 
 
-def test_a_long_question_is_no_short_one():
-    """Who tells a story before asking wants more than one fact."""
+def test_a_long_question_returns_more_than_three_facts():
+    """It usually tells a story and needs more than one fact."""
     assert adaptive_limit("x" * 81, CLEAR) == DEFAULT_LIMIT
     assert adaptive_limit("x" * 80, CLEAR) == NARROW_LIMIT
 
 
 @given(st.text(max_size=200), st.lists(st.floats(0, 3), max_size=40))
-def test_the_depth_is_one_of_three(question, scores):
-    """Whatever is asked, and however few facts there are."""
+def test_the_limit_is_one_of_three_values(question, scores):
+    """This holds for any question and any number of facts."""
     assert adaptive_limit(question, sorted(scores, reverse=True)) in (NARROW_LIMIT, DEFAULT_LIMIT, BROAD_LIMIT)

@@ -23,5 +23,5 @@ HITS = [Hit(fact=make_fact(str(score), "x" * 400), score=score, why={}) for scor
     ],
 )
 def test_hits_are_cut_to_limit_threshold_and_tokens(bounds, kept):
-    """The best come first, three letters counting a token; one hit too long for the budget is better than none."""
+    """Three characters count as a token; one hit that exceeds the budget is better than none."""
     assert cut_to_budget(HITS, **bounds) == HITS[:kept]

@@ -24,8 +24,8 @@ def texts(labels):
 
 
 @given(CODES, CODES, st.data())
-def test_codes_are_taken_and_put_beside_each_other_as_lists_are(one, other, data):
-    """In any order, none, some twice."""
+def test_code_columns_are_selected_and_concatenated_like_lists(one, other, data):
+    """Rows may be selected in any order, repeatedly or not at all."""
     both = column(one).concat(column(other))
     rows = data.draw(st.lists(st.integers(0, len(one + other) - 1), max_size=6)) if one + other else []
 
@@ -35,8 +35,8 @@ def test_codes_are_taken_and_put_beside_each_other_as_lists_are(one, other, data
 
 
 @given(LABELS, LABELS, st.data())
-def test_labels_are_taken_and_put_beside_each_other_as_lists_are(one, other, data):
-    """And keep no text that none of them has."""
+def test_label_columns_are_selected_and_concatenated_like_lists(one, other, data):
+    """Unused labels are dropped."""
     both = CategoryColumn.from_texts(one).concat(CategoryColumn.from_texts(other))
     rows = data.draw(st.lists(st.integers(0, len(one + other) - 1), max_size=6)) if one + other else []
     taken = both.select(np.array(rows, dtype=np.intp))
@@ -47,8 +47,8 @@ def test_labels_are_taken_and_put_beside_each_other_as_lists_are(one, other, dat
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6)), max_size=10), st.data())
-def test_links_join_what_stands_up_to_three_turns_apart(places, data):
-    """Both ways, of one conversation, each pair once."""
+def test_neighbours_are_up_to_three_turns_apart(places, data):
+    """Edges go both ways within one conversation, each pair once."""
     places.sort()
     talks, turns = (np.array(each, dtype=np.int64) for each in ([p[0] for p in places], [p[1] for p in places]))
     links = build_neighbour_graph(talks, turns, np.ones(len(places)), np.zeros(len(places), dtype=bool))

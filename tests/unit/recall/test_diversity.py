@@ -6,21 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.models import index_fact
-from gaia_memory.recall.index.fact_columns import build_fact_columns
 from gaia_memory.recall.ranking.diversity import DIVERSITY_WINDOW, diversify
 from gaia_memory.recall.ranking.rank import RankedFact
 from support.factories import make_fact
+from support.recall_parts import columns_of
 
 
 def ranked(*rows):
-    """Give facts with their totals, best first, and their shelf."""
+    """Return facts with these totals, best first, and their columns."""
     facts = [make_fact(f"f{place:03}", text) for place, (text, _) in enumerate(rows)]
     placed = [
-        RankedFact(fact_id=each.id, parts={"keywords": total}, query_coverage=1.0)
+        RankedFact(fact_id=each.id, parts={"keywords": total}, confidence=1.0)
         for each, (_, total) in zip(facts, rows, strict=True)
     ]
-    return placed, build_fact_columns(list(map(index_fact, facts)))
+    return placed, columns_of(facts)
 
 
 def places(items):
@@ -36,8 +35,8 @@ ROWS, SHELF = ranked(
 )
 
 
-def test_what_says_the_same_comes_behind_what_says_something_else():
-    """The best wording stays first, and the reason says what the others lost."""
+def test_a_similar_fact_ranks_behind_a_different_one():
+    """The best wording stays first, and the reasons contain the loss of the others."""
     found = diversify(ROWS, SHELF, 0.5)
 
     assert places(found)[:2] == [0, 3]
@@ -45,8 +44,8 @@ def test_what_says_the_same_comes_behind_what_says_something_else():
     assert diversify(ROWS, SHELF, 0.0) == ROWS
 
 
-def test_facts_of_one_form_about_different_things_are_not_alike():
-    """What differs is what tells: a list of who lives where keeps its order."""
+def test_facts_of_the_same_form_about_different_things_are_not_similar():
+    """The differing words matter: a list of who lives where keeps its order."""
     cities = ("Rome", "Oslo", "Cairo", "Lima", "Kyoto", "Perth", "Quito", "Malmo")
     said = [(f"A friend of mine lives in {city} now", 1 - place / 100) for place, city in enumerate(cities)]
     rows, shelf = ranked(*said)
@@ -54,8 +53,8 @@ def test_facts_of_one_form_about_different_things_are_not_alike():
     assert diversify(rows, shelf, 1.0) == rows
 
 
-def test_the_same_words_of_two_people_are_not_alike():
-    """Who likes tea is what was asked for."""
+def test_equal_words_of_two_speakers_are_not_similar():
+    """The question may be who likes tea."""
     rows, shelf = ranked(("Maria: I like green tea", 1.0), ("John: I like green tea", 0.9), ("It rained", 0.7))
 
     assert diversify(rows, shelf, 0.5) == rows
@@ -68,8 +67,8 @@ def test_the_same_words_of_two_people_are_not_alike():
     ),
     st.floats(0, 1),
 )
-def test_nothing_is_lost_and_the_best_come_first(rows, weight):
-    """Whatever is alike, every fact comes out once, in falling order, never for more than it had."""
+def test_diversity_loses_no_fact_and_keeps_falling_totals(rows, weight):
+    """No total rises."""
     placed, shelf = ranked(*rows)
     given_rows = sorted(placed, key=lambda item: -item.total)
     found = diversify(given_rows, shelf, weight)

@@ -6,16 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.models import Candidate, index_fact
-from gaia_memory.recall.index.candidates import build_candidate_matrix
-from gaia_memory.recall.query.expansion import with_expansions
-from gaia_memory.recall.query.parsed_query import parse_query
+from gaia_memory.config.sections.recall_section import RecallWeights
+from gaia_memory.recall.index.vector_search import VectorMatches
 from gaia_memory.recall.ranking.diversity import diversify
-from gaia_memory.recall.ranking.normalise import answer_confidence, to_hits
+from gaia_memory.recall.ranking.normalise import to_hits
 from gaia_memory.recall.ranking.rank import RankedFact, rank
 from gaia_memory.recall.ranking.rerank import blend_reranker_scores
-from gaia_memory.recall.settings import RecallSettings
 from support.factories import NOON, make_fact
+from support.recall_parts import matches_of, matrix_of, recall_config
 
 STAGES = (
     *("keywords", "vectors", "surroundings", "conversation", "phrases", "speaker", "subject", "names", "dates"),
@@ -52,39 +50,37 @@ def facts_of(rows):
     ]
 
 
-def found_in(facts, vectors, hashed):
-    scores = {"vectors": vectors, "hashed": hashed}
-    return {
-        name: [Candidate(fact_id=each.id, score=score) for each, score in zip(facts, given, strict=False) if score]
-        for name, given in scores.items()
-    }
+def found_in(facts, scores, is_fallback):
+    return matches_of(
+        {each.id: score for each, score in zip(facts, scores, strict=False) if score}, is_fallback=is_fallback
+    )
 
 
 def recalled(facts, asked, found, *, lines=(), scores=None, share=1.0, **weights):
-    """Return the hits as the pipeline makes them, without a store."""
-    wording = with_expansions(parse_query(asked), list(lines))
-    rarity = wording.weigh_terms([1.0] * len(wording.question.terms))
-    by_id = {name: {each.fact_id: each.score for each in each_found} for name, each_found in found.items()}
-    pool = build_candidate_matrix(wording.question, rarity, list(map(index_fact, facts)))
+    """Return the hits of the pipeline without a store."""
+    query, pool = matrix_of(asked, facts, lines=lines)
     known = {each.id: each for each in facts}
-    placed = rank(wording.question, pool, by_id, NOON, RecallSettings(**weights))
-    level = max(
-        answer_confidence(wording.question, placed, found),
-        wording.expansion_confidence([known[each.fact_id].text for each in placed]),
-    )
+    placed = rank(query, pool, found, NOON, recall_config(**weights))
+    level = max((each.confidence for each in placed), default=0.0)
     if scores is not None:
         placed = blend_reranker_scores(placed, scores[: len(placed)], share)
     return to_hits(diversify(placed, pool.columns, weights.get("diversity", 0.0)), known, level)
 
 
 @given(
-    ROWS, ASKED, SCORES, SCORES, WEIGHTS, st.lists(st.sampled_from(["cups", "green dog"]), max_size=2), st.floats(0, 1)
+    ROWS,
+    ASKED,
+    SCORES,
+    st.booleans(),
+    WEIGHTS,
+    st.lists(st.sampled_from(["cups", "green dog"]), max_size=2),
+    st.floats(0, 1),
 )
-def test_the_reasons_add_up_to_the_score(rows, asked, vectors, hashed, weights, lines, share):
-    """Of every hit, with every weight, with other words and a reranker: from 0 to 1, falling."""
+def test_the_reasons_add_up_to_the_score(rows, asked, vectors, is_hashed, weights, lines, share):
+    """Scores fall from at most 1 to at least 0, for any weights, expansions and reranker scores."""
     facts = facts_of(rows)
     hits = recalled(
-        facts, asked, found_in(facts, vectors, hashed), lines=lines, scores=[3.0, -1.0, 2.0], share=share, **weights
+        facts, asked, found_in(facts, vectors, is_hashed), lines=lines, scores=[3.0, -1.0, 2.0], share=share, **weights
     )
 
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -95,10 +91,10 @@ def test_the_reasons_add_up_to_the_score(rows, asked, vectors, hashed, weights, 
 
 @pytest.mark.parametrize("stage", STAGES)
 @given(rows=ROWS, asked=ASKED, vectors=SCORES, weights=WEIGHTS)
-def test_a_weight_of_0_takes_its_part_out_of_every_reason(stage, rows, asked, vectors, weights):
-    """Off is off."""
+def test_a_weight_of_0_removes_its_part_from_every_reason(stage, rows, asked, vectors, weights):
+    """The stage is then off."""
     facts = facts_of(rows)
-    hits = recalled(facts, asked, found_in(facts, vectors, []), **{**weights, stage: 0.0})
+    hits = recalled(facts, asked, found_in(facts, vectors, False), **{**weights, stage: 0.0})
 
     assert all(stage not in hit.why for hit in hits)
 
@@ -154,10 +150,10 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("stage", PAIRS)
-def test_each_stage_changes_an_order(stage):
-    """Beside the words alone it lifts the fact that its reason speaks for, which stands behind without it."""
+def test_each_stage_can_change_the_order(stage):
+    """It lifts the fact that it favours, which otherwise ranks second."""
     asked, facts, cosines = PAIRS[stage]
-    vectors = {"vectors": [Candidate(fact_id=name, score=score) for name, score in cosines.items()]}
+    vectors = matches_of(cosines)
     # Kinds count as far as the words do, and recency as far as anything does.
     others = {"vectors": 0.02} if stage == "keywords" else {"keywords": 1.0}
 
@@ -165,38 +161,27 @@ def test_each_stage_changes_an_order(stage):
         hits = recalled(facts, asked, vectors, **{**OFF, **others, stage: weight})
         return [hit.fact.id for hit in hits if hit.fact.id in "ab"]
 
-    assert (order(getattr(RecallSettings(), stage) or 0.5), order(0.0)) == (["b", "a"], ["a", "b"])
+    assert (order(getattr(RecallWeights(), stage) or 0.5), order(0.0)) == (["b", "a"], ["a", "b"])
 
 
 def test_every_stage_is_tested():
-    """A stage that joins has its pair."""
-    names = {*RecallSettings.__dataclass_fields__}
-    others = {
-        "candidates",
-        "seconds",
-        "fallback_retrievers",
-        "recency_half_life_days",
-        "rerank_first",
-        "rerank_share",
-        "rewrite",
-    }
-
-    assert names - others - {"tokens"} == set(PAIRS) == set(STAGES)
+    """A new stage needs a pair."""
+    assert set(RecallWeights.model_fields) == set(PAIRS) == set(STAGES)
 
 
-def test_how_well_a_question_is_answered_is_told_by_the_likeness_where_a_score_only_tells_facts_apart():
-    """A contrast may be high where nothing fits, and low where all do."""
+def test_the_score_uses_the_similarity_of_a_candidate_and_not_its_contrast():
+    """A contrast may be high if no fact fits, and low if all do."""
     facts = [make_fact("a", "tea")]
-    found = {"vectors": [Candidate(fact_id="a", score=0.9, similarity=0.3)]}
+    found = VectorMatches(scores={"a": 0.9}, cosines={"a": 0.3})
 
     assert [hit.score for hit in recalled(facts, "which drink", found, vectors=1.0)] == [pytest.approx(0.3)]
 
 
-def test_parts_that_take_each_other_away_are_no_score():
-    """What rounding leaves of them would make each a million million times the score."""
+def test_parts_that_cancel_out_give_a_score_of_zero():
+    """Rounding errors would otherwise be divided by a tiny sum."""
     parts = {"keywords": 0.1, "surroundings": 0.2, "asking": -0.3}
     assert sum(parts.values()) > 0
 
-    [hit] = to_hits([RankedFact(fact_id="f0", parts=parts, query_coverage=1.0)], {"f0": make_fact("f0", "tea?")}, 0.2)
+    [hit] = to_hits([RankedFact(fact_id="f0", parts=parts, confidence=1.0)], {"f0": make_fact("f0", "tea?")}, 0.2)
 
     assert (hit.score, set(hit.why.values())) == (0.0, {0.0})

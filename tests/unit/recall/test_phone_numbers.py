@@ -20,8 +20,8 @@ def facts(*texts: str) -> list[Fact]:
     ]
 
 
-def test_Q09_one_number_is_found_whoever_else_has_one():
-    """Other people's numbers and the name's case do not matter."""
+def test_Q09_the_number_of_the_named_contact_is_found():
+    """Other numbers and the case of the name do not matter."""
     known = facts("girlfriend is Grace, +972 50 123 4567", "Dentist: 03-555-1234 99", "Grace likes teal")
     contact = Contact(status="found", number="+972501234567", candidates=("+972501234567",))
 
@@ -30,46 +30,46 @@ def test_Q09_one_number_is_found_whoever_else_has_one():
 
 
 def test_Q09_two_different_numbers_are_ambiguous():
-    """Both are named, so that the person can choose."""
+    """Both are returned, so that the user can choose."""
     contact = find_contact(facts("Grace: 050-123-4567", "Grace's work phone is (212) 555-1234."), "grace")
 
     assert contact == Contact(status="ambiguous", candidates=("0501234567", "2125551234"))
 
 
-def test_Q09_without_a_number_nothing_is_found():
-    """A year, a date, a short id and a card number are no phone numbers."""
+def test_Q09_without_a_phone_number_nothing_is_found():
+    """Years, dates, short ids and card numbers are not phone numbers."""
     texts = ["Grace, born 1990-05-01", "Grace since 2019, room 1234567", "Grace paid with 4111 1111 1111 1111"]
 
     assert find_contact(facts(*texts), "Grace") == Contact(status="not_found")
     assert find_contact([], "Grace") == Contact(status="not_found")
 
 
-def test_one_number_written_in_several_ways_is_one():
-    """The form with its country's plus is given."""
+def test_different_spellings_of_a_number_are_one_number():
+    """The result is the form with a country code and a plus."""
     known = facts("Grace 972-50-123-4567", "Grace +972501234567", "Grace 00972 50 1234567", "Grace 972501234567")
 
     assert find_contact(known, "Grace").number == "+972501234567"
 
 
 @pytest.mark.parametrize("text", ["ex-girlfriend 0501234567", "girlfriends 0501234567", "girlfriend-to-be 0501234567"])
-def test_the_name_counts_as_a_whole_word_only(text):
-    """To call the ex instead is worse than to ask."""
+def test_the_name_matches_whole_words_only(text):
+    """Calling the wrong person is worse than asking."""
     assert find_contact(facts(text), "girlfriend").status == "not_found"
 
 
 @pytest.mark.parametrize("who", ["Zoë  Levi", "ZOE\u0308 levi"])
-def test_a_name_of_several_words_is_found_in_any_writing(who):
+def test_a_name_of_several_words_is_found_in_any_spelling(who):
     """Accents may be composed or not."""
     assert find_contact(facts("Zoë Levi's number: 0501234567"), who).number == "0501234567"
 
 
-def test_a_pattern_in_the_name_is_only_text():
-    """A name is no regular expression."""
+def test_a_pattern_in_the_name_is_plain_text():
+    """Names are not regular expressions."""
     assert find_contact(facts("Grace 0501234567"), "G.*e").status == "not_found"
 
 
 def test_a_blank_name_is_an_error():
-    """It would name everybody."""
+    """It would match every fact."""
     with pytest.raises(InvalidInputError, match="the name is blank"):
         find_contact(facts("Grace 0501234567"), " ")
 
@@ -95,11 +95,11 @@ def test_a_blank_name_is_an_error():
         ("A12345678 #12345678 12345678x 1234567 1234567890123456", []),
     ],
 )
-def test_numbers_are_read_as_people_write_them(text, numbers):
-    """Spaces, dashes, brackets and the zero that is dialled at home only."""
+def test_phone_numbers_are_recognised_in_common_forms(text, numbers):
+    """These contain spaces, dashes, brackets or a trunk zero."""
     assert find_phone_numbers(text) == numbers
 
 
-def test_what_may_begin_with_a_year_is_read_both_ways():
-    """Asking is better than dialling the wrong one."""
+def test_a_number_after_a_possible_year_is_read_in_both_ways():
+    """Asking is better than calling the wrong number."""
     assert find_phone_numbers("since 2019 050 123 4567") == ["20190501234567", "0501234567"]

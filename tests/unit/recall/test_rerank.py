@@ -10,7 +10,7 @@ from gaia_memory.recall.ranking.rerank import blend_reranker_scores
 
 def ranked(*totals):
     return [
-        RankedFact(fact_id=f"f{place}", parts={"keywords": total}, query_coverage=0.5)
+        RankedFact(fact_id=f"f{place}", parts={"keywords": total}, confidence=0.5)
         for place, total in enumerate(sorted(totals, reverse=True))
     ]
 
@@ -23,8 +23,8 @@ TOTALS = st.lists(st.floats(0.01, 5), min_size=1, max_size=12)
 
 
 @given(TOTALS, st.data())
-def test_alone_it_decides_the_order_of_the_first_and_the_others_stay_below(totals, data):
-    """Whatever scale its scores are on."""
+def test_with_full_share_the_reranker_orders_the_first_facts(totals, data):
+    """The scale of its scores makes no difference, and the other facts stay below."""
     items = ranked(*totals)
     number = data.draw(st.integers(0, len(items)))
     scores = data.draw(st.lists(st.integers(-50, 50).map(float), min_size=number, max_size=number))
@@ -35,8 +35,8 @@ def test_alone_it_decides_the_order_of_the_first_and_the_others_stay_below(total
 
 
 @given(TOTALS, st.data(), st.floats(0, 1))
-def test_totals_fall_and_stay_on_their_scale_whatever_the_share(totals, data, share):
-    """The best keeps no more than the highest total, so that scores and thresholds mean what they did."""
+def test_totals_fall_and_stay_within_their_range(totals, data, share):
+    """Scores and thresholds therefore keep their meaning, whatever the share."""
     items = ranked(*totals)
     scores = data.draw(st.lists(st.floats(-1e3, 1e3), min_size=len(items), max_size=len(items)))
     found = [item.total for item in blend_reranker_scores(items, scores, share)]
@@ -46,8 +46,8 @@ def test_totals_fall_and_stay_on_their_scale_whatever_the_share(totals, data, sh
     assert found[-1] >= items[-1].total * (1 - 1e-9)
 
 
-def test_a_share_lets_the_other_parts_speak():
-    """Half of each: what it moves up wins only where it was near."""
+def test_with_half_share_the_other_parts_count_as_well():
+    """The reranker can then move only facts with close totals."""
     items = ranked(3.0, 2.9, 1.0)
 
     assert ids(blend_reranker_scores(items, [0.0, 1.0, 0.4], 0.5)) == ["f1", "f0", "f2"]
@@ -57,13 +57,13 @@ def test_a_share_lets_the_other_parts_speak():
     )
 
 
-def test_equal_totals_are_still_put_in_its_order():
-    """There is no scale to put its scores on, and they decide all the same."""
+def test_equal_totals_are_ordered_by_the_reranker():
+    """There is no range to scale its scores to."""
     assert ids(blend_reranker_scores(ranked(1.0, 1.0, 1.0), [0.1, 0.2, 0.3], 1.0)) == ["f2", "f1", "f0"]
 
 
-def test_without_a_share_nothing_changes():
-    """Off is off."""
+def test_with_a_share_of_zero_nothing_changes():
+    """The reranker is then off."""
     items = ranked(3.0, 2.0)
 
     assert blend_reranker_scores(items, [0.0, 1.0], 0.0) == items

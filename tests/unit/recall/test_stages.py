@@ -1,4 +1,4 @@
-"""Each stage has its own reason."""
+"""Each stage contributes its own reason."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -7,25 +7,20 @@ import numpy as np
 import pytest
 
 from gaia_memory.language.text_features import unpack_features
-from gaia_memory.models import index_fact
-from gaia_memory.recall.index.candidates import build_candidate_matrix
-from gaia_memory.recall.query.parsed_query import parse_query
 from gaia_memory.recall.ranking import stages
 from support.factories import make_fact
+from support.recall_parts import index_fact, matrix_of
 
 
-def pool(asked, *facts, rarity=None):
-    question = parse_query(asked)
-    return question, build_candidate_matrix(
-        question, rarity or [1.0] * len(question.terms), list(map(index_fact, facts))
-    )
+def pool(asked, *facts, idf=()):
+    query, matrix = matrix_of(asked, facts, idf=idf)
+    return query.question, matrix
 
 
-def test_a_fact_beside_the_words_of_the_question_is_found_by_them_the_nearer_the_more():
-    """The answer often stands one turn after them."""
+def test_words_count_for_neighbouring_facts_more_the_nearer_they_are():
+    """The answer is often one turn after the words of the question."""
     facts = [make_fact(f"n{seq}", "" if seq != 3 else "the film on Friday", session="s", seq=seq) for seq in range(8)]
-    _, lent = pool("film on Friday", *facts, make_fact("other", "", session="t", seq=4))
-    scores = stages.keywords(lent)
+    scores = stages.keywords(*pool("film on Friday", *facts, make_fact("other", "", session="t", seq=4)))
 
     assert scores[3] == 1
     assert scores[4] > scores[5] > scores[6] > 0
@@ -33,51 +28,51 @@ def test_a_fact_beside_the_words_of_the_question_is_found_by_them_the_nearer_the
     assert scores[8] == 0
 
 
-def test_what_answers_a_question_takes_more_of_its_words():
-    """The turn before lends most of them when it asks something."""
+def test_a_question_lends_its_words_mostly_to_the_next_turn():
+    """A preceding statement lends fewer."""
     said = [make_fact("a", "A film", session="s", seq=1), make_fact("b", "Solaris", session="s", seq=2)]
     asked = [make_fact("c", "A film?", session="t", seq=1), make_fact("d", "Solaris", session="t", seq=2)]
-    scores = stages.keywords(pool("film", *said, *asked)[1])
+    scores = stages.keywords(*pool("film", *said, *asked))
 
     assert scores[3] > scores[1] > 0
 
 
-def test_long_texts_neither_need_nor_lend_context():
-    """They stand for themselves: a message of thousands of characters must not sink its neighbours."""
+def test_long_texts_neither_lend_nor_borrow_words():
+    """A message of thousands of characters must not sink its neighbours."""
     long = "word " * 900
     short = [make_fact("a", "a film", session="s", seq=1), make_fact("b", "Solaris", session="s", seq=2)]
     beside = [make_fact("c", f"{long} film", session="t", seq=1), make_fact("d", "Solaris", session="t", seq=2)]
-    scores = stages.keywords(pool("film", *short, *beside)[1])
+    scores = stages.keywords(*pool("film", *short, *beside))
 
     assert scores[1] > 10 * scores[3]
 
 
 def test_rare_words_count_more():
-    """By the idf of the scope."""
-    question = parse_query("tea Solaris")
+    """The weight is the idf within the scope."""
     facts = [make_fact("a", "some tea"), make_fact("b", "some Solaris")]
-    scores = stages.keywords(build_candidate_matrix(question, [0.5, 4.0], list(map(index_fact, facts))))
+    scores = stages.keywords(*pool("tea Solaris", *facts, idf=[0.5, 4.0]))
 
     assert scores[1] > 2 * scores[0]
 
 
-def test_a_whole_conversation_and_what_stands_within_three_turns_count():
-    """Whatever stands between."""
+def test_words_within_a_conversation_and_within_three_turns_count():
+    """Turns in between may contain none of them."""
     facts = [
         make_fact("film", "the film", session="s", seq=1),
         make_fact("on", "on Friday", session="s", seq=4),
         make_fact("far", "nothing", session="s", seq=9),
         make_fact("else", "a film", session="t", seq=1),
     ]
-    _, whole = pool("film Friday", *facts)
+    whole = pool("film Friday", *facts)
+    conversation_scores = stages.conversation_match(*whole)
 
-    assert stages.neighbour_match(whole).tolist() == [1, 1, 0, 0.5]
-    assert np.ptp(stages.conversation_match(whole)[:3]) == 0
-    assert stages.conversation_match(whole)[0] > stages.conversation_match(whole)[3]
+    assert stages.neighbour_match(*whole).tolist() == [1, 1, 0, 0.5]
+    assert np.ptp(conversation_scores[:3]) == 0
+    assert conversation_scores[0] > conversation_scores[3]
 
 
-def test_the_best_of_a_conversation_lends_to_all_of_it():
-    """However far away; what stands in none keeps to itself."""
+def test_the_best_fact_of_a_conversation_lifts_all_its_facts():
+    """Distance does not matter; facts without a conversation lift only themselves."""
     facts = [
         make_fact("a", "tea", session="s", seq=1),
         make_fact("b", "tea", session="s", seq=90),
@@ -93,13 +88,13 @@ def test_the_best_of_a_conversation_lends_to_all_of_it():
     assert lent[b"c"] == lent[b"e"] == 0
 
 
-def test_words_that_follow_each_other_as_in_the_question_count_once_more():
-    """A phrase says more than its words."""
-    _, both = pool(
+def test_consecutive_words_of_the_question_count_as_a_phrase():
+    """A phrase means more than its words."""
+    both = pool(
         "green tea shop", make_fact("a", "green tea"), make_fact("b", "tea, green"), make_fact("c", "green tea shop")
     )
 
-    assert stages.phrases(both).tolist() == [0.5, 0, 1]
+    assert stages.phrases(*both).tolist() == [0.5, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -110,8 +105,8 @@ def test_words_that_follow_each_other_as_in_the_question_count_once_more():
         ("What did they paint?", [0, 0, 0]),
     ],
 )
-def test_what_the_named_person_said_counts(asked, expected):
-    """From a leading name or the author; of two names nobody knows who is meant."""
+def test_statements_of_the_named_person_count(asked, expected):
+    """The speaker is a leading name or the author; with two names it is unclear who is meant."""
     facts = [
         make_fact("a", "Melanie: I painted a sunrise"),
         make_fact("b", "Caroline: you painted it"),
@@ -130,8 +125,8 @@ def test_what_the_named_person_said_counts(asked, expected):
         ("Welches Brot war das?", [0, 0, 0]),
     ],
 )
-def test_with_an_agent_my_points_to_the_user_and_your_advice_to_its_answers(asked, expected):
-    """Nobody is named there; between people it points to nobody."""
+def test_my_refers_to_the_user_and_your_advice_to_the_agent(asked, expected):
+    """Between two people these words refer to no one."""
     facts = [
         replace(make_fact("a", "I bought bread"), metadata={"author": "user"}),
         replace(make_fact("b", "rye bread is best"), metadata={"author": "root_agent"}),
@@ -142,25 +137,25 @@ def test_with_an_agent_my_points_to_the_user_and_your_advice_to_its_answers(aske
     assert stages.speaker(*pool(asked, make_fact("a", "Tim: bread"), make_fact("b", "Ann: bread"))).tolist() == [0, 0]
 
 
-def test_a_name_that_speaks_is_no_word_to_look_for():
-    """Nearly everything around is theirs; but a question of nothing else still looks for it."""
+def test_the_name_of_a_speaker_is_not_searched_for():
+    """It is on nearly every line; a question of nothing else still searches for it."""
     said = [make_fact("a", "Melanie: hello"), make_fact("b", "Caroline: Melanie painted")]
 
-    assert stages.keywords(pool("What did Melanie paint?", *said)[1]).tolist() == [0, 1]
-    assert stages.keywords(pool("Melanie?", *said)[1])[1] == 1
+    assert stages.keywords(*pool("What did Melanie paint?", *said)).tolist() == [0, 1]
+    assert stages.keywords(*pool("Melanie?", *said))[1] == 1
 
 
 @pytest.mark.parametrize(
     ("text", "speaker"),
     [("Mel: hi", "mel"), ("Dr. Anna Bell: hi", "dr. anna bell"), ("12:30 is late", None), ("Likes tea", None)],
 )
-def test_a_leading_name_is_who_said_it(text, speaker):
-    """A time of day is none."""
+def test_a_leading_name_is_the_speaker(text, speaker):
+    """A time of day is not a name."""
     assert unpack_features(index_fact(make_fact("a", text)).features).speaker == speaker
 
 
-def test_dates_in_the_question_are_compared_with_when_it_was_said():
-    """The nearer the better; what happened is told of in the month after, too."""
+def test_dates_in_the_question_are_compared_with_the_time_of_the_fact():
+    """Nearer is better, and events are often mentioned during the following month."""
     days = [datetime(2023, 5, 8, tzinfo=UTC), datetime(2023, 5, 28, tzinfo=UTC), datetime(2023, 6, 8, tzinfo=UTC)]
     facts = [make_fact(str(day), "x", said_at=day) for day in days]
     question, dated = pool("What happened on 7 May 2023?", *facts, make_fact("never", "x"))
@@ -179,13 +174,13 @@ def test_dates_in_the_question_are_compared_with_when_it_was_said():
         ("Which book did she read?", 'read "Solaris" twice', "read a book"),
     ],
 )
-def test_the_kind_of_answer_asked_for_counts(asked, answer, other):
-    """A time, a number, a place, a title."""
+def test_the_requested_type_of_answer_counts(asked, answer, other):
+    """Types are a time, a number, a place and a title."""
     assert stages.answer_type_match(*pool(asked, make_fact("a", answer), make_fact("b", other))).tolist() == [1, 0]
 
 
-def test_a_fact_about_the_one_who_is_named_counts():
-    """It begins with their name; whom two names mean nobody knows, and a small word is none."""
+def test_a_fact_that_begins_with_the_named_person_counts():
+    """Two names are ambiguous, and lowercase words are not names."""
     facts = [
         make_fact("a", "Maria volunteers"),
         make_fact("b", "John admires Maria"),
@@ -211,6 +206,6 @@ def test_a_fact_about_the_one_who_is_named_counts():
         ("What shall I cook? " * 30, 0.25),
     ],
 )
-def test_what_asks_tells_nothing(text, share):
-    """The share of it, in any script, without who said it; less of what is long."""
+def test_questions_in_a_text_reduce_its_value(text, share):
+    """Their share counts, in any script and without the speaker; long texts lose less."""
     assert stages.question_share(pool("team", make_fact("a", text))[1])[0] == pytest.approx(share, abs=0.2)

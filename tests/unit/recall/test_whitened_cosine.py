@@ -1,4 +1,4 @@
-"""Contrasts see what tells the facts of a scope apart, and stay numbers whatever the vectors are."""
+"""Whitened cosines measure what distinguishes the facts of a scope, and are finite for any vectors."""
 
 import numpy as np
 from hypothesis import given
@@ -18,14 +18,14 @@ def unit(*numbers):
 
 
 def about(what, side=1.0, share=0.6):
-    """Return the vector of a text about `what`, one of ten things, on a side that many take."""
+    """Return the vector of a text about `what`, one of ten things, with a component shared by many."""
     things = np.zeros(10)
     things[what] = share
     return unit(side, *things)
 
 
-def test_what_all_facts_share_says_nothing():
-    """All are about Maria, and who asks for Maria asks for none of them."""
+def test_what_all_facts_share_has_no_effect():
+    """All facts are about Maria, so asking about Maria prefers none of them."""
     facts = build_vector_matrix(np.array([*map(about, range(10))]))
     asked = about(0, share=0.0)
 
@@ -33,8 +33,8 @@ def test_what_all_facts_share_says_nothing():
     assert np.abs(facts.whitened_cosines(asked)).max() < 0.01
 
 
-def test_the_farther_all_spread_in_a_direction_the_less_it_counts():
-    """Half are about Maria and half about John: whom it is about says less than what."""
+def test_a_direction_with_a_large_spread_counts_less():
+    """Half of the facts are about Maria and half about John, so the person matters less than the thing."""
     facts = build_vector_matrix(np.array([about(what, side=(-1) ** what) for what in range(10)]))
     asked = about(3, share=0.4)
 
@@ -43,8 +43,8 @@ def test_the_farther_all_spread_in_a_direction_the_less_it_counts():
 
 
 @given(ROWS, QUESTIONS)
-def test_contrasts_are_the_cosines_after_an_inverted_covariance(rows, asked):
-    """What is found step by step is what inverting gives."""
+def test_whitened_cosines_equal_those_with_an_inverted_covariance(rows, asked):
+    """The iterative solution equals the exact one."""
     facts = build_vector_matrix(rows)
     centred = (facts.rows - facts.mean).astype(float)
     spread = centred.T @ centred / len(rows) + REGULARIZATION * np.eye(5)
@@ -58,16 +58,16 @@ def test_contrasts_are_the_cosines_after_an_inverted_covariance(rows, asked):
 
 
 @given(ROWS, QUESTIONS)
-def test_contrasts_lie_between_minus_1_and_1(rows, asked):
-    """Also of equal facts, of a single one, and of a vector of zeros."""
+def test_whitened_cosines_lie_between_minus_1_and_1(rows, asked):
+    """This includes equal facts, a single fact and zero vectors."""
     found = build_vector_matrix(rows).whitened_cosines(asked)
 
     assert np.isfinite(found).all()
     assert (np.abs(found) <= 1.01).all()
 
 
-def test_what_is_no_vector_is_like_nothing_and_harms_no_other():
-    """A row that was damaged on disk."""
+def test_an_invalid_vector_matches_nothing_and_affects_no_other():
+    """A row may be damaged on disk."""
     sound = np.array([unit(1, 0, 0), unit(0, 1, 0), unit(0, 0, 1)])
     facts = build_vector_matrix(np.array([*sound, [np.nan, 1, 0], [np.inf, 0, 0]], dtype=np.float32))
 

@@ -1,4 +1,4 @@
-"""Facts, configuration and messages recognize the same forms of keys."""
+"""Facts, configuration and messages recognise the same forms of keys."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ KEYS = {
 
 
 def test_every_form_has_an_example() -> None:
-    """A form without one would not be tested below."""
+    """A form without an example would not be tested below."""
     assert [form.pattern for form in KEY_FORMS if not form.pattern.startswith(tuple(KEYS))] == []
     assert len(KEYS) == len(KEY_FORMS)
 
 
 @pytest.mark.parametrize("key", [*KEYS.values(), "-----BEGIN " + f"EC PRIVATE KEY-----\n{TWENTY}"])
-def test_a_key_is_known_to_facts_configuration_and_messages(key: str) -> None:
-    """One that only some of them know is learned, stored or logged by the others."""
+def test_a_key_is_recognised_in_facts_configuration_and_messages(key: str) -> None:
+    """Otherwise it could be learned, stored or logged."""
     error = RuntimeError(f"refused {key}")
     clean, found = drop_secrets({"memory": {"llm": {"user": key}}})
 
@@ -54,27 +54,27 @@ def test_a_key_is_known_to_facts_configuration_and_messages(key: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["postgres://admin:letmein@db.local/app", "redis://:letmein@cache"])
-def test_a_password_in_an_address_is_known_to_all_of_them(url: str) -> None:
-    """With or without a user name."""
+def test_a_password_in_a_url_is_recognised_everywhere(url: str) -> None:
+    """The user name may be missing."""
     assert contains_credential(f"The backup lives at {url}")
     assert drop_secrets({"memory": {"llm": {"host": url}}})[1]
     assert "letmein" not in mask_secrets(url)
 
 
-def test_a_port_is_no_password() -> None:
-    """Also where an at sign follows."""
+def test_a_port_is_not_a_password() -> None:
+    """This holds even if an at sign follows."""
     assert not contains_credential("User reads http://host:8000/models/name@001")
 
 
 @pytest.mark.parametrize(
     "text", ["scikit-learn", "sk-learning is fun", "hf_hub_models", "risk-assessment-for-the-team"]
 )
-def test_ordinary_words_are_no_keys_in_facts(text: str) -> None:
-    """A false alarm would lose a fact."""
+def test_ordinary_words_in_facts_are_not_keys(text: str) -> None:
+    """A false positive would lose a fact."""
     assert not contains_credential(f"User likes {text}")
 
 
-def test_the_name_of_the_configuration_file_stays() -> None:
+def test_the_name_of_the_configuration_file_is_not_redacted() -> None:
     """It says which file to correct."""
     assert CONFIG_FILE_NAME == FILE_NAME
     assert redact_locations("/home/ada/.gaia/gaia.yaml is wrong") == "gaia.yaml is wrong"

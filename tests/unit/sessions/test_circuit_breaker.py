@@ -1,4 +1,4 @@
-"""The circuit breaker of a model: it opens after failures for several users, and any answer closes it."""
+"""The circuit breaker of a model: it opens after failures in a row, and any answer closes it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Seen:
         self.clock.advance(timedelta(seconds=self.pause() + 0.001))
 
 
-def test_it_opens_after_failures_for_several_users_in_a_row() -> None:
+def test_it_opens_after_failures_in_a_row() -> None:
     """It reports the latest reason and the time of the first failure."""
     seen = Seen()
     began = seen.now()
@@ -85,25 +85,18 @@ def test_an_answer_resets_the_count(bad: bool) -> None:
     assert seen.reach.current_outage() is not None
 
 
-def test_time_outs_of_one_user_do_not_block_others() -> None:
-    """Only that user's conversations wait, until the pause ends or an answer arrives."""
+def test_calls_for_one_user_count_as_those_for_several() -> None:
+    """Nobody else may be waiting who could show that the model is away."""
     seen = Seen()
-    seen.miss(*["slow"] * 50)
+    seen.miss(*["only"] * FAILURE_THRESHOLD)
 
-    assert seen.reach.current_outage() is None
-    assert seen.reach.users_backing_off(seen.now()) == {"slow"}
-    alone = seen.reach.current_outage("slow")
-    assert alone is not None
-    assert seen.reach.current_outage("other") is None
-    assert seen.reach.users_backing_off(alone.retry_at) == set()
+    assert seen.reach.current_outage() is not None
+    assert seen.reach.recent_failures == {"only"}
 
     seen.hear("other")
 
-    assert seen.reach.users_backing_off(seen.now()) == {"slow"}
-
-    seen.hear("slow")
-
-    assert seen.reach.users_backing_off(seen.now()) == set()
+    assert seen.reach.current_outage() is None
+    assert seen.reach.recent_failures == set()
 
 
 def test_each_failed_probe_doubles_the_pause_up_to_ten_minutes() -> None:
@@ -137,32 +130,6 @@ def test_the_delay_of_the_provider_is_respected_up_to_a_limit() -> None:
     seen.miss("d", retry_after=86_400)
 
     assert seen.pause() == backoff.MAX_RETRY_AFTER_SECONDS
-
-
-def test_after_an_outage_its_failures_do_not_count_against_users() -> None:
-    """They said nothing about the user."""
-    seen = Seen()
-    seen.miss("a", "a", "a", "b", "c")
-
-    assert seen.reach.users_backing_off(seen.now()) == {"a"}
-
-    seen.hear("x")
-
-    assert seen.reach.current_outage() is None
-    assert seen.reach.users_backing_off(seen.now()) == set()
-
-
-def test_a_sweep_can_list_the_failures_since_it_began() -> None:
-    """A forced sweep tries each user once more."""
-    seen = Seen()
-    seen.miss("a", "a", "a")
-    before = seen.reach.failure_count
-
-    assert seen.reach.users_failing_since(before) == set()
-
-    seen.miss("a", "b")
-
-    assert seen.reach.users_failing_since(before) == {"a"}
 
 
 def test_another_model_starts_with_a_closed_circuit() -> None:

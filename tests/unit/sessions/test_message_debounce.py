@@ -1,4 +1,4 @@
-"""Bursts of messages."""
+"""The debounce joins bursts of messages into one turn."""
 
 from __future__ import annotations
 

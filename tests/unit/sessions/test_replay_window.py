@@ -48,7 +48,7 @@ def kept_turns(events: Sequence[EventView], outcome: WindowSelection) -> list[st
 
 @pytest.mark.acceptance("S03")
 def test_a_window_of_three_replays_the_last_three_turns_with_their_replies():
-    """With `window_turns: 3` the eleventh turn is replayed with the two before it."""
+    """With `window_turns: 3`, the eleventh turn is replayed with the two turns before it."""
     events = [*talk(10), said("i10")]
 
     outcome = select_window(events, window_turns=3, current_invocation_id="i10")
@@ -59,14 +59,14 @@ def test_a_window_of_three_replays_the_last_three_turns_with_their_replies():
 
 @pytest.mark.acceptance("S07")
 @pytest.mark.parametrize("window_turns", [0, -1])
-def test_a_window_that_leaves_nothing_is_refused_by_its_key(window_turns: int):
-    """A window below one turn is an error that names the key to change."""
+def test_an_empty_window_is_refused_by_its_key(window_turns: int):
+    """A window below one turn is an error that names the key."""
     with pytest.raises(InvalidInputError, match=r"sessions\.window_turns"):
         select_window(talk(2), window_turns=window_turns)
 
 
-def test_a_cut_is_made_at_multiples_of_the_step_only():
-    """With a window of 30 the beginning of the replay moves every tenth turn and 21 to 30 turns are replayed."""
+def test_cuts_are_made_at_multiples_of_the_step_only():
+    """With a window of 30 the start moves every tenth turn, so that 21 to 30 turns are replayed."""
     left_out = [dropped_turn_count(last, 30) for last in range(1, 101)]
 
     assert {number for number in left_out if number % 10} == set()
@@ -74,8 +74,8 @@ def test_a_cut_is_made_at_multiples_of_the_step_only():
     assert dropped_turn_count(30, 30) == 0
 
 
-def test_the_beginning_of_a_bounded_load_has_its_absolute_number():
-    """A load that begins with turn 21 is cut where the whole conversation would be."""
+def test_a_partial_load_is_cut_at_the_same_turn_as_the_whole_conversation():
+    """Turns keep their absolute numbers in a load that starts with turn 21."""
     events = talk(20, first=20)
 
     outcome = select_window(events, window_turns=30, base_turn_no=21)
@@ -85,8 +85,8 @@ def test_the_beginning_of_a_bounded_load_has_its_absolute_number():
     assert kept_turns(talk(41), select_window(talk(41), window_turns=30)) == [f"i{n}" for n in range(20, 41)]
 
 
-def test_what_the_agent_says_first_goes_with_the_first_turn():
-    """A greeting before any turn is replayed until the first turn is left out."""
+def test_a_greeting_of_the_agent_is_replayed_with_the_first_turn():
+    """It is left out together with that turn."""
     greeted = [reply("hello"), *talk(2)]
 
     assert select_window(greeted, window_turns=2).indices == (0, 1, 2, 3, 4)
@@ -94,14 +94,14 @@ def test_what_the_agent_says_first_goes_with_the_first_turn():
 
 
 def test_a_history_without_a_turn_is_kept():
-    """Where nobody spoke there is nothing to cut."""
+    """Without a user message there is nothing to cut."""
     assert select_window([reply("a"), reply("b")], window_turns=1).indices == (0, 1)
     assert select_window([], window_turns=1).indices == ()
 
 
 @pytest.mark.acceptance("S05")
-def test_a_call_answered_within_the_window_keeps_the_turn_it_was_made_in():
-    """A response that came turns later is not replayed without its call."""
+def test_a_call_answered_within_the_window_keeps_its_turn():
+    """A response that came turns later must be replayed with its call."""
     events = [
         *talk(1),
         said("i1"),
@@ -116,11 +116,10 @@ def test_a_call_answered_within_the_window_keeps_the_turn_it_was_made_in():
 
     assert kept_turns(events, outcome) == ["i1", "i3"]
     assert outcome.start == WindowStart(index=2, turn_no=2)
-    assert outcome.recent_start == WindowStart(index=7, turn_no=4)
 
 
-def test_an_unanswered_long_running_call_stays_until_it_is_answered():
-    """The turn of a long-running call is replayed while its answer is open, and not longer."""
+def test_an_unanswered_long_running_call_is_kept_until_it_is_answered():
+    """Its turn is replayed only while the answer is missing."""
     waiting = [said("a"), called("a", "c", long_running=True), responded("a", "c"), *talk(5)]
     answered = [*waiting, responded("a", "c", settles=True), *talk(2, first=5)]
 
@@ -128,8 +127,8 @@ def test_an_unanswered_long_running_call_stays_until_it_is_answered():
     assert kept_turns(answered, select_window(answered, window_turns=1)) == ["i6"]
 
 
-def test_a_call_id_that_is_used_again_does_not_bind_all_turns_together():
-    """Some models number their calls anew in each turn: a response belongs to the latest call of its id."""
+def test_a_reused_call_id_does_not_connect_all_turns():
+    """Some models number their calls per turn; a response belongs to the latest call with its id."""
     events = [
         event
         for n in range(6)
@@ -139,23 +138,23 @@ def test_a_call_id_that_is_used_again_does_not_bind_all_turns_together():
     assert kept_turns(events, select_window(events, window_turns=2)) == ["i4", "i5"]
 
 
-def test_the_running_invocation_is_never_cut():
-    """An invocation that spans several turns, as a paused task does, is replayed from its beginning."""
+def test_the_current_invocation_is_never_cut():
+    """An invocation with several turns, such as a paused task, is replayed from its start."""
     events = [*talk(2), said("task"), reply("task"), said("task"), reply("task"), said("task")]
 
     assert kept_turns(events, select_window(events, window_turns=1, current_invocation_id="task")) == ["task"] * 3
     assert kept_turns(events, select_window(events, window_turns=1, current_invocation_id="other")) == ["task"]
 
 
-def test_a_workflow_keeps_whole_invocations():
-    """Where asked, the rest of an invocation inside the window is replayed too."""
+def test_whole_invocations_are_kept_for_a_workflow():
+    """If requested, the rest of an invocation in the window is replayed as well."""
     events = [*talk(1), said("flow"), reply("flow"), said("flow"), reply("flow")]
 
     assert kept_turns(events, select_window(events, window_turns=1, whole_invocations=True)) == ["flow", "flow"]
 
 
-def test_summaries_of_compacted_talk_are_always_kept():
-    """A compaction event stays, the turn it stands in does not."""
+def test_summaries_of_compacted_turns_are_always_kept():
+    """A compaction event stays even if its turn does not."""
     summary = EventView(invocation_id="s", is_compaction=True, answers_long_running=True)
     events = [*talk(2), summary, *talk(3, first=2)]
 
@@ -163,32 +162,28 @@ def test_summaries_of_compacted_talk_are_always_kept():
 
     assert [events[place].invocation_id for place in outcome.indices] == ["s", "i4", "i4"]
     assert outcome.start == WindowStart(index=4, turn_no=3)
-    assert outcome.recent_start == WindowStart(index=9, turn_no=5)
 
 
-def test_what_was_rewound_is_not_replayed_and_counts_no_turn():
-    """A rewind removes its turns and itself, and the window reaches further back instead."""
+def test_rewound_turns_are_not_replayed_and_not_counted():
+    """The rewind itself is dropped as well, and the window reaches further back."""
     events = [*talk(4), EventView(invocation_id="r", rewinds_to="i2"), said("i9")]
 
     assert kept_turns(events, select_window(events, window_turns=3)) == ["i0", "i1", "i9"]
 
 
-def test_a_rewind_to_before_the_load_takes_all_before_it():
-    """A rewind whose target was not loaded leaves only what came after it."""
+def test_a_rewind_to_an_unloaded_invocation_drops_everything_before_it():
+    """Only events after the rewind are left."""
     events = [("b", None), ("c", None), ("r", "a"), ("d", None)]
 
     assert live_indices(events) == [3]
 
 
 def test_nested_rewinds_are_resolved_as_adk_does():
-    """A rewind that was itself taken back has no effect, and one to an invocation that comes later neither."""
+    """A rewind that was itself rewound has no effect, nor has one to a later invocation."""
     events = [("a", None), ("b", None), ("r1", "a"), ("c", None), ("r2", "r1"), ("d", None), ("r3", "x"), ("x", None)]
 
     assert live_indices(events[:6]) == [0, 1, 5]
     assert live_indices([("a", None), ("r", "x"), ("x", None)]) == [0, 2]
-
-
-WAITING = [said("job"), called("job", "j", long_running=True), responded("job", "j")]
 
 
 @pytest.mark.parametrize(
@@ -199,7 +194,7 @@ WAITING = [said("job"), called("job", "j", long_running=True), responded("job", 
         ([EventView(invocation_id="r", rewinds_to="i8")], True),
         ([EventView(invocation_id="r", rewinds_to="i5"), *talk(3, first=20)], True),
         ([EventView(invocation_id="r", rewinds_to="job"), *talk(3, first=20)], True),
-        ([responded("job", "j", settles=True), *talk(3, first=20)], False),
+        ([responded("job", "j", settles=True), *talk(3, first=20)], True),
         ([responded("i5", "old", settles=True)], True),
         ([said("x"), responded("i5", "old", settles=True), EventView(invocation_id="r", rewinds_to="x")], True),
         ([said("i5"), EventView(invocation_id="r", rewinds_to="i5"), *talk(3, first=20)], False),
@@ -209,11 +204,9 @@ WAITING = [said("job"), called("job", "j", long_running=True), responded("job", 
         ),
     ],
 )
-def test_a_part_of_a_conversation_that_is_not_enough_says_so(since: list[EventView], is_short: bool):
-    """A rewind to, or an answer to a call from, what was not given; turns that a rewind left too few of."""
-    outcome = select_window(
-        [*WAITING, *talk(2, first=8), *since], window_turns=2, base_turn_no=10, older_count=len(WAITING)
-    )
+def test_an_insufficient_partial_load_is_reported(since: list[EventView], is_short: bool):
+    """A rewind or a response refers to events that are missing, or too few turns are left."""
+    outcome = select_window([*talk(2, first=8), *since], window_turns=2, base_turn_no=10)
 
     assert outcome.is_incomplete == is_short
 
@@ -260,8 +253,8 @@ windows = st.integers(1, 12)
 
 
 @property_test(histories(), windows)
-def test_never_a_response_without_its_call_nor_a_call_without_its_response(history: list[EventView], window: int):
-    """Both halves of a call are replayed, or neither."""
+def test_calls_and_their_responses_are_replayed_together(history: list[EventView], window: int):
+    """Either all of them are replayed or none."""
     live = live_indices((event.invocation_id, event.rewinds_to) for event in history)
     kept = select_window(history, window_turns=window).indices
 
@@ -272,8 +265,8 @@ def test_never_a_response_without_its_call_nor_a_call_without_its_response(histo
 
 
 @property_test(histories(), windows)
-def test_the_newest_turns_are_all_kept_and_older_ones_only_when_needed(history: list[EventView], window: int):
-    """Replayed are the newest turns, as many as the window says, and older ones only for a call's sake."""
+def test_the_newest_turns_are_kept_and_older_ones_only_for_their_calls(history: list[EventView], window: int):
+    """The number of newest turns is that of the window."""
     live = live_indices((event.invocation_id, event.rewinds_to) for event in history)
     turns = [place for place in live if history[place].is_user_turn]
     outcome = select_window(history, window_turns=window)
@@ -289,8 +282,8 @@ def test_the_newest_turns_are_all_kept_and_older_ones_only_when_needed(history: 
 
 
 @property_test(histories(), windows)
-def test_summaries_and_open_jobs_survive_every_cut(history: list[EventView], window: int):
-    """No compaction event and no long-running call without an answer is ever left out."""
+def test_summaries_and_unanswered_calls_are_always_kept(history: list[EventView], window: int):
+    """This covers every compaction event and every unanswered long-running call."""
     live = live_indices((event.invocation_id, event.rewinds_to) for event in history)
     answered = {call for place in live if history[place].answers_long_running for call in history[place].responses}
     kept = set(select_window(history, window_turns=window).indices)
@@ -300,55 +293,34 @@ def test_summaries_and_open_jobs_survive_every_cut(history: list[EventView], win
 
 
 @property_test(histories(), st.lists(windows, min_size=1, max_size=3), st.data())
-def test_a_load_from_where_the_window_began_is_replayed_like_the_whole_conversation(
+def test_a_partial_load_is_replayed_like_the_whole_conversation(
     history: list[EventView], sizes: list[int], data: st.DataObject
 ):
-    """From the anchor, or from the newest turns with the older ones in hand, whatever others said since.
-
-    A load that is not enough says so.
-    """
-    anchor, near = (0, 0), None
+    """From the anchor, whatever others said since; a load that is not enough says so."""
+    first, turn_no = 0, 0
     end = 0
     while end < len(history):
         end = min(len(history), end + data.draw(st.integers(1, 25)))
         window = data.draw(st.sampled_from(sizes))
         whole = select_window(history[:end], window_turns=window)
-        if near is not None and data.draw(st.booleans()):
-            older, (first, turn_no) = near
-        else:
-            older, (first, turn_no) = [], anchor
-        places = [*older, *range(first, end)]
-        part = select_window(
-            [history[at] for at in places], window_turns=window, base_turn_no=turn_no, older_count=len(older)
-        )
+        part = select_window(history[first:end], window_turns=window, base_turn_no=turn_no)
         if part.is_incomplete:
-            older, places, part, anchor = [], list(range(end)), whole, (0, 0)
+            first, turn_no, part = 0, 0, whole
 
-        assert [places[at] for at in part.indices] == list(whole.indices)
+        assert [first + at for at in part.indices] == list(whole.indices)
         if part.start is not None:
-            anchor = (places[part.start.index], part.start.turn_no)
-        near = None
-        if part.recent_start is not None:
-            recent = places[part.recent_start.index]
-            near = ([places[at] for at in part.indices if places[at] < recent], (recent, part.recent_start.turn_no))
+            first, turn_no = first + part.start.index, part.start.turn_no
 
 
-@property_test(st.lists(st.sampled_from([_SAY, _TOOL, _TOOLS, _START_JOB]), max_size=60), st.integers(1, 6))
-def test_a_load_stays_short_however_long_the_conversation_is(actions: list[int], window: int):
-    """Also where a long-running call from the beginning is never answered."""
+@property_test(st.lists(st.sampled_from([_SAY, _TOOL, _TOOLS]), max_size=60), st.integers(1, 6))
+def test_a_partial_load_stays_short_in_a_long_conversation(actions: list[int], window: int):
+    """It begins where the window does."""
     history: list[EventView] = []
-    older: list[EventView] = []
     first, turn_no = 0, 0
     for n, action in enumerate(actions):
         history += _turn(f"i{n}", action, n)
-        part = select_window(
-            [*older, *history[first:]], window_turns=window, base_turn_no=turn_no, older_count=len(older)
-        )
+        part = select_window(history[first:], window_turns=window, base_turn_no=turn_no)
         assert not part.is_incomplete
         assert len(history) - first <= 5 * (window + max(1, window // 3))
-        start = part.recent_start or part.start
-        if start is not None:
-            given = [*older, *history[first:]]
-            first += start.index - len(older)
-            turn_no = start.turn_no
-            older = [given[at] for at in part.indices if at < start.index]
+        if part.start is not None:
+            first, turn_no = first + part.start.index, part.start.turn_no

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from gaia_memory.config.api_keys import gemini_api_key
 from gaia_memory.errors import ConfigError
 
 if TYPE_CHECKING:
     from google.adk.models.base_llm import BaseLlm as BaseLlm
-
-GEMINI_KEY_VARIABLES = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 
 
 def split_model_argument(value: str | BaseLlm | None) -> tuple[BaseLlm | None, str | None]:
@@ -36,7 +35,7 @@ def build_model(name: str) -> BaseLlm:
     Raises:
         ConfigError: ADK does not know the model, or a package or a key is missing.
     """
-    if name == "offline" or (name == "auto" and not has_gemini_key()):
+    if name == "offline" or (name == "auto" and not gemini_api_key(os.environ)):
         from gaia_memory.adk.models.offline_model import OfflineModel
 
         return OfflineModel()
@@ -67,10 +66,10 @@ async def close_model(model: BaseLlm) -> None:
     from google.adk.models.google_llm import Gemini
 
     # Without a key there is no client, and `api_client` would build one.
-    if isinstance(model, Gemini) and has_gemini_key():
+    if isinstance(model, Gemini) and gemini_api_key(os.environ):
         await model.api_client.aio.aclose()
-    elif (close := getattr(model, "aclose", None)) is not None:
-        await close()
+    elif (client := getattr(model, "client", None)) is not None:
+        await client.close()
 
 
 def _unknown_model_reason(name: str) -> str:
@@ -84,8 +83,3 @@ def _unknown_model_reason(name: str) -> str:
     if name.startswith("claude"):
         return "which needs a package: pip install anthropic"
     return "which ADK does not know: use `auto`, `offline`, a Gemini name, `openai:NAME` or another one of ADK's"
-
-
-def has_gemini_key() -> bool:
-    """Return whether the environment contains a key for Gemini."""
-    return any(os.environ.get(key, "").strip() for key in GEMINI_KEY_VARIABLES)

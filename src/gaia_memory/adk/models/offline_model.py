@@ -11,6 +11,8 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
+from gaia_memory.language.stop_words import STOP_WORDS
+
 INTRODUCTION = (
     "I am the offline model: I can remember what you tell me and look it up again, and not much more. "
     "With GEMINI_API_KEY set, Gemini answers instead."
@@ -34,12 +36,7 @@ _SELF_QUESTION = re.compile(
 _PROFILE_BLOCK = re.compile(r"<USER_PROFILE>(.*?)</USER_PROFILE>", re.DOTALL)
 _WORD = re.compile(r"\w+")
 _PIECE = re.compile(r"\S+\s*|\s+")
-_STOP_WORD_LIST = """
-    a about am an and any are at be can could did do does for from had has have how i in is it know many me mine
-    much my of on or our please remember s she he should tell that the their them they this to user was we were
-    what when where which who whom whose why will with would you your
-"""
-_STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
+_UNSPECIFIC_WORDS = STOP_WORDS | {"can", "know", "mine", "remember", "user", "will"}
 
 
 class OfflineModel(BaseLlm):
@@ -153,4 +150,4 @@ def _profile_lines(request: LlmRequest) -> list[str]:
 
 
 def _content_words(text: str) -> set[str]:
-    return {word for word in _WORD.findall(text.casefold()) if word not in _STOP_WORDS}
+    return {word for word in _WORD.findall(text.casefold()) if word not in _UNSPECIFIC_WORDS}

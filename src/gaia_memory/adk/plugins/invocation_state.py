@@ -7,17 +7,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import ref
 
-from gaia_memory.adk.plugins.event_metadata import clear_metadata, set_metadata
-from gaia_memory.adk.plugins.run_context import current_lease, enter_lease, enter_tool_call
+from gaia_memory.adk.plugins.run_context import (
+    clear_metadata,
+    current_lease,
+    enter_lease,
+    enter_tool_call,
+    set_metadata,
+)
+from gaia_memory.adk.plugins.session_clock import shift_clock
 from gaia_memory.adk.sessions.event_mapping import MEMORY_OFF_KEY, PRIVATE_KEY, UNMARKED_KEY
 from gaia_memory.adk.sessions.stale_session import detects_stale, reload_if_stale
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.sessions.turns.turn_lease import TURN_WAIT_SECONDS, TurnLease
+from gaia_memory.sessions.turns.turn_lease import TurnLease
+from gaia_memory.sessions.turns.turn_presence import TURN_WAIT_SECONDS
 
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
 
-    from gaia_memory.adk.plugins.invocation_clock import InvocationStart
+    from gaia_memory.adk.plugins.session_clock import ShiftedClock
     from gaia_memory.engine import Engine
     from gaia_memory.errors import GaiaMemoryError
     from gaia_memory.models import LedgerRow, SessionKey
@@ -32,7 +39,7 @@ class InvocationState:
     """
 
     key: SessionKey
-    start: InvocationStart
+    invocation_id: str
     command: tuple[str, str] | None
     private_text: str | None
     root_agent_name: str | None
@@ -44,6 +51,7 @@ class InvocationState:
     clears_session: bool = False
     lease: TurnLease | None = None
     owns_lease: bool = False
+    shifted_clock: ShiftedClock | None = None
 
     @property
     def lease_owner(self) -> str:
@@ -69,6 +77,12 @@ class InvocationState:
             await reload_if_stale(
                 context, is_deleted=row.clearing.cleared_at is not None and row.clearing.rewound_at is None
             )
+
+    def keep_order(self, context: InvocationContext) -> None:
+        """Make the run's events sort after what the session contains and what was learned from it."""
+        learned = self.ledger_row.progress.watermark if self.ledger_row is not None else None
+        latest = max(context.session.last_update_time, learned.timestamp if learned is not None else 0.0)
+        self.shifted_clock = shift_clock(context, latest)
 
     def mark_message_stored(self) -> None:
         """Record that the message is in the session."""
@@ -99,8 +113,8 @@ class InvocationState:
                 with suppress(MemoryUnavailable, OSError):
                     await self._begin_turn(engine, seconds=0.0)
         finally:
-            if self.lease is not None:
-                await self._release_lease(engine, self.lease)
+            if self.lease is not None and self.owns_lease:
+                await engine.turns.release(self.lease)
 
     async def _mark_turn(self, engine: Engine, context: InvocationContext) -> LedgerRow | None:
         if self.lease is None:
@@ -123,11 +137,4 @@ class InvocationState:
         if self.lease is None:
             self.lease = engine.turns.new_lease(self.key, is_foreign=True, is_shared=True)
             self.owns_lease = True
-        return await engine.turns.begin_turn(self.lease, self.start.invocation, timeout_seconds=seconds)
-
-    async def _release_lease(self, engine: Engine, lease: TurnLease) -> None:
-        rolled_back = self.start.invocation_after_rollback()
-        if rolled_back is not None and lease.is_turn_recorded:
-            lease.clock_rollbacks.append(rolled_back)
-        if self.owns_lease:
-            await engine.turns.release(lease)
+        return await engine.turns.begin_turn(self.lease, timeout_seconds=seconds)

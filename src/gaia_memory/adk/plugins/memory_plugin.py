@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -16,21 +17,26 @@ from google.genai import types
 from gaia_memory.adk.engine_source import ConfigSource, EngineSource
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary, never_breaks_the_turn
-from gaia_memory.adk.plugins.evaluation_runs import should_skip
-from gaia_memory.adk.plugins.event_metadata import answers_private_call, is_private, set_metadata
-from gaia_memory.adk.plugins.frozen_profile import current_frozen_block, profile_block_for_session
-from gaia_memory.adk.plugins.invocation_clock import InvocationStart
 from gaia_memory.adk.plugins.invocation_state import InvocationState
 from gaia_memory.adk.plugins.request_injection import (
     ProfileAgentsCheck,
-    has_profile_in_agent_tool,
+    current_frozen_block,
     inject,
     is_enabled_for,
+    profile_block_for_session,
 )
-from gaia_memory.adk.plugins.run_context import outer_invocation, outer_session_service, set_current_message
+from gaia_memory.adk.plugins.run_context import (
+    answers_private_call,
+    is_private,
+    outer_invocation,
+    outer_session_service,
+    set_current_message,
+    set_metadata,
+    should_skip,
+)
+from gaia_memory.adk.plugins.session_clock import keep_order
 from gaia_memory.adk.plugins.slash_commands import answer_command, drop_commands, parse_message, with_text
-from gaia_memory.adk.plugins.span_content import wants_span_content
-from gaia_memory.adk.sessions.database_transcript import DatabaseTranscriptFinder
+from gaia_memory.adk.sessions.database_transcript import find_transcript
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, PRIVATE_KEY, UNMARKED_KEY
 from gaia_memory.adk.sessions.session_database import SessionDatabase
 from gaia_memory.adk.sessions.transcript import SessionTranscript
@@ -38,7 +44,6 @@ from gaia_memory.adk.tools import memory_tools
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.log import logger_for
 from gaia_memory.models import SessionKey
-from gaia_memory.telemetry import capture_content, set_content_capture
 
 if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext
@@ -50,7 +55,6 @@ if TYPE_CHECKING:
     from google.adk.tools.tool_context import ToolContext
 
     from gaia_memory.engine import Engine
-    from gaia_memory.models import Invocation
 
 logger = logger_for(__name__)
 
@@ -73,7 +77,6 @@ class MemoryPlugin(BasePlugin):
         self._source = EngineSource(config)
         self._tools = memory_tools(self._source)
         self._turns: OrderedDict[str, InvocationState] = OrderedDict()
-        self._unrecorded_turns: OrderedDict[SessionKey, Invocation] = OrderedDict()
         self._raises_errors = False
         self._has_warned_inert = False
         self._agents_check = ProfileAgentsCheck()
@@ -92,6 +95,7 @@ class MemoryPlugin(BasePlugin):
             return None
         turn = self._begin_invocation(invocation_context, user_message)
         await self._mark_turn(invocation_context, turn)
+        turn.keep_order(invocation_context)
         return None if turn.private_text is None else with_text(user_message, turn.private_text)
 
     @never_breaks_the_turn
@@ -109,11 +113,10 @@ class MemoryPlugin(BasePlugin):
                 await self._exclude_private_message(invocation_context, turn)
         turn.mark_message_stored()
         if turn.command is not None:
-            with capture_content(wants_span_content(invocation_context.run_config)):
-                async with self._engine_for(turn) as engine:
-                    answer = await answer_command(
-                        engine, turn.key, *turn.command, open_error=turn.open_error, lease_owner=turn.lease_owner
-                    )
+            async with self._engine_for(turn) as engine:
+                answer = await answer_command(
+                    engine, turn.key, *turn.command, open_error=turn.open_error, lease_owner=turn.lease_owner
+                )
             turn.clears_session = answer.clears_session
             return types.Content(role="model", parts=[types.Part(text=answer.text)])
         session = invocation_context.session
@@ -154,7 +157,6 @@ class MemoryPlugin(BasePlugin):
             set_current_message(tool_context)
             if turn is not None:
                 turn.enter_tool()
-            set_content_capture(wants_span_content(invocation.run_config))
         return None
 
     @never_breaks_the_turn
@@ -167,6 +169,7 @@ class MemoryPlugin(BasePlugin):
             # ADK's own author is not an agent, and ADK would warn about that at each later turn.
             event.author = invocation_context.agent.name
         turn.heartbeat()
+        keep_order(event, invocation_context)
         return None
 
     @never_breaks_the_turn
@@ -203,7 +206,7 @@ class MemoryPlugin(BasePlugin):
         command, private_text = parse_message(message)
         turn = InvocationState(
             key=SessionKey(session.app_name, session.user_id, session.id),
-            start=InvocationStart.now(invocation.invocation_id, _new_user_event(invocation)),
+            invocation_id=invocation.invocation_id,
             command=command,
             private_text=private_text,
             root_agent_name=_root_agent_name(invocation),
@@ -240,7 +243,7 @@ class MemoryPlugin(BasePlugin):
             return
         async with self._engine_for(turn) as engine:
             if engine is not None:
-                await engine.conversations.exclude_events(turn.key, [event.id])
+                await engine.conversations.skip_events(turn.key, [event.id])
 
     async def _open_memory(self, invocation: InvocationContext) -> None:
         if isinstance(invocation.memory_service, Mem0MemoryService):
@@ -251,10 +254,7 @@ class MemoryPlugin(BasePlugin):
         self._raises_errors = engine.config.memory.on_unavailable == "fail"
         app = invocation.session.app_name
         engine.attach_transcript(app, SessionTranscript(invocation.session_service, app, clear_method="rewind"))
-        while self._unrecorded_turns:
-            engine.turns.defer(*self._unrecorded_turns.popitem(last=False))
-        finder = DatabaseTranscriptFinder(SessionDatabase(engine))
-        engine.set_transcript_fallback(finder.find_transcript, keeps_existing=True)
+        engine.set_transcript_fallback(partial(find_transcript, SessionDatabase(engine)), keeps_existing=True)
 
     @asynccontextmanager
     async def _engine_for(self, turn: InvocationState) -> AsyncIterator[Engine | None]:
@@ -280,10 +280,10 @@ class MemoryPlugin(BasePlugin):
         It gets no tools: its messages come from the calling agent, not from the user.
         """
         turn = outer_invocation.get()
-        if turn is None or self._turns.get(turn.start.invocation.id) is not turn:
+        if turn is None or self._turns.get(turn.invocation_id) is not turn:
             return
         async with self._engine_for(turn) as engine:
-            if engine is None or not has_profile_in_agent_tool(engine.config, invocation.agent):
+            if engine is None or not is_enabled_for(engine.config, invocation.agent, None, in_agent_tool=True):
                 return
             turn.profile_block = await current_frozen_block(engine, turn.key, turn.profile_block)
         if turn.profile_block:
@@ -293,14 +293,11 @@ class MemoryPlugin(BasePlugin):
         turn = self._turns.pop(invocation.invocation_id, None)
         if turn is None:
             return
+        if turn.shifted_clock is not None:
+            turn.shifted_clock.stop()
         async with self._engine_for(turn) as engine:
             if engine is not None:
                 await turn.end(engine)
-            elif turn.command is None:
-                # Memory could not be opened, which is logged; an uncounted turn would never be learned.
-                self._unrecorded_turns[turn.key] = turn.start.invocation
-                if len(self._unrecorded_turns) > _MAX_TRACKED_TURNS:
-                    self._unrecorded_turns.popitem(last=False)
 
 
 def _new_user_event(invocation: InvocationContext) -> Event | None:

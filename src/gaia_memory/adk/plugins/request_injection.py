@@ -1,4 +1,4 @@
-"""Adds memory to one request: the tools, how to use them, and the profile."""
+"""Adds memory to one request: the tools, how to use them, and the profile, which is frozen for the session."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from google.adk.tools.agent_tool import AgentTool
 
 from gaia_memory.adk.tools import TOOL_INSTRUCTION
 from gaia_memory.log import logger_for
+from gaia_memory.profile.prompts import render_block
 
 if TYPE_CHECKING:
     from google.adk.models.llm_request import LlmRequest
@@ -18,8 +19,13 @@ if TYPE_CHECKING:
     from google.adk.workflow import BaseNode
 
     from gaia_memory.config.schema import GaiaConfig
+    from gaia_memory.engine import Engine
+    from gaia_memory.models import LedgerRow, SessionKey
 
 logger = logger_for(__name__)
+
+_MAX_PROFILE_TRIES = 2
+"""A write between creating and freezing a profile makes it stale; after a second one, this turn has no profile."""
 
 
 def inject(request: LlmRequest, tools: Sequence[BaseTool], *, profile_block: str | None) -> None:
@@ -42,25 +48,49 @@ def inject(request: LlmRequest, tools: Sequence[BaseTool], *, profile_block: str
         request.tools_dict[tool.name] = tool
 
 
-def is_enabled_for(config: GaiaConfig, agent: BaseNode | None, root_name: str | None) -> bool:
-    """Return True if an agent gets the profile and the tools.
+async def profile_block_for_session(engine: Engine, key: SessionKey, row: LedgerRow) -> str:
+    """Return the profile block of a session; empty if there is none.
+
+    `row` is the session's row at the start of this turn: without a frozen profile, or with one of another
+    configuration, a new one is created and frozen.
+    """
+    if not engine.config.memory.preload:
+        return ""
+    profile_key = engine.live.fingerprint
+    frozen = row.session.profile
+    if frozen is not None and frozen.key == profile_key:
+        return frozen.block
+    for _ in range(_MAX_PROFILE_TRIES):
+        scope = engine.scope(key.app, key.user)
+        profile = await engine.memory.profile(scope)
+        block = render_block(profile)
+        if await engine.conversations.freeze_profile(key, scope, profile, block=block, config_key=profile_key):
+            return block
+    return ""
+
+
+async def current_frozen_block(engine: Engine, key: SessionKey, block: str) -> str:
+    """Return the currently frozen block: a forget drops it, even for a running turn."""
+    if not block:
+        return ""
+    row = await engine.conversations.row(key)
+    frozen = row.session.profile if row is not None else None
+    return frozen.block if frozen is not None else ""
+
+
+def is_enabled_for(
+    config: GaiaConfig, agent: BaseNode | None, root_name: str | None, *, in_agent_tool: bool = False
+) -> bool:
+    """Return True if an agent gets the profile, and outside an AgentTool the tools.
 
     `root_name` is the name of the root agent if it is an LlmAgent. Otherwise the root has no prompt of its own, and
-    `memory.profile_agents: root` means every agent of the tree.
+    `memory.profile_agents: root` means every agent of the tree, but none inside an AgentTool.
     """
     profile_agents = config.memory.profile_agents
     if not config.memory.enabled or agent is None:
         return False
     if profile_agents == "root":
-        return root_name is None or agent.name == root_name
-    return profile_agents == "all" or agent.name in profile_agents
-
-
-def has_profile_in_agent_tool(config: GaiaConfig, agent: BaseNode | None) -> bool:
-    """Return True if an agent inside an AgentTool gets the profile: all agents do, or it is named."""
-    profile_agents = config.memory.profile_agents
-    if not config.memory.enabled or agent is None or profile_agents == "root":
-        return False
+        return not in_agent_tool and (root_name is None or agent.name == root_name)
     return profile_agents == "all" or agent.name in profile_agents
 
 

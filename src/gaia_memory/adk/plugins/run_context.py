@@ -1,21 +1,32 @@
-"""The context of the running code: the leases it runs under, its tool call, and the message being answered."""
+"""The run that the calling code belongs to: its leases, its tool call, its message and its events' metadata."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from gaia_memory.adk.sessions.event_mapping import turns_of
+from google.adk.agents.run_config import RunConfig
+
+from gaia_memory.adk.memory_service import Mem0MemoryService
+from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY, metadata_keys, said_at, turns_of
 from gaia_memory.models import UserStatement
 
 if TYPE_CHECKING:
+    from google.adk.agents.invocation_context import InvocationContext
     from google.adk.agents.readonly_context import ReadonlyContext
+    from google.adk.events.event import Event
     from google.adk.sessions.base_session_service import BaseSessionService
+    from google.adk.tools.tool_context import ToolContext
+    from google.genai import types
 
+    from gaia_memory.adk.engine_source import EngineSource
     from gaia_memory.adk.plugins.invocation_state import InvocationState
     from gaia_memory.models import SessionKey
     from gaia_memory.sessions.turns.turn_lease import TurnLease
+
+_EVALUATION_MODULE_PREFIX = "google.adk.evaluation."
 
 outer_session_service: ContextVar[BaseSessionService | None] = ContextVar("outer_session_service", default=None)
 """The session service of the run that called the current tool; a run inside that tool has another one."""
@@ -68,10 +79,48 @@ def _message_of(run: ReadonlyContext) -> UserStatement:
     message, now = run.user_content, time.time()
     text = "\n".join(part.text for part in (message.parts if message else None) or [] if part.text)
     events = run.session.events
-    at = min((event.timestamp for event in events if event.invocation_id == run.invocation_id), default=now)
+    at = min((said_at(event) for event in events if event.invocation_id == run.invocation_id), default=now)
     visible_turns = turns_of(events, turns_before=0)
     return UserStatement(
         text=text,
         turn_started_at=at,
         visible_since=visible_turns[0].messages[0].said_at.timestamp() if visible_turns else now,
     )
+
+
+def should_skip(invocation: InvocationContext, source: EngineSource) -> bool:
+    """Return True if a plugin must skip this run: ADK evaluates an agent, and no memory was named for it explicitly.
+
+    A memory of real users, found through the environment, must neither change the outcome nor learn from it.
+    """
+    service = invocation.memory_service
+    is_named = source.is_named or (isinstance(service, Mem0MemoryService) and service.source.is_named)
+    plugins = invocation.plugin_manager.plugins
+    return not is_named and any(type(plugin).__module__.startswith(_EVALUATION_MODULE_PREFIX) for plugin in plugins)
+
+
+def set_metadata(invocation: InvocationContext, name: str, value: str | float) -> None:
+    """Make ADK add metadata to every later event of this invocation; the caller's RunConfig is not changed."""
+    run_config = invocation.run_config or RunConfig()
+    metadata = {**(run_config.custom_metadata or {}), name: value}
+    invocation.run_config = run_config.model_copy(update={"custom_metadata": metadata})
+
+
+def clear_metadata(invocation: InvocationContext, name: str) -> None:
+    """Make ADK leave this metadata out of later events of this invocation."""
+    run_config = invocation.run_config or RunConfig()
+    metadata = {key: value for key, value in (run_config.custom_metadata or {}).items() if key != name}
+    invocation.run_config = run_config.model_copy(update={"custom_metadata": metadata or None})
+
+
+def is_private(run: InvocationContext | ToolContext) -> bool:
+    """Return True if the messages of a run are private."""
+    return bool(run.run_config and (run.run_config.custom_metadata or {}).get(PRIVATE_KEY))
+
+
+def answers_private_call(events: Sequence[Event], message: types.Content | None) -> bool:
+    """Return True if a message answers a call of a private turn, which makes the answer private too."""
+    responses = [part.function_response for part in (message.parts if message else None) or []]
+    answered_ids = {response.id for response in responses if response}
+    private_events = [event for event in events if PRIVATE_KEY in metadata_keys(event)]
+    return any(call.id in answered_ids for event in private_events for call in event.get_function_calls())

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from google.adk.events.event import Event
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.base_session_service import GetSessionConfig
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
 from gaia_memory.adk.engine_source import ConfigSource, EngineSource
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
-from gaia_memory.adk.plugins.evaluation_runs import should_skip
+from gaia_memory.adk.plugins.run_context import should_skip
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, USER_REQUEST_CALLS, indices_with_key
 from gaia_memory.log import logger_for
 from gaia_memory.models import SessionKey, WindowAnchor
@@ -36,35 +35,18 @@ _MICROSECONDS_PER_SECOND = 1_000_000
 """Session databases store and compare the times of events in microseconds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetainedContext:
-    """Older turns that are still needed, kept so that a load can leave out the turns between them and the window.
-
-    `start` is where the newest turns begin, with the event `event_id`; `older_events` are the events kept from before.
-    """
-
-    start: WindowAnchor
-    event_id: str
-    older_events: tuple[Event, ...] = field(repr=False)
-
-
 class WindowedSessionLoad(GetSessionConfig):
     """Limits the load of a session and says with which turn of the whole conversation it begins.
 
-    `save_start` stores where the next load can begin: the anchor if it moved, and the retained context. The load is
-    part of the `RunConfig`, which ADK passes on to the Runner of an `AgentTool`: `key` is the session it is meant for.
+    `save_start` stores where the next load can begin. The load is part of the `RunConfig`, which ADK passes on to the
+    Runner of an `AgentTool`: `key` is the session it is meant for.
     """
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
 
     key: SessionKey
     turn_no: int
-    retained: RetainedContext | None = Field(default=None, exclude=True, repr=False)
-    save_start: Callable[[WindowAnchor | None, RetainedContext | None], Awaitable[None]]
-
-    def matches(self, events: Sequence[Event]) -> bool:
-        """Return True if the loaded events begin where expected; those of a recreated session do not."""
-        return self.retained is None or (bool(events) and events[0].id == self.retained.event_id)
+    save_start: Callable[[WindowAnchor], Awaitable[None]]
 
 
 class SessionWindowPlugin(BasePlugin):
@@ -108,21 +90,17 @@ class SessionWindowPlugin(BasePlugin):
         self._warn_of_compaction(context, window_turns)
         session = context.session
         load = _windowed_load(context)
-        older_events = load.retained.older_events if load and load.retained else ()
-        events, is_complete = [*older_events, *session.events], False
-        selection = _select_window(
-            context, events, window_turns, base=load.turn_no if load else 0, older_count=len(older_events)
-        )
-        if load is not None and load.after_timestamp and (selection.is_incomplete or not load.matches(session.events)):
-            # The window grew, a rewind moved earlier turns into it, or the session was recreated.
+        events, is_complete = list(session.events), False
+        selection = _select_window(context, events, window_turns, base=load.turn_no if load else 0)
+        if load is not None and load.after_timestamp and selection.is_incomplete:
+            # The window grew, or a rewind moved earlier turns into it.
             events, is_complete = await _all_events(context), True
             selection = _select_window(context, events, window_turns)
         # In place: ADK already uses this list. It is a copy of the stored events and never written back.
         session.events[:] = [events[place] for place in selection.indices]
-        if load is not None:
-            await load.save_start(
-                _next_anchor(events, selection, is_complete=is_complete), _retained_context(events, selection)
-            )
+        anchor = _next_anchor(events, selection, is_complete=is_complete)
+        if load is not None and anchor is not None:
+            await load.save_start(anchor)
 
     async def _resolve_window_turns(self, context: InvocationContext) -> int:
         if self._window_turns is not None:
@@ -163,13 +141,12 @@ async def _all_events(context: InvocationContext) -> list[Event]:
 
 
 def _select_window(
-    context: InvocationContext, events: Sequence[Event], window_turns: int, *, base: int = 0, older_count: int = 0
+    context: InvocationContext, events: Sequence[Event], window_turns: int, *, base: int = 0
 ) -> WindowSelection:
     return select_window(
         event_views(events),
         window_turns=window_turns,
         base_turn_no=base,
-        older_count=older_count,
         current_invocation_id=context.invocation_id,
         # The nodes of a Workflow resume from their invocation's events.
         whole_invocations=context.agent is None,
@@ -180,15 +157,6 @@ def _next_anchor(events: Sequence[Event], selection: WindowSelection, *, is_comp
     """Return where the next load can begin; None if that did not move."""
     anchor = _time_boundary(events, selection.start)
     return START_ANCHOR if anchor is None and is_complete else anchor
-
-
-def _retained_context(events: Sequence[Event], selection: WindowSelection) -> RetainedContext | None:
-    anchor = _time_boundary(events, selection.recent_start)
-    if anchor is None or selection.recent_start is None:
-        return None
-    index = selection.recent_start.index
-    older = tuple(events[kept] for kept in selection.indices if kept < index)
-    return RetainedContext(start=anchor, event_id=events[index].id, older_events=older)
 
 
 def _time_boundary(events: Sequence[Event], start: WindowStart | None) -> WindowAnchor | None:

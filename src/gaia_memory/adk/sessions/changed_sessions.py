@@ -12,21 +12,18 @@ from sqlalchemy import DateTime, String, column, literal, select, table
 
 from gaia_memory.database.connections import open_connection
 from gaia_memory.database.sqlite import READ_ONLY_OPTION
+from gaia_memory.models import SessionKey
 
 if TYPE_CHECKING:
     from google.adk.sessions.base_session_service import BaseSessionService
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-    from gaia_memory.models import SessionKey
 
 VERSION_TABLE = "adk_internal_metadata"
 """ADK's `DatabaseSessionService` creates it first; a database without it is not ADK's, or has no tables yet."""
 
 EVAL_SESSION_PREFIXES = ("adk-eval-session-", "___eval___session___")
 """The id prefixes of ADK's evaluation sessions, in its current and older versions."""
-
-SessionChanges = dict[tuple[str, str], float]
-"""The time of the last change of each session, by user and id, in seconds since the epoch."""
 
 _sessions = table(
     "sessions",
@@ -39,38 +36,39 @@ _sessions = table(
 _columns = _sessions.c
 
 
-async def query_changed_sessions(engine: AsyncEngine, app: str, *, since: float | None) -> SessionChanges:
-    """Return the sessions of an app that were changed at `since` or later; None for all."""
+async def query_changed_sessions(engine: AsyncEngine, app: str, *, since: float | None) -> dict[SessionKey, float]:
+    """Return when each session of an app was last changed, if at `since` or later (None: all), without evaluations."""
     statement = select(_columns.user_id, _columns.id, _columns.update_time).where(_columns.app_name == app)
     if since is not None:
         # ADK stores UTC without a time zone.
         at = datetime.fromtimestamp(since, UTC).replace(tzinfo=None)
         statement = statement.where(_columns.update_time >= literal(at, DateTime()))
-    found: SessionChanges = {}
+    found: dict[SessionKey, float] = {}
     async with open_connection(engine) as raw_connection:
         connection = await raw_connection.execution_options(**{READ_ONLY_OPTION: True})
         async with connection.stream(statement) as rows:
             async for user, session, updated in rows:
-                found[user, session] = _to_epoch_seconds(updated)
-    return found
+                found[SessionKey(app, user, session)] = _to_epoch_seconds(updated)
+    return _without_evaluations(found)
 
 
-async def find_changed_sessions(service: BaseSessionService, app: str, *, since: float | None) -> SessionChanges:
-    """Return the sessions of an app that were changed at `since` or later; None for all."""
-    from google.adk.sessions.database_session_service import DatabaseSessionService
+async def find_changed_sessions(
+    service: BaseSessionService, app: str, *, since: float | None
+) -> dict[SessionKey, float]:
+    """Do the same as `query_changed_sessions` for any session service."""
+    from gaia_memory.adk.sessions.adk_tables import engine_of_known_tables
 
-    from gaia_memory.adk.sessions.event_pages import has_current_schema, unwrap_service
-
-    service = await unwrap_service(service, app)
-    list_method = getattr(service.list_sessions, "__func__", None)
-    if isinstance(service, DatabaseSessionService) and list_method is DatabaseSessionService.list_sessions:
-        await service.prepare_tables()
-        if has_current_schema(service):
-            return await query_changed_sessions(service.db_engine, app, since=since)
+    engine = await engine_of_known_tables(service, "list_sessions")
+    if engine is not None:
+        return await query_changed_sessions(engine, app, since=since)
     # This loads every session's state.
     listed = (await service.list_sessions(app_name=app)).sessions
-    found = {(session.user_id, session.id): session.last_update_time for session in listed}
-    return {session: at for session, at in found.items() if since is None or at >= since}
+    changed_at = {SessionKey(app, session.user_id, session.id): session.last_update_time for session in listed}
+    return _without_evaluations({key: at for key, at in changed_at.items() if since is None or at >= since})
+
+
+def _without_evaluations(sessions: dict[SessionKey, float]) -> dict[SessionKey, float]:
+    return {key: at for key, at in sessions.items() if not key.session.startswith(EVAL_SESSION_PREFIXES)}
 
 
 async def session_exists(engine: AsyncEngine, key: SessionKey) -> bool:

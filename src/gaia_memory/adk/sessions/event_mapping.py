@@ -29,6 +29,9 @@ UNMARKED_KEY = "gaia:unmarked"
 MEMORY_OFF_KEY = "gaia:off"
 """Key in an event's custom metadata: part of a turn that ran while memory was off; replayed, never learned."""
 
+CLOCK_LAG_KEY = "gaia:clock_lag"
+"""Key in an event's custom metadata: by how many seconds its time is later than the clock's, to sort after others."""
+
 UNLEARNED_KEYS = frozenset({COMMAND_KEY, PRIVATE_KEY, MEMORY_OFF_KEY})
 """An event with one of these keys is not learned, nor are the others of its message group."""
 
@@ -62,6 +65,11 @@ async def zone_of(session: Session) -> tzinfo:
 def position_of(event: Event) -> EventPosition:
     """Return an event's position in its transcript."""
     return EventPosition(event.timestamp, event.id)
+
+
+def said_at(event: Event) -> float:
+    """Return the time on the clock when an event was created."""
+    return event.timestamp - float((event.custom_metadata or {}).get(CLOCK_LAG_KEY, 0.0))
 
 
 def live_events(events: Sequence[Event]) -> list[Event]:
@@ -129,7 +137,7 @@ def message_of(event: Event, zone: tzinfo = UTC) -> Message | None:
     return Message(
         role=role,
         text=text,
-        said_at=datetime.fromtimestamp(event.timestamp, zone),
+        said_at=datetime.fromtimestamp(said_at(event), zone),
         event_id=event.id,
         speaker=event.author,
     )

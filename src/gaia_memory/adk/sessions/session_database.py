@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -19,7 +17,6 @@ from sqlalchemy.exc import SQLAlchemyError
 from gaia_memory.adk.lazy_imports import load_module
 from gaia_memory.adk.sessions.changed_sessions import (
     VERSION_TABLE,
-    SessionChanges,
     query_changed_sessions,
     session_exists,
 )
@@ -44,26 +41,9 @@ _CREATE_PRIVILEGE_QUERY = text(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SessionTables:
-    """The contents of a session database; `adk_metadata` are the rows of ADK's metadata table, None without it."""
-
-    adk_metadata: Mapping[str, str] | None = None
-    has_sessions: bool = False
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there are no tables of ADK, and so no session."""
-        return self.adk_metadata is None and not self.has_sessions
-
-    @property
-    def is_current(self) -> bool:
-        """Whether the tables are complete and those of ADK's current version."""
-        return (
-            self.has_sessions
-            and self.adk_metadata is not None
-            and self.adk_metadata.get(_VERSION_KEY) == _CURRENT_VERSION
-        )
+TableState = Literal["none", "unversioned", "current", "other", "foreign"]
+"""The tables of a session database: none; sessions without ADK's version; those of ADK's current version, complete;
+those of another version, or incomplete; or a version table that is not ADK's."""
 
 
 class SessionDatabase:
@@ -72,7 +52,7 @@ class SessionDatabase:
     def __init__(self, engine: Engine) -> None:
         """Open nothing yet."""
         self._engine = engine
-        self._cached_tables: SessionTables | None = None
+        self._has_current_tables = False
 
     @cached_property
     def service(self) -> DatabaseSessionService:
@@ -102,43 +82,42 @@ class SessionDatabase:
             if file is not None:
                 await asyncio.to_thread(_require_writable, file)
             tables = await self.tables()
-            if tables.adk_metadata and _VERSION_KEY not in tables.adk_metadata:
+            if tables == "foreign":
                 raise ValueError
-            if file is None and tables.is_empty:
+            if file is None and tables == "none":
                 await self._require_create_privilege()
         except (ValueError, SQLAlchemyError, OSError) as error:
             reason = f"the session database does not answer ({type(error).__name__})"
             remedy = "check `sessions.database_url` and `home`; a damaged sessions.db must be moved away or restored"
             raise MemoryUnavailable(reason, remedy=remedy) from error
 
-    async def tables(self) -> SessionTables:
-        """Return the tables of the database; a missing file has none, and is not created."""
-        if self._cached_tables is not None:
-            return self._cached_tables
+    async def tables(self) -> TableState:
+        """Return which tables the database has; a missing file has none, and is not created."""
+        if self._has_current_tables:
+            # Complete tables are not dropped.
+            return "current"
         file = database_path(self._engine.config.sessions_url)
         if file is not None and not await asyncio.to_thread(file.exists):
-            return SessionTables()
+            return "none"
         async with open_connection(self._engine.sessions_engine()) as raw_connection:
             connection = await raw_connection.execution_options(**{READ_ONLY_OPTION: True})
             found = await connection.run_sync(_inspect_tables)
-        if found.is_current:
-            # Complete tables are not dropped, so the result can be cached.
-            self._cached_tables = found
+        self._has_current_tables = found == "current"
         return found
 
-    async def changed_sessions(self, app: str, *, since: float | None) -> SessionChanges | None:
+    async def changed_sessions(self, app: str, *, since: float | None) -> dict[SessionKey, float] | None:
         """Return an app's sessions that were changed at `since` or later; None if only ADK can read them."""
         tables = await self.tables()
-        if tables.is_current:
+        if tables == "current":
             return await query_changed_sessions(self._engine.sessions_engine(), app, since=since)
-        return {} if tables.is_empty else None
+        return {} if tables == "none" else None
 
     async def has_session(self, key: SessionKey) -> bool:
         """Return True if the database contains a session, in tables that ADK created."""
         tables = await self.tables()
-        if tables.is_current:
+        if tables == "current":
             return await session_exists(self._engine.sessions_engine(), key)
-        if tables.adk_metadata is None:
+        if tables in ("none", "unversioned"):
             return False
         return await _service_has_session(await self.load_service(), key)
 
@@ -163,10 +142,13 @@ def _require_writable(file: Path) -> None:
         raise PermissionError
 
 
-def _inspect_tables(connection: Connection) -> SessionTables:
+def _inspect_tables(connection: Connection) -> TableState:
     inspector = inspect(connection)
-    adk_metadata = None
-    if inspector.has_table(VERSION_TABLE):
-        rows = connection.execute(text(f"SELECT key, value FROM {VERSION_TABLE}"))
-        adk_metadata = {str(key): str(value) for key, value in rows}
-    return SessionTables(adk_metadata, inspector.has_table(_SESSIONS_TABLE))
+    has_sessions = inspector.has_table(_SESSIONS_TABLE)
+    if not inspector.has_table(VERSION_TABLE):
+        return "unversioned" if has_sessions else "none"
+    rows = connection.execute(text(f"SELECT key, value FROM {VERSION_TABLE}"))
+    versions = {str(key): str(value) for key, value in rows}
+    if versions and _VERSION_KEY not in versions:
+        return "foreign"
+    return "current" if has_sessions and versions.get(_VERSION_KEY) == _CURRENT_VERSION else "other"

@@ -10,11 +10,12 @@ from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
-from gaia_memory.adk.sessions.event_pages import is_per_agent_service
-
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
     from google.adk.sessions.session import Session
+
+_PER_AGENT_SERVICE = "PerAgentDatabaseSessionService"
+"""The default of `adk web`, over a `SqliteSessionService` per app. Importing its module loads a command line."""
 
 
 def detects_stale(invocation: InvocationContext) -> bool:
@@ -23,7 +24,7 @@ def detects_stale(invocation: InvocationContext) -> bool:
     return (
         update_marker(invocation.session) is not None
         or isinstance(service, SqliteSessionService)
-        or is_per_agent_service(service)
+        or type(service).__name__ == _PER_AGENT_SERVICE
     )
 
 

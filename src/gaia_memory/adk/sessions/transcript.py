@@ -9,16 +9,15 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.sessions.base_session_service import GetSessionConfig
 
-from gaia_memory.adk.sessions.changed_sessions import EVAL_SESSION_PREFIXES, find_changed_sessions
-from gaia_memory.adk.sessions.compare_and_delete import delete_if_unchanged
+from gaia_memory.adk.sessions.adk_tables import DatabaseEvents, delete_if_unchanged, engine_of_known_tables
+from gaia_memory.adk.sessions.changed_sessions import find_changed_sessions
 from gaia_memory.adk.sessions.event_mapping import position_of, zone_of
-from gaia_memory.adk.sessions.event_pages import EventRange, LoadedEvents, event_reader_for, pages
-from gaia_memory.adk.sessions.out_of_order_turns import read_out_of_order_turns
+from gaia_memory.adk.sessions.event_pages import EventRange, LoadedEvents, pages
 from gaia_memory.adk.sessions.turn_reader import TurnReader, live_ranges
-from gaia_memory.models import EventPosition, SessionKey, TranscriptSlice, Turn
+from gaia_memory.models import EventPosition, SessionKey, TranscriptSlice
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from google.adk.sessions.base_session_service import BaseSessionService
     from google.adk.sessions.session import Session
@@ -66,12 +65,7 @@ class SessionTranscript:
 
     async def sessions(self, *, since: float | None = None) -> dict[SessionKey, float]:
         """Return when each session of the app was changed, if at `since` or later; evaluations are left out."""
-        found = await find_changed_sessions(self._service, self._app, since=since)
-        return {
-            SessionKey(self._app, user, session): at
-            for (user, session), at in found.items()
-            if not session.startswith(EVAL_SESSION_PREFIXES)
-        }
+        return await find_changed_sessions(self._service, self._app, since=since)
 
     async def read(self, key: SessionKey, *, after: EventPosition | None, turns_before: int) -> TranscriptSlice | None:
         """Return the messages after a position; None if there is no such session."""
@@ -87,29 +81,6 @@ class SessionTranscript:
         zone = await zone_of(session)
         reader = await TurnReader.create(events, after=after, end=end, turns_before=turns_before, zone=zone)
         return TranscriptSlice(key=key, turns=reader, before=reader.lead_turns(), end=end, host_session=session)
-
-    async def read_out_of_order(
-        self, key: SessionKey, started_at: Mapping[str, float], *, after: EventPosition | None, turns_before: int
-    ) -> tuple[Turn, ...] | None:
-        """Return the turns of these invocations that reading from `after` misses; None if there is no such session."""
-        opened = await self._open(key, since=min(started_at.values()) - _LEAD_SECONDS)
-        if opened is None:
-            return None
-        session, events = opened
-        cleared_at = session.state.get(CLEARED_AT_KEY)
-        boundaries = [mark for mark in (after.timestamp if after else None, cleared_at) if isinstance(mark, float)]
-        if not boundaries:
-            return ()
-        zone = await zone_of(session)
-        turns = read_out_of_order_turns(
-            events,
-            started_at,
-            boundary=max(boundaries),
-            own_rewind_key=CLEARED_AT_KEY,
-            turns_before=turns_before,
-            zone=zone,
-        )
-        return await turns
 
     async def clear(self, conversation: TranscriptSlice, *, how: Literal["delete", "rewind"]) -> bool:
         """Clear what was read; return False, and change nothing, if there was a new message since."""
@@ -150,12 +121,12 @@ class SessionTranscript:
 
     async def _open(self, key: SessionKey, *, since: float | None) -> tuple[Session, StoredEvents] | None:
         """Load a session with its newest event and return a reader for the others; or load all events since a time."""
-        reader_for = await event_reader_for(self._service, self._app)
-        if reader_for is None:
+        engine = await engine_of_known_tables(self._service, "get_session")
+        if engine is None:
             session = await self._load(key, GetSessionConfig(after_timestamp=since))
             return None if session is None else (session, LoadedEvents(session.events))
         session = await self._load(key, GetSessionConfig(num_recent_events=1))
-        return None if session is None else (session, reader_for(session))
+        return None if session is None else (session, DatabaseEvents(engine, session))
 
     async def _load(self, key: SessionKey, config: GetSessionConfig) -> Session | None:
         return await self._service.get_session(

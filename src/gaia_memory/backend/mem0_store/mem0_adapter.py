@@ -7,17 +7,21 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from gaia_memory.backend.event_loop_guard import assert_off_event_loop
 from gaia_memory.backend.mem0_store.payload import build_payload
 from gaia_memory.backend.mem0_store.store import (
     EMBEDDER_KEY,
+    FOREIGN_REASON,
+    FOREIGN_REMEDY,
     Mem0Builder,
-    StoreContents,
+    Mem0Store,
     StoreLabel,
     insert_all,
+    is_same_database,
     require_label,
 )
-from gaia_memory.backend.mem0_store.store_ids import is_same_database
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import StoredFact
 
@@ -28,19 +32,19 @@ colon or is a digest."""
 _MARKER_ID = str(uuid.uuid5(uuid.NAMESPACE_URL, "gaia-memory/store"))
 
 
-class AdapterStore:
+class AdapterStore(Mem0Store):
     """A store in an engine of mem0's other than Chroma, written through its adapter."""
 
     def __init__(self, memory: Any, label: StoreLabel) -> None:
         """Write through `memory.vector_store`."""
         self.memory = memory
         self.label = label
-        self.unverified: StoreContents | None = None
-        self.quarantined: list[str] = []
+        self.erased: Collection[int] = ()
 
+    @override
     def write(self, facts: Sequence[StoredFact], removed_ids: Collection[str]) -> list[str]:
-        """Write `facts`, each after a delete, and remove `removed_ids`: not every adapter's insert replaces a row."""
         assert_off_event_loop("writing the mem0 store")
+        # Not every adapter's insert replaces a row.
         for fact_id in [*(stored.fact.id for stored in facts), *removed_ids]:
             self.memory.vector_store.delete(vector_id=fact_id)
         return insert_all(self._insert, facts, check_alive=self.read_label)
@@ -49,14 +53,11 @@ class AdapterStore:
         """Empty the store and write its label as a row without a user.
 
         Raises:
-            MemoryUnavailable: another database or plain mem0 has filled it; mem0 has no way to quarantine that.
+            MemoryUnavailable: another database or plain mem0 has filled it.
         """
         vectors = self.memory.vector_store
         if not is_same_database(self.read_label()[0], self.label.store_id) and self._has_facts():
-            raise MemoryUnavailable(
-                "the mem0 store contains facts that this memory has not written",
-                remedy="name another collection under memory.vector_store, or empty this one yourself",
-            )
+            raise MemoryUnavailable(FOREIGN_REASON, remedy=FOREIGN_REMEDY)
         vectors.reset()
         size = getattr(self.memory.config.vector_store.config, "embedding_model_dims", None) or self.label.dimensions
         vectors.insert(
@@ -71,13 +72,13 @@ class AdapterStore:
         marker = (getattr(row, "payload", None) or {}) if row else {}
         return marker.get("data"), marker.get(EMBEDDER_KEY)
 
+    @override
     def still_exists(self) -> bool:
-        """Return whether the store still has its label."""
         assert_off_event_loop("looking for the mem0 store")
         return self.read_label()[0] == self.label.store_id
 
+    @override
     def close(self) -> None:
-        """Close mem0 and the client of its adapter, if it has one."""
         assert_off_event_loop("closing the mem0 store")
         self.memory.close()
         close = getattr(getattr(self.memory.vector_store, "client", None), "close", None)
@@ -97,8 +98,10 @@ class AdapterStore:
         )
 
 
-def open_adapter_store(backend: Mem0Builder, folder: Path, label: StoreLabel, *, fresh: bool) -> AdapterStore:
-    """Open a store through mem0's adapter; `fresh` empties it first.
+def open_adapter_store(
+    backend: Mem0Builder, folder: Path, label: StoreLabel, *, fresh: bool, erasures: Collection[int] = ()
+) -> AdapterStore:
+    """Open a store through mem0's adapter; `fresh` empties it first. `erasures` are not noted: rows are deleted.
 
     Raises:
         LookupError: the store has another label, or none.

@@ -8,10 +8,13 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
-from gaia_memory.backend.mem0_store.chroma.malloc_trim import trim_heap
-from gaia_memory.backend.mem0_store.store import Mem0Store, StoreContents, StoreLabel, is_same_embedder
-from gaia_memory.backend.mem0_store.store_ids import next_store_id
-from gaia_memory.backend.mem0_store.vector_stores import StoreLocation
+from gaia_memory.backend.mem0_store.store import (
+    Mem0Store,
+    StoreLabel,
+    StoreLocation,
+    is_same_embedder,
+    next_store_id,
+)
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.log import logger_for
@@ -24,14 +27,9 @@ T = TypeVar("T")
 log = logger_for(__name__)
 
 CLOSE_WAIT_SECONDS = 3.0
-COMPARE_PAGE_FACTS = 100
-"""Facts of an unverified store compared at once: Chroma holds the GIL while it reads."""
 
 EXISTENCE_CHECK_SECONDS = 5.0
 """How often to check that a store on a server still exists while there is nothing to write."""
-
-TRIM_AFTER_FACTS = 1_000
-"""After this many facts, freed memory is returned to the system once nothing is left to write."""
 
 
 class StoreWriter:
@@ -50,7 +48,6 @@ class StoreWriter:
 
         self._is_broken = False
         self._checked_at = 0.0
-        self._written_since_trim = 0
         self._pool = pool
         self._database = database
         self._outbox = outbox
@@ -63,22 +60,14 @@ class StoreWriter:
         return self.store is not None and not self._is_broken
 
     def is_current(self, state: StoreState) -> bool:
-        """Return whether the open store is the one that the database names."""
-        return self.store is not None and self.store.label.store_id == state.store_id
+        """Return whether the open store is usable and the one that the database names."""
+        return self.store is not None and not self._is_broken and self.store.label.store_id == state.store_id
 
-    async def reopen(self, state: StoreState) -> bool:
-        """Open the store that the database names; False when it must be recreated."""
-        await self.close()
+    async def reopen(self, state: StoreState) -> Mem0Store | None:
+        """Open the store that the database names; None when it must be recreated."""
         self.store = await self._run(self.location.reopen, StoreLabel(state.store_id, self._embedder.identity))
-        self._is_broken = self.store is not None and self.store.unverified is not None
-        if self.store is not None and self.store.unverified is not None:
-            self._is_broken = not await self._is_verified(self.store.unverified)
-        return self.is_usable
-
-    async def erasures_before(self, state: StoreState) -> set[int]:
-        """Return the erasures that were noted before the database's store was created, as far as is known."""
-        label = StoreLabel(state.store_id, self._embedder.identity)
-        return await self._run(self.location.erasures_before, label)
+        self._is_broken = False
+        return self.store
 
     async def recreate(self, state: StoreState, erasures: Collection[int]) -> list[int]:
         """Replace the store of `state` by an empty one and mark every fact as dirty; no model is called.
@@ -111,18 +100,10 @@ class StoreWriter:
         facts, removed_ids, unembedded, applied = await self._classify_rows(rows)
         with memory_span("follow_store", store=self.store.label.store_id) as span:
             span.set_record_count(len(facts) + len(removed_ids))
-            refused = await self._write(facts, removed_ids)
-        self.refused_count += len(refused)
-        self._written_since_trim += len(rows)
+            self.refused_count += len(await self._write(facts, removed_ids))
         async with self._database.transaction() as tx:
             await self._outbox.acknowledge(tx, applied)
         return unembedded
-
-    async def trim_memory(self) -> None:
-        """Return the memory of a finished pass over many facts to the system."""
-        if self._written_since_trim >= TRIM_AFTER_FACTS:
-            self._written_since_trim = 0
-            await self._run(trim_heap)
 
     async def close_if_missing(self) -> None:
         """Close a store that has disappeared from its server; the store that is there instead is opened next.
@@ -130,23 +111,19 @@ class StoreWriter:
         Raises:
             Exception: the server does not answer; its store is opened again when it does.
         """
-        if (
-            self.store is None
-            or self.location.is_embedded
-            or time.monotonic() - self._checked_at < EXISTENCE_CHECK_SECONDS
-        ):
+        now = time.monotonic()
+        if self.store is None or self.location.is_embedded or now - self._checked_at < EXISTENCE_CHECK_SECONDS:
             return
-        self._checked_at = time.monotonic()
+        self._checked_at = now
+        exists = False
         try:
             exists = await self._run(self.store.still_exists)
-        except Exception:
-            await self.close()
-            raise
-        if not exists:
-            await self.close()
+        finally:
+            if not exists:
+                await self.close()
 
     async def close(self) -> None:
-        """Close the store and record its files, so that the next open needs no probe."""
+        """Close the store and record that it was closed cleanly."""
         if self.store is not None:
             await self._run(self._close)
 
@@ -157,39 +134,6 @@ class StoreWriter:
                 self._close()
             finally:
                 self._store_lock.release()
-
-    async def _is_verified(self, contents: StoreContents) -> bool:
-        """Compare a store with the facts that the database has applied: a damaged row may be readable."""
-        compared, last = 0, ""
-        while True:
-            async with self._database.read_transaction() as tx:
-                page = await self._outbox.synced_facts(tx, after=last, limit=COMPARE_PAGE_FACTS)
-            if not page:
-                break
-            last = page[-1].fact.id
-            facts = [stored for stored in page if self._has_current_vector(stored)]
-            compared += len(facts)
-            if facts and not await self._read_or_none(contents.contains, facts):
-                return False
-        count = await self._read_or_none(contents.count)
-        async with self._database.read_transaction() as tx:
-            lag = (await self._outbox.store(tx)).lag
-        # Further rows have changed since and are in the outbox.
-        return count is not None and compared <= count <= compared + lag
-
-    async def _read_or_none(self, read: Callable[..., T], *arguments: Any) -> T | None:
-        """Return the result of reading an open store; None when it is unreadable."""
-        try:
-            return await self._run(read, *arguments)
-        except GaiaMemoryError:
-            raise
-        except Exception:
-            # Whatever Chroma raises about a damaged row, a new store is free of it.
-            return None
-
-    def _has_current_vector(self, stored: StoredFact) -> bool:
-        """Return whether a fact has a vector of the current embedder."""
-        return stored.vector is not None and is_same_embedder(self._embedder.identity, stored.embedder or "")
 
     async def _classify_rows(
         self, rows: Sequence[DirtyFact]
@@ -207,7 +151,7 @@ class StoreWriter:
                 unembedded.append(row)
                 continue
             applied.append(row)
-            if stored is None or not self._has_current_vector(stored):
+            if stored is None or not is_same_embedder(self._embedder.identity, stored.embedder or ""):
                 removed_ids.append(row.fact_id)
             else:
                 facts.append(stored)
@@ -253,7 +197,7 @@ class StoreWriter:
         store, self.store = self.store, None
         if store is None:
             return
-        # A broken store may fail to close. Its folder is removed or probed before the next open.
+        # A broken store may fail to close. Without the record of a clean close it is not opened again.
         with contextlib.suppress(Exception):
             store.close()
             if not self._is_broken:

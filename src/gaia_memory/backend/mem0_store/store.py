@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from gaia_memory.backend.providers.resolve_provider import Provider
 from gaia_memory.models import StoredFact
 
 EMBEDDER_KEY = "gaia_embedder"
 
+FOREIGN_REASON = "the mem0 store contains facts that this memory has not written"
+FOREIGN_REMEDY = "name another collection under memory.vector_store, or empty this one yourself"
+
 _REFUSAL_STATUSES = (400, 413, 422)
+_STORE_ID = re.compile(r"[0-9a-f]{32}")
+_SHARED_CHARACTERS = 16
+"""Length of the prefix that all stores of a database share, which tells whose a store is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +40,15 @@ class StoreLabel:
 class Mem0Builder(Protocol):
     """Builds mem0 from the configuration."""
 
+    embedder: Any
+    store_provider: Provider
+
     def mem0_config(self, store_path: Path) -> Any:
         """Import mem0 safely and return its configuration."""
         ...
 
     def open_memory(self, store_path: Path, *, client: Any = None) -> Any:
         """Return a `mem0.Memory` over the store in `store_path`."""
-        ...
-
-
-class StoreContents(Protocol):
-    """The contents of a store. Every method blocks and raises anything when the store is unreadable."""
-
-    def contains(self, facts: Sequence[StoredFact]) -> bool:
-        """Return whether it contains all of `facts`, unchanged."""
-        ...
-
-    def count(self) -> int:
-        """Return the number of facts."""
         ...
 
 
@@ -60,11 +60,8 @@ class Mem0Store(Protocol):
 
     label: StoreLabel
 
-    unverified: StoreContents | None
-    """The contents to compare with the database before the store is used; None after a clean close."""
-
-    quarantined: list[str]
-    """Quarantined stores at the same location."""
+    erased: Collection[int]
+    """The erasures noted before this store was created: it never contained their text."""
 
     def write(self, facts: Sequence[StoredFact], removed_ids: Collection[str]) -> list[str]:
         """Write `facts` and remove `removed_ids`; return the ids of facts that the store refuses.
@@ -85,6 +82,55 @@ class Mem0Store(Protocol):
     def close(self) -> None:
         """Close files and connections."""
         ...
+
+
+class StoreLocation(Protocol):
+    """One way to keep a store. Every method but `folder` blocks."""
+
+    is_embedded: bool = False
+    """Whether the store is a folder of this process, which is repaired by recreating it."""
+
+    retains_deleted: bool
+    """Whether deleted text stays in its log, as in Chroma's, so that erasing means recreating."""
+
+    def reopen(self, label: StoreLabel) -> Mem0Store | None:
+        """Open the store with `label`; None when it is missing, has another label or may be damaged."""
+        ...
+
+    def create(self, label: StoreLabel, erasures: Collection[int]) -> Mem0Store:
+        """Return an empty store with `label`, and remove earlier ones of this database.
+
+        The text of `erasures` is already gone from the database.
+
+        Raises:
+            MemoryUnavailable: another database or program has filled the store.
+        """
+        ...
+
+    def folder(self, store_id: str) -> Path | None:
+        """Return where the files of a store are; None when another program keeps them."""
+        return None
+
+    def mark_closed(self, label: StoreLabel) -> None:
+        """Record that the store was closed cleanly."""
+        return
+
+    def foreign_stores(self, store_id: str) -> list[str]:
+        """Return the folders that another database than that of `store_id` has filled."""
+        return []
+
+
+def next_store_id(current: str) -> str:
+    """Return the id of a new store of the database whose store is `current`; that is blank before the first."""
+    prefix = (
+        current[:_SHARED_CHARACTERS] if _STORE_ID.fullmatch(current) else secrets.token_hex(_SHARED_CHARACTERS // 2)
+    )
+    return prefix + secrets.token_hex(_SHARED_CHARACTERS // 2)
+
+
+def is_same_database(found: object, own_id: str) -> bool:
+    """Return whether the store `found` belongs to the database whose store is `own_id`, which can then refill it."""
+    return isinstance(found, str) and found[:_SHARED_CHARACTERS] == own_id[:_SHARED_CHARACTERS]
 
 
 def insert_all(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 
-from gaia_memory.errors import BadAnswerError, ModelError
+from gaia_memory.errors import ModelError
 from gaia_memory.log import logger_for
 from gaia_memory.models import DirtyFact
 from gaia_memory.ports import Database, Embedder, Outbox
@@ -23,27 +24,26 @@ class VectorBackfill:
     """Embeds facts in a task of its own, so that an embedder that hangs or is down delays nothing else.
 
     `pending` are the unfinished rows. They leave it when their vectors are in the database or their facts have
-    changed; then `wake` is called. After an unusable answer the next batch is half as large, down to one text. The
-    embedder may refuse that text alone, so it is asked for last from then on.
+    changed; then `wake` is called. After a failure the rows of that batch come last, and the next batch is one row; it
+    doubles with each success. So a text that the embedder refuses delays no other for long.
     """
 
     def __init__(self, database: Database, outbox: Outbox, embedder: Embedder, wake: Callable[[], None]) -> None:
         """Store the vectors of `embedder`, and call `wake` after each batch."""
-        self.pending: set[DirtyFact] = set()
+        self.pending: OrderedDict[DirtyFact, None] = OrderedDict()
         self.trouble: str | None = None
         self._database = database
         self._outbox = outbox
         self._embedder = embedder
         self._wake = wake
         self._task: asyncio.Task[None] | None = None
+        self._batch_size = BATCH_FACTS
         self._failures = 0
         self._failed_at = 0.0
-        self._halvings = 0
-        self._refused: set[DirtyFact] = set()
 
     def add(self, rows: Iterable[DirtyFact]) -> None:
         """Add rows whose facts have no vector."""
-        self.pending.update(rows)
+        self.pending.update(dict.fromkeys(rows))
 
     def start_if_due(self, *, is_awaited: bool) -> None:
         """Start a batch when rows are pending, no batch is running and the embedder may be asked.
@@ -53,10 +53,8 @@ class VectorBackfill:
         if not self.pending or (self._task is not None and not self._task.done()):
             return
         if self._failures:
-            pause = min(
-                FIRST_PAUSE_SECONDS * 2 ** (self._failures - 1),
-                MAX_AWAITED_PAUSE_SECONDS if is_awaited else MAX_PAUSE_SECONDS,
-            )
+            longest = MAX_AWAITED_PAUSE_SECONDS if is_awaited else MAX_PAUSE_SECONDS
+            pause = min(FIRST_PAUSE_SECONDS * 2 ** min(self._failures - 1, 10), longest)
             if asyncio.get_running_loop().time() < self._failed_at + pause:
                 return
         self._task = asyncio.create_task(self._fill_batch())
@@ -68,16 +66,17 @@ class VectorBackfill:
             await asyncio.wait({self._task})
 
     async def _fill_batch(self) -> None:
-        rows = self._next_batch()
+        rows = list(self.pending)[: self._batch_size]
         try:
             await self._fill(rows)
         except Exception as error:
             # A provider may raise anything, and its message may quote the text. Keyword search still finds the facts,
             # and a later attempt follows.
+            for row in rows:
+                self.pending.move_to_end(row)
+            self._batch_size = 1
             self._failures += 1
             self._failed_at = asyncio.get_running_loop().time()
-            if isinstance(error, BadAnswerError):
-                self._shrink_batch(rows)
             reason = str(error) if isinstance(error, ModelError) else type(error).__name__
             self.trouble = f"{len(self.pending)} facts have no vector yet, the embedder failed: {reason}"
             kind = type(error).__name__
@@ -85,21 +84,12 @@ class VectorBackfill:
             log.warning("the embedder failed %d times in a row (%s)", self._failures, kind, extra=fields)
             log.debug("the embedder failed:\n%s", error_frames(error), extra=fields)
         else:
-            self._failures = self._halvings = 0
+            for row in rows:
+                del self.pending[row]
+            self._batch_size = min(2 * self._batch_size, BATCH_FACTS)
+            self._failures = 0
             self.trouble = None
             self._wake()
-
-    def _next_batch(self) -> list[DirtyFact]:
-        """Return the oldest rows; those that were refused alone come last."""
-        self._refused &= self.pending
-        ordered = sorted(self.pending, key=lambda row: (row in self._refused, row.version, row.fact_id))
-        return ordered[: BATCH_FACTS >> self._halvings]
-
-    def _shrink_batch(self, rows: list[DirtyFact]) -> None:
-        if len(rows) == 1:
-            self._refused.update(rows)
-        elif BATCH_FACTS >> self._halvings > 1:
-            self._halvings += 1
 
     async def _fill(self, rows: list[DirtyFact]) -> None:
         """Embed the rows that have not changed: a forgotten text is not sent to a provider."""
@@ -115,4 +105,3 @@ class VectorBackfill:
             async with self._database.transaction() as tx:
                 filled = dict(zip(texts, vectors, strict=True))
                 await self._outbox.backfill_vectors(tx, filled, self._embedder.identity)
-        self.pending.difference_update(rows)

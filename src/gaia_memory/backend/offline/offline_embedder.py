@@ -54,11 +54,6 @@ class OfflineEmbedder:
 
     def embed_batch(self, texts: Sequence[str], memory_action: str = "add") -> list[list[float]]:
         """Return one vector for each text."""
-        vectors: list[list[float]] = self.embed_rows(texts).tolist()
-        return vectors
-
-    def embed_rows(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return the vectors as rows of a matrix, which is faster than lists of numbers."""
         features = [_text_features(text) for text in texts]
         sizes = [sum(map(len, indices)) for indices, _ in features]
         rows: NDArray[np.float64] = np.zeros((len(texts), DIMENSIONS))
@@ -73,8 +68,8 @@ class OfflineEmbedder:
         # A text without features gets a fixed direction, because a zero vector is close to nothing.
         empty = norms == 0.0
         rows[empty, 0] = norms[empty] = 1.0
-        rows /= norms[:, np.newaxis]
-        return rows
+        vectors: list[list[float]] = (rows / norms[:, np.newaxis]).tolist()
+        return vectors
 
 
 def _text_features(text: str) -> tuple[list[NDArray[np.int64]], list[NDArray[np.float64]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tenacity import Retrying
 
 from gaia_memory import model_calls
-from gaia_memory.backend.providers.provider_specs import DEFAULT_GEMINI_EMBEDDER, gemini_api_key
+from gaia_memory.backend.providers.resolve_provider import DEFAULT_GEMINI_EMBEDDER
+from gaia_memory.config.api_keys import gemini_api_key
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.model_calls import CallLimits, require_complete, retry_policy
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 MAX_TOKENS = 8192
 """mem0's default of 2,000 cuts a long list of facts in the middle. Thoughts count, too."""
 
-FULL_DIMENSIONS = 3072
 DEFAULT_DIMENSIONS = 768
 _MAX_BATCH_TEXTS = 100
 _COMPLETE_FINISH_REASONS = frozenset({"", "STOP", "FINISH_REASON_UNSPECIFIED"})
@@ -97,55 +96,38 @@ def answer_text(response: types.GenerateContentResponse) -> str:
     return text
 
 
-class GeminiEmbedder:
-    """Gemini's embedder with mem0's interface: one vector for each text, normalized to length 1.
+def gemini_embedder(config: Mapping[str, Any]) -> Any:
+    """Return mem0's Gemini embedder over a client with time-outs, retries and one vector for each text."""
+    from mem0.configs.embeddings.base import BaseEmbedderConfig
+    from mem0.embeddings.gemini import GoogleGenAIEmbedding
 
-    mem0's own embedder sends a list of texts in a form that `gemini-embedding-2` answers with a single vector. Vectors
-    with fewer than 3,072 dimensions are not normalized by Gemini.
+    settings = BaseEmbedderConfig(**{"model": DEFAULT_GEMINI_EMBEDDER, **config})
+    settings.api_key = settings.api_key or gemini_api_key(os.environ)
+    embedder = GoogleGenAIEmbedding(settings)
+    embedder.client.close()
+    embedder.client = create_client(key=settings.api_key, limits=model_calls.EMBEDDING)
+    batch_size = 1 if embedder.client.vertexai else _MAX_BATCH_TEXTS
+    models = embedder.client.models
+    models.embed_content = partial(_embed_separately, models.embed_content, batch_size)
+    return embedder
+
+
+def _embed_separately(
+    embed: Callable[..., Any], batch_size: int, *, contents: str | Sequence[str], **arguments: Any
+) -> types.EmbedContentResponse:
+    """Send each text as a content of its own: `gemini-embedding-2` answers mem0's list of texts with a single vector.
+
+    Raises:
+        BadAnswerError: the number of vectors is not the number of texts.
     """
+    from google.genai import types
 
-    def __init__(self, config: Any) -> None:
-        """Take mem0's `BaseEmbedderConfig`."""
-        self.config = config
-        self.config.model = config.model or DEFAULT_GEMINI_EMBEDDER
-        dimensions = config.embedding_dims or config.output_dimensionality or DEFAULT_DIMENSIONS
-        self.config.embedding_dims = int(dimensions)
-        self.client = create_client(key=config.api_key, limits=model_calls.EMBEDDING)
-
-    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
-        """Return the vector of `text`."""
-        return self.embed_batch([text])[0]
-
-    def embed_batch(self, texts: Sequence[str], memory_action: str = "add") -> list[list[float]]:
-        """Return one vector for each text, in requests of up to 100.
-
-        Raises:
-            BadAnswerError: the number of vectors is not the number of texts.
-        """
-        size = 1 if self.client.vertexai else _MAX_BATCH_TEXTS
-        vectors: list[list[float]] = []
-        for start in range(0, len(texts), size):
-            vectors += self._embed_batch(texts[start : start + size])
-        return vectors
-
-    def _embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
-        from google.genai import types
-
-        contents: list[Any] = [types.Content(parts=[types.Part(text=text.replace("\n", " "))]) for text in texts]
-        embed_config = types.EmbedContentConfig(output_dimensionality=self.config.embedding_dims)
+    texts = [contents] if isinstance(contents, str) else contents
+    separate = [types.Content(parts=[types.Part(text=text)]) for text in texts]
+    vectors: list[types.ContentEmbedding] = []
+    for start in range(0, len(texts), batch_size):
         retrying = Retrying(**retry_policy(model_calls.EMBEDDING))
-        response = retrying(
-            self.client.models.embed_content, model=self.config.model, contents=contents, config=embed_config
-        )
-        vectors = [list(embedding.values or ()) for embedding in response.embeddings or ()]
-        if len(vectors) != len(texts):
-            raise BadAnswerError(f"Gemini gave {len(vectors)} vectors for {len(texts)} texts ({self.config.model})")
-        if self.config.embedding_dims >= FULL_DIMENSIONS:
-            return vectors
-        return [normalize(vector) for vector in vectors]
-
-
-def normalize(vector: Sequence[float]) -> list[float]:
-    """Return `vector` at length 1; a zero vector unchanged."""
-    length = math.hypot(*vector)
-    return [value / length for value in vector] if length else list(vector)
+        vectors += retrying(embed, contents=separate[start : start + batch_size], **arguments).embeddings or ()
+    if len(vectors) != len(texts):
+        raise BadAnswerError(f"Gemini gave {len(vectors)} vectors for {len(texts)} texts ({arguments.get('model')})")
+    return types.EmbedContentResponse(embeddings=vectors)

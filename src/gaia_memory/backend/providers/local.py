@@ -7,7 +7,6 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -46,18 +45,6 @@ _SAMPLE_COUNT = 64
 _SAMPLE_BYTES = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFingerprint:
-    """The identity of a model in a folder, read without loading it: a hash of its contents, and the vectors' length.
-
-    The name does not depend on the folder's path, and changes with the configuration, the tokenizer or the weights.
-    `dimensions` is None when the files do not determine it.
-    """
-
-    name: str
-    dimensions: int | None
-
-
 def problems(model: str | None, *, part: str = "memory.embedder") -> list[str]:
     """Return one line for each problem of the model in the folder `model`, used as `part`. Blocking."""
     found = [] if find_spec(_PACKAGE) else [f"{part}.provider: {_MISSING_PACKAGE}"]
@@ -76,22 +63,22 @@ def problems(model: str | None, *, part: str = "memory.embedder") -> list[str]:
     return found
 
 
-def fingerprint_model(folder: Path) -> ModelFingerprint:
-    """Hash the files that identify the model in a folder, a few megabytes at most. Blocking.
+def fingerprint_model(folder: Path) -> str:
+    """Return a hash of the files that identify the model in a folder, a few megabytes at most. Blocking.
 
-    Of the weights, it reads the size and evenly spaced samples, because training changes nearly all of them.
+    It does not depend on the folder's path, and changes with the configuration, the tokenizer or the weights. Of the
+    weights, it reads the size and evenly spaced samples, because training changes nearly all of them.
 
     Raises:
         OSError: a file is unreadable.
         ValueError: a JSON file is malformed.
     """
     digest = blake2b(digest_size=8)
-    modules = _module_folders(folder)
-    for number, module in enumerate(modules):
+    for number, module in enumerate(_module_folders(folder)):
         for file in _fingerprinted_files(module):
             digest.update(f"{number}/{file.name}/{file.stat().st_size}\n".encode())
             _hash_samples(file, digest.update)
-    return ModelFingerprint(digest.hexdigest(), _dimensions(modules))
+    return digest.hexdigest()
 
 
 class LocalEmbedder:
@@ -109,10 +96,8 @@ class LocalEmbedder:
         """
         if found := problems(config.model):
             raise ConfigError(found)
-        fingerprint = fingerprint_model(Path(config.model))
-        config.embedding_dims = fingerprint.dimensions
         self.config = config
-        self.name = fingerprint.name
+        self.name = fingerprint_model(Path(config.model))
         self._model = load_model(config.model)
         self._queue_lock, self._encode_lock = threading.Lock(), threading.Lock()
 
@@ -165,7 +150,8 @@ def _is_model(folder: Path) -> bool:
 
 def _module_folders(folder: Path) -> list[Path]:
     """Return the folders of a model's modules in order; the folder itself when it has none."""
-    entries = _read_json(folder / "modules.json")
+    file = folder / "modules.json"
+    entries = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
     if not isinstance(entries, list):
         return [folder]
     folders = []
@@ -199,28 +185,6 @@ def _hash_samples(file: Path, update: Any) -> None:
         for start in sorted({*range(0, size, step), max(0, size - _SAMPLE_BYTES)}):
             stream.seek(start)
             update(stream.read(_SAMPLE_BYTES))
-
-
-def _dimensions(parts: Sequence[Path]) -> int | None:
-    """Return the vector length of the last module that sets one; None when that is ambiguous."""
-    length: int | None = None
-    for part in parts:
-        config = _read_json(part / "config.json")
-        if not isinstance(config, Mapping):
-            continue
-        pooling_modes = [name for name, value in config.items() if name.startswith("pooling_mode_") and value is True]
-        if "out_features" in config:
-            length = config["out_features"]
-        elif "word_embedding_dimension" in config:
-            # Several pooling modes are concatenated into one longer vector.
-            length = config["word_embedding_dimension"] * len(pooling_modes) if pooling_modes else None
-        elif length is None:
-            length = config.get("hidden_size")
-    return length if isinstance(length, int) and length > 0 else None
-
-
-def _read_json(file: Path) -> Any:
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
 
 
 def _error_text(error: Exception) -> str:

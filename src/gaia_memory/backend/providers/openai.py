@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gaia_memory import model_calls
-from gaia_memory.config.openai_server import MISSING_KEY_MESSAGE, api_key
-from gaia_memory.config.openai_server import base_url as server_of
+from gaia_memory.config.api_keys import MISSING_OPENAI_KEY, openai_api_key, openai_base_url
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.model_calls import CallLimits, require_complete
 
@@ -17,12 +16,6 @@ MAX_TOKENS = 4096
 
 _OPENAI_BASE_URL = "https://api.openai.com/v1"
 _OPENAI_PACKAGE = "openai"
-_OPENROUTER_VARIABLE = "OPENROUTER_API_KEY"
-_OPENROUTER_OPTIONS = ("openrouter_base_url", "models", "site_url", "app_name")
-_OPENROUTER_MESSAGE = (
-    "the provider `openai` does not read OPENROUTER_API_KEY: to use OpenRouter, set memory.llm.openai_base_url to "
-    "https://openrouter.ai/api/v1, OPENAI_API_KEY to its key, and remove other options for OpenRouter"
-)
 _REFUSED_STATUSES = frozenset({400, 422})
 _BASE_URL_HINT = "check the base URL, which usually ends in /v1"
 
@@ -33,22 +26,16 @@ def openai_llm(config: Mapping[str, Any]) -> Any:
     A configured server needs no key. `OPENROUTER_API_KEY` never redirects the calls, as it does in plain mem0.
 
     Raises:
-        ModelUnavailableError: there is neither a key nor a server, or the options are for OpenRouter.
+        ModelUnavailableError: there is neither a key nor a server.
     """
     from mem0.configs.llms.openai import OpenAIConfig
     from mem0.llms.openai import OpenAILLM
     from openai import OpenAI
 
     key, server = _key_and_server(config)
-    has_openrouter_key = bool(os.environ.get(_OPENROUTER_VARIABLE))
-    if any(config.get(option) for option in _OPENROUTER_OPTIONS) or (has_openrouter_key and not key):
-        raise ModelUnavailableError(_OPENROUTER_MESSAGE)
-    if not key:
-        raise ModelUnavailableError(MISSING_KEY_MESSAGE)
     llm = OpenAILLM(OpenAIConfig(**{"max_tokens": MAX_TOKENS, **config, "api_key": key}))
-    if has_openrouter_key:
-        llm.client.close()
-        llm.client = OpenAI(api_key=key, base_url=server or _OPENAI_BASE_URL)
+    llm.client.close()
+    llm.client = OpenAI(api_key=key, base_url=server or _OPENAI_BASE_URL)
     return limit_openai_calls(llm, model_calls.OWN_SERVER_LEARNING if server else model_calls.LEARNING)
 
 
@@ -62,8 +49,6 @@ def openai_embedder(config: Mapping[str, Any]) -> Any:
     from mem0.embeddings.openai import OpenAIEmbedding
 
     key, server = _key_and_server(config)
-    if not key:
-        raise ModelUnavailableError(MISSING_KEY_MESSAGE)
     embedder = OpenAIEmbedding(BaseEmbedderConfig(**{**config, "api_key": key}))
     _set_limits(embedder, model_calls.OWN_SERVER_EMBEDDING if server else model_calls.EMBEDDING)
     endpoint = embedder.client.embeddings
@@ -90,8 +75,10 @@ def limit_openai_calls(llm: Any, limits: CallLimits) -> Any:
 
 def _key_and_server(config: Mapping[str, Any]) -> tuple[str, str]:
     configured = config.get("openai_base_url")
-    key = config.get("api_key") or api_key(os.environ, configured=configured)
-    return str(key), server_of(os.environ, configured=configured)
+    key = config.get("api_key") or openai_api_key(os.environ, configured=configured)
+    if not key:
+        raise ModelUnavailableError(MISSING_OPENAI_KEY)
+    return str(key), openai_base_url(os.environ, configured=configured)
 
 
 def _set_limits(component: Any, limits: CallLimits) -> None:

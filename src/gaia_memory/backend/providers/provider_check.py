@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.providers import provider_specs
+from gaia_memory.backend.providers import resolve_provider
 from gaia_memory.backend.providers.reranker import NO_RERANKER
 from gaia_memory.config.api_keys import missing_key_variable
 from gaia_memory.errors import ConfigError
@@ -44,7 +44,7 @@ async def check_providers(
 
 
 def _require_key(config: GaiaConfig) -> None:
-    embedder = provider_specs.resolve_embedder(config, os.environ)
+    embedder = resolve_provider.resolve_embedder(config, os.environ)
     if missing := missing_key_variable(embedder.name, embedder.config, os.environ):
         problem = f"memory.embedder.provider: {embedder.name!r} needs a key; set {missing} where memory is started"
         raise ConfigError([problem])

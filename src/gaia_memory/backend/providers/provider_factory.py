@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gaia_memory import model_calls
-from gaia_memory.backend.providers.gemini import GeminiEmbedder, gemini_llm
+from gaia_memory.backend.providers.gemini import gemini_embedder, gemini_llm
 from gaia_memory.backend.providers.ollama import ollama_embedder, ollama_llm
 from gaia_memory.backend.providers.openai import limit_openai_calls, openai_embedder, openai_llm, uses_openai_client
-from gaia_memory.backend.providers.provider_specs import Provider
+from gaia_memory.backend.providers.resolve_provider import Provider
 from gaia_memory.errors import ModelUnavailableError
 
 
@@ -53,12 +53,6 @@ class _LazyProxy:
         return getattr(self._factory(), name)
 
 
-def _gemini_embedder(config: Mapping[str, Any]) -> GeminiEmbedder:
-    from mem0.configs.embeddings.base import BaseEmbedderConfig
-
-    return GeminiEmbedder(BaseEmbedderConfig(**config))
-
-
 # By mem0's class: a host that registered its own class under the same name gets its own.
 _LLM_FACTORIES: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "mem0.llms.gemini.GeminiLLM": gemini_llm,
@@ -66,7 +60,7 @@ _LLM_FACTORIES: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "mem0.llms.ollama.OllamaLLM": ollama_llm,
 }
 _EMBEDDER_FACTORIES: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
-    "mem0.embeddings.gemini.GoogleGenAIEmbedding": _gemini_embedder,
+    "mem0.embeddings.gemini.GoogleGenAIEmbedding": gemini_embedder,
     "mem0.embeddings.openai.OpenAIEmbedding": openai_embedder,
     "mem0.embeddings.ollama.OllamaEmbedding": ollama_embedder,
 }

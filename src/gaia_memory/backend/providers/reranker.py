@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from gaia_memory.backend.model_errors import redact_user_text, to_model_error
 from gaia_memory.backend.providers import local
-from gaia_memory.backend.providers.provider_specs import LOCAL, Provider, find_unknown
+from gaia_memory.backend.providers.resolve_provider import LOCAL, Provider, find_unknown
 from gaia_memory.backend.providers.swappable_llm import close_client
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import BadAnswerError
@@ -30,25 +28,15 @@ _REQUIRED_PACKAGES = {
 _CLIENT_ATTRIBUTES = ("client", "llm", "model", "tokenizer")
 """The attributes in which mem0's rerankers keep their clients and models."""
 
-_LOCAL_KEYS = frozenset({"model"})
-
-
-def resolve_provider(configured: Provider, home: Path) -> Provider:
-    """Return the reranker of a configuration; a relative folder of `local` starts at the home."""
-    if configured.name != LOCAL or not configured.config.get("model"):
-        return configured
-    return Provider(
-        LOCAL, {**configured.config, "model": str(home / os.path.expanduser(str(configured.config["model"])))}
-    )
-
 
 def problems(provider: Provider) -> list[str]:
     """Return one line for each problem that prevents a reranker. Blocking; mem0 must be imported."""
     from mem0.utils.factory import RerankerFactory
 
     factory = RerankerFactory.provider_to_class
-    known = {NO_RERANKER: (), LOCAL: _LOCAL_KEYS, **{name: made[1].model_fields for name, made in factory.items()}}
-    found = find_unknown("memory.reranker", provider, known, lambda name: known[name] if name != NO_RERANKER else None)
+    keys_of_mem0 = {name: config_class.model_fields for name, (_, config_class) in factory.items()}
+    known = {NO_RERANKER: None, LOCAL: local.CONFIG_KEYS, **keys_of_mem0}
+    found = find_unknown("memory.reranker", provider, known, known.get)
     if found:
         return found
     if provider.name == LOCAL:

@@ -7,109 +7,51 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from gaia_memory.backend.providers.provider_specs import Provider
+from gaia_memory.backend.providers.resolve_provider import Provider
 from gaia_memory.errors import MemoryClosedError
-
-ModelFactory = Callable[[Provider], Any]
-"""Builds mem0's language model object of a provider. Blocking."""
 
 
 class SwappableLlm:
-    """A language model with mem0's interface that delegates to the current one.
+    """A language model with mem0's interface that delegates to the model of the current `provider`.
 
-    A running call finishes on its model, whose client is closed after the last call.
+    Assign another provider to replace the model. A running call finishes on its model, so all models stay open until
+    this one is closed.
     """
 
-    def __init__(self, provider: Provider, factory: ModelFactory) -> None:
-        """Start with `provider`; build nothing yet."""
+    def __init__(self, provider: Provider, factory: Callable[[Provider], Any]) -> None:
+        """Start with `provider`; `factory` builds mem0's object of a provider at the first call."""
+        self.provider = provider
         self._factory = factory
-        self._current = _RefCountedModel(provider)
-
-    @property
-    def provider(self) -> Provider:
-        """The current provider."""
-        return self._current.provider
+        self._lock = threading.Lock()
+        self._models: list[tuple[Provider, Any]] = []
+        self._is_closed = False
 
     def instance(self) -> Any:
         """Return mem0's object of the current provider. Blocking.
 
         Raises:
             ModelUnavailableError: it could not be built.
+            MemoryClosedError: memory was closed.
         """
-        return self._current.instance(self._factory)
+        with self._lock:
+            if self._is_closed:
+                raise MemoryClosedError
+            provider = self.provider
+            built = next((model for known, model in self._models if known == provider), None)
+            if built is None:
+                built = self._factory(provider)
+                self._models.append((provider, built))
+            return built
 
     def generate_response(self, *args: Any, **kwargs: Any) -> Any:
         """Ask the current model, with mem0's signature. Blocking."""
-        model = self._acquire_current()
-        try:
-            return model.instance(self._factory).generate_response(*args, **kwargs)
-        finally:
-            model.release()
-
-    def swap(self, provider: Provider) -> Callable[[], None]:
-        """Switch to another provider; return a function that closes the previous model, for a worker thread."""
-        previous, self._current = self._current, _RefCountedModel(provider)
-        return previous.retire
+        return self.instance().generate_response(*args, **kwargs)
 
     def close(self) -> None:
-        """Close the client of the current model, even during a call. Blocking."""
-        self._current.close()
-
-    def _acquire_current(self) -> _RefCountedModel:
-        model = self._current
-        while not model.acquire():
-            if model is self._current:
-                raise MemoryClosedError
-            model = self._current
-        return model
-
-
-class _RefCountedModel:
-    """One model, its provider and the number of its running calls."""
-
-    def __init__(self, provider: Provider) -> None:
-        self.provider = provider
-        self._llm: Any = None
-        self._creation_lock = threading.Lock()
-        self._count_lock = threading.Lock()
-        self._active_calls = 0
-        self._is_retired = False
-
-    def instance(self, factory: ModelFactory) -> Any:
-        with self._creation_lock:
-            if self._llm is None:
-                self._llm = factory(self.provider)
-            return self._llm
-
-    def acquire(self) -> bool:
-        """Count a call; False when the model takes no more."""
-        with self._count_lock:
-            if self._is_retired:
-                return False
-            self._active_calls += 1
-            return True
-
-    def release(self) -> None:
-        """Count the end of a call; the last call of a retired model closes its client."""
-        with self._count_lock:
-            self._active_calls -= 1
-            is_unused = self._is_retired and not self._active_calls
-        if is_unused:
-            close_client(self._llm)
-
-    def retire(self) -> None:
-        """Take no more calls, and close the client after the last running call."""
-        with self._count_lock:
-            self._is_retired = True
-            is_unused = not self._active_calls
-        if is_unused:
-            close_client(self._llm)
-
-    def close(self) -> None:
-        """Take no more calls and close the client at once."""
-        with self._count_lock:
-            self._is_retired = True
-        close_client(self._llm)
+        """Close the clients of all models, even during a call. Blocking."""
+        self._is_closed = True
+        for _, model in self._models:
+            close_client(model)
 
 
 def close_client(component: Any) -> None:

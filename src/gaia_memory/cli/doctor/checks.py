@@ -1,50 +1,21 @@
-"""The findings of checks, and the context that checks get."""
+"""The list of all checks, in the order in which one builds on another, and how they are run."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
-if TYPE_CHECKING:
-    from gaia_memory.config.schema import GaiaConfig
-    from gaia_memory.config.sources.load import LoadedConfig
-    from gaia_memory.engine_probe import DatabaseSummary
+from gaia_memory.cli.doctor.conversation_checks import check_conversations
+from gaia_memory.cli.doctor.database_checks import check_memory_database, check_session_database
+from gaia_memory.cli.doctor.findings import CheckContext, Finding, fail, skip
+from gaia_memory.cli.doctor.home_checks import check_disk, check_home, check_permissions
+from gaia_memory.cli.doctor.model_checks import check_agent_model, check_memory_models
+from gaia_memory.cli.doctor.setup_checks import check_agents, check_config, check_environment, check_versions
+from gaia_memory.cli.doctor.store_checks import check_store
+from gaia_memory.cli.ui.terminal import progress_bar
+from gaia_memory.log import logger_for
 
-FindingState = Literal["ok", "warn", "fail", "skipped"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One sentence about one part and, if something is wrong, the remedy."""
-
-    part: str
-    state: FindingState
-    message: str
-    remedy: str = ""
-
-
-@dataclass(slots=True)
-class CheckContext:
-    """The input of a check, with the results of earlier ones.
-
-    `scratch` is a folder to work in, `unread_reason` says why the memory database could not be read.
-    """
-
-    config_path: Path | None
-    asks_models: bool
-    scratch: Path
-    loaded: LoadedConfig | None = None
-    summary: DatabaseSummary | None = None
-    unread_reason: str = "the memory database could not be read"
-    model_findings: dict[str, Finding] = field(default_factory=dict)
-
-    @property
-    def config(self) -> GaiaConfig:
-        """The configuration that the first check has loaded."""
-        assert self.loaded is not None
-        return self.loaded.config
+logger = logger_for(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +23,41 @@ class Check:
     """A part and the function that checks it; most need a configuration."""
 
     part: str
-    run: Callable[[CheckContext], Awaitable[list[Finding]]]
+    run: Callable[[CheckContext], list[Finding]]
     needs_config: bool = True
 
 
-def ok(part: str, message: str) -> list[Finding]:
-    """Return the finding of a part that is in order."""
-    return [Finding(part, "ok", message)]
+CHECKS = (
+    Check("config", check_config, needs_config=False),
+    Check("environment", check_environment, needs_config=False),
+    Check("versions", check_versions, needs_config=False),
+    Check("agents", check_agents),
+    Check("home", check_home),
+    Check("disk", check_disk),
+    Check("rights", check_permissions),
+    Check("memory database", check_memory_database),
+    Check("session database", check_session_database),
+    Check("store", check_store),
+    Check("conversations", check_conversations),
+    Check("memory's model", check_memory_models),
+    Check("agents' model", check_agent_model),
+)
 
 
-def warn(part: str, message: str, remedy: str) -> list[Finding]:
-    """Return the finding of a part that works, but not as it should."""
-    return [Finding(part, "warn", message, remedy)]
+def run_checks(context: CheckContext) -> Iterator[Finding]:
+    """Yield findings as they are made; a check that breaks does not end the others."""
+    for check in CHECKS:
+        for finding in _run_check(check, context):
+            yield finding if finding.part else replace(finding, part=check.part)
 
 
-def fail(part: str, message: str, remedy: str) -> list[Finding]:
-    """Return the finding of a part that does not work."""
-    return [Finding(part, "fail", message, remedy)]
-
-
-def skip(part: str, message: str) -> list[Finding]:
-    """Return the finding of a part that was not checked, and why."""
-    return [Finding(part, "skipped", message)]
+def _run_check(check: Check, context: CheckContext) -> list[Finding]:
+    if check.needs_config and context.loaded is None:
+        return skip("there is no configuration")
+    try:
+        with progress_bar(f"Checking: {check.part}"):
+            return check.run(context)
+    except Exception as error:
+        # Anything that a broken installation raises is a finding: the other parts are still checked.
+        logger.debug("the check of %s failed", check.part, exc_info=error)
+        return fail(f"the check failed ({type(error).__name__})", "`gaia --debug doctor` shows why")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli.engines import ConfigOption, JsonOption, run_async
+from gaia_memory.cli.engines import ConfigOption, JsonOption
+from gaia_memory.cli.ui.fact_output import print_json
 from gaia_memory.cli.ui.terminal import coloured, pluralize, print_line, silence_logger
 
 if TYPE_CHECKING:
-    from gaia_memory.cli.doctor.checks import CheckContext, Finding
+    from gaia_memory.cli.doctor.findings import Finding
 
 EXAMPLES = """
 Examples:
@@ -45,16 +45,21 @@ def doctor(
 
     Exits with 1 if a check fails.
     """
-    from gaia_memory.cli.doctor.checks import CheckContext
+    from gaia_memory.cli.doctor.checks import run_checks
+    from gaia_memory.cli.doctor.findings import CheckContext
 
+    findings = []
     with silence_logger("gaia_memory.config"), tempfile.TemporaryDirectory(prefix="gaia-doctor-") as scratch:
-        context = CheckContext(config, not no_model, Path(scratch))
-        findings = run_async(_collect_findings(context, (lambda _: None) if as_json else _print_finding))
+        for finding in run_checks(CheckContext(config, not no_model, Path(scratch))):
+            findings.append(finding)
+            if not as_json:
+                _print_finding(finding)
     counts = Counter(finding.state for finding in findings)
     if as_json:
-        from gaia_memory.cli.ui.fact_output import print_json
-
-        print_json({"ok": not counts["fail"], "findings": [_finding_to_dict(finding) for finding in findings]})
+        rows = [
+            {"part": each.part, "state": each.state, "says": each.message, "remedy": each.remedy} for each in findings
+        ]
+        print_json({"ok": not counts["fail"], "findings": rows})
     else:
         warnings, failures = pluralize(counts["warn"], "warning"), pluralize(counts["fail"], "failure")
         print_line()
@@ -63,22 +68,8 @@ def doctor(
         raise typer.Exit(1)
 
 
-async def _collect_findings(context: CheckContext, show: Callable[[Finding], None]) -> list[Finding]:
-    from gaia_memory.cli.doctor.run_checks import run_checks
-
-    findings = []
-    async for finding in run_checks(context):
-        findings.append(finding)
-        show(finding)
-    return findings
-
-
 def _print_finding(finding: Finding) -> None:
     word, colour = _STATE_LABELS[finding.state]
     print_line(finding.message, prefix=f"{coloured(word, colour)} {finding.part:{_PART_COLUMN_CHARACTERS}} ")
     if finding.remedy:
         print_line(finding.remedy, prefix=f"     {'':{_PART_COLUMN_CHARACTERS}} → ")
-
-
-def _finding_to_dict(finding: Finding) -> dict[str, str]:
-    return {"part": finding.part, "state": finding.state, "says": finding.message, "remedy": finding.remedy}

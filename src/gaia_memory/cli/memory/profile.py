@@ -7,23 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import (
-    AppOption,
-    ConfigOption,
-    JsonOption,
-    UserOption,
-    engine_without_background,
-    load_config,
-    print_other_apps,
-    run_async,
-    scope_of,
-)
+from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, print_other_apps
 from gaia_memory.cli.ui.fact_output import print_json
 from gaia_memory.cli.ui.terminal import pluralize, print_text
 from gaia_memory.language.printable_text import escape_line
 
 if TYPE_CHECKING:
-    from gaia_memory.config.sources.load import LoadedConfig
     from gaia_memory.engine import Engine
     from gaia_memory.profile.distil import ProfilePreview
     from gaia_memory.profile.session_profiles import SessionProfile
@@ -38,13 +27,10 @@ Examples:
 `gaia memory profile --user itay --json | jq -r .next.block` prints only the block.
 """
 
-_DISABLED_NOTE = "memory.preload is false: prompts get no profile"
-_NO_FACTS_NOTE = "there are no facts"
 _OFFLINE_MODEL = "the offline model"
-_STALE_NOTE = "something changed since the last one: the next session asks the model"
 
 
-def profile(
+async def profile(
     user: UserOption,
     refresh: Annotated[
         bool, typer.Option("--refresh", help="Ask the model for the next profile now, if anything changed.")
@@ -54,16 +40,7 @@ def profile(
     config: ConfigOption = None,
 ) -> None:
     """Show the profile that agents get in their prompt, or why there is none. Asks no model without `--refresh`."""
-    view = run_async(_load_view(load_config(config), user, app_name, refresh=refresh))
-    if as_json:
-        print_json(view)
-    else:
-        print_text("\n\n".join(_paragraphs(view)))
-
-
-async def _load_view(loaded: LoadedConfig, user: str, app_name: str | None, *, refresh: bool) -> dict[str, Any]:
-    async with engine_without_background(loaded) as engine:
-        scope = scope_of(engine, app_name, user)
+    async with open_scope(config, app_name, user) as (engine, scope):
         is_enabled = engine.config.memory.preload
         if refresh and is_enabled:
             await engine.memory.profile(scope)
@@ -71,24 +48,29 @@ async def _load_view(loaded: LoadedConfig, user: str, app_name: str | None, *, r
         sessions = await engine.memory.session_profiles(scope) if is_enabled else []
         if not preview.fact_count:
             await print_other_apps(engine, scope)
-        return {
+        view = {
             "user": user,
             "facts": preview.fact_count,
             "sessions": [_session_block(engine, session) for session in sessions],
-            "next": _next_block(engine, preview) if is_enabled else _block_to_dict("", None, _DISABLED_NOTE),
+            "next": _next_block(engine, preview),
         }
+    if as_json:
+        print_json(view)
+    else:
+        print_text("\n\n".join(_paragraphs(view)))
 
 
 def _next_block(engine: Engine, preview: ProfilePreview) -> dict[str, Any]:
     from gaia_memory.profile.prompts import render_block
 
+    if not engine.config.memory.preload:
+        return _block(note="memory.preload is false: prompts get no profile")
     if not preview.fallback.bullets:
-        return _block_to_dict("", None, _NO_FACTS_NOTE)
-    if preview.profile is not None:
-        block = _block_to_dict(render_block(preview.profile), "model", "", preview.profile.made_at)
-        return {**block, "model": _model_name(engine)}
-    note = f"{_STALE_NOTE} ({engine.describe_model()}); this is the block if it gives no answer"
-    return _block_to_dict(render_block(preview.fallback), "fallback", note)
+        return _block(note="there are no facts")
+    if preview.profile is None:
+        note = f"the next session asks the model for a profile: {engine.describe_model()}"
+        return _block(render_block(preview.fallback), "fallback", note=note)
+    return _block(render_block(preview.profile), "model", _model_name(engine), preview.profile.made_at)
 
 
 def _session_block(engine: Engine, session: SessionProfile) -> dict[str, Any]:
@@ -96,52 +78,55 @@ def _session_block(engine: Engine, session: SessionProfile) -> dict[str, Any]:
     note = "" if session.block else "nothing was known when it began"
     if not session.is_current:
         note = "the configuration changed since: its next turn makes a new profile"
-    data = _block_to_dict(session.block, session.made_by, note, session.made_at)
-    model = _model_name(engine) if session.is_current and data["made_by"] == "model" else None
-    return {"session": session.key.session, "app": session.key.app, **data, "model": model}
+    model = _model_name(engine) if session.is_current and session.made_by == "model" else None
+    block = _block(session.block, session.made_by, model, session.made_at, note=note)
+    return {"session": session.key.session, "app": session.key.app, **block}
+
+
+def _block(
+    block: str = "",
+    made_by: str | None = None,
+    model: str | None = None,
+    made_at: datetime | None = None,
+    *,
+    note: str = "",
+) -> dict[str, Any]:
+    """Return a block as data for JSON; an empty one was made by nothing."""
+    timestamp = None if made_at is None else made_at.isoformat(timespec="seconds")
+    provenance = {"made_by": made_by, "model": model, "made_at": timestamp}
+    return {"block": block, **(provenance if block else dict.fromkeys(provenance)), "note": note}
 
 
 def _model_name(engine: Engine) -> str:
     return _OFFLINE_MODEL if engine.model_name.startswith("offline/") else engine.model_name
 
 
-def _block_to_dict(block: str, made_by: str | None, note: str, made_at: datetime | None = None) -> dict[str, Any]:
-    timestamp = None if made_at is None else made_at.isoformat(timespec="seconds")
-    provenance = {"made_by": made_by if block else None, "model": None, "made_at": timestamp if block else None}
-    return {"block": block, **provenance, "note": note}
-
-
 def _provenance_text(view: dict[str, Any]) -> str:
     """Return when a block was made and by what, as far as that is known."""
-    authors = {
-        "model": "written by the model",
-        "fallback": "made without the model",
-        None: "made by an earlier version",
-    }
-    author = authors[view["made_by"]]
-    if view["model"] == _OFFLINE_MODEL:
-        author = "written by the rules of the offline model"
-    elif view["model"] is not None:
-        author = f"written by {view['model']}"
+    author = {"model": "written by the model", "fallback": "made without the model"}.get(
+        view["made_by"], "made by an earlier version"
+    )
+    if view["model"] is not None:
+        rules = "the rules of " if view["model"] == _OFFLINE_MODEL else ""
+        author = f"written by {rules}{view['model']}"
     return author + (f" at {view['made_at']}" if view["made_at"] else "")
 
 
 def _paragraphs(view: dict[str, Any]) -> list[str]:
-    facts = pluralize(view["facts"], "fact")
+    """Return a paragraph for each session and one for the next session."""
     paragraphs = []
-    for session in view["sessions"]:
-        head = f"Session {session['session']} has this profile, {_provenance_text(session)}"
-        paragraphs.append(_paragraph(head, session, empty_message=f"Session {session['session']} has no profile"))
-    next_block = view["next"]
-    basis = f"{_provenance_text(next_block)} from {facts}" if next_block["made_by"] == "model" else f"there are {facts}"
-    head = f"The next session of {view['user']} gets this profile, {basis}"
-    return [
-        *paragraphs,
-        _paragraph(head, next_block, empty_message=f"The next session of {view['user']} gets no profile"),
-    ]
+    for each in view["sessions"]:
+        verb = f"has this profile, {_provenance_text(each)}" if each["block"] else "has no profile"
+        paragraphs.append(_paragraph(f"Session {each['session']} {verb}", each))
+    facts, following = pluralize(view["facts"], "fact"), view["next"]
+    subject = f"The next session of {view['user']}"
+    if following["made_by"] == "fallback":
+        head = f"{subject} asks the model for a profile of {facts}. If it does not answer, the profile is:"
+        return [*paragraphs, f"{escape_line(head)}\n{following['block']}"]
+    verb = f"gets this profile, {_provenance_text(following)} from {facts}" if following["block"] else "gets no profile"
+    return [*paragraphs, _paragraph(f"{subject} {verb}", following)]
 
 
-def _paragraph(head: str, view: dict[str, Any], *, empty_message: str) -> str:
+def _paragraph(head: str, view: dict[str, Any]) -> str:
     note = f" ({view['note']})" if view["note"] else ""
-    first = escape_line(f"{head}{note}:" if view["block"] else f"{empty_message}{note}.")
-    return f"{first}\n{view['block']}" if view["block"] else first
+    return f"{escape_line(head + note)}:\n{view['block']}" if view["block"] else escape_line(f"{head}{note}.")

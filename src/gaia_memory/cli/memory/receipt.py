@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gaia_memory.cli.ui.fact_output import to_json_text
+from gaia_memory.cli.ui.output_files import create_private_file, describe_os_error, require_no_database, write_file
 from gaia_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -46,9 +47,6 @@ class ForgetReport:
     finished_by: str | None = None
     erasure_error: str | None = None
     """Why the files could not be rewritten."""
-
-    receipt_error: str | None = None
-    """Why the receipt could not be written to its file."""
 
     @property
     def file_status(self) -> FileStatus:
@@ -96,47 +94,31 @@ class ForgetReport:
 
 @contextmanager
 def receipt_file(file: Path | None, *, overwrite: bool) -> Iterator[Path | None]:
-    """Create the file of a receipt before anything is forgotten, and delete it if it stays empty.
-
-    Raises:
-        InvalidInputError: the file exists and may not be replaced, or cannot be written.
-    """
+    """Create the file of a receipt before anything is forgotten, and delete it if it stays empty."""
     if file is None:
         yield None
         return
-    from gaia_memory.cli.ui.output_files import create_empty_file, require_no_database
-
     path = file.expanduser()
     if path.is_dir():
         raise InvalidInputError(f"{file} is a folder: name a file in it for the receipt")
-    if not path.is_file() or overwrite:
-        require_no_database(path)
-    if path.exists():
-        # Writing to a pipe or a device replaces nothing.
-        if path.is_file() and not overwrite:
-            raise InvalidInputError(f"{file} exists: name another file, or pass --force to replace it")
-        yield path
-        return
-    create_empty_file(path, mode=0o600)
+    if path.is_file() and not overwrite:
+        raise InvalidInputError(f"{file} exists: name another file, or pass --force to replace it")
+    require_no_database(path)
+    is_new = not path.exists()
+    if is_new:
+        create_private_file(path)
     try:
         yield path
     finally:
-        if path.is_file() and not path.stat().st_size:
+        if is_new and path.is_file() and not path.stat().st_size:
             path.unlink()
 
 
-def save_report(report: ForgetReport, file: Path | None) -> ForgetReport:
-    """Write a report to its file, atomically and readable by its owner only; return it with the reason if that failed.
-
-    The facts are deleted by then, so a failure must not hide that.
-    """
-    if file is None:
-        return report
-    from gaia_memory.cli.ui.output_files import write_file
-
-    report = replace(report, receipt_error=None)
+def save_report(report: ForgetReport, file: Path | None) -> str | None:
+    """Write a report to its file, if there is one; return why that failed: the facts are deleted by then."""
     try:
-        write_file(file, to_json_text(report.to_dict()) + "\n", mode=0o600)
-    except (InvalidInputError, OSError) as error:
-        return replace(report, receipt_error=str(error))
-    return report
+        if file is not None:
+            write_file(file, to_json_text(report.to_dict()) + "\n", mode=0o600)
+    except OSError as error:
+        return describe_os_error(error)
+    return None

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import (
-    AppOption,
-    ConfigOption,
-    JsonOption,
-    UserOption,
-    engine_without_background,
-    load_config,
-    print_other_apps,
-    run_async,
-    scope_of,
-)
+from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, print_other_apps
 from gaia_memory.cli.memory.filter_options import SinceOption, UntilOption, WhereOption, build_filters
-from gaia_memory.cli.ui.explain import print_recall, recall_to_dict
-from gaia_memory.cli.ui.fact_output import fact_to_dict, print_hits, print_json
+from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json, print_rows
+from gaia_memory.cli.ui.terminal import pluralize, print_line
 
 if TYPE_CHECKING:
-    from gaia_memory.config.sources.load import LoadedConfig
-    from gaia_memory.models import RecallResult
+    from gaia_memory.models import Hit, RecallResult
 
 EXAMPLES = """
 Examples:
@@ -38,8 +27,13 @@ Examples:
 `gaia memory search --user itay --explain "my sister's dog"` shows the parts of each score.
 """
 
+_SCORE_NOTE = (
+    "The best score, from 0 to 1, is the share of the question's words in the fact, or the cosine of its vector. The "
+    "other scores are relative to it."
+)
 
-def search(
+
+async def search(
     user: UserOption,
     query: Annotated[list[str], typer.Argument(help="The question, or some words.", show_default=False)],
     limit: Annotated[
@@ -56,32 +50,63 @@ def search(
     config: ConfigOption = None,
 ) -> None:
     """Show the facts that answer a question, best first."""
-    query_text, loaded = " ".join(query), load_config(config)
-    recalled = run_async(_search(loaded, user, app_name, query_text, limit, build_filters(where, since, until)))
+    query_text, filters = " ".join(query), build_filters(where, since, until)
+    async with open_scope(config, app_name, user) as (engine, scope):
+        await engine.load_embedder()
+        recalled = await engine.memory.explain(scope, query_text, limit=limit, filters=filters)
+        if not recalled.hits and not await engine.memory.count(scope):
+            await print_other_apps(engine, scope)
+        threshold = engine.config.memory.score_threshold
     empty_message = f"No fact about {user} answers that."
     if as_json:
         memories: list[dict[str, Any]] = [{**fact_to_dict(hit.fact), "score": hit.score} for hit in recalled.hits]
-        print_json(
-            {"user": user, "query": query_text, **(recall_to_dict(recalled) if explain else {"memories": memories})}
-        )
+        found = _recall_to_dict(recalled) if explain else {"memories": memories}
+        print_json({"user": user, "query": query_text, **found})
     elif explain:
-        print_recall(recalled, threshold=loaded.config.memory.score_threshold, empty_message=empty_message)
+        _print_recall(recalled, threshold=threshold, empty_message=empty_message)
     else:
-        print_hits(recalled.hits, empty_message=empty_message)
+        facts, scores = [hit.fact for hit in recalled.hits], [hit.score for hit in recalled.hits]
+        print_facts(facts, scores=scores, empty_message=empty_message)
 
 
-async def _search(
-    loaded: LoadedConfig,
-    user: str,
-    app_name: str | None,
-    query: str,
-    limit: int | None,
-    filters: Mapping[str, Any] | None,
-) -> RecallResult:
-    async with engine_without_background(loaded) as engine:
-        scope = scope_of(engine, app_name, user)
-        await engine.load_embedder()
-        recalled = await engine.memory.explain(scope, query, limit=limit, filters=filters)
-        if not recalled.hits and not await engine.memory.count(scope):
-            await print_other_apps(engine, scope)
-        return recalled
+def _recall_to_dict(recalled: RecallResult) -> dict[str, Any]:
+    """Return a recall as data for JSON: each memory with its score and its parts, the largest first."""
+    return {
+        "memories": [_hit_to_dict(hit) for hit in recalled.hits],
+        "dropped": [_hit_to_dict(hit) for hit in recalled.dropped],
+        "limit": recalled.limit,
+        "missing": list(recalled.missing),
+        "added": list(recalled.expansions),
+    }
+
+
+def _print_recall(recalled: RecallResult, *, threshold: float | None, empty_message: str) -> None:
+    """Print the facts with the parts of their scores, then what was dropped, added or missing."""
+    if recalled.hits:
+        print_rows(("score", "why", "fact", "id"), [_hit_row(hit) for hit in recalled.hits])
+        print_line()
+        print_line(_SCORE_NOTE)
+    else:
+        print_line(empty_message)
+    if recalled.dropped:
+        reason = "beyond memory.recall.tokens" if threshold is None else f"memory.score_threshold is {threshold:g}"
+        print_line(f"Dropped from the best {recalled.limit} ({reason}): {pluralize(len(recalled.dropped), 'fact')}")
+        print_rows(("score", "why", "fact", "id"), [_hit_row(hit) for hit in recalled.dropped])
+    if recalled.expansions:
+        print_line(f"Also searched for, as memory.llm proposed: {'; '.join(recalled.expansions)}")
+    if recalled.missing:
+        print_line(f"Failed, so their part is missing: {', '.join(recalled.missing)}")
+
+
+def _hit_to_dict(hit: Hit) -> dict[str, Any]:
+    return {**fact_to_dict(hit.fact), "score": hit.score, "why": dict(_score_parts(hit))}
+
+
+def _hit_row(hit: Hit) -> Sequence[str]:
+    terms = [f"{'-' if part < 0 else '+'} {abs(part):.2f} {name}" for name, part in _score_parts(hit)]
+    return f"{hit.score:.2f}", " ".join(terms).removeprefix("+ "), hit.fact.text, hit.fact.id
+
+
+def _score_parts(hit: Hit) -> list[tuple[str, float]]:
+    """Return the parts of a score, the largest first."""
+    return sorted(hit.why.items(), key=lambda part: (-abs(part[1]), part[0]))

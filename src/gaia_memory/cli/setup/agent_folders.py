@@ -29,10 +29,9 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class AgentFolder:
-    """A folder for `adk web`: a folder of agents or, if `is_single_agent`, an agent itself."""
+    """A folder for `adk web`: a folder of agents, or an agent itself."""
 
     folder: Path
-    is_single_agent: bool
     members: tuple[Agent, ...]
 
     @property
@@ -54,10 +53,10 @@ def is_agent_folder(folder: Path) -> bool:
 def find_agents(folder: Path) -> AgentFolder:
     """Return the agents of a folder, sorted by name."""
     if is_agent_folder(folder):
-        return AgentFolder(folder, True, (_read_agent(folder),))
+        return AgentFolder(folder, (_read_agent(folder),))
     subfolders = sorted(path for path in folder.iterdir() if path.is_dir() and _AGENT_NAME.fullmatch(path.name))
     found = (path for path in subfolders if path.name != "__pycache__" and _looks_like_agent(path))
-    return AgentFolder(folder, False, tuple(_read_agent(path) for path in found))
+    return AgentFolder(folder, tuple(_read_agent(path) for path in found))
 
 
 def _looks_like_agent(folder: Path) -> bool:

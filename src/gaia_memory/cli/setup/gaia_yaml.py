@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from gaia_memory.cli.ui.output_files import FileStep, back_up, write_file
 from gaia_memory.config.describe import iter_settings
@@ -16,9 +12,6 @@ from gaia_memory.config.render import comment_lines, default_value, yaml_scalar
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import FILE_NAME, load
 from gaia_memory.errors import ConfigError
-
-HOME_FOLDER = ".gaia"
-SESSIONS_URL = "sqlite:///sessions.db"
 
 _HEADER = """\
 The configuration of gaia-memory for all agents of this folder, with the most common settings. `gaia config schema`
@@ -36,6 +29,11 @@ _KEYS: tuple[tuple[str, ...], ...] = (
     ("sessions", "idle_consolidate_minutes"),
     ("sessions", "window_turns"),
 )
+_CHOSEN: Mapping[KeyPath, str] = {
+    ("home",): ".gaia",
+    ("sessions", "database_url"): "sqlite:///sessions.db",
+    ("sessions", "clear"): "rewind",
+}
 _NOTES: Mapping[KeyPath, str] = {
     ("app",): "Commands use this app unless `--app` names another. Each agent is its own app.",
     ("sessions", "database_url"): "A relative path starts at the home. Start `adk` with the same database.",
@@ -45,46 +43,23 @@ _NOTES: Mapping[KeyPath, str] = {
 
 def render_gaia_yaml(app: str) -> str:
     """Return the file for a folder whose first agent is `app`."""
-    chosen: Mapping[KeyPath, Any] = {
-        ("app",): app,
-        ("home",): HOME_FOLDER,
-        ("sessions", "database_url"): SESSIONS_URL,
-        ("sessions", "clear"): "rewind",
-    }
+    chosen = {("app",): app, **_CHOSEN}
     fields = dict(iter_settings(GaiaConfig))
     lines = comment_lines(_HEADER, "")
     section = ""
     for path in _KEYS:
         indent = "  " * (len(path) - 1)
+        lines.append("")
         if len(path) > 1 and path[0] != section:
             section = path[0]
-            lines += ["", f"{section}:"]
-        else:
-            lines.append("")
+            lines.append(f"{section}:")
         lines += comment_lines(f"{fields[path].description} {_NOTES.get(path, '')}", indent)
         lines.append(f"{indent}{path[-1]}: {yaml_scalar(chosen.get(path, default_value(fields[path])))}")
     return "\n".join(lines) + "\n"
 
 
-def require_valid(folder: Path, app: str) -> None:
-    """Check that the file would be valid in a folder.
-
-    Raises:
-        ConfigError: it would not be.
-    """
-    data: dict[str, Any] = {**yaml.safe_load(render_gaia_yaml(app)), "home": str(folder / HOME_FOLDER)}
-    if os.environ.get("GAIA_HOME", "").strip():
-        # The environment wins over a file.
-        del data["home"]
-    load(data)
-
-
 def write_gaia_yaml(folder: Path, app: str, *, force: bool) -> FileStep:
-    """Write the file, or check an existing one; `force` replaces it and keeps a backup.
-
-    Raises:
-        InvalidInputError: the file cannot be written.
-    """
+    """Write the file, or check an existing one; `force` replaces it and keeps a backup."""
     path = folder / FILE_NAME
     if not path.exists():
         write_file(path, render_gaia_yaml(app))
@@ -92,11 +67,9 @@ def write_gaia_yaml(folder: Path, app: str, *, force: bool) -> FileStep:
     if force:
         copy = back_up(path)
         write_file(path, render_gaia_yaml(app))
-        return FileStep(path, "replaced", f"what it was is in {copy.name}")
+        return FileStep(path, "replaced", f"the previous file is {copy.name}")
     try:
-        loaded = load(path)
+        warnings = load(path).warnings
     except ConfigError as error:
         return FileStep(path, "wrong", f"{'; '.join(error.problems)}: correct it, or pass --force")
-    if loaded.warnings:
-        return FileStep(path, "kept", "; ".join(loaded.warnings))
-    return FileStep(path, "kept", "it is right")
+    return FileStep(path, "kept", "; ".join(warnings) or "it is valid")

@@ -8,7 +8,8 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from gaia_memory.cli.ui.output_files import FileStep, create_folder, write_file
+from gaia_memory.cli.setup.agent_folders import is_agent_folder
+from gaia_memory.cli.ui.output_files import FileStep, write_file
 from gaia_memory.config.schema import is_app_name
 
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")
@@ -65,20 +66,16 @@ def _is_installed(name: str, *, agents_folder: Path) -> bool:
 
 
 def write_agent(folder: Path, name: str) -> list[FileStep]:
-    """Write the agent; an existing agent is never replaced.
-
-    Raises:
-        InvalidInputError: a file cannot be written.
-    """
+    """Write the agent; an existing agent is never replaced."""
     agent_folder = folder / name
-    if (agent_folder / "agent.py").exists() or (agent_folder / "root_agent.yaml").exists():
+    if is_agent_folder(agent_folder):
         return [FileStep(agent_folder, "kept", "it already contains an agent")]
-    create_folder(agent_folder)
+    agent_folder.mkdir(mode=0o775, parents=True, exist_ok=True)
     steps = []
     for file, text in (("agent.py", _AGENT_TEMPLATE.format(name=name)), ("__init__.py", "from . import agent\n")):
-        if (agent_folder / file).exists():
-            steps.append(FileStep(agent_folder / file, "kept"))
-        else:
-            write_file(agent_folder / file, text)
-            steps.append(FileStep(agent_folder / file, "made"))
+        path = agent_folder / file
+        is_new = not path.exists()
+        if is_new:
+            write_file(path, text)
+        steps.append(FileStep(path, "made" if is_new else "kept"))
     return steps

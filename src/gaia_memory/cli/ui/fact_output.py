@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gaia_memory.cli.ui.terminal import strip_controls
-from gaia_memory.language.printable_text import escape_line
+from gaia_memory.cli.ui.terminal import print_line, strip_controls
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from gaia_memory.models import Fact, Hit
-
+    from gaia_memory.models import Fact
 
 _PIPE_COLUMNS = 10_000
+_WHOLE_COLUMNS = ("score", "date", "id")
+"""Columns that are never wrapped, so that an id can be copied."""
+
 _LINE_BREAKS = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
 _ESCAPED_IN_JSON = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -54,55 +53,35 @@ def print_json(data: Any) -> None:
     typer.echo(to_json_text(data))
 
 
-def print_facts(facts: Sequence[Fact], *, empty_message: str) -> None:
-    """Print facts as a table, or a message if there are none."""
-    _print(_table(facts) if facts else escape_line(empty_message))
-
-
-def print_hits(hits: Sequence[Hit], *, empty_message: str) -> None:
-    """Print recalled facts with their scores, or a message if there are none."""
-    _print(_table([hit.fact for hit in hits], [hit.score for hit in hits]) if hits else escape_line(empty_message))
+def print_facts(facts: Sequence[Fact], *, scores: Sequence[float] = (), empty_message: str) -> None:
+    """Print facts as a table, with the scores if there are any, or a message if there are no facts."""
+    if not facts:
+        print_line(empty_message)
+        return
+    rows = [((each.said_at or each.created_at).astimezone().date().isoformat(), each.text, each.id) for each in facts]
+    if scores:
+        scored = [(f"{score:.2f}", *row) for score, row in zip(scores, rows, strict=True)]
+        print_rows(("score", "date", "fact", "id"), scored)
+    else:
+        print_rows(("date", "fact", "id"), rows)
 
 
 def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows as a table; long cells are wrapped, never cut."""
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in header:
-        table.add_column(name, overflow="fold")
+        is_whole = name in _WHOLE_COLUMNS
+        table.add_column(name, no_wrap=is_whole, overflow="ignore" if is_whole else "fold")
     for row in rows:
-        table.add_row(*(Text(_single_line(cell)) for cell in row))
-    _print(table)
-
-
-def _table(facts: Sequence[Fact], scores: Sequence[float] | None = None) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    if scores is not None:
-        table.add_column("score", justify="right", no_wrap=True)
-    table.add_column("date", no_wrap=True)
-    table.add_column("fact", overflow="fold")
-    table.add_column("id", overflow="ignore", no_wrap=True, style="dim")
-    for index, fact in enumerate(facts):
-        day = (fact.said_at or fact.created_at).astimezone().date().isoformat()
-        first = [] if scores is None else [f"{scores[index]:.2f}"]
         # The text of a fact is not markup.
-        table.add_row(*first, day, Text(_single_line(fact.text)), Text(fact.id))
-    return table
+        table.add_row(*(Text(_single_line(cell)) for cell in row))
+    # Piped output is for programs, so it is not wrapped.
+    Console(width=None if sys.stdout.isatty() else _PIPE_COLUMNS).print(table, highlight=False)
 
 
 def _single_line(text: str) -> str:
     return strip_controls(_LINE_BREAKS.sub(" ", text))
-
-
-def _print(renderable: Table | str) -> None:
-    from rich.console import Console
-
-    # Piped output is for programs, so it is not wrapped.
-    Console(width=None if sys.stdout.isatty() else _PIPE_COLUMNS).print(
-        renderable, markup=False, emoji=False, highlight=False
-    )

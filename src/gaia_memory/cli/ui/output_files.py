@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,26 +13,21 @@ from typing import Literal
 
 from gaia_memory.errors import InvalidInputError
 
-Outcome = Literal["made", "kept", "added", "replaced", "wrong"]
-"""Created; already correct; completed with missing lines; rewritten with a backup; or invalid and left unchanged."""
-
-
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 """The suffixes of SQLite's files next to a database."""
 
 _DESCRIPTOR_PREFIXES = ("/dev/", "/proc/")
 _REMEDIES = {
-    errno.EACCES: "name a place where you may read and write",
-    errno.EPERM: "name a place where you may read and write",
-    errno.EROFS: "name a place where you may read and write",
-    errno.ENOENT: "name an existing folder",
-    errno.ENOTDIR: "name an existing folder",
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "name a place where you may read and write"),
+    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR), "name an existing folder"),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "free some space"),
     errno.EISDIR: "name a file",
-    errno.ENOSPC: "free some space",
-    errno.EDQUOT: "free some space",
     errno.ENAMETOOLONG: "choose a shorter name",
 }
+
+Outcome = Literal["made", "kept", "added", "replaced", "wrong"]
+"""Created; already correct; completed with missing lines; rewritten with a backup; or invalid and left unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +39,13 @@ class FileStep:
     message: str = ""
 
 
+def describe_os_error(error: OSError) -> str:
+    """Return one line about a path that cannot be read or written, with the remedy if there is one."""
+    remedy = _REMEDIES.get(error.errno or 0)
+    reason = error.strerror or type(error).__name__
+    return f"{error.filename} cannot be used ({reason}){f': {remedy}' if remedy else ''}"
+
+
 def write_file(path: Path, text: str, *, mode: int | None = None) -> None:
     """Write a file atomically; a link keeps its target.
 
@@ -50,13 +54,16 @@ def write_file(path: Path, text: str, *, mode: int | None = None) -> None:
     directly.
 
     Raises:
-        InvalidInputError: it cannot be written; the message says why.
+        OSError: it cannot be written; `filename` is `path`.
     """
-    if _is_special_file(path):
-        return _write_into(path, text)
-    target = path.resolve()
-    temporary = ""
+    temporary = None
     try:
+        if _is_special_file(path):
+            # Without O_CREAT: a path that was removed meanwhile must not become a regular file.
+            with os.fdopen(os.open(path, os.O_WRONLY), "w", encoding="utf-8") as file:
+                file.write(text)
+            return
+        target = path.resolve()
         if mode is None:
             mode = target.stat().st_mode & 0o777 if target.exists() else 0o664 & ~_current_umask()
         descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
@@ -67,106 +74,45 @@ def write_file(path: Path, text: str, *, mode: int | None = None) -> None:
         Path(temporary).chmod(mode)
         Path(temporary).replace(target)
     except OSError as error:
-        if temporary:
+        if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
-        raise unusable_path_error(path, error) from error
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def require_no_database(path: Path) -> None:
     """Refuse to write over a database, such as that of the memory itself.
 
     Raises:
-        InvalidInputError: the file is one.
+        InvalidInputError: the file is one, or a part of one.
     """
-    if any(
-        path.name.endswith(end) and path.with_name(path.name.removesuffix(end)).exists() for end in _SQLITE_SUFFIXES
-    ):
-        raise InvalidInputError(f"{path} belongs to the database beside it, which would be damaged: name another file")
-    try:
-        # A pipe would wait for a writer.
-        if not path.is_file():
-            return
+    if any(path.name.endswith(end) and Path(str(path).removesuffix(end)).exists() for end in _SQLITE_SUFFIXES):
+        raise InvalidInputError(f"{path} is part of a database, which would be damaged: name another file")
+    # A pipe would wait for a writer.
+    if path.is_file():
         with path.open("rb") as file:
-            is_database = file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
-    except OSError:
-        # Writing to it later reports what is wrong.
-        return
-    if is_database:
-        raise InvalidInputError(f"{path} is a database, which would be lost: name another file")
+            if file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC:
+                raise InvalidInputError(f"{path} is a database, which would be lost: name another file")
 
 
 def _is_special_file(path: Path) -> bool:
     """Say whether a path is a pipe, a device or an open descriptor, which a new file must not replace."""
-    try:
-        is_special = path.exists() and not path.is_file() and not path.is_dir()
-    except OSError as error:
-        raise unusable_path_error(path, error) from error
     # A descriptor that was redirected to a file is that file, and has no name of its own.
-    return is_special or str(path.absolute()).startswith(_DESCRIPTOR_PREFIXES)
+    return (path.exists() and not path.is_file() and not path.is_dir()) or str(path.absolute()).startswith(
+        _DESCRIPTOR_PREFIXES
+    )
 
 
-def _write_into(path: Path, text: str) -> None:
-    try:
-        # Without O_CREAT: a path that was removed meanwhile must not become a regular file.
-        with os.fdopen(os.open(path, os.O_WRONLY), "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise unusable_path_error(path, error) from error
-
-
-def create_empty_file(path: Path, *, mode: int) -> None:
-    """Create an empty file if it does not exist.
-
-    Raises:
-        InvalidInputError: it cannot be created; the message says why.
-    """
-    try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
-    except FileExistsError:
-        return
-    except OSError as error:
-        raise unusable_path_error(path, error) from error
+def create_private_file(path: Path) -> None:
+    """Create an empty file that only its owner may read."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def back_up(path: Path) -> Path:
-    """Copy a file to the next free name, `NAME.bak`, `NAME.bak1`, …, and return that.
-
-    Raises:
-        InvalidInputError: it cannot be copied; the message says why.
-    """
-    number = 0
-    while True:
-        copy = path.with_name(f"{path.name}.bak{number or ''}")
-        try:
-            content = path.read_bytes()
-            descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, path.stat().st_mode & 0o777)
-        except FileExistsError:
-            number += 1
-            continue
-        except OSError as error:
-            raise unusable_path_error(copy, error) from error
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        return copy
-
-
-def create_folder(path: Path, *, mode: int = 0o775) -> None:
-    """Create a folder and its parents, if they do not exist.
-
-    Raises:
-        InvalidInputError: it cannot be created; the message says why.
-    """
-    try:
-        path.mkdir(mode=mode, parents=True, exist_ok=True)
-    except OSError as error:
-        raise unusable_path_error(path, error) from error
-
-
-def unusable_path_error(path: Path, error: OSError) -> InvalidInputError:
-    """Return the error for a path that cannot be read or written."""
-    reason = error.strerror or type(error).__name__
-    remedy = _REMEDIES.get(error.errno or 0)
-    return InvalidInputError(f"{path} cannot be used ({reason}){f': {remedy}' if remedy else ''}")
+    """Copy a file to the next free name, `NAME.bak`, `NAME.bak1`, …, and return that."""
+    names = (path.with_name(f"{path.name}.bak{number or ''}") for number in itertools.count())
+    copy = next(name for name in names if not name.exists())
+    shutil.copy(path, copy)
+    return copy
 
 
 def _current_umask() -> int:

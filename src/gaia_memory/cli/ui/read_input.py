@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import errno
+import select
 import sys
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
 from typing import TextIO
 
@@ -14,13 +17,12 @@ from gaia_memory.cli.ui.terminal import print_error
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import escape_line
 
+MAX_INPUT_BYTES = 64 * 1024**2
+"""Larger inputs, such as an endless device, are refused."""
+
 
 def require_stdin() -> TextIO:
-    """Return standard input; read bytes from its `buffer`.
-
-    Raises:
-        InvalidInputError: it is closed.
-    """
+    """Return standard input, whose `buffer` gives bytes, or raise InvalidInputError if it is closed."""
     if sys.stdin is None or sys.stdin.closed:
         raise InvalidInputError("standard input is closed: open it, or redirect it")
     return sys.stdin
@@ -31,13 +33,18 @@ def is_interactive() -> bool:
     return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
 
 
-def confirm(question: str, *, unchanged_message: str) -> None:
-    """Ask a question and return if the answer is yes; show `unchanged_message` if there is no answer.
+def has_piped_input() -> bool:
+    """Return whether text waits on standard input; false where that cannot be known without waiting."""
+    if sys.stdin is None or is_interactive() or not isinstance(sys.stdin.buffer, BufferedReader):
+        return False
+    try:
+        return bool(select.select([sys.stdin], [], [], 0)[0] and sys.stdin.buffer.peek(1))
+    except (OSError, ValueError):
+        return False
 
-    Raises:
-        typer.Abort: the answer is no.
-        typer.Exit: there is no answer.
-    """
+
+def confirm(question: str, *, unchanged_message: str) -> None:
+    """Ask a question and return if the answer is yes, else end the command; without an answer, say what to pass."""
     try:
         is_confirmed = typer.confirm(escape_line(question), err=True)
     except typer.Abort:
@@ -58,36 +65,25 @@ def iter_stdin_lines() -> Iterator[str]:
         yield (line if number else line.removeprefix(codecs.BOM_UTF8)).decode("utf-8", "replace").rstrip("\r\n")
 
 
-def read_fact_lines(file: Path | None) -> list[str]:
-    """Return the lines of a file, or of standard input for None and `-`.
-
-    Raises:
-        typer.BadParameter: it cannot be read, or is no text.
-    """
-    text = read_text(file, hint="--file")
-    if "\0" in text:
-        raise typer.BadParameter(
-            f"cannot read {_display_name(file)}: it contains NUL characters, so it is no text", param_hint="--file"
-        )
-    return text.splitlines()
-
-
 def read_text(file: Path | None, *, hint: str) -> str:
-    """Return the text of a file, or of standard input for None and `-`; `hint` names the option in an error.
-
-    Raises:
-        typer.BadParameter: it cannot be read, or is no UTF-8.
-    """
+    """Return the text of a file, or of standard input for None and `-`; `hint` names the option in an error."""
     try:
-        data = require_stdin().buffer.read() if file is None or str(file) == "-" else file.read_bytes()
+        if file is None or str(file) == "-":
+            data = require_stdin().buffer.read(MAX_INPUT_BYTES + 1)
+        else:
+            with file.open("rb") as source:
+                data = source.read(MAX_INPUT_BYTES + 1)
+        if len(data) > MAX_INPUT_BYTES:
+            raise OSError(errno.EFBIG, f"it is larger than {MAX_INPUT_BYTES // 1024**2} MB; split it")
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        reason = f"byte {error.start + 1} is no UTF-8; save it as UTF-8"
-        raise typer.BadParameter(f"cannot read {_display_name(file)}: {reason}", param_hint=hint) from error
+        reason = f"byte {error.start + 1} is not UTF-8; save it as UTF-8"
+        raise typer.BadParameter(f"cannot read {display_name(file)}: {reason}", param_hint=hint) from error
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise typer.BadParameter(f"cannot read {_display_name(file)}: {reason}", param_hint=hint) from error
+        raise typer.BadParameter(f"cannot read {display_name(file)}: {reason}", param_hint=hint) from error
 
 
-def _display_name(file: Path | None) -> str:
+def display_name(file: Path | None) -> str:
+    """Return the name of an input for messages."""
     return "standard input" if file is None or str(file) == "-" else str(file)

@@ -106,38 +106,32 @@ def configure_logging(*, debug: bool) -> Callable[[], None]:
 def silence_logger(name: str) -> Iterator[None]:
     """Silence a logger and its children while the block runs, because the command reports the same."""
     logger = logging.getLogger(name)
-    previous = logger.propagate
-    logger.propagate = False
-    null_handler = logging.NullHandler()
-    logger.addHandler(null_handler)
+    previous = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.removeHandler(null_handler)
-        logger.propagate = previous
+        logger.setLevel(previous)
 
 
 @contextmanager
 def progress_bar(description: str) -> Iterator[ProgressCallback]:
-    """Show a progress bar on standard error, if that is a terminal, while the block runs."""
+    """Show a progress bar with the elapsed time on standard error, if that is a terminal, while the block runs."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    text = TextColumn("{task.description}", markup=False)
+    columns = (SpinnerColumn(), text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
     # Even a hidden bar would print a line break.
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(description, total=None)
-
-        def advance(done: int, total: int) -> None:
-            progress.update(task, completed=done, total=max(total, done))
-
-        yield advance
+        yield lambda done, total: progress.update(task, completed=done, total=max(total, done))
 
 
 def known_note(count: int) -> str:
     """Return a note on how many of some facts were known before; empty for none."""
-    return f" ({count} of them {'was' if count == 1 else 'were'} known already)" if count else ""
+    return f", {count} already known" if count else ""
 
 
 def pluralize(count: int, singular: str, plural: str | None = None) -> str:

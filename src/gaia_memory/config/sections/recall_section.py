@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
-from pydantic.config import JsonDict
 
 from gaia_memory.config.sections.provider_section import (
     Amount,
@@ -17,13 +16,15 @@ from gaia_memory.config.sections.provider_section import (
     reject_bool,
 )
 
-Weight = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False), BeforeValidator(reject_bool)]
+Weight = Annotated[
+    float,
+    Field(ge=0, le=10, allow_inf_nan=False, json_schema_extra={"unit": "points"}),
+    BeforeValidator(reject_bool),
+]
 
 _Tokens = Annotated[int, Field(ge=10, le=100_000), BeforeValidator(reject_bool)]
 
 RecallLimit = Annotated[int, Field(ge=1, le=50), BeforeValidator(reject_bool)] | Literal["auto"]
-
-_POINTS: JsonDict = {"unit": "points"}
 
 
 class RecallWeights(Section):
@@ -32,52 +33,21 @@ class RecallWeights(Section):
     keywords: Weight = Field(
         default=1.0,
         description="Words of the question in a fact and its neighbours (BM25). 0: only vectors find facts.",
-        json_schema_extra=_POINTS,
     )
     vectors: Weight = Field(
         default=0.15,
         description="Similarity, in standard deviations of the cosine. 0: only words find facts, without the embedder.",
-        json_schema_extra=_POINTS,
     )
-    surroundings: Weight = Field(
-        default=0.1,
-        description="Words of the question within three turns of a fact.",
-        json_schema_extra=_POINTS,
-    )
-    conversation: Weight = Field(
-        default=0.1,
-        description="Words of the question in the same conversation.",
-        json_schema_extra=_POINTS,
-    )
-    phrases: Weight = Field(
-        default=0.2,
-        description="Word sequences of the question.",
-        json_schema_extra=_POINTS,
-    )
-    speaker: Weight = Field(
-        default=0.6,
-        description="Said by the only person that the question names.",
-        json_schema_extra=_POINTS,
-    )
-    subject: Weight = Field(
-        default=0.4,
-        description="Starts with the only name in the question.",
-        json_schema_extra=_POINTS,
-    )
-    names: Weight = Field(
-        default=0.5,
-        description="Contains a rare name or number of the question.",
-        json_schema_extra=_POINTS,
-    )
-    dates: Weight = Field(
-        default=1.0,
-        description="Said on the day, in the month or year of the question.",
-        json_schema_extra=_POINTS,
-    )
+    surroundings: Weight = Field(default=0.1, description="Words of the question within three turns of a fact.")
+    conversation: Weight = Field(default=0.1, description="Words of the question in the same conversation.")
+    phrases: Weight = Field(default=0.2, description="Word sequences of the question.")
+    speaker: Weight = Field(default=0.6, description="Said by the only person that the question names.")
+    subject: Weight = Field(default=0.4, description="Starts with the only name in the question.")
+    names: Weight = Field(default=0.5, description="Contains a rare name or number of the question.")
+    dates: Weight = Field(default=1.0, description="Said on the day, in the month or year of the question.")
     kinds: Weight = Field(
         default=0.5,
         description="Contains the kind of answer: a time for when, a number for how many, a place for where.",
-        json_schema_extra=_POINTS,
     )
     asking: Share = Field(
         default=0.3,
@@ -86,9 +56,7 @@ class RecallWeights(Section):
         json_schema_extra={"unit": "its score"},
     )
     recency: Weight = Field(
-        default=0.05,
-        description="Said recently. A much higher weight puts new facts above better answers.",
-        json_schema_extra=_POINTS,
+        default=0.05, description="Said recently. A much higher weight puts new facts above better answers."
     )
     diversity: Share = Field(
         default=0.5,
@@ -120,7 +88,7 @@ class RecallConfig(Section):
         default=100,
         ge=10,
         le=1000,
-        description="Maximum facts that each retriever passes on to the ranking.",
+        description="Maximum facts that the vectors add to the ranking.",
         json_schema_extra={"unit": "facts"},
     )
     tokens: _Tokens | None = Field(
@@ -133,7 +101,7 @@ class RecallConfig(Section):
         ge=0.1,
         le=60,
         allow_inf_nan=False,
-        description="Time-out of each retriever, of the rewrite and of the reranker.",
+        description="Time-out of the vectors, of the rewrite and of the reranker.",
         json_schema_extra={"unit": "seconds"},
     )
     rewrite: bool = Field(

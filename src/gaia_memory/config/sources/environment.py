@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 from pydantic.fields import FieldInfo
-from pydantic_settings import EnvSettingsSource
+from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
 from gaia_memory.config.describe import iter_settings
 from gaia_memory.config.key_path import KeyPath, env_variable
@@ -57,11 +57,17 @@ def classify_variables(environ: Mapping[str, str]) -> tuple[list[str], dict[str,
     return in_force, unknown
 
 
+class _Variables(GaiaConfig, BaseSettings):
+    """The settings under the names of their variables."""
+
+    model_config = SettingsConfigDict(env_prefix="GAIA_", env_nested_delimiter="__", env_ignore_empty=True)
+
+
 class _MappingEnvSource(EnvSettingsSource):
     """Reads a given environment; a value that is not JSON stays text, for validation to report."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
-        super().__init__(GaiaConfig)
+        super().__init__(_Variables)
         self.env_vars = {name.lower(): value for name, value in environ.items() if value.strip()}
 
     def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from gaia_memory.config.describe import AFTER_RESTART, iter_settings, takes_effect
 from gaia_memory.config.key_path import KeyPath, coerce_like, dotted_key, value_at, with_value
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.config.sources.load import LoadedConfig, Origin, fingerprint
-from gaia_memory.config.sources.yaml_file import FileSnapshot
+from gaia_memory.config.sources.load import LoadedConfig, Origin, fingerprint, warn_once
+from gaia_memory.config.sources.yaml_file import FileSnapshot, read_snapshot
 from gaia_memory.errors import ConfigError
 from gaia_memory.log import logger_for
 
@@ -73,11 +73,6 @@ class LiveConfig:
         """Why the newest version of the file is not, or only partly, in force; None if it is."""
         return self._problem
 
-    @property
-    def can_change(self) -> bool:
-        """Whether there is a file to read."""
-        return self._current.origin is not None
-
     async def reload_if_changed(self) -> LoadedConfig | None:
         """Read the file and apply a new version; returns that version, or None if no setting changed."""
         async with self._reload_lock:
@@ -107,7 +102,7 @@ class LiveConfig:
         await self.reload_if_changed()
         if value_at(self.config, path) != value and self._problem is not None:
             problem = f"was written, but is not in force: {self._problem.reason}"
-            raise ConfigError([problem], source=str(origin.file.path))
+            raise ConfigError([problem], source=str(origin.path))
         return True
 
     async def validate_change(self, path: KeyPath, value: object) -> None:
@@ -146,27 +141,20 @@ class LiveConfig:
                 await self._check(config)
         except ConfigError as refused:
             self._seen_snapshot = snapshot
-            self._reject(snapshot, refused.found_in(self._current.source))
+            error = refused.found_in(self._current.source)
+            reason = f"the last good version stays in force: {'; '.join(error.problems)}"
+            warn_once(error.source, reason)
+            self._problem = ConfigProblem(
+                f"{error.source}: {reason}", "correct the file; it takes effect at the next message"
+            )
             return None
         self._seen_snapshot = snapshot
-        return self._adopt(snapshot, result, config, pending_keys)
-
-    def _reject(self, snapshot: FileSnapshot, error: ConfigError) -> None:
-        reason = f"{error.source}: the last good version stays in force: {'; '.join(error.problems)}"
-        self._problem = ConfigProblem(reason, "correct the file; it takes effect at the next message")
-        if snapshot.is_first_report(reason):
-            logger.warning(reason)
-
-    def _adopt(
-        self, snapshot: FileSnapshot, loaded: LoadedConfig, config: GaiaConfig, pending_keys: list[str]
-    ) -> LoadedConfig | None:
-        previous = self._current
-        origin = loaded.origin
+        self._problem = _restart_problem(result.source, pending_keys) if pending_keys else None
+        origin = result.origin
         if pending_keys and origin is not None:
             # Only a part of this version is in force; opening memory again must load all of it.
             origin = replace(origin, version=None)
-        self._problem = _restart_problem(snapshot, loaded.source, pending_keys) if pending_keys else None
-        changed = self._activate(replace(loaded, config=config, identity=previous.identity, origin=origin))
+        changed = self._activate(replace(result, config=config, identity=self._current.identity, origin=origin))
         return self._current if changed else None
 
     def _activate(self, loaded: LoadedConfig) -> bool:
@@ -204,13 +192,13 @@ def _write_setting(origin: Origin, path: KeyPath, value: object) -> None:
 
 def _read_newer(origin: Origin, seen: FileSnapshot | None) -> tuple[FileSnapshot, LoadedConfig | ConfigError] | None:
     """Return the current version of the file and its configuration, None if it equals `seen`. Blocking."""
-    snapshot = origin.file.snapshot()
+    snapshot = read_snapshot(origin.path, seen)
     if snapshot is seen:
         return None
     try:
         if snapshot.is_empty:
             # An editor may empty the file before it writes it, and that must not switch memory on.
-            raise ConfigError([_EMPTY_FILE_MESSAGE], source=str(origin.file.path))
+            raise ConfigError([_EMPTY_FILE_MESSAGE], source=str(origin.path))
         return snapshot, origin.load(snapshot)
     except ConfigError as refused:
         return snapshot, refused
@@ -226,10 +214,9 @@ def _keep_restart_settings(new_config: GaiaConfig, current: GaiaConfig) -> tuple
     return new_config, pending_keys
 
 
-def _restart_problem(snapshot: FileSnapshot, source: str, keys: list[str]) -> ConfigProblem:
+def _restart_problem(source: str, keys: list[str]) -> ConfigProblem:
     names = ", ".join(keys)
-    if snapshot.is_first_report(f"waiting: {names}"):
-        logger.warning("%s: takes effect after a restart, until then the old value stays in force: %s", source, names)
+    warn_once(source, f"takes effect after a restart, until then the old value stays in force: {names}")
     return ConfigProblem(
         reason=f"{names} changed in {source}, which takes effect after a restart; the old value stays in force",
         remedy="restart the process, or undo the change",

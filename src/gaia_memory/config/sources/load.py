@@ -16,7 +16,7 @@ from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.secrets import drop_secrets
 from gaia_memory.config.sections.provider_section import normalize_provider
 from gaia_memory.config.sources.environment import PROVIDER_SECTIONS, read_environment, variable_for
-from gaia_memory.config.sources.yaml_file import FileSnapshot, YamlFile, yaml_file
+from gaia_memory.config.sources.yaml_file import FileSnapshot, read_snapshot
 from gaia_memory.config.validate import split_known_keys, validate
 from gaia_memory.errors import ConfigError, SecretInConfigError
 from gaia_memory.log import logger_for
@@ -37,7 +37,7 @@ class Origin:
     of the process, which is read again with each version.
     """
 
-    file: YamlFile
+    path: Path
     version: FileSnapshot | None
     arguments: Mapping[str, Any]
     environ: Mapping[str, str] | None
@@ -49,8 +49,7 @@ class Origin:
             ConfigError: the file cannot be used, or a value is wrong.
         """
         environ = os.environ if self.environ is None else self.environ
-        path = self.file.path
-        layers = _LayeredConfig(version.settings(), str(path), path, environ, self.arguments)
+        layers = _LayeredConfig(version.settings(), str(self.path), self.path, environ, self.arguments)
         return layers.build(replace(self, version=version))
 
 
@@ -102,26 +101,23 @@ def load(
         ConfigError: the file cannot be read, or a value is not allowed; the error lists every problem.
         SecretInConfigError: the source contains a key or a password.
     """
-    _require_types(source, home, model)
-    named_overrides = {
-        name: os.fspath(value) for name, value in (("home", home), ("model", model)) if value is not None
-    }
-    overrides = {**(settings or {}), **named_overrides}
+    arguments = {name: value for name, value in (("home", home), ("model", model)) if value is not None}
+    overrides = {**(settings or {}), **arguments}
     if isinstance(source, GaiaConfig):
         validated_config = validate(
             _deep_merge(source.model_dump(), overrides), lambda path: f"the argument {dotted_key(path)}"
         )
         if not isinstance(validated_config, GaiaConfig):
-            raise ConfigError([line for _, line in validated_config], source="the given GaiaConfig")
+            raise ConfigError(validated_config, source="the given GaiaConfig")
         return _make_loaded(validated_config, "the given GaiaConfig", (), None)
     if source is None or isinstance(source, Mapping):
         name = "the environment" if source is None else "the given mapping"
         return _LayeredConfig(source or {}, name, None, os.environ if environ is None else environ, overrides).build(
             None
         )
-    file = yaml_file(_absolute(source))
-    version = file.snapshot()
-    return Origin(file=file, version=version, arguments=overrides, environ=environ).load(version)
+    path = _absolute(source)
+    version = read_snapshot(path)
+    return Origin(path=path, version=version, arguments=overrides, environ=environ).load(version)
 
 
 def _absolute(source: str | os.PathLike[str]) -> Path:
@@ -129,22 +125,9 @@ def _absolute(source: str | os.PathLike[str]) -> Path:
         return Path(source).expanduser().absolute()
     except RuntimeError:
         problem = "the path starts with `~` and the name of an unknown user; write the whole path"
-    raise ConfigError([problem], source=str(source))
-
-
-def _require_types(source: object, home: object, model: object) -> None:
-    expectations: list[tuple[str, object, tuple[type, ...], str]] = [
-        ("the source", source, (str, os.PathLike, Mapping, GaiaConfig), "a path, a mapping, a GaiaConfig or None"),
-        ("home", home, (str, os.PathLike), "a path"),
-        ("model", model, (str,), "a name or an ADK model"),
-    ]
-    problems = [
-        f"{name}: is {format_value(value)}: pass {wanted}"
-        for name, value, allowed, wanted in expectations
-        if value is not None and not isinstance(value, allowed)
-    ]
-    if problems:
-        raise ConfigError(problems, source="what was passed")
+    except TypeError:
+        problem = f"the source is {format_value(source)}: pass a path, a mapping, a GaiaConfig or None"
+    raise ConfigError([problem], source="what was passed")
 
 
 class _LayeredConfig:
@@ -162,20 +145,18 @@ class _LayeredConfig:
         clean, self._secrets = drop_secrets(data)
         self._file = normalize_providers(clean)
         self._variables = normalize_providers(read_environment(environ))
-        self._order = {path: place for place, path in enumerate(_ordered_paths(data))}
 
     def build(self, origin: Origin | None) -> LoadedConfig:
         """Check everything, then return the configuration or raise an error."""
         data, warnings = split_known_keys(self._merged(), self._label)
         checked = validate(data, self._label)
         problems = [] if isinstance(checked, GaiaConfig) else checked
-        secrets = [(path, f"{dotted_key(path)}: does not belong here; {remedy}") for path, remedy in self._secrets]
+        secrets = [f"{dotted_key(path)}: does not belong here; {remedy}" for path, remedy in self._secrets]
         if secrets or not isinstance(checked, GaiaConfig):
-            ordered = sorted([*problems, *secrets], key=lambda problem: self._position(problem[0]))
             error_class = SecretInConfigError if secrets else ConfigError
-            raise error_class([*(line for _, line in ordered), *warnings], source=self._name)
+            raise error_class([*secrets, *problems, *warnings], source=self._name)
         for line in warnings:
-            _warn_once(self._name, line)
+            warn_once(self._name, line)
         return _make_loaded(checked, self._name, tuple(warnings), origin)
 
     def _merged(self) -> dict[str, Any]:
@@ -194,12 +175,9 @@ class _LayeredConfig:
             return variable_for(path, self._environ)
         return dotted_key(path)
 
-    def _position(self, path: KeyPath) -> int:
-        return self._order.get(path, len(self._order))
-
 
 def _make_loaded(config: GaiaConfig, source: str, warnings: tuple[str, ...], origin: Origin | None) -> LoadedConfig:
-    path = origin.file.path if origin is not None else None
+    path = origin.path if origin is not None else None
     # The last link is not followed: it may be switched to another file while memory is open.
     content_id = (
         f"sha256:{fingerprint(config)}" if path is None else os.path.join(os.path.realpath(path.parent), path.name)
@@ -215,8 +193,8 @@ def fingerprint(config: GaiaConfig) -> str:
 
 
 @lru_cache(maxsize=256)
-def _warn_once(source: str, line: str) -> None:
-    """Log a warning only once: every part of an application loads the same file."""
+def warn_once(source: str, line: str) -> None:
+    """Log a warning only once per process: every part of an application, in each event loop, reads the same file."""
     _log.warning("%s: %s", source, line)
 
 
@@ -243,13 +221,3 @@ def _deep_merge(base: Mapping[Any, Any], overrides: Mapping[Any, Any]) -> dict[A
         else:
             merged[key] = _deep_merge(base_value, value)
     return merged
-
-
-def _ordered_paths(data: Mapping[Any, Any], path: KeyPath = ()) -> list[KeyPath]:
-    """Return the paths of a source in the order of the file, down to the keys of a provider."""
-    found: list[KeyPath] = []
-    for key, value in data.items():
-        found.append((*path, str(key)))
-        if isinstance(value, Mapping) and len(path) < len(("memory", "llm", "config")):
-            found += _ordered_paths(value, (*path, str(key)))
-    return found

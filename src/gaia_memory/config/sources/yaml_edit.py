@@ -30,7 +30,6 @@ _HEAD = re.compile(r"\ufeff?(?:(?:[#%].*)?\n)*---[ \t]*\n|\ufeff?")
 
 _DOCUMENT_END = re.compile(r"^\.\.\.", re.MULTILINE)
 _INDENTATION = re.compile(r"^( +)[^\s#-]", re.MULTILINE)
-_CONCURRENT_CHANGE_MESSAGE = "is being changed by another program; try again"
 _NOT_REPLACEABLE_ERRNOS = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS)
 """Errors for a file that is itself a mount (containers), or whose folder is not writable."""
 
@@ -46,8 +45,8 @@ def set_in_file(origin: Origin, path: KeyPath, value: object) -> None:
             setting; nothing was changed.
     """
     # A link may be switched to another file; replace the one that it points to.
-    target = Path(os.path.realpath(origin.file.path))
-    source = str(origin.file.path)
+    target = Path(os.path.realpath(origin.path))
+    source = str(origin.path)
     try:
         if not stat.S_ISREG(target.stat().st_mode):
             # A pipe may block for ever.
@@ -55,7 +54,7 @@ def set_in_file(origin: Origin, path: KeyPath, value: object) -> None:
         before = target.read_bytes()
         after = edit_content(before, path, value, source=source)
         _require_in_force(origin, after, path, value)
-        _replace(target, before, after, source=source)
+        _write(target, before, after, source=source)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         problem = f"cannot be written ({reason}); set {_setting_line(path, value)} in it by hand"
@@ -142,40 +141,29 @@ def _setting_line(path: KeyPath, value: object) -> str:
 
 
 def _require_in_force(origin: Origin, content: bytes, path: KeyPath, value: object) -> None:
-    loaded = origin.load(FileSnapshot(origin.file.path, content))
+    loaded = origin.load(FileSnapshot(origin.path, content))
     effective = value_at(loaded.config, path)
     if effective != coerce_like(effective, value):
         problem = f"{dotted_key(path)} is set by an environment variable or an argument, which override this file"
         raise ConfigError([f"{problem}; change it there"], source=loaded.source)
 
 
-def _replace(target: Path, before: bytes, after: bytes, *, source: str) -> None:
-    """Replace a file that still has the content `before`."""
+def _write(target: Path, before: bytes, after: bytes, *, source: str) -> None:
+    """Write a file that still has the content `before`."""
     if after == before:
         return
     file_status = target.stat()
     if not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, f"it is read-only, mode {stat.S_IMODE(file_status.st_mode):04o}")
     try:
-        _replace_whole(target, file_status, before, after, source=source)
+        _replace(target, file_status, before, after, source=source)
     except OSError as error:
         if error.errno not in _NOT_REPLACEABLE_ERRNOS:
             raise
-        _overwrite(target, before, after, source=source)
+        target.write_bytes(after)
 
 
-def _overwrite(target: Path, before: bytes, after: bytes, *, source: str) -> None:
-    with open(target, "r+b") as file:
-        if file.read() != before:
-            raise ConfigError([_CONCURRENT_CHANGE_MESSAGE], source=source)
-        file.seek(0)
-        file.write(after)
-        file.truncate()
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _replace_whole(target: Path, file_status: os.stat_result, before: bytes, after: bytes, *, source: str) -> None:
+def _replace(target: Path, file_status: os.stat_result, before: bytes, after: bytes, *, source: str) -> None:
     descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -188,7 +176,7 @@ def _replace_whole(target: Path, file_status: os.stat_result, before: bytes, aft
             with contextlib.suppress(OSError):
                 os.chown(temporary, file_status.st_uid, file_status.st_gid)
         if target.read_bytes() != before:
-            raise ConfigError([_CONCURRENT_CHANGE_MESSAGE], source=source)
+            raise ConfigError(["is being changed by another program; try again"], source=source)
         os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):

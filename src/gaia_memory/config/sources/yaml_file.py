@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import re
-import threading
 from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +19,7 @@ _MISSING_FILE_MESSAGE = (
 
 
 class FileSnapshot:
-    """The content of the file at one moment, parsed once, and the problems already reported about it."""
+    """The content of the file at one moment, parsed once."""
 
     def __init__(self, path: Path, content: bytes | str) -> None:
         """Parse the bytes of the file at `path`; a text says why there are none."""
@@ -28,7 +27,6 @@ class FileSnapshot:
         self._source = str(path)
         self._data: Any = None
         self._problem = content if isinstance(content, str) else None
-        self._reported: set[str] = set()
         if isinstance(content, bytes):
             try:
                 self._data = _parse_mapping(content, self._source)
@@ -50,78 +48,47 @@ class FileSnapshot:
             raise ConfigError([self._problem], source=self._source)
         return copy.deepcopy(self._data) or {}
 
-    def is_first_report(self, message: str) -> bool:
-        """Return True the first time any part of the process reports this about this snapshot."""
-        is_first = message not in self._reported
-        self._reported.add(message)
-        return is_first
+
+def read_snapshot(path: Path, previous: FileSnapshot | None = None) -> FileSnapshot:
+    """Return the current content of a file, or `previous` if that is the same. Blocking."""
+    content = _read(path, previous)
+    return previous if previous is not None and previous.content == content else _parse_once(path, content)
 
 
-class YamlFile:
-    """One file of the process: read at each call, parsed when its bytes have changed. Blocking."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._lock = threading.Lock()
-        self._snapshot: FileSnapshot | None = None
-
-    def snapshot(self) -> FileSnapshot:
-        """Return the current content; the same object for as long as the bytes are the same."""
-        with self._lock:
-            content = self._read()
-            if self._snapshot is None or self._snapshot.content != content:
-                self._snapshot = FileSnapshot(self.path, content)
-            return self._snapshot
-
-    def _read(self) -> bytes | str:
-        """Return the bytes, or why there are none."""
-        try:
-            if self._snapshot is not None and self.path.is_fifo():
-                # `--config <(…)`: a pipe gives its text once, and a second read would block for ever.
-                return self._snapshot.content
-            return self.path.read_bytes()
-        except FileNotFoundError:
-            return _MISSING_FILE_MESSAGE
-        except OSError as error:
-            return f"cannot be read ({error.strerror or type(error).__name__}); it must be a readable file"
-        except ValueError:
-            return "its path contains a NUL character; check the path"
+@lru_cache(maxsize=16)
+def _parse_once(path: Path, content: bytes | str) -> FileSnapshot:
+    """Return a snapshot that all parts of the process share."""
+    return FileSnapshot(path, content)
 
 
-def yaml_file(path: Path) -> YamlFile:
-    """Return the one object for a file, whichever part of the process asks."""
-    with _files_lock:
-        return _cached_file(path)
-
-
-_files_lock = threading.Lock()
-"""Two threads that load a file at the same moment get the same `YamlFile`."""
-
-
-@lru_cache(maxsize=256)
-def _cached_file(path: Path) -> YamlFile:
-    return YamlFile(path)
+def _read(path: Path, previous: FileSnapshot | None) -> bytes | str:
+    """Return the bytes, or why there are none."""
+    try:
+        if previous is not None and path.is_fifo():
+            # `--config <(…)`: a pipe gives its text once, and a second read would block for ever.
+            return previous.content
+        return path.read_bytes()
+    except FileNotFoundError:
+        return _MISSING_FILE_MESSAGE
+    except OSError as error:
+        return f"cannot be read ({error.strerror or type(error).__name__}); it must be a readable file"
+    except ValueError:
+        return "its path contains a NUL character; check the path"
 
 
 def _parse_mapping(content: bytes, source: str) -> Mapping[Any, Any] | None:
-    data = _parse(_decode(content, source), source)
+    data = _parse(content, source)
     if data is not None and not isinstance(data, dict):
         kind = "a list" if isinstance(data, list) else f"a single value ({type(data).__name__})"
         raise ConfigError([f"the file contains {kind}; write `key: value` lines, such as `app: gaia`"], source=source)
     return data
 
 
-def _decode(content: bytes, source: str) -> str:
+def _parse(content: bytes, source: str) -> Any:
     try:
-        return content.decode("utf-8-sig")
+        return yaml.load(content.decode("utf-8-sig"), Loader=_Loader)
     except UnicodeDecodeError as error:
         problem = f"byte {error.start + 1} is not UTF-8; save the file as UTF-8"
-    raise ConfigError([problem], source=source)
-
-
-def _parse(text: str, source: str) -> Any:
-    try:
-        return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         position = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
@@ -131,12 +98,10 @@ def _parse(text: str, source: str) -> Any:
             problem = f"{position}{_redact_quoted(error.problem or 'not YAML')}; correct the YAML there"
     except yaml.reader.ReaderError as error:
         problem = f"character {error.position + 1} is not allowed in YAML; remove it"
-    except RecursionError:
-        problem = "lists and sections are nested too deeply; write plain `key: value` lines"
-    except ValueError:
-        problem = "a date or number is out of range; put it in quotes"
-    except (LookupError, AttributeError, TypeError):
-        problem = "a value does not match its tag (`!!…`); write it without the tag"
+    except (RecursionError, ValueError, LookupError, AttributeError, TypeError):
+        problem = (
+            "a value has no valid form, or is nested too deeply; put dates and numbers in quotes, omit tags (`!!…`)"
+        )
     # Outside the handlers: PyYAML's own message quotes the line, which may contain a key.
     raise ConfigError([problem], source=source)
 

@@ -11,6 +11,7 @@ forgetting are not compared.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -38,10 +39,6 @@ MIN_SHARED_RATIO = 0.5
 RARE_MAX_FACTS = 3
 """Facts above which a word counts less: words shared by chance are mostly frequent ones."""
 
-COMMON_MIN_FACTS = 10
-COMMON_MIN_RATIO = 0.2
-"""Facts, and share of all facts, from which on a word does not distinguish any: often it is a name."""
-
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 
 
@@ -63,15 +60,13 @@ def distinctive_stems(text: str) -> set[str]:
 
 
 async def record_forgotten(
-    tx: Transaction, scope: Scope, number: int, texts: dict[int, str], salt: str, *, forgotten_at: float
+    tx: Transaction, scope: Scope, texts: dict[int, str], salt: str, *, forgotten_at: float
 ) -> None:
     """Store the distinctive words of facts that are forgotten at `forgotten_at` (seconds since the epoch)."""
-    stems_by_row = {row: distinctive_stems(text) for row, text in texts.items()}
-    common = await _common_stems(tx, scope, number, texts.values())
     rows = [
         {"partition": scope.partition, "fact_row": row, "word": _hash(word, salt), "forgotten_at": forgotten_at}
-        for row, words in stems_by_row.items()
-        for word in sorted(words - common or words)
+        for row, text in texts.items()
+        for word in sorted(distinctive_stems(text))
     ]
     for chunk in in_chunks(rows):
         await tx.execute(dialect_insert(tx, forgotten_words).on_conflict_do_nothing(), chunk)
@@ -104,18 +99,6 @@ async def remove_matches(
         await tx.execute(delete(forgotten_words).where(in_scope, forgotten_words.c.fact_row.in_(chunk)))
 
 
-async def _common_stems(tx: Transaction, scope: Scope, number: int, texts: Iterable[str]) -> set[str]:
-    words = sorted({word for text in texts for word in index_tokens(text)})
-    common: set[str] = set()
-    for chunk in in_chunks(words):
-        total, counts = await keyword_index.document_counts(tx, scope.partition, number, chunk)
-        limit = max(COMMON_MIN_FACTS, COMMON_MIN_RATIO * total)
-        common.update(
-            truncated_stem(fold_homoglyphs(word)) for word, count in zip(chunk, counts, strict=True) if count >= limit
-        )
-    return common
-
-
 async def _find_matches(
     tx: Transaction,
     scope: Scope,
@@ -133,51 +116,33 @@ async def _find_matches(
     hashes = [{_hash(word, salt) for word in distinctive_stems(text) for salt in salts} for text in texts]
     facts_of, forgotten_at = await _load_forgotten(tx, scope, set().union(*hashes), since=since)
     sizes = await _count_stems(tx, scope, forgotten_at)
-    candidates = [
-        _candidate_matches(mine, facts_of, sizes, text_stem_count=None if is_whole_fact else len(mine) // len(salts))
-        for mine in hashes
-    ]
-    candidate_texts = [text for text, rows in zip(texts, candidates, strict=True) if rows]
-    shared_hashes = {value for rows in candidates for _, values in rows.values() for value in values}
-    weights = await _stem_weights(tx, scope, number, candidate_texts, salts, wanted_hashes=shared_hashes)
-    return [
-        {
-            row: forgotten_at[row]
-            for row, (size, values) in rows.items()
-            if _is_match((weights[each] for each in values), size)
-        }
-        for rows in candidates
-    ]
+    shared = [_shared_hashes(mine, facts_of) for mine in hashes]
+    matched_texts = [text for text, rows in zip(texts, shared, strict=True) if rows]
+    weights = await _stem_weights(tx, scope, number, matched_texts, salts, wanted_hashes=facts_of)
+    matches: list[dict[int, float]] = []
+    for mine, rows in zip(hashes, shared, strict=True):
+        max_size = math.inf if is_whole_fact else len(mine) // len(salts)
+        matches.append(
+            {
+                row: forgotten_at[row]
+                for row, values in rows.items()
+                if _is_match([weights[each] for each in values], min(sizes[row], max_size))
+            }
+        )
+    return matches
 
 
-def _candidate_matches(
-    text_hashes: Collection[int],
-    facts_of: Mapping[int, Iterable[int]],
-    sizes: Mapping[int, int],
-    *,
-    text_stem_count: int | None,
-) -> dict[int, tuple[int, set[int]]]:
-    """Return the forgotten facts that share enough hashes with a text, each with the compared size and these hashes.
-
-    The size is the number of words of the forgotten fact or, if smaller, `text_stem_count`.
-    """
-    shared: defaultdict[int, set[int]] = defaultdict(set)
-    for value in facts_of.keys() & text_hashes:
-        for row in facts_of[value]:
-            shared[row].add(value)
-    compared_sizes = {
-        row: sizes[row] if text_stem_count is None else min(sizes[row], text_stem_count) for row in shared
-    }
-    return {
-        row: (compared_sizes[row], values)
-        for row, values in shared.items()
-        if len(values) >= MIN_SHARED_RATIO * compared_sizes[row]
-    }
+def _shared_hashes(hashes: Iterable[int], facts_of: Mapping[int, Iterable[int]]) -> dict[int, list[int]]:
+    """Return the forgotten facts that share any of these hashes, each with those that it shares."""
+    shared: defaultdict[int, list[int]] = defaultdict(list)
+    for value in hashes:
+        for row in facts_of.get(value, ()):
+            shared[row].append(value)
+    return shared
 
 
-def _is_match(shared: Iterable[float], size: int) -> bool:
+def _is_match(weights: Sequence[float], size: float) -> bool:
     """Return whether shared words of these weights are half of `size` words; the others count as rare words."""
-    weights = list(shared)
     shared_weight = sum(weights)
     return shared_weight >= MIN_SHARED_RATIO * (shared_weight + size - len(weights))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gaia_memory.language.tokenizer import index_tokens
-from gaia_memory.models.indexed_fact import IndexedFact
 from gaia_memory.recall.index.columns import NO_CATEGORY
-from gaia_memory.recall.index.fact_columns import FactColumns, build_fact_columns
+from gaia_memory.recall.index.fact_columns import FactColumns
+from gaia_memory.recall.query.expansion import ADDED_TERM_WEIGHT, ExpandedQuery
 from gaia_memory.recall.query.parsed_query import ParsedQuery
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-TermWeigher = Callable[[Sequence[float]], Sequence[float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,81 +81,62 @@ class CandidateMatrix:
         is_known = rows >= 0
         return rows[is_known], np.fromiter(scores.values(), dtype=np.float64, count=len(scores))[is_known]
 
-    def query_coverage(self, question: ParsedQuery, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the share of the question's words in each fact, from 0 to 1; parts of a word count in part."""
-        if not question.word_alternatives:
-            return np.zeros(len(rows))
-        has_term = self.has_term[rows] | self._speaker_term_mask(question)[self.speakers[rows]]
+    def query_coverage(self, expanded: ExpandedQuery, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the share of the question's words in each fact, from 0 to 1; parts of a word count in part.
+
+        The share of an added line's words counts in its place if it is greater, at most `ADDED_TERM_WEIGHT`.
+        """
+        question = expanded.question
+        has_term = self.has_term[rows] | self.columns.match_speakers(question)[self.speakers[rows]]
         word_coverage = [
             np.max([has_term[:, way].mean(axis=1) for way in ways], axis=0) for ways in question.word_alternatives
         ]
-        return np.asarray(np.mean(word_coverage, axis=0))
-
-    def _speaker_term_mask(self, question: ParsedQuery) -> NDArray[np.bool_]:
-        """Return for each speaker, and last for no speaker, whether each term names them."""
-        no_speaker = [False] * len(question.terms)
-        return np.array(
-            [*(question.person_name_mask([each]) for each in self.columns.speakers.categories), no_speaker], dtype=bool
-        )
+        coverages = [np.mean(word_coverage, axis=0)] if word_coverage else []
+        # The index -1, of a term that was not added, is that of a column without any.
+        has_added_term = np.hstack([has_term, np.zeros((len(rows), 1))])
+        coverages += [
+            ADDED_TERM_WEIGHT * has_added_term[:, indices].mean(axis=1) for indices in expanded.expansions if indices
+        ]
+        return np.max(coverages, axis=0) if coverages else np.zeros(len(rows))
 
     @cached_property
     def _row_by_index(self) -> NDArray[np.int64]:
         return _row_lookup(self.columns, self.fact_indices)
 
 
-def build_candidate_matrix(
-    question: ParsedQuery, idf: Sequence[float], indexed_facts: Sequence[IndexedFact]
-) -> CandidateMatrix:
-    """Return the matrix of exactly these facts, for a question whose terms have these weights."""
-    columns = build_fact_columns(indexed_facts)
-    return _build_matrix(columns, question, idf, np.arange(len(columns)), columns.find_terms(question))
-
-
 def select_candidates(
-    columns: FactColumns, question: ParsedQuery, weigh_terms: TermWeigher, extra_ids: Collection[str]
+    columns: FactColumns, expanded: ExpandedQuery, extra_indices: NDArray[np.int64], *, uses_words: bool = True
 ) -> CandidateMatrix:
-    """Return the matrix of the facts with a word of the question, the facts `extra_ids`, and the neighbours of both.
+    """Return the matrix of the facts with a word of the question, the extra facts, and the neighbours of both.
 
-    The weight of a term is ln(1 + (N - n + 0.5) / (n + 0.5)) if n of all N facts contain it, 0 if none does, changed by
-    `weigh_terms`.
+    The weight of a term is ln(1 + (N - n + 0.5) / (n + 0.5)) if n of all N facts contain it, 0 if none does. A word
+    that only names a speaker gets no weight: nearly all facts around are by that speaker. Without `uses_words` no fact
+    is selected by its words.
     """
-    found = columns.find_terms(question)
-    _, rows, terms = found
-    total = len(columns)
-    document_frequency = np.bincount(np.unique(terms * total + rows) // max(total, 1), minlength=len(question.terms))
+    question, total = expanded.question, len(columns)
+    positions, indices, terms = columns.find_terms(question)
+    document_frequency = np.bincount(np.unique(terms * total + indices) // max(total, 1), minlength=len(question.terms))
     idf = [
         math.log(1 + (total - count + 0.5) / (count + 0.5)) if count else 0.0 for count in document_frequency.tolist()
     ]
-    extra_indices = columns.indices_of(extra_ids)
     is_seed = np.zeros(total, dtype=bool)
-    is_seed[rows] = is_seed[extra_indices[extra_indices >= 0]] = True
-    return _build_matrix(columns, question, weigh_terms(idf), np.flatnonzero(is_seed), found)
-
-
-def _build_matrix(
-    columns: FactColumns,
-    question: ParsedQuery,
-    idf: Sequence[float],
-    seeds: NDArray[np.int64],
-    found: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
-) -> CandidateMatrix:
-    """Return the matrix of the facts `seeds`, which contain everything in `found`, and their neighbours.
-
-    A word that only names a speaker gets no weight: nearly all facts around are by that speaker.
-    """
+    is_seed[extra_indices] = True
+    if uses_words:
+        is_seed[indices] = True
+    seeds = np.flatnonzero(is_seed)
     sources, edges = columns.neighbours.find_edges(seeds)
     targets = columns.neighbours.targets[edges]
-    is_candidate = np.zeros(len(columns), dtype=bool)
-    is_candidate[seeds] = is_candidate[targets] = True
+    is_candidate = is_seed.copy()
+    is_candidate[targets] = True
     fact_indices = np.flatnonzero(is_candidate)
     row_of = _row_lookup(columns, fact_indices)
     named_speakers = _find_named_speakers(question, columns, fact_indices)
     idf = [
         0.0 if dropped else weight
-        for dropped, weight in zip(question.person_name_mask(named_speakers), idf, strict=True)
+        for dropped, weight in zip(question.person_name_mask(named_speakers), expanded.weigh_terms(idf), strict=True)
     ]
-    positions, indices, terms = found
-    rows = row_of[indices]
+    is_selected = is_candidate[indices]
+    positions, rows, terms = positions[is_selected], row_of[indices[is_selected]], terms[is_selected]
     term_counts = np.bincount(rows * len(question.terms) + terms, minlength=len(fact_indices) * len(question.terms))
     return CandidateMatrix(
         columns,

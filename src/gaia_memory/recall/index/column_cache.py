@@ -6,7 +6,6 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,14 +13,8 @@ from gaia_memory.models import IndexedFact, Scope
 from gaia_memory.ports import Database, FactStore
 from gaia_memory.recall.index.fact_columns import FactColumns, build_fact_columns
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-MAX_CACHED_SCOPE_FACTS = 50_000
-"""Facts of a scope up to which it is cached; for larger ones the database finds candidates."""
-
 MAX_CACHED_FACTS = 100_000
-"""Facts of all cached scopes together, at some 250 bytes each."""
+"""Facts of all cached scopes together, at some 250 bytes each; one larger scope is cached alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +31,8 @@ class ColumnCache:
         self._facts = facts
         self._entries: OrderedDict[Scope, _CacheEntry] = OrderedDict()
 
-    async def get(self, scope: Scope) -> FactColumns | None:
-        """Return the current columns of a scope; None if it is too large."""
+    async def get(self, scope: Scope) -> FactColumns:
+        """Return the current columns of a scope."""
         async with self._database.read_transaction() as tx:
             revision = (await self._facts.state(tx, scope)).revision
             entry = self._entries.get(scope)
@@ -47,9 +40,6 @@ class ColumnCache:
                 self._entries.move_to_end(scope)
                 return entry.columns
             count = await self._facts.count(tx, scope)
-            if count > MAX_CACHED_SCOPE_FACTS:
-                self._entries.pop(scope, None)
-                return None
             cached = None if entry is None else entry.columns
             changed = await self._facts.indexed_facts(tx, scope, since_revision=-1 if entry is None else entry.revision)
             has_no_deletions = cached is None or await asyncio.to_thread(_count_merged, cached, changed) == count
@@ -69,8 +59,7 @@ class ColumnCache:
 
 def _count_merged(cached: FactColumns, changed: Sequence[IndexedFact]) -> int:
     """Return the number of facts in the cached columns and the changed facts together."""
-    known = cached.indices_of([fact.id for fact in changed]) >= 0
-    return len(cached) + len(changed) - int(known.sum())
+    return len(cached) + len(changed) - len(cached.known_indices([fact.id for fact in changed]))
 
 
 def _refresh(
@@ -83,12 +72,7 @@ def _refresh(
     is_kept = np.ones(len(cached), dtype=bool)
     if current_ids is not None:
         is_kept[:] = False
-        is_kept[_known_indices(cached, current_ids)] = True
-    is_kept[_known_indices(cached, [fact.id for fact in changed])] = False
+        is_kept[cached.known_indices(current_ids)] = True
+    is_kept[cached.known_indices([fact.id for fact in changed])] = False
     unchanged = cached if is_kept.all() else cached.select(np.flatnonzero(is_kept))
     return unchanged.concat(new)
-
-
-def _known_indices(columns: FactColumns, fact_ids: Collection[str]) -> NDArray[np.int64]:
-    indices = columns.indices_of(fact_ids)
-    return indices[indices >= 0]

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gaia_memory.language.stems import word_code
+from gaia_memory.language.stems import stem, word_code
 from gaia_memory.language.text_features import unpack_features
-from gaia_memory.models import Candidate, IndexedFact
+from gaia_memory.language.tokenizer import index_tokens
+from gaia_memory.models import IndexedFact
 from gaia_memory.recall.index.columns import NO_CATEGORY, CategoryColumn, RaggedColumn
 from gaia_memory.recall.index.neighbours import NeighbourGraph, build_neighbour_graph
 from gaia_memory.recall.query.dates import DateMentions, to_datetime
@@ -27,13 +28,17 @@ FULL_CONTEXT_WORDS = 30
 """Words up to which a fact is in full exchange with its neighbours."""
 
 
-def score_by_day(said_at: NDArray[np.float64], score_day: Callable[[datetime], float]) -> NDArray[np.float64]:
-    """Return the score of the day, in UTC, of each moment; 0 for unknown moments."""
+def score_by_day(
+    said_at: NDArray[np.float64], dates: DateMentions, score_day: Callable[[DateMentions, datetime], float]
+) -> NDArray[np.float64]:
+    """Return the score by these dates of the day, in UTC, of each moment; 0 for unknown moments and without dates."""
     scores = np.zeros(len(said_at))
+    if not dates.months and not dates.years:
+        return scores
     is_known = np.flatnonzero(~np.isnan(said_at))
     days, which = np.unique(said_at[is_known] // _DAY_SECONDS, return_inverse=True)
     scores[is_known] = np.array(
-        [score_day(to_datetime(day * _DAY_SECONDS)) for day in days.tolist()], dtype=np.float64
+        [score_day(dates, to_datetime(day * _DAY_SECONDS)) for day in days.tolist()], dtype=np.float64
     )[which]
     return scores
 
@@ -105,14 +110,14 @@ class FactColumns:
         indices = self.id_order[sorted_positions]
         return np.where(self.ids[indices] == encoded_ids, indices, -1)
 
-    def match_dates(self, dates: DateMentions) -> list[Candidate]:
-        """Return the facts said at these dates, with the relevance of that as their score."""
-        if not dates.months and not dates.years:
-            return []
-        relevance = score_by_day(self.said_at, dates.relevance)
-        indices = np.flatnonzero(relevance)
-        pairs = zip(self.ids[indices].tolist(), relevance[indices].tolist(), strict=True)
-        return [Candidate(fact_id=fact_id.decode(), score=score) for fact_id, score in pairs]
+    def known_indices(self, fact_ids: Collection[str]) -> NDArray[np.int64]:
+        """Return the indices of those of these facts that the columns have."""
+        indices = self.indices_of(fact_ids)
+        return indices[indices >= 0]
+
+    def find_dates(self, dates: DateMentions) -> NDArray[np.int64]:
+        """Return the indices of the facts said at these dates."""
+        return np.flatnonzero(score_by_day(self.said_at, dates, DateMentions.relevance))
 
     def find_terms(self, question: ParsedQuery) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return the position among all words, the fact and the term of each occurrence of a term of the question.
@@ -127,6 +132,12 @@ class FactColumns:
             np.concatenate([self.words.rows[positions], self.compounds.rows[compound_positions]]),
             np.concatenate([terms, compound_terms]),
         )
+
+    def match_speakers(self, question: ParsedQuery) -> NDArray[np.bool_]:
+        """Return for each speaker, and last for no speaker, whether each term of the question is in their name."""
+        names = [frozenset(map(stem, index_tokens(each))) for each in self.speakers.categories]
+        is_in_name = [[not term.isdisjoint(name) for term in question.terms] for name in [*names, frozenset()]]
+        return np.array(is_in_name, dtype=np.bool_)
 
     def find_leading_name(self, name: str) -> NDArray[np.int64]:
         """Return which facts begin with a name."""

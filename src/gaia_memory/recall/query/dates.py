@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import MAXYEAR, UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 _MONTHS = [
     *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
@@ -71,23 +70,6 @@ class DateMentions:
         if self.months:
             return _DATE_MATCH_SCORE if self.closeness(moment) >= 1 else 0.0
         return self.closeness(moment)
-
-    def intervals(self, years: Iterable[int]) -> list[tuple[datetime, datetime]]:
-        """Return the matching time spans, latest first: years, months, or days; the end of a span is exclusive.
-
-        `years` are used for a month without a year.
-        """
-        if not self.months:
-            named = sorted(self.years, reverse=True)
-            return [(datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)) for year in named]
-        intervals = []
-        for year in sorted({*(self.years or years)} - {MAXYEAR}, reverse=True):
-            for month in sorted(self.months, reverse=True):
-                first = datetime(year, month, 1, tzinfo=UTC)
-                after = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
-                days = [first + timedelta(day - 1) for day in sorted(self.days) if first + timedelta(day - 1) < after]
-                intervals += [(day, day + timedelta(1)) for day in days] or [(first, after)]
-        return intervals
 
 
 def to_datetime(seconds: float) -> datetime:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.language.tokenizer import index_tokens
-from gaia_memory.models import Candidate
 from gaia_memory.ports import LanguageModel
-from gaia_memory.recall.query.parsed_query import ParsedQuery, TermMatcher, parse_query
+from gaia_memory.recall.query.parsed_query import ParsedQuery, parse_query
 
 EXPANSION_STAGE = "rewriting"
 """The name of this stage in `Hit.missing`."""
@@ -51,29 +50,18 @@ _QUOTES = "\"'`\u201c\u201d\u2018\u2019 "
 
 @dataclass(frozen=True, slots=True)
 class ExpandedQuery:
-    """A question with added terms: the first `own_term_count` terms are its own."""
+    """A question with added terms: the first `own_term_count` terms are its own.
+
+    `expansions` has the terms of each added line, as indices; those that were not added are -1.
+    """
 
     question: ParsedQuery
     own_term_count: int
-    expansions: tuple[ParsedQuery, ...] = ()
+    expansions: tuple[tuple[int, ...], ...] = ()
 
     def weigh_terms(self, idf: Sequence[float]) -> list[float]:
         """Return the weights of the terms, lowered for added ones."""
         return [*idf[: self.own_term_count], *(ADDED_TERM_WEIGHT * weight for weight in idf[self.own_term_count :])]
-
-    def expansion_confidence(self, texts: Sequence[str]) -> float:
-        """Return how well these facts answer the expansions, from 0 to `ADDED_TERM_WEIGHT`.
-
-        It is the greatest share of an expansion's words in one fact.
-        """
-        text_words = [index_tokens(text) for text in texts]
-        shares = [
-            len({index for index in TermMatcher(each.terms).match(words) if index is not None}) / len(each.terms)
-            for each in self.expansions
-            if each.terms
-            for words in text_words
-        ]
-        return ADDED_TERM_WEIGHT * max(shares, default=0.0)
 
 
 async def generate_expansions(model: LanguageModel, question: str) -> list[str]:
@@ -109,30 +97,17 @@ def parse_expansions(answer: str, question: str) -> list[str]:
 def with_expansions(question: ParsedQuery, lines: Sequence[str]) -> ExpandedQuery:
     """Return a question with the new words of these lines added after its own."""
     terms, words = list(question.terms), list(question.words)
-    known = set().union(*terms)
-    expansions = tuple(map(parse_query, lines))
-    for each in expansions:
+    expansions = []
+    for each in map(parse_query, lines):
+        indices = []
         for term, family in zip(each.terms, each.words, strict=True):
-            if known.isdisjoint(term) and len(terms) < len(question.terms) + MAX_ADDED_TERMS:
-                known |= term
+            index = next((index for index, known in enumerate(terms) if not known.isdisjoint(term)), len(terms))
+            if index == len(question.terms) + MAX_ADDED_TERMS:
+                index = -1
+            elif index == len(terms):
                 terms.append(term)
                 words.append(family)
+            indices.append(index)
+        expansions.append(tuple(indices))
     expanded = replace(question, terms=tuple(terms), words=tuple(words))
-    return ExpandedQuery(expanded, len(question.terms), expansions)
-
-
-def merge_candidates(
-    found: Mapping[str, Sequence[Candidate]], expansion_answers: Sequence[Mapping[str, Sequence[Candidate]]]
-) -> dict[str, list[Candidate]]:
-    """Return the candidates of the question and of added queries, each fact once with its best score.
-
-    Scores of added queries are lowered.
-    """
-    best = {name: {each.fact_id: each.score for each in found[name]} for name in found}
-    for answers in expansion_answers:
-        for name, candidates in answers.items():
-            scores = best.setdefault(name, {})
-            for each in candidates:
-                discounted_score = min(each.score, each.score * ADDED_QUERY_WEIGHT)
-                scores[each.fact_id] = max(scores.get(each.fact_id, discounted_score), discounted_score)
-    return {name: [Candidate(fact_id=key, score=score) for key, score in each.items()] for name, each in best.items()}
+    return ExpandedQuery(expanded, len(question.terms), tuple(expansions))

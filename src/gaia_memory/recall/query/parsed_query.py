@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -107,17 +107,6 @@ def _is_name(word: str) -> bool:
 def _term_variants(part: str, written: str) -> frozenset[str]:
     """Return a part of a word with its variants, as indexed."""
     return frozenset({part, *(each for form in word_variants(written) for each in query_tokens(form))})
-
-
-class TermMatcher:
-    """Finds the terms of one question in texts."""
-
-    def __init__(self, terms: Sequence[frozenset[str]]) -> None:
-        self._index_by_stem = {each: index for index, term in reversed(list(enumerate(terms))) for each in term}
-
-    def match(self, words: Sequence[str]) -> list[int | None]:
-        """Return for each word the index of the term it is a form of, or None."""
-        return [self._index_by_stem.get(stem(word)) for word in words]
 
 
 _FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine|myself|we|our|us)\b", re.IGNORECASE)

@@ -5,40 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
-from gaia_memory.models import Candidate, Fact, Hit
-from gaia_memory.recall.query.parsed_query import ParsedQuery
-from gaia_memory.recall.ranking.rank import KEYWORD_RETRIEVER, RankedFact
+from gaia_memory.models import Fact, Hit
+from gaia_memory.recall.ranking.rank import RankedFact
 
 _ROUNDING_TOLERANCE = 1e-9
 """Share of the greatest part below which a sum of parts counts as 0."""
-
-CONFIDENCE_SAMPLE_SIZE = 10
-"""Number of the best facts that determine the confidence."""
-
-
-def answer_confidence(
-    question: ParsedQuery, ranked: Sequence[RankedFact], found: Mapping[str, Sequence[Candidate]]
-) -> float:
-    """Return the confidence that the question is answered at all, from 0 to 1.
-
-    It is the greatest value among the best facts of the share of the question's words in a fact and the cosine of its
-    vector.
-    """
-    sample = ranked[:CONFIDENCE_SAMPLE_SIZE]
-    ids = {item.fact_id for item in sample}
-    confidences = [item.query_coverage for item in sample]
-    keyword_ids = {candidate.fact_id for candidate in found.get(KEYWORD_RETRIEVER, ())}
-    if question.word_alternatives and ids & keyword_ids:
-        # The index knows more forms of a word than the terms, so each fact it found contains at least one word.
-        confidences.append(1 / len(question.word_alternatives))
-    for name, candidates in found.items():
-        if name != KEYWORD_RETRIEVER:
-            confidences += [_similarity(candidate) for candidate in candidates if candidate.fact_id in ids]
-    return min(1.0, max(confidences, default=0.0))
-
-
-def _similarity(candidate: Candidate) -> float:
-    return candidate.score if candidate.similarity is None else candidate.similarity
 
 
 def to_hits(

@@ -9,43 +9,44 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gaia_memory.config.sections.recall_section import RecallConfig, RecallWeights
 from gaia_memory.recall.index.candidates import CandidateMatrix
+from gaia_memory.recall.index.vector_search import VectorMatches
+from gaia_memory.recall.query.expansion import ExpandedQuery
 from gaia_memory.recall.query.parsed_query import ParsedQuery
 from gaia_memory.recall.ranking import stages
-from gaia_memory.recall.settings import RecallSettings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-
-KEYWORD_RETRIEVER = "keywords"
-DATE_RETRIEVER = "dates"
-"""Retrievers whose candidates are scored again here."""
-
 STAGES: Mapping[str, Callable[[ParsedQuery, CandidateMatrix], NDArray[np.float64]]] = {
-    KEYWORD_RETRIEVER: lambda _, pool: stages.keywords(pool),
-    "surroundings": lambda _, pool: stages.neighbour_match(pool),
-    "conversation": lambda _, pool: stages.conversation_match(pool),
-    "phrases": lambda _, pool: stages.phrases(pool),
+    "keywords": stages.keywords,
+    "surroundings": stages.neighbour_match,
+    "conversation": stages.conversation_match,
+    "phrases": stages.phrases,
     "speaker": stages.speaker,
     "subject": stages.subject,
     "names": stages.names,
-    DATE_RETRIEVER: stages.dates,
+    "dates": stages.dates,
     "kinds": stages.answer_type_match,
 }
-"""The stages by name, which is the key in `Hit.why` and the field of `RecallSettings` that contains the weight.
+"""The stages by name, which is the key in `Hit.why` and the key of the weight in `memory.recall.weights`.
 
-`rank` adds four that need more than these arguments: vectors, `asking`, fallback retrievers and `recency`.
+`rank` adds three that need more than these arguments: vectors, `asking` and `recency`.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedFact:
-    """A fact with the part that each stage contributed to its total, and the share of the question's words in it."""
+    """A fact with the part that each stage contributed to its total.
+
+    `confidence` is how well it answers the question, from 0 to 1: the share of the question's words in it, or the
+    cosine of its vector.
+    """
 
     fact_id: str
     parts: Mapping[str, float]
-    query_coverage: float
+    confidence: float
 
     @property
     def total(self) -> float:
@@ -54,49 +55,56 @@ class RankedFact:
 
 
 def rank(
-    question: ParsedQuery,
+    expanded: ExpandedQuery,
     pool: CandidateMatrix,
-    retriever_scores: Mapping[str, Mapping[str, float]],
+    matches: VectorMatches,
     now: datetime,
-    settings: RecallSettings,
+    settings: RecallConfig,
     *,
     limit: int | None = None,
 ) -> list[RankedFact]:
     """Return the facts of the pool, best first, at most `limit`; facts with equal totals are sorted by id.
 
-    `retriever_scores` are the scores of each retriever by fact. Fusion adds scores, not ranks, because ranks let a
-    weak retriever outvote a better one. Words are scored again, together with the neighbours of a fact. A fallback
-    retriever adds nothing to facts that another found, and facts that only it found rank below all others.
+    Fusion adds scores, not ranks, because ranks let a weak retriever outvote a better one. Facts that only their date
+    or a fallback finds rank below all others.
     """
     if not len(pool):
         return []
-    parts = _word_parts(question, pool, settings)
+    question, weights = expanded.question, settings.weights
+    parts = _word_parts(question, pool, weights)
     is_found = np.sum(list(parts.values()), axis=0) > 0
-    for name in sorted(retriever_scores.keys() - settings.fallback_retrievers - {KEYWORD_RETRIEVER, DATE_RETRIEVER}):
-        rows, scores = pool.rows_and_scores(retriever_scores[name])
-        parts[name] = settings.vectors * _with_context_scores(_min_shifted_z(rows, scores, len(pool)), pool, settings)
+    rows, scores = pool.rows_and_scores(matches.scores)
+    if not matches.is_fallback:
+        parts[matches.name] = weights.vectors * _with_context_scores(
+            _min_shifted_z(rows, scores, len(pool)), pool, weights
+        )
         is_found[rows] = True
     total = np.sum(list(parts.values()), axis=0)
-    parts["asking"] = -settings.asking * stages.question_share(pool) * total
+    parts["asking"] = -weights.asking * stages.question_share(pool) * total
     total = total + parts["asking"]
-    # Facts found only by other forms of a word, or only by a year, are kept below the others.
-    for name in (KEYWORD_RETRIEVER, DATE_RETRIEVER, *sorted(settings.fallback_retrievers & retriever_scores.keys())):
-        rows, scores = pool.rows_and_scores(retriever_scores.get(name, {}))
-        fallback_part = _score_fallbacks(total, is_found, rows, scores)
-        parts[name] = parts.get(name, 0.0) + fallback_part
-        total = total + fallback_part
-        is_found[rows] = True
-    recency_part = settings.recency * stages.recency(pool, now, settings.recency_half_life_days)
+    date_relevance = stages.date_relevance(question, pool) * (weights.dates > 0)
+    date_rows = np.flatnonzero(date_relevance)
+    fallback_scores = {"dates": (date_rows, date_relevance[date_rows])}
+    if matches.is_fallback:
+        fallback_scores[matches.name] = rows, scores
+    for name, (fallback_rows, found_scores) in fallback_scores.items():
+        part = _score_fallbacks(total, is_found, fallback_rows, found_scores)
+        parts[name] = parts.get(name, 0.0) + part
+        total = total + part
+        is_found[fallback_rows] = True
+    recency_part = weights.recency * stages.recency(pool, now, settings.recency_half_life_days)
     parts["recency"] = recency_part * np.minimum(1.0, total)
     rows = _top_rows(total + parts["recency"], np.flatnonzero(is_found), pool.ids, limit)
-    coverages = pool.query_coverage(question, rows)
+    confidences = np.maximum(pool.query_coverage(expanded, rows), date_relevance[rows])
     return [
         RankedFact(
-            fact_id=pool.ids[row].decode(),
+            fact_id=fact_id,
             parts={name: float(part[row]) for name, part in parts.items() if part[row]},
-            query_coverage=share,
+            confidence=min(1.0, max(confidence, matches.cosines.get(fact_id, 0.0))),
         )
-        for row, share in zip(rows.tolist(), coverages.tolist(), strict=True)
+        for row, confidence, fact_id in zip(
+            rows.tolist(), confidences.tolist(), (each.decode() for each in pool.ids[rows].tolist()), strict=True
+        )
     ]
 
 
@@ -110,24 +118,22 @@ def _top_rows(
     return rows[np.lexsort((ids[rows], -total[rows]))][:limit]
 
 
-def _word_parts(
-    question: ParsedQuery, pool: CandidateMatrix, settings: RecallSettings
-) -> dict[str, NDArray[np.float64]]:
+def _word_parts(question: ParsedQuery, pool: CandidateMatrix, weights: RecallWeights) -> dict[str, NDArray[np.float64]]:
     """Return the weighted scores of `STAGES`, for facts with a word of the question nearby or said at its date."""
     scores = {name: stage(question, pool) for name, stage in STAGES.items()}
     # The expected type of answer counts only in facts with words of the question.
-    scores["kinds"] = scores["kinds"] * scores[KEYWORD_RETRIEVER]
-    is_dated = (scores[DATE_RETRIEVER] >= 1) & (settings.dates > 0)
+    scores["kinds"] = scores["kinds"] * scores["keywords"]
+    is_dated = (scores["dates"] >= 1) & (weights.dates > 0)
     is_relevant = (scores["surroundings"] > 0) | is_dated
-    return {name: np.where(is_relevant, getattr(settings, name) * scores[name], 0.0) for name in STAGES}
+    return {name: np.where(is_relevant, getattr(weights, name) * scores[name], 0.0) for name in STAGES}
 
 
 def _with_context_scores(
-    scores: NDArray[np.float64], pool: CandidateMatrix, settings: RecallSettings
+    scores: NDArray[np.float64], pool: CandidateMatrix, weights: RecallWeights
 ) -> NDArray[np.float64]:
     """Return scores with a share of the neighbours' and the conversation's, if these stages are switched on."""
-    neighbour_scores = stages.add_neighbour_scores(pool, scores) if settings.surroundings else scores
-    return neighbour_scores + stages.conversation_bonus(pool, scores) if settings.conversation else neighbour_scores
+    neighbour_scores = stages.add_neighbour_scores(pool, scores) if weights.surroundings else scores
+    return neighbour_scores + stages.conversation_bonus(pool, scores) if weights.conversation else neighbour_scores
 
 
 def _min_shifted_z(rows: NDArray[np.int64], scores: NDArray[np.float64], fact_count: int) -> NDArray[np.float64]:
@@ -142,7 +148,7 @@ def _min_shifted_z(rows: NDArray[np.int64], scores: NDArray[np.float64], fact_co
 def _score_fallbacks(
     total: NDArray[np.float64], is_found: NDArray[np.bool_], rows: NDArray[np.int64], scores: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return parts for facts that no other retriever found: at most half the lowest total of the others."""
+    """Return parts for facts that nothing else found: at most half the lowest total of the others."""
     part = np.zeros(len(total))
     if len(rows):
         ceiling = total[is_found].min() if is_found.any() else 1.0

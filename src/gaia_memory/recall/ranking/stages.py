@@ -14,6 +14,7 @@ import numpy as np
 from gaia_memory.recall.index.candidates import CandidateMatrix
 from gaia_memory.recall.index.columns import NO_CATEGORY
 from gaia_memory.recall.index.fact_columns import score_by_day
+from gaia_memory.recall.query.dates import DateMentions
 from gaia_memory.recall.query.parsed_query import ParsedQuery, expected_answer_types, refers_to_assistant
 
 if TYPE_CHECKING:
@@ -30,17 +31,17 @@ USER_SPEAKERS = frozenset({"user", "human"})
 
 _DAY_SECONDS = 86_400
 _BM25_K1 = 1.0
-_BM25_B = 0.75
+BM25_B = 0.75
 """k1 and b of BM25 (Robertson and Zaragoza, 2009), low because facts are short and of mixed length."""
 
 
-def keywords(pool: CandidateMatrix) -> NDArray[np.float64]:
+def keywords(_: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
     """Return BM25 over the words of each fact and, in part, of its neighbours, from 0 to 1.
 
     Neighbours count more for short facts, which need context.
     """
     neighbours, lengths = pool.neighbours, pool.columns.context_lengths[pool.fact_indices]
-    damping = _BM25_K1 * (1 - _BM25_B + _BM25_B * lengths / lengths.mean())
+    damping = _BM25_K1 * (1 - BM25_B + BM25_B * lengths / lengths.mean())
     total = np.zeros(len(pool))
     for term, idf in enumerate(pool.idf.tolist()):
         term_counts = pool.term_counts[:, term]
@@ -74,7 +75,7 @@ def conversation_bonus(pool: CandidateMatrix, scores: NDArray[np.float64]) -> ND
     return np.asarray(BEST_IN_CONVERSATION_WEIGHT * best[numbers])
 
 
-def neighbour_match(pool: CandidateMatrix) -> NDArray[np.float64]:
+def neighbour_match(_: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
     """Return how much of the question occurs within three turns of each fact, weighted by IDF, from 0 to 1."""
     has_term_nearby = pool.has_term.copy()
     pair, term = np.nonzero(pool.has_term[pool.neighbours.neighbour_rows])
@@ -82,7 +83,7 @@ def neighbour_match(pool: CandidateMatrix) -> NDArray[np.float64]:
     return _scale_to_max((pool.idf * has_term_nearby).sum(axis=1))
 
 
-def conversation_match(pool: CandidateMatrix) -> NDArray[np.float64]:
+def conversation_match(_: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
     """Return how much of the question occurs in the candidates of each fact's conversation, from 0 to 1."""
     conversations, numbers = np.unique(pool.columns.conversation_keys[pool.fact_indices], return_inverse=True)
     total = np.zeros(len(conversations))
@@ -92,7 +93,7 @@ def conversation_match(pool: CandidateMatrix) -> NDArray[np.float64]:
     return _scale_to_max(total[numbers])
 
 
-def phrases(pool: CandidateMatrix) -> NDArray[np.float64]:
+def phrases(_: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
     """Return the weight of consecutive words of the question in each fact, from 0 to 1."""
     return np.minimum(pool.phrase_scores, 2) / 2
 
@@ -139,9 +140,12 @@ def names(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
 
 def dates(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
     """Return how close the time of each fact is to the dates in the question, from 0 to 2."""
-    if not question.dates.months and not question.dates.years:
-        return np.zeros(len(pool))
-    return score_by_day(pool.columns.said_at[pool.fact_indices], question.dates.closeness)
+    return score_by_day(pool.columns.said_at[pool.fact_indices], question.dates, DateMentions.closeness)
+
+
+def date_relevance(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
+    """Return how well the time of each fact alone answers the question, from 0 to 0.5."""
+    return score_by_day(pool.columns.said_at[pool.fact_indices], question.dates, DateMentions.relevance)
 
 
 def answer_type_match(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:

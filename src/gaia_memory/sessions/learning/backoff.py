@@ -48,43 +48,39 @@ def _with_jitter(backoff: wait_exponential, count: int) -> float:
     return backoff(state) * random.uniform(1.0, 1.0 + JITTER_RATIO)
 
 
-class FailureRecorder:
-    """Records failed attempts and schedules the next one, under leases of the client."""
+async def record_failure(
+    client: LedgerClient, lease: ConversationLease, reason: str, error: Exception | None = None
+) -> None:
+    """Record a failed attempt and release the lease.
 
-    def __init__(self, client: LedgerClient) -> None:
-        self._client = client
-
-    async def record_failure(self, lease: ConversationLease, reason: str, error: Exception | None = None) -> None:
-        """Record a failed attempt and release the lease.
-
-        Only repeated bad answers park a conversation: other causes, such as an unavailable model or session service,
-        pass without a change to the conversation. `reason` contains no text of the user.
-        """
-        key, now = lease.row.key, self._client.now()
-        is_bad_answer = isinstance(error, BadAnswerError)
-        async with self._client.database.transaction() as tx:
-            # A chunk that was learned before the failure has reset the counts since the lease was taken.
-            row = await self._client.ledger.row(tx, key) or lease.row
-            is_parked = is_bad_answer and row.failures.bad_answers + 1 >= PARK_AFTER_BAD_ANSWERS
-            await self._client.ledger.record_failure(
-                tx,
-                key,
-                self._client.owner,
-                error=reason,
-                now=now,
-                retry_at=now + _backoff_seconds(row, error),
-                is_parked=is_parked,
-                is_bad_answer=is_bad_answer,
-            )
-        lease.is_released = True
-        error_type = type(error).__name__ if error is not None else reason
-        error_label = "session_not_found" if error is None else error_type
-        attempts = row.failures.attempts + 1
-        fields = log_fields("conversation.put_off", key, attempts=attempts, error=error_label, parked=is_parked)
-        message = "%s of app %s is not learned yet (try %d): %s"
-        logger.warning(message, key.session, key.app, attempts, error_type, extra=fields)
-        if error is not None and not isinstance(error, ModelError):
-            logger.debug("conversation %s broke:\n%s", key.session, error_frames(error), extra=fields)
+    Only repeated bad answers park a conversation: other causes, such as an unavailable model or session service,
+    pass without a change to the conversation. `reason` contains no text of the user.
+    """
+    key, now = lease.row.key, client.now()
+    is_bad_answer = isinstance(error, BadAnswerError)
+    async with client.database.transaction() as tx:
+        # A chunk that was learned before the failure has reset the counts since the lease was taken.
+        row = await client.ledger.row(tx, key) or lease.row
+        is_parked = is_bad_answer and row.failures.bad_answers + 1 >= PARK_AFTER_BAD_ANSWERS
+        await client.ledger.record_failure(
+            tx,
+            key,
+            client.owner,
+            error=reason,
+            now=now,
+            retry_at=now + _backoff_seconds(row, error),
+            is_parked=is_parked,
+            is_bad_answer=is_bad_answer,
+        )
+    lease.is_released = True
+    error_type = type(error).__name__ if error is not None else reason
+    error_label = "session_not_found" if error is None else error_type
+    attempts = row.failures.attempts + 1
+    fields = log_fields("conversation.put_off", key, attempts=attempts, error=error_label, parked=is_parked)
+    message = "%s of app %s is not learned yet (try %d): %s"
+    logger.warning(message, key.session, key.app, attempts, error_type, extra=fields)
+    if error is not None and not isinstance(error, ModelError):
+        logger.debug("conversation %s broke:\n%s", key.session, error_frames(error), extra=fields)
 
 
 def _backoff_seconds(row: LedgerRow, error: Exception | None) -> float:

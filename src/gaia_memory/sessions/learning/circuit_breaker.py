@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.log import logger_for
@@ -20,45 +20,28 @@ from gaia_memory.telemetry import log_fields
 logger = logger_for(__name__)
 
 FAILURE_THRESHOLD = 3
-"""How many users in a row must have failed calls before the circuit opens for all users.
-
-One user whose calls always time out must not stop the others. For a single user it is the number of failed calls
-before that user's other conversations wait.
-"""
+"""Failed calls in a row before the circuit opens."""
 
 
 @dataclass(slots=True)
 class _FailureStreak:
-    """Calls in a row that did not reach the model; `last_failure_number` is the failure count at the latest one."""
+    """Calls in a row that did not reach the model, and the users they were about."""
 
     failing_since: float
+    users: set[str] = field(default_factory=set)
     reason: str = ""
     failures: int = 0
     backoff_count: int = 0
     retry_at: float = 0.0
-    last_failure_number: int = 0
 
-    @property
-    def is_over_threshold(self) -> bool:
-        return self.failures >= FAILURE_THRESHOLD
-
-    def record(self, error: ModelUnavailableError, *, now: float, failure_number: int) -> None:
+    def record(self, error: ModelUnavailableError, user: str, *, now: float) -> None:
+        self.users.add(user)
         self.failures += 1
-        self.last_failure_number = failure_number
         self.reason = str(error)
-        if not self.is_over_threshold:
-            return
         # Calls that were already running when the back-off began do not prolong it.
-        if self.failures == FAILURE_THRESHOLD or now >= self.retry_at:
+        if self.failures == FAILURE_THRESHOLD or (self.failures > FAILURE_THRESHOLD and now >= self.retry_at):
             self.backoff_count += 1
             self.retry_at = now + outage_backoff_seconds(self.backoff_count, retry_after=error.retry_after)
-
-    def outage(self) -> ModelOutage | None:
-        return (
-            ModelOutage(since=self.failing_since, retry_at=self.retry_at, reason=self.reason)
-            if self.is_over_threshold
-            else None
-        )
 
 
 class ModelCircuitBreaker:
@@ -67,14 +50,12 @@ class ModelCircuitBreaker:
     def __init__(self, clock: Clock) -> None:
         """Start with a closed circuit."""
         self._clock = clock
+        self._streak: _FailureStreak | None = None
         self.failure_count = 0
-        self.reset()
 
     def reset(self) -> None:
         """Close the circuit: another model will be called."""
-        self._global_streak: _FailureStreak | None = None
-        self._streaks_by_user: dict[str, _FailureStreak] = {}
-        self._recent_failures: set[str] = set()
+        self._streak = None
 
     @contextmanager
     def observe_request(self, user: str) -> Iterator[None]:
@@ -85,58 +66,32 @@ class ModelCircuitBreaker:
             self._record_failure(user, error)
             raise
         except BadAnswerError:
-            self._record_answer(user)
+            self._record_answer()
             raise
-        self._record_answer(user)
+        self._record_answer()
 
-    def current_outage(self, user: str | None = None) -> ModelOutage | None:
-        """Return the outage for all users, or for `user` alone; None while the circuit is closed."""
-        global_outage = self._global_streak.outage() if self._global_streak is not None else None
-        if global_outage is not None or user is None:
-            return global_outage
-        streak = self._streaks_by_user.get(user)
-        return streak.outage() if streak is not None else None
-
-    def users_backing_off(self, now: float) -> set[str]:
-        """Return the users in back-off while the circuit is closed for others."""
-        return {
-            person
-            for person, streak in self._streaks_by_user.items()
-            if streak.is_over_threshold and now < streak.retry_at
-        }
-
-    def users_failing_since(self, failure_number: int) -> set[str]:
-        """Return the users over the failure threshold with a failed call after `failure_number`."""
-        return {
-            person
-            for person, streak in self._streaks_by_user.items()
-            if streak.is_over_threshold and streak.last_failure_number > failure_number
-        }
+    def current_outage(self) -> ModelOutage | None:
+        """Return the outage; None while the circuit is closed."""
+        streak = self._streak
+        if streak is None or streak.failures < FAILURE_THRESHOLD:
+            return None
+        return ModelOutage(since=streak.failing_since, retry_at=streak.retry_at, reason=streak.reason)
 
     @property
     def recent_failures(self) -> frozenset[str]:
         """The users with a failed call since the last answer: other users are tried first."""
-        return frozenset(self._recent_failures)
+        return frozenset(self._streak.users if self._streak is not None else ())
 
     def _record_failure(self, user: str, error: ModelUnavailableError) -> None:
         now = self._clock.now().timestamp()
         self.failure_count += 1
-        self._streaks_by_user.setdefault(user, _FailureStreak(now)).record(
-            error, now=now, failure_number=self.failure_count
-        )
-        if self._global_streak is None:
-            self._global_streak = _FailureStreak(now)
-        if user not in self._recent_failures or self._global_streak.is_over_threshold:
-            self._recent_failures.add(user)
-            self._global_streak.record(error, now=now, failure_number=self.failure_count)
-            if self._global_streak.failures == FAILURE_THRESHOLD:
-                message = "the model is away: it is asked about one conversation now and then until it answers"
-                logger.warning(message, extra=log_fields("model.away", error=type(error).__name__))
+        self._streak = self._streak or _FailureStreak(now)
+        self._streak.record(error, user, now=now)
+        if self._streak.failures == FAILURE_THRESHOLD:
+            message = "the model is away: it is asked about one conversation now and then until it answers"
+            logger.warning(message, extra=log_fields("model.away", error=type(error).__name__))
 
-    def _record_answer(self, user: str) -> None:
+    def _record_answer(self) -> None:
         if self.current_outage() is not None:
-            self._streaks_by_user.clear()
             logger.info("the model answers again", extra=log_fields("model.back"))
-        self._streaks_by_user.pop(user, None)
-        self._global_streak = None
-        self._recent_failures.clear()
+        self._streak = None

@@ -14,12 +14,11 @@ from gaia_memory.log import logger_for
 from gaia_memory.models import LedgerRow, Scope, SessionKey, TranscriptSlice, Turn
 from gaia_memory.ports import Transcript
 from gaia_memory.sessions.clearing.clear import SessionClearer
-from gaia_memory.sessions.learning.async_iter import to_async_iter
-from gaia_memory.sessions.learning.backoff import FailureRecorder
-from gaia_memory.sessions.learning.conversation_lease import ConversationLease, ConversationLeases
+from gaia_memory.sessions.learning.async_iter import is_empty, to_async_iter
+from gaia_memory.sessions.learning.backoff import record_failure
+from gaia_memory.sessions.learning.conversation_lease import ConversationLease, acquire_lease
 from gaia_memory.sessions.learning.learner import Learner, LearningState, LearnSettings
 from gaia_memory.sessions.learning.learning_telemetry import LearningRecord, record_learning
-from gaia_memory.sessions.learning.out_of_order_learner import OutOfOrderLearner
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
 from gaia_memory.sessions.turns.session_locks import SessionLocks
@@ -32,6 +31,9 @@ Outcome = Literal["learned", "kept", "failed", "skipped"]
 failed: not learned. skipped: left to another process or to a later attempt."""
 
 MISSING_SESSION_TIMEOUT_SECONDS = 24 * 3600.0
+
+MAX_SESSIONS_PER_PURGE = 50
+"""The most sessions that one sweep deletes: deleting must not delay learning."""
 
 
 class Consolidator:
@@ -50,13 +52,10 @@ class Consolidator:
         """`settings` is called at each use, so that a changed configuration takes effect at once."""
         self.learner = learner
         self._client = client
-        self._out_of_order_learner = OutOfOrderLearner(client, transcripts, learner)
         self._transcripts = transcripts
         self._scope_of = scope_of
         self._settings = settings
-        self._leases = ConversationLeases(client)
         self._clearer = SessionClearer(client, locks)
-        self._failure_recorder = FailureRecorder(client)
 
     async def consolidate(
         self, key: SessionKey, *, clear: bool = True, only_due: bool = False, turn_owner: str = ""
@@ -72,7 +71,7 @@ class Consolidator:
         """
         if key.app not in self._transcripts.apps:
             return "skipped"
-        async with self._leases.acquire(key, turn_owner=turn_owner) as lease:
+        async with acquire_lease(self._client, key, turn_owner=turn_owner) as lease:
             if lease is None or (only_due and lease.row.progress.is_done):
                 return "skipped"
             with record_learning(key, self._scope_of(key.app, key.user)) as record:
@@ -83,13 +82,10 @@ class Consolidator:
         """Clear a conversation without learning it; its unlearned messages are lost."""
         if key.app not in self._transcripts.apps:
             return "skipped"
-        async with self._leases.acquire(key, turn_owner=turn_owner) as lease:
+        async with acquire_lease(self._client, key, turn_owner=turn_owner) as lease:
             if lease is None:
                 return "skipped"
-            row = lease.row
-            transcript_slice, transcript = await self._transcripts.read(
-                key, after=row.progress.watermark, turns_before=row.progress.learned_turns
-            )
+            transcript_slice, transcript = await self._read_unlearned(lease.row)
             is_cleared = await self._clearer.clear(lease, transcript_slice, transcript, mode=self._settings().clear)
         return "learned" if is_cleared else "kept"
 
@@ -99,7 +95,7 @@ class Consolidator:
         Returns the number of facts written or confirmed. Raises `ModelError` if the model gave no usable answer, and
         `MemoryDisabledError` if memory was switched off; then nothing of that chunk is stored or marked as learned.
         """
-        async with self._leases.acquire(key) as lease:
+        async with acquire_lease(self._client, key) as lease:
             if lease is None:
                 raise LeaseLostError(f"conversation {key.session!r} is being learned elsewhere: try again later")
             with record_learning(key, self._scope_of(key.app, key.user)) as record:
@@ -110,13 +106,22 @@ class Consolidator:
                 record.outcome = "kept"
             return record.facts
 
+    async def purge_expired(self, *, retain_seconds: float) -> int:
+        """Delete sessions cleared more than `retain_seconds` ago, oldest first; return how many were deleted."""
+        cutoff = self._client.now() - retain_seconds
+        async with self._client.database.read_transaction() as tx:
+            rows = await self._client.ledger.find_purgeable(
+                tx, before=cutoff, limit=MAX_SESSIONS_PER_PURGE, apps=self._transcripts.apps
+            )
+        return sum([await self._purge_session(row.key, cutoff) for row in rows])
+
     async def _learn_and_clear(self, lease: ConversationLease, record: LearningRecord, *, clear: bool) -> Outcome:
         try:
             transcript_slice, transcript = await self._learn_transcript(lease.row, record)
             if transcript_slice is None and self._may_be_elsewhere(lease.row, transcript):
                 record.span.record_error("session_not_found")
-                await self._failure_recorder.record_failure(
-                    lease, "its session is in no session database that this process reads"
+                await record_failure(
+                    self._client, lease, "its session is in no session database that this process reads"
                 )
                 return "failed"
             self.learner.require_enabled()
@@ -125,7 +130,7 @@ class Consolidator:
             )
         except ModelError as error:
             record.span.record_error(error)
-            await self._failure_recorder.record_failure(lease, str(error), error)
+            await record_failure(self._client, lease, str(error), error)
             return "failed"
         except (LeaseLostError, MemoryDisabledError) as interruption:
             key = lease.row.key
@@ -138,8 +143,8 @@ class Consolidator:
         except Exception as error:
             # Any other error, such as an unavailable session service, is counted and logged.
             record.span.record_error(error)
-            await self._failure_recorder.record_failure(
-                lease, f"reading or clearing it broke off ({type(error).__name__})", error
+            await record_failure(
+                self._client, lease, f"reading or clearing it broke off ({type(error).__name__})", error
             )
             return "failed"
         return "learned" if is_done else "kept"
@@ -149,16 +154,40 @@ class Consolidator:
     ) -> tuple[TranscriptSlice | None, Transcript]:
         """Learn the messages since the watermark; return them and the transcript they are from."""
         learning = await self._start_learning(row, record)
-        row = await self._out_of_order_learner.learn(learning)
-        transcript_slice, transcript = await self._transcripts.read(
-            row.key, after=row.progress.watermark, turns_before=row.progress.learned_turns
-        )
+        transcript_slice, transcript = await self._read_unlearned(row)
         if transcript_slice is None or transcript_slice.end is None:
             return transcript_slice, transcript
         await self.learner.learn(
-            replace(learning, row=row), transcript_slice.turns, before=transcript_slice.before, end=transcript_slice.end
+            learning, transcript_slice.turns, before=transcript_slice.before, end=transcript_slice.end
         )
         return transcript_slice, transcript
+
+    async def _purge_session(self, key: SessionKey, cutoff: float) -> bool:
+        async with acquire_lease(self._client, key) as lease:
+            if lease is None:
+                return False
+            row = lease.row
+            if (
+                row.clearing.rewound_at is None
+                or row.clearing.cleared_at is None
+                or row.clearing.cleared_at > cutoff
+                or not row.progress.is_learned
+            ):
+                return False
+            transcript_slice, transcript = await self._read_unlearned(row)
+            if transcript_slice is not None and not await is_empty(transcript_slice.turns):
+                # There are messages for which no turn was counted, and they are not learned.
+                return False
+            is_deleted = await self._clearer.clear(lease, transcript_slice, transcript, mode="delete")
+        if is_deleted:
+            fields = log_fields("conversation.purged", key)
+            logger.info("conversation %s was cleared long ago and is deleted now", key.session, extra=fields)
+        return is_deleted
+
+    async def _read_unlearned(self, row: LedgerRow) -> tuple[TranscriptSlice | None, Transcript]:
+        return await self._transcripts.read(
+            row.key, after=row.progress.watermark, turns_before=row.progress.learned_turns
+        )
 
     async def _start_learning(self, row: LedgerRow, record: LearningRecord) -> LearningState:
         return await self.learner.start(row, self._scope_of(row.key.app, row.key.user), record)

@@ -30,37 +30,33 @@ class ConversationLease:
     is_released: bool = False
 
 
-class ConversationLeases:
-    """Acquires, renews and releases leases on conversations for one owner."""
+@asynccontextmanager
+async def acquire_lease(
+    client: LedgerClient, key: SessionKey, *, turn_owner: str = ""
+) -> AsyncIterator[ConversationLease | None]:
+    """Yield the lease of a conversation; None if another owner has it, or a turn other than `turn_owner` runs."""
+    row = await client.claim(key, turn_owner=turn_owner)
+    if row is None:
+        yield None
+        return
+    renewal_task = asyncio.create_task(_renew_until_lost(client, key))
+    lease = ConversationLease(row, turn_owner)
+    try:
+        yield lease
+    finally:
+        renewal_task.cancel()
+        await asyncio.gather(renewal_task, return_exceptions=True)
+        if not lease.is_released:
+            await client.release(key)
 
-    def __init__(self, client: LedgerClient) -> None:
-        self._client = client
 
-    @asynccontextmanager
-    async def acquire(self, key: SessionKey, *, turn_owner: str = "") -> AsyncIterator[ConversationLease | None]:
-        """Yield the lease of a conversation; None if another owner has it, or a turn other than `turn_owner` runs."""
-        row = await self._client.claim(key, turn_owner=turn_owner)
-        if row is None:
-            yield None
-            return
-        renewal_task = asyncio.create_task(self._renew_until_lost(key))
-        lease = ConversationLease(row, turn_owner)
+async def _renew_until_lost(client: LedgerClient, key: SessionKey) -> None:
+    is_held = True
+    while is_held:
+        await asyncio.sleep(RENEWAL_INTERVAL_SECONDS)
         try:
-            yield lease
-        finally:
-            renewal_task.cancel()
-            await asyncio.gather(renewal_task, return_exceptions=True)
-            if not lease.is_released:
-                await self._client.release(key)
-
-    async def _renew_until_lost(self, key: SessionKey) -> None:
-        is_held = True
-        while is_held:
-            await asyncio.sleep(RENEWAL_INTERVAL_SECONDS)
-            try:
-                is_held = await self._client.renew(key)
-            except MemoryUnavailable as error:
-                # A short outage of the database costs one renewal: the lease outlasts two.
-                fields = log_fields("lease.not_renewed", key, error=type(error).__name__)
-                message = "the lease on conversation %s could not be renewed: %s"
-                logger.warning(message, key.session, error, extra=fields)
+            is_held = await client.renew(key)
+        except MemoryUnavailable as error:
+            # A short outage of the database costs one renewal: the lease outlasts two.
+            fields = log_fields("lease.not_renewed", key, error=type(error).__name__)
+            logger.warning("the lease on conversation %s could not be renewed: %s", key.session, error, extra=fields)

@@ -26,6 +26,7 @@ class Discovery:
         self._client = client
         self._transcripts = transcripts
         self._changed_at: dict[tuple[str, int], dict[SessionKey, float]] = {}
+        self._deferred: dict[str, dict[SessionKey, float]] = {}
 
     async def find_unrecorded(self) -> None:
         """Enter sessions with messages for which no turn was counted, such as while memory could not be reached.
@@ -74,12 +75,17 @@ class Discovery:
         since = max(previous.values()) - MAX_CLOCK_SKEW_SECONDS if previous else None
         changed = await self._sessions(app, since=since)
         newly_changed = {key: at for key, at in changed.items() if previous.get(key) != at}
+        newly_changed = self._deferred.get(app, {}) | newly_changed
+        deferred: dict[SessionKey, float] = {}
         async with self._client.database.read_transaction() as tx:
             rows = await self._client.ledger.rows_for(tx, newly_changed)
         for key, at in newly_changed.items():
             if _may_have_unrecorded_turns(rows.get(key), at) and await self._has_unlearned_turns(key, rows.get(key)):
                 async with self._client.database.transaction() as tx:
-                    await self._client.ledger.enqueue(tx, key, touched=at)
+                    if not await self._client.ledger.enqueue(tx, key, touched=at):
+                        # A turn holds the conversation, and the session may never change again.
+                        deferred[key] = at
+        self._deferred[app] = deferred
         newest = max(changed.values(), default=0.0)
         self._changed_at[cache_key] = {
             key: at for key, at in changed.items() if at >= newest - MAX_CLOCK_SKEW_SECONDS

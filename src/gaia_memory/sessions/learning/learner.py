@@ -185,20 +185,17 @@ class Learner:
                 expected=row.progress.watermark,
                 new_watermark=new_watermark,
                 turn_count=learned_turns - row.progress.learned_turns,
-                now=self._client.now(),
                 is_complete=is_complete,
             ):
                 raise LeaseLostError(f"conversation {key.session!r} was taken over: nothing was written")
-            # Reading out-of-order turns by invocation would return some of these events again.
-            is_marked = new_watermark is None or bool(await self._client.ledger.out_of_order_turns(tx, key))
-            marked_event_ids = frozenset(_event_ids(committed_chunks) if is_marked else ())
+            marked_event_ids = frozenset(_event_ids(committed_chunks) if new_watermark is None else ())
             await self._client.ledger.skip_events(tx, key, marked_event_ids)
             kept_drafts = await self._without_forgotten(tx, learning.scope, drafts)
             written = await self._facts.write(tx, learning.scope, kept_drafts, now=self._client.clock.now())
         learning.record.add_committed(committed_chunks, kept_drafts)
         if new_watermark is not None:
             row = replace(row, progress=replace(row.progress, watermark=new_watermark, learned_turns=learned_turns))
-        learned_fact_ids = frozenset(fact.id for fact in written) if is_marked else frozenset()
+        learned_fact_ids = frozenset(fact.id for fact in written) if new_watermark is None else frozenset()
         return replace(learning, row=row, marked_event_ids=marked_event_ids, learned_fact_ids=learned_fact_ids)
 
     async def _without_forgotten(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft]) -> list[Draft]:

@@ -25,7 +25,6 @@ class LearningRecord:
     facts: int = 0
     turns: int = 0
     chunks: int = 0
-    texts: list[str] = field(default_factory=list)
     _started_at: float = field(default_factory=time.monotonic)
 
     @property
@@ -34,12 +33,10 @@ class LearningRecord:
         return round(time.monotonic() - self._started_at, 3)
 
     def add_committed(self, chunks: Sequence[Chunk], drafts: Sequence[Draft]) -> None:
-        """Count chunks whose facts are committed; their texts are kept only for a span with content capture."""
+        """Count chunks whose facts are committed."""
         self.chunks += len(chunks)
         self.turns += len({turn.seq for chunk in chunks for turn in chunk.turns})
         self.facts += len(drafts)
-        if self.span.shows_content:
-            self.texts += [draft.fact.text for draft in drafts]
 
 
 @contextmanager
@@ -51,7 +48,6 @@ def record_learning(key: SessionKey, scope: Scope) -> Iterator[LearningRecord]:
             yield record
         finally:
             span.set_record_count(record.facts)
-            span.record_learned(record.texts)
             span.add_attributes(outcome=record.outcome or "broken", turns=record.turns, chunks=record.chunks)
     if record.outcome in _LEARNED_OUTCOMES:
         logger.info(

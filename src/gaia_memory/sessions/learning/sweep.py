@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from gaia_memory.log import logger_for
-from gaia_memory.models import DueConversation, ModelOutage, PendingConversation, SessionKey, SweepProgress, SweepReport
+from gaia_memory.models import DueConversation, PendingConversation, SessionKey, SweepProgress, SweepReport
 from gaia_memory.ports.quiet_conversations import is_due, quiet_cutoff
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
 from gaia_memory.sessions.learning.discovery import Discovery
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
-from gaia_memory.telemetry import TurnSpans, error_frames, log_fields
+from gaia_memory.telemetry import error_frames, in_background, log_fields
 
 logger = logger_for(__name__)
 
@@ -67,7 +67,6 @@ class Sweeper:
         client: LedgerClient,
         transcripts: TranscriptRegistry,
         consolidator: Consolidator,
-        turn_spans: TurnSpans,
         circuit_breaker: ModelCircuitBreaker,
         idle_seconds: Callable[[], float],
         is_enabled: Callable[[], Awaitable[bool]],
@@ -76,7 +75,6 @@ class Sweeper:
         self._client = client
         self._transcripts = transcripts
         self._consolidator = consolidator
-        self._turn_spans = turn_spans
         self._circuit_breaker = circuit_breaker
         self._idle_seconds = idle_seconds
         self._is_enabled = is_enabled
@@ -142,24 +140,19 @@ class Sweeper:
         if run.tasks or not had_tasks:
             return bool(run.tasks)
         # Another sweep has all slots, or learns from the same users.
-        return not self._is_circuit_open(run) and bool(
-            await self._due_keys(run, limit=1, excluded_users=self._users_to_skip(run))
-        )
+        return not self._is_circuit_open(run) and bool(await self._due_keys(run, limit=1))
 
     async def _next_keys(self, run: _SweepRun) -> list[SessionKey]:
         """Return the conversations to start now; while the model is unavailable, one, and only if nothing else runs."""
-        excluded_users = self._users_to_skip(run) | self._tasks_by_user.keys()
         if self._circuit_breaker.current_outage() is None:
             return await self._due_keys(
-                run, limit=self._slot_count() - len(self._tasks_by_user), excluded_users=excluded_users
+                run, limit=self._slot_count() - len(self._tasks_by_user), excluded_users=self._tasks_by_user
             )
         if self._tasks_by_user or self._is_circuit_open(run):
             return []
         # The oldest conversation may always fail; an untried one is a better probe.
-        untried = await self._due_keys(
-            run, limit=1, excluded_users=excluded_users | self._circuit_breaker.recent_failures
-        )
-        return untried or await self._due_keys(run, limit=1, excluded_users=excluded_users)
+        untried = await self._due_keys(run, limit=1, excluded_users=self._circuit_breaker.recent_failures)
+        return untried or await self._due_keys(run, limit=1)
 
     def _free_slot(self, user: str, _: asyncio.Task[Outcome]) -> None:
         del self._tasks_by_user[user]
@@ -182,15 +175,7 @@ class Sweeper:
             else self._client.now() < outage.retry_at
         )
 
-    def _users_to_skip(self, run: _SweepRun) -> set[str]:
-        """Return the users whose model calls fail although those of others succeed."""
-        return (
-            self._circuit_breaker.users_failing_since(run.failures_before)
-            if run.force
-            else self._circuit_breaker.users_backing_off(self._client.now())
-        )
-
-    async def _due_keys(self, run: _SweepRun, *, limit: int, excluded_users: Collection[str]) -> list[SessionKey]:
+    async def _due_keys(self, run: _SweepRun, *, limit: int, excluded_users: Collection[str] = ()) -> list[SessionKey]:
         """Return due conversations that were not started yet, oldest first: one per user, none of `excluded_users`."""
         if limit <= 0:
             return []
@@ -202,7 +187,6 @@ class Sweeper:
             while len(found) < limit:
                 page = await self._client.ledger.due(
                     tx,
-                    now=now,
                     quiet_since=None if run.force else quiet_cutoff(now, idle_seconds=self._idle_seconds()),
                     limit=page_size,
                     apps=self._transcripts.apps,
@@ -229,7 +213,7 @@ class Sweeper:
 
     async def _consolidate(self, key: SessionKey) -> Outcome:
         try:
-            with self._turn_spans.linked_to_turn(key):
+            with in_background():
                 return await self._consolidator.consolidate(key, only_due=True)
         except Exception as error:
             # One broken conversation must not stop the others; it stays due.
@@ -240,22 +224,13 @@ class Sweeper:
             return "failed"
 
     async def _report(self, run: _SweepRun) -> SweepReport:
-        outage = self._outage(run)
+        outage = self._circuit_breaker.current_outage()
         skipped = run.counts["skipped"]
         if run.force or outage is not None:
             skipped += len(await self._remaining(run))
         reason = outage.reason if outage is not None and skipped else ""
         learned = run.counts["learned"] + run.counts["kept"]
         return SweepReport(consolidated=learned, failed=run.counts["failed"], skipped=skipped, reason=reason)
-
-    def _outage(self, run: _SweepRun) -> ModelOutage | None:
-        outage = self._circuit_breaker.current_outage()
-        user_outages = (
-            [self._circuit_breaker.current_outage(person) for person in self._users_to_skip(run)]
-            if outage is None
-            else []
-        )
-        return outage or next(iter(user_outages), None)
 
     async def _remaining(self, run: _SweepRun) -> list[PendingConversation]:
         """Return the conversations that this sweep should learn and has not started."""

@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 from weakref import WeakSet, ref
 
-from gaia_memory.models import Invocation, LedgerRow, SessionKey
-
-TURN_WAIT_SECONDS = 120.0
-"""How long a turn in a foreign Runner waits for another turn of its session, which may be waiting for this one."""
+from gaia_memory.models import LedgerRow, SessionKey
 
 HEARTBEAT_TIMEOUT_SECONDS = 120.0
 """A run without a heartbeat for this long is considered cancelled: ADK calls no hook for a cancelled turn."""
@@ -25,9 +22,9 @@ class TurnLease:
 
     `row` is the ledger's row when the lease was last acquired, and `expires_at` the time its mark expires.
     `is_turn_recorded`: a turn was counted under it; `is_turn_unclaimed`: no invocation has begun in that turn yet.
-    `clock_rollbacks` lists turns during which the clock was set back. `has_user_message`: the user's message is in the
-    session (None: not tracked). A lease that `is_shared` does not exclude other turns. With `may_be_cancelled` the
-    holder may disappear without releasing it; heartbeats then decide whether it is alive.
+    `has_user_message`: the user's message is in the session (None: not tracked). A lease that `is_shared` does not
+    exclude other turns. With `may_be_cancelled` the holder may disappear without releasing it; heartbeats then decide
+    whether it is alive.
     """
 
     def __init__(
@@ -41,7 +38,6 @@ class TurnLease:
         self.expires_at: float | None = None
         self.is_turn_recorded = False
         self.is_turn_unclaimed = False
-        self.clock_rollbacks: list[Invocation] = []
         self.has_user_message: bool | None = None
         self.is_released = False
         self.renewal_timer: asyncio.TimerHandle | None = None

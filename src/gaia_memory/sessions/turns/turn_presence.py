@@ -10,14 +10,17 @@ from contextlib import suppress
 
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.log import logger_for
-from gaia_memory.models import Invocation, LedgerRow, SessionKey, TurnRequest
+from gaia_memory.models import LedgerRow, SessionKey, TurnRequest
 from gaia_memory.ports import Transaction
-from gaia_memory.ports.ledger import CLEAR_LEASE_SECONDS, TURN_LEASE_SECONDS, is_in_force, may_be_out_of_order
+from gaia_memory.ports.ledger import CLEAR_LEASE_SECONDS, TURN_LEASE_SECONDS, is_in_force
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.turns.turn_lease import SHARED_OWNER_SUFFIX, TurnLease, monotonic_time
-from gaia_memory.telemetry import TurnSpans, log_fields
+from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
+
+TURN_WAIT_SECONDS = 120.0
+"""How long a turn in a foreign Runner waits for another turn of its session, which may be waiting for this one."""
 
 RENEWAL_INTERVAL_SECONDS = 20.0
 """How often a running turn renews its mark in the ledger."""
@@ -37,11 +40,9 @@ _TurnStatement = Callable[..., Awaitable[LedgerRow]]
 class TurnPresence:
     """Records in the ledger which owner has a turn. Each mark is one short transaction."""
 
-    def __init__(self, client: LedgerClient, spans: TurnSpans) -> None:
+    def __init__(self, client: LedgerClient) -> None:
         self._client = client
-        self._spans = spans
         self._local_leases: dict[str, TurnLease] = {}
-        self._unrecorded_turns = _UnrecordedTurns()
 
     def new_lease(
         self, key: SessionKey, *, is_foreign: bool = False, may_be_cancelled: bool = False, is_shared: bool = False
@@ -67,47 +68,18 @@ class TurnPresence:
         lease.is_turn_recorded |= counts_turn
         return row
 
-    async def begin_turn(
-        self, lease: TurnLease, invocation: Invocation | None = None, *, timeout_seconds: float | None = None
-    ) -> LedgerRow:
-        """Count a turn, and acquire the lease if needed; a turn that cannot be counted now is counted later.
+    async def begin_turn(self, lease: TurnLease, *, timeout_seconds: float | None = None) -> LedgerRow:
+        """Count a turn, and acquire the lease if needed; a turn that `acquire` has counted is claimed without a write.
 
-        A turn that `acquire` has counted is claimed instead, without a write. An `invocation` that starts while the
-        clock is behind the watermark is recorded, so that it is learned too.
+        The sweep finds the messages of a turn that cannot be counted.
         """
-        try:
-            row = await self._claim_turn(lease, invocation)
-            if row is None:
-                row = await self._acquire(lease, self._client.ledger.begin_turn, timeout_seconds, invocation)
-        except (MemoryUnavailable, OSError):
-            self._unrecorded_turns.add(lease, invocation)
-            raise
+        is_unclaimed, lease.is_turn_unclaimed = lease.is_turn_unclaimed, False
+        if is_unclaimed and lease.row is not None:
+            row = lease.row
+        else:
+            row = await self._acquire(lease, self._client.ledger.begin_turn, timeout_seconds)
         lease.is_turn_recorded = True
-        self._unrecorded_turns.discard(lease, invocation)
-        self._spans.record_turn(lease.key)
         return row
-
-    def defer(self, key: SessionKey, invocation: Invocation) -> None:
-        """Schedule the count of a turn that ran in a foreign Runner while memory could not be opened."""
-        lease = self.new_lease(key, is_foreign=True, is_shared=True)
-        lease.is_released = True
-        self._unrecorded_turns.add(lease, invocation)
-
-    async def record_deferred(self) -> None:
-        """Count the turns that ran while the ledger was unavailable.
-
-        Raises:
-            MemoryUnavailable: it still is.
-        """
-        for deferred_lease, invocation in self._unrecorded_turns.finished_turns:
-            lease = self.new_lease(deferred_lease.key, is_foreign=deferred_lease.is_foreign, is_shared=True)
-            lease.clock_rollbacks = deferred_lease.clock_rollbacks
-            try:
-                await self._acquire(lease, self._client.ledger.begin_turn, 0.0, invocation)
-                lease.is_turn_recorded = True
-            finally:
-                await self.release(lease)
-            self._unrecorded_turns.discard(deferred_lease, invocation)
 
     async def wait_for_clear(self, key: SessionKey) -> LedgerRow | None:
         """Return a conversation's row once no clear is running; nothing is written."""
@@ -136,28 +108,10 @@ class TurnPresence:
                 await self._release_in_ledger(lease, lease.expires_at)
         self._local_leases.pop(lease.owner, None)
 
-    async def _claim_turn(self, lease: TurnLease, invocation: Invocation | None) -> LedgerRow | None:
-        """Return the row of a turn that was counted with the lease; None if no turn is counted yet."""
-        is_unclaimed, lease.is_turn_unclaimed = lease.is_turn_unclaimed, False
-        if not is_unclaimed or lease.row is None:
-            return None
-        if invocation is not None and may_be_out_of_order(lease.row, invocation, now=self._client.now()):
-            async with self._client.database.transaction() as tx:
-                await self._client.ledger.record_out_of_order(tx, lease.key, invocation)
-        return lease.row
-
-    async def _acquire(
-        self,
-        lease: TurnLease,
-        statement: _TurnStatement,
-        timeout_seconds: float | None,
-        invocation: Invocation | None = None,
-    ) -> LedgerRow:
+    async def _acquire(self, lease: TurnLease, statement: _TurnStatement, timeout_seconds: float | None) -> LedgerRow:
         is_new = lease.row is None
         try:
-            lease.row = await self._acquire_when_free(
-                lease, statement, _AcquireWait(lease.key, timeout_seconds), invocation
-            )
+            lease.row = await self._acquire_when_free(lease, statement, _AcquireWait(lease.key, timeout_seconds))
         except asyncio.CancelledError:
             if is_new:
                 # The mark may have been written, and nothing else would remove it.
@@ -167,9 +121,7 @@ class TurnPresence:
         self._schedule_renewal(lease)
         return lease.row
 
-    async def _acquire_when_free(
-        self, lease: TurnLease, statement: _TurnStatement, wait: _AcquireWait, invocation: Invocation | None
-    ) -> LedgerRow:
+    async def _acquire_when_free(self, lease: TurnLease, statement: _TurnStatement, wait: _AcquireWait) -> LedgerRow:
         while True:
             moment = self._client.now()
             lease.expires_at = moment + TURN_LEASE_SECONDS
@@ -178,7 +130,6 @@ class TurnPresence:
                 waits_for_clear=not wait.is_clear_wait_over,
                 is_exclusive=not lease.is_shared and not wait.is_turn_wait_over,
                 is_foreign=lease.is_foreign,
-                invocation=invocation,
             )
             async with self._client.database.transaction() as tx:
                 row = await statement(tx, lease.key, request, now=moment, lease_seconds=TURN_LEASE_SECONDS)
@@ -190,8 +141,6 @@ class TurnPresence:
 
     async def _release_in_ledger(self, lease: TurnLease, expires_at: float | None) -> None:
         async with self._client.database.transaction() as tx:
-            for invocation in lease.clock_rollbacks:
-                await self._client.ledger.record_out_of_order(tx, lease.key, invocation)
             if lease.is_turn_recorded and not lease.is_turn_unclaimed:
                 await self._client.ledger.end_turn(tx, lease.key, now=self._client.now(), owner=lease.owner)
             elif expires_at is not None:
@@ -299,23 +248,3 @@ class _AcquireWait:
         """Return the seconds until the next attempt: a little longer each time, with jitter."""
         poll_seconds, self._poll_seconds = self._poll_seconds, min(self._poll_seconds * 1.5, _MAX_POLL_SECONDS)
         return poll_seconds * random.uniform(0.75, 1.25)
-
-
-class _UnrecordedTurns:
-    """Turns of this process that could not be counted because the ledger was unavailable."""
-
-    def __init__(self) -> None:
-        self._turns: list[tuple[TurnLease, Invocation | None]] = []
-
-    def add(self, lease: TurnLease, invocation: Invocation | None) -> None:
-        if (lease, invocation) not in self._turns:
-            self._turns.append((lease, invocation))
-
-    def discard(self, lease: TurnLease, invocation: Invocation | None) -> None:
-        if (lease, invocation) in self._turns:
-            self._turns.remove((lease, invocation))
-
-    @property
-    def finished_turns(self) -> list[tuple[TurnLease, Invocation | None]]:
-        """Those whose turn has ended: a turn that is still running is counted at its end."""
-        return [(lease, invocation) for lease, invocation in self._turns if not lease.is_alive]

@@ -1,4 +1,4 @@
-"""Loaded first by the Python of `adk eval` and `adk test`: records network access and replaces packages.
+"""Loaded first by the Python of `adk eval`: records network access and replaces packages.
 
 The extra `eval` of ADK is 600 MB, most of it for model-based scores. Packages that it imports only for those are empty
 here unless they are installed.

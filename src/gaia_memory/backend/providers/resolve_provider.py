@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from gaia_memory.backend.providers import local
-from gaia_memory.config.openai_server import api_key as openai_key
+from gaia_memory.config.api_keys import gemini_api_key
 from gaia_memory.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ LOCAL = "local"
 AUTO = "auto"
 GEMINI = "gemini"
 OPENAI = "openai"
-GEMINI_KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
-"""In the order of precedence of Google's own client."""
 
 DEFAULT_APP_MODEL = "gemini-3.5-flash"
 """ADK's default for an agent without a model."""
@@ -41,12 +39,13 @@ PROVIDERS_WITH_EXTRA = ("ollama",)
 REMOTE_STORE_KEYS = ("host", "url", "client", "api_key", "connection_string", "tenant")
 """Options of a vector store any of which puts it elsewhere than in a folder."""
 
+_OPENROUTER_KEYS = frozenset({"openrouter_base_url", "models", "route", "site_url", "app_name"})
+"""Options of mem0's `openai` that take effect only with OPENROUTER_API_KEY, which is not read."""
+
 _STORE_CONFIG_PACKAGE = "mem0.configs.vector_stores"
 _OFFLINE_LLM = "gaia_memory.backend.offline.offline_llm.OfflineLlm"
 _OFFLINE_EMBEDDER = "gaia_memory.backend.offline.offline_embedder.OfflineEmbedder"
 _LOCAL_EMBEDDER = "gaia_memory.backend.providers.local.LocalEmbedder"
-_AUTO_LLM = "gaia_memory.backend.providers.auto.auto_llm"
-_AUTO_EMBEDDER = "gaia_memory.backend.providers.auto.auto_embedder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +60,6 @@ class Provider:
         """The model in the configuration, if any."""
         model = self.config.get("model")
         return str(model) if model else None
-
-
-def gemini_api_key(environ: Mapping[str, str]) -> str | None:
-    """Return the Gemini key of `environ`; empty variables do not count."""
-    return next((environ[name] for name in GEMINI_KEY_VARIABLES if environ.get(name, "").strip()), None)
-
-
-def lacks_openai_key(provider: Provider, environ: Mapping[str, str]) -> bool:
-    """Return whether a provider calls OpenAI without a key; a self-hosted server may need none."""
-    return provider.name == OPENAI and not openai_key(environ, configured=provider.config.get("openai_base_url"))
 
 
 def resolve_llm(config: GaiaConfig, environ: Mapping[str, str]) -> Provider:
@@ -102,10 +91,18 @@ def resolve_embedder(config: GaiaConfig, environ: Mapping[str, str], *, stored: 
     defaults = {GEMINI: DEFAULT_GEMINI_EMBEDDER, OPENAI: DEFAULT_OPENAI_EMBEDDER}
     if name in defaults and not options.get("model"):
         options["model"] = defaults[name]
-    if name == LOCAL and options.get("model"):
-        # Like the path of a database, a relative path starts at the home.
-        options["model"] = str(config.home / os.path.expanduser(str(options["model"])))
     return Provider(name, options)
+
+
+def with_absolute_model_paths(config: GaiaConfig) -> GaiaConfig:
+    """Return the configuration with the folders of `local` models made absolute: relative ones start at the home."""
+    changed = {}
+    for section in ("embedder", "reranker"):
+        provider = getattr(config.memory, section)
+        if provider.provider == LOCAL and provider.config.get("model"):
+            model = str(config.home / os.path.expanduser(str(provider.config["model"])))
+            changed[section] = provider.model_copy(update={"config": {**provider.config, "model": model}})
+    return config.model_copy(update={"memory": config.memory.model_copy(update=changed)})
 
 
 def _app_model(model: str) -> str:
@@ -127,14 +124,12 @@ def _stored_provider(stored: str | None) -> Provider | None:
 
 
 def register_providers() -> None:
-    """Register `offline`, `local` and `auto` with mem0's factories."""
+    """Register `offline` and `local` with mem0's factories."""
     from mem0.utils.factory import EmbedderFactory, LlmFactory
 
     LlmFactory.register_provider(OFFLINE, _OFFLINE_LLM)
-    LlmFactory.register_provider(AUTO, _AUTO_LLM)
     EmbedderFactory.provider_to_class[OFFLINE] = _OFFLINE_EMBEDDER
     EmbedderFactory.provider_to_class[LOCAL] = _LOCAL_EMBEDDER
-    EmbedderFactory.provider_to_class[AUTO] = _AUTO_EMBEDDER
 
 
 def problems(llm: Provider, embedder: Provider, store: Provider) -> list[str]:
@@ -194,7 +189,7 @@ def _parameter_names(config_class: Any) -> Collection[str] | None:
     parameters = inspect.signature(config_class).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return None
-    return set(parameters)
+    return set(parameters) - _OPENROUTER_KEYS
 
 
 def _accepted_embedder_keys(provider: str, config_class: Any) -> Collection[str] | None:
