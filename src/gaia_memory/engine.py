@@ -97,7 +97,7 @@ class Engine:
         self.memory = self._build_memory(projects)
         self.consolidator = self._build_consolidator()
         self._sweeper = self._build_sweeper()
-        self._sweep_scheduler = SweepScheduler(self.sweep, idle_seconds=_idle_seconds(config))
+        self._sweep_scheduler = SweepScheduler(self._scheduled_sweep, idle_seconds=_idle_seconds(config))
 
     @classmethod
     async def open(
@@ -232,11 +232,19 @@ class Engine:
 
         `force` ignores idleness, back-off and parking.
         """
+        return await self._sweep(force=force, progress=progress)
+
+    async def _scheduled_sweep(self) -> None:
+        await self._sweep(is_scheduled=True)
+
+    async def _sweep(
+        self, *, force: bool = False, progress: Progress | None = None, is_scheduled: bool = False
+    ) -> SweepReport:
         await self.live.reload_if_changed()
         if not self.is_learning_enabled:
             return SweepReport()
         try:
-            report = await self._sweeper.sweep(force=force, progress=progress)
+            report = await self._sweeper.sweep(force=force, progress=progress, is_scheduled=is_scheduled)
         finally:
             self.follower.wake()
         days = self.config.sessions.retain_days

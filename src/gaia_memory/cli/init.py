@@ -101,7 +101,7 @@ def _print_commands(report: InitReport) -> None:
     from gaia_memory.cli.setup.prepare import APP_SNIPPET
 
     commands = report.commands
-    print_text("\nIn a browser, for programs, at the terminal:\n")
+    print_text("\nIn a browser, as an API server, in the terminal:\n")
     for command in (commands["adk web"], commands["adk api_server"], *commands["adk run"].values()):
         print_line(command, prefix="  ")
     for agent in report.agents.without_plugins:

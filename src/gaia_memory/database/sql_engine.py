@@ -274,9 +274,11 @@ def _unavailable(error: Exception, address: URL) -> MemoryUnavailable:
         reason = cause.strerror if isinstance(cause, OSError) else cause
         return MemoryUnavailable(
             f"{file.parent} cannot be used ({reason})",
-            remedy="make the folder writable, or set another: `home`, GAIA_HOME or memory.database_url",
+            remedy="make it a writable folder, or set another: `home`, GAIA_HOME or memory.database_url",
         )
+    remedy = "check memory.database_url, the disk and whether another process has locked the database"
+    if file is None:
+        remedy = "check memory.database_url and the server"
     return MemoryUnavailable(
-        f"the memory database does not answer ({str(cause) or 'in time'})",
-        remedy="check memory.database_url, the disk and whether another process has locked the database",
+        f"the memory database does not answer ({str(cause) or 'in time'})", remedy=remedy
     )

@@ -98,9 +98,9 @@ def test_an_installation_in_use_passes(used: Path) -> None:
     assert done.code == shown.code == 0, done.out
     assert set(worst_states(done).values()) == {"ok", "skipped"}
     assert re.search(r"store/\w{32} exists and is free", findings_of(done, "store")[0][1])
-    assert "1 conversation to be learned" in findings_of(done, "conversations")[0][1]
+    assert "1 conversation not learned yet" in findings_of(done, "conversations")[0][1]
     assert re.search(r"^OK   memory database   \S+memory\.db is intact$", shown.out, re.MULTILINE)
-    assert re.search(r"\n\d+ in order, 0 warnings, 0 failures, 1 skipped\n$", shown.out)
+    assert re.search(r"\n\d+ passed, 0 warnings, 0 failures, 1 skipped\n$", shown.out)
 
 
 def test_doctor_changes_no_file(used: Path, gemini: FakeGemini) -> None:
@@ -410,7 +410,7 @@ async def test_a_server_in_use_passes(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "has no tables yet" in findings_of(empty, "memory database")[0][1]
     assert "is intact" in findings_of(used, "memory database")[0][1]
     assert findings_of(used, "session database") == [("ok", "it is the memory database", "")]
-    assert "1 fact to be followed" in findings_of(used, "store")[-1][1]
+    assert "1 fact not in the store yet" in findings_of(used, "store")[-1][1]
 
 
 def test_a_damaged_or_missing_store_is_only_a_warning(used: Path) -> None:
@@ -426,6 +426,18 @@ def test_a_damaged_or_missing_store_is_only_a_warning(used: Path) -> None:
     assert "is damaged" in findings_of(damaged, "store")[0][1]
     assert f"{folder} is missing" in findings_of(gone, "store")[0][1]
     assert "without calling a model" in findings_of(gone, "store")[0][2]
+
+
+def test_a_file_in_place_of_the_store_folder_is_a_warning(used: Path) -> None:
+    """It names the file in the way, which memory does not remove."""
+    shutil.rmtree(gaia_home() / "store")
+    (gaia_home() / "store").write_text("mine")
+    in_the_way = run_doctor(used)
+
+    assert in_the_way.code == 0
+    state, message, remedy = findings_of(in_the_way, "store")[0]
+    assert (state, message) == ("warn", f"{gaia_home() / 'store'} is not a folder")
+    assert remedy.startswith("move it away")
 
 
 def test_the_process_that_has_the_store_open_is_named_and_not_disturbed(used: Path) -> None:
@@ -449,9 +461,10 @@ def test_the_backlog_of_the_store_is_reported(used: Path) -> None:
     with closing(sqlite3.connect(database())) as connection:
         connection.execute("INSERT INTO gaia_erasures (noted_at) VALUES (1)")
         connection.commit()
-    _, lag, erasure = findings_of(run_doctor(used), "store")
+    created, lag, erasure = findings_of(run_doctor(used), "store")
 
-    assert lag[:2] == ("ok", "2 facts to be followed: the next start does it")
+    assert created[:2] == ("ok", "X")
+    assert lag[:2] == ("ok", "2 facts not in the store yet: the next agent or `gaia chat` adds what is missing")
     assert (erasure[0], "1 forget may still have text in files" in erasure[1]) == ("warn", True)
 
 

@@ -121,7 +121,7 @@ async def test_a_missing_file_and_an_unavailable_database_are_reported_alike(
     assert "no such file" in missing
     assert str(host.file) not in missing
     assert str(host.file) in told[0]
-    assert "make the folder writable" in away[0]
+    assert "make it a writable folder" in away[0]
     assert away[1] == "ok"
     assert away[2] == away[0]
     assert len(told) == 2
@@ -176,10 +176,10 @@ async def test_with_on_unavailable_fail_the_turn_fails_with_the_reason(
         monkeypatch.setenv("GAIA_HOME", str(home))
         monkeypatch.setenv("GAIA_MEMORY__ON_UNAVAILABLE", "fail")
     runner = build_runner(MemoryPlugin(config=config))
-    with pytest.raises(RuntimeError, match="make the folder writable"):
+    with pytest.raises(RuntimeError, match="make it a writable folder"):
         await run_turn(runner, "hi")
     service = Mem0MemoryService(config=config)
-    with pytest.raises(Exception, match="make the folder writable"):
+    with pytest.raises(Exception, match="make it a writable folder"):
         await service.search_memory(app_name=APP, user_id=USER, query="figs")
     await runner.close()
 

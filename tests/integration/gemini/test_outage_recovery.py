@@ -265,7 +265,7 @@ async def test_the_doctor_reports_common_failures_and_the_conversations_behind_t
     )
     assert "`gaia sweep --force`" in failed[2]
     assert untried[0] == "ok"
-    assert untried[1].startswith(f"{report.skipped} conversations to be learned, the oldest quiet since 20")
+    assert untried[1].startswith(f"{report.skipped} conversations not learned yet, the oldest quiet since 20")
     assert untried[1].endswith(": not tried while others fail")
     assert forced.code == 1
     assert "the model is away" in forced.err

@@ -150,6 +150,20 @@ async def test_a_forced_sweep_waits_for_a_conversation_of_another_sweep(make: Ma
     assert (await beat).consolidated == 1
 
 
+async def test_a_sweep_counts_what_the_scheduled_one_learns_meanwhile(make: Make) -> None:
+    """Its caller learns that the conversations are learned, whichever sweep came first."""
+    extractor = Extractor("first")
+    sut = await opened(make, extractor, ("first", "cli"))
+    sut.clock.advance(timedelta(minutes=31))
+    sut.gaia._engine._sweep_scheduler._run_or_queue()
+    await wait_until(lambda: extractor.asked == ["first"])
+    asked_for = [asyncio.create_task(sut.sweep()) for _ in range(2)]
+    extractor.let_go()
+
+    assert sorted([(await each).consolidated for each in asked_for]) == [0, 1]
+    assert extractor.asked == ["first"]
+
+
 @pytest.mark.parametrize("edited", ["memory: {auto_ingest: false}", "memory: {enabled: false}"])
 async def test_a_sweep_ends_when_learning_is_disabled_in_the_file(
     make: Make, monkeypatch: pytest.MonkeyPatch, edited: str

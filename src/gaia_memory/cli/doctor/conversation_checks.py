@@ -61,7 +61,7 @@ def _quiet_findings(
     quiet: Sequence[PendingConversation], failed: Sequence[PendingConversation], context: CheckContext
 ) -> list[Finding]:
     conversations, quiet_since = pluralize(len(quiet), "conversation"), format_time(quiet[0].touched)
-    message = f"{conversations} to be learned, the oldest quiet since {quiet_since}"
+    message = f"{conversations} not learned yet, the oldest quiet since {quiet_since}"
     now, idle_seconds = time.time(), context.config.sessions.idle_consolidate_minutes * 60
     overdue_since = quiet_cutoff(now - OVERDUE_SECONDS, idle_seconds=idle_seconds)
     if not any(is_due(each, now=now, quiet_since=overdue_since) for each in quiet):

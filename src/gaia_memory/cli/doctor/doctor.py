@@ -63,7 +63,7 @@ def doctor(
     else:
         warnings, failures = pluralize(counts["warn"], "warning"), pluralize(counts["fail"], "failure")
         print_line()
-        print_line(f"{counts['ok']} in order, {warnings}, {failures}, {counts['skipped']} skipped")
+        print_line(f"{counts['ok']} passed, {warnings}, {failures}, {counts['skipped']} skipped")
     if counts["fail"]:
         raise typer.Exit(1)
 

@@ -18,7 +18,8 @@ from gaia_memory.models import StoreState
 CHROMA_FILE = "chroma.sqlite3"
 CONNECT_TIMEOUT_SECONDS = 3.0
 
-_REBUILD_HINT = "nothing: the next start rebuilds it from the database, without calling a model"
+_OPENER = "the next agent or `gaia chat`"
+_REBUILD_HINT = f"nothing: {_OPENER} rebuilds it from the database, without calling a model"
 
 
 def check_store(context: CheckContext) -> list[Finding]:
@@ -30,7 +31,7 @@ def check_store(context: CheckContext) -> list[Finding]:
         return skip(context.unread_reason)
     state = context.summary.store
     if not state.store_id:
-        return ok("it is created at the first start") + _lag_findings(state, is_running=False)
+        return ok(f"{_OPENER} creates it") + _lag_findings(state, is_running=False)
     is_running = asyncio.run(is_store_owner_running(state))
     probe = asyncio.run(EngineProbe.open(context.config, context.scratch))
     folder = probe.store_folder(state.store_id)
@@ -45,8 +46,12 @@ def check_store(context: CheckContext) -> list[Finding]:
 
 
 def _check_embedded(folder: Path, owner: str, *, is_running: bool) -> list[Finding]:
+    blocking = next((path for path in (folder.parent, folder) if path.exists() and not path.is_dir()), None)
+    if blocking is not None:
+        return warn(f"{blocking} is not a folder", "move it away: memory keeps its mem0 store there")
     if not folder.is_dir():
-        return warn(f"{folder} is missing", _REBUILD_HINT)
+        # Without an owner the database has facts, but no process has opened the store yet.
+        return warn(f"{folder} is missing", _REBUILD_HINT) if owner else ok(f"{_OPENER} creates {folder}")
     if is_running:
         return ok(f"{folder} is open in {owner}")
     file = check_database_file(folder / CHROMA_FILE)
@@ -71,10 +76,10 @@ def _lag_findings(state: StoreState, *, is_running: bool) -> list[Finding]:
     """Return findings about facts not yet in the store, and about forgotten text that files may still contain."""
     findings: list[Finding] = []
     if state.lag:
-        timing = "its owner is working on it" if is_running else "the next start does it"
-        findings += ok(f"{pluralize(state.lag, 'fact')} to be followed: {timing}")
+        who = "the process that has it open" if is_running else _OPENER
+        findings += ok(f"{pluralize(state.lag, 'fact')} not in the store yet: {who} adds what is missing")
     if state.erasures:
-        remedy = "start a process that keeps memory open, such as `gaia chat`: it rewrites them in seconds"
+        remedy = "start your agent or `gaia chat`: it rewrites them in seconds"
         if is_running:
             remedy = "nothing: it is being rewritten"
         findings += warn(f"{pluralize(state.erasures, 'forget')} may still have text in files", remedy)

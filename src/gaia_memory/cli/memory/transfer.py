@@ -90,7 +90,7 @@ async def import_(
     exported = data.get("scope")
     other = exported.get("user") if isinstance(exported, Mapping) else None
     if isinstance(other, str) and other != user:
-        print_note(f"the file is about {other}: its facts were imported as facts about {user}")
+        print_note(f"the file is about {other}, and is imported for {user}")
     if as_json:
         print_json({"user": user, "given": given, "taken": taken, "added": added, "total": total})
         return

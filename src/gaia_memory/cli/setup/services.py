@@ -68,7 +68,7 @@ def write_services(folder: Path, *, force: bool) -> FileStep:
         return FileStep(path, "made")
     if inspection.verdict == "lacking":
         write_file(path, _with_own_entry(path.read_text(encoding="utf-8")))
-        return FileStep(path, "added", "next to the services that it already lists")
+        return FileStep(path, "added", f"{SCHEME}:// is its first entry now")
     if not force:
         return FileStep(path, "wrong", f"{inspection.message}: correct it, or pass --force")
     others = _other_services(path)

@@ -34,17 +34,21 @@ Progress = Callable[[SweepProgress], None]
 
 @dataclass(slots=True)
 class _SweepRun:
-    """One sweep: the conversations it started, and their outcomes.
+    """One sweep: the conversations it started, those it waits for and counts, and their outcomes.
+
+    Nobody reads the report of a scheduled sweep: its conversations are counted by one that somebody asked for, too.
 
     `failures_before` is the circuit breaker's failure count at the start, `initial_count` the number of conversations
     found at the start.
     """
 
     force: bool
+    is_scheduled: bool
     failures_before: int
     initial_count: int = 0
     seen: set[SessionKey] = field(default_factory=set)
     tasks: set[asyncio.Task[Outcome]] = field(default_factory=set)
+    started: set[asyncio.Task[Outcome]] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -80,40 +84,51 @@ class Sweeper:
         self._is_enabled = is_enabled
         self._discovery = Discovery(client, transcripts)
         self._tasks_by_user: dict[str, asyncio.Task[Outcome]] = {}
+        self._runs: list[_SweepRun] = []
         self._is_stopped = False
 
-    async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
+    async def sweep(
+        self, *, force: bool = False, progress: Progress | None = None, is_scheduled: bool = False
+    ) -> SweepReport:
         """Consolidate every due conversation once, oldest first, and one at a time per user.
 
         While the model is unavailable, one conversation is tried after the back-off, or at once with `force`; the
         others follow when it succeeds. `force` also ignores idleness, back-off and parking, but never an active turn.
         Conversations that wait for the model are counted as skipped; with `force` also those with an active turn,
         those that another process works on, and those whose sessions cannot be read here. A forced sweep also waits
-        for the conversations of this process's other sweeps, which count them.
+        for the conversations of this process's other sweeps. A conversation is counted by the sweep
+        that started it; those of a scheduled sweep also by the first other one that runs meanwhile.
         """
-        run = _SweepRun(force=force, failures_before=self._circuit_breaker.failure_count)
+        run = _SweepRun(force=force, is_scheduled=is_scheduled, failures_before=self._circuit_breaker.failure_count)
+        if not is_scheduled and self._counting_run() is None:
+            run.tasks.update(self._tasks_by_user.values())
+        self._runs.append(run)
+        try:
+            await self._run(run, progress)
+        finally:
+            self._runs.remove(run)
+            for task in run.started:
+                task.cancel()
+            await asyncio.gather(*run.started, return_exceptions=True)
+        return await self._report(run)
+
+    async def _run(self, run: _SweepRun, progress: Progress | None) -> None:
         if await self._should_continue():
             await self._discovery.find_unrecorded()
         await self._discovery.refresh()
         report_progress = progress or (lambda _: None)
         run.initial_count = len(await self._remaining(run)) if progress is not None else 0
-        try:
-            while await self._should_continue() and await self._start_tasks(run):
-                report_progress(run.progress)
-                if not await self._collect_finished(run):
-                    await self._discovery.refresh()
-                report_progress(run.progress)
-            while run.tasks:
-                await self._collect_finished(run)
-                report_progress(run.progress)
-            if force and self._tasks_by_user:
-                # The caller of a forced sweep expects the work of other sweeps to be finished too.
-                await asyncio.wait(self._tasks_by_user.values())
-        finally:
-            for task in run.tasks:
-                task.cancel()
-            await asyncio.gather(*run.tasks, return_exceptions=True)
-        return await self._report(run)
+        while await self._should_continue() and await self._start_tasks(run):
+            report_progress(run.progress)
+            if not await self._collect_finished(run):
+                await self._discovery.refresh()
+            report_progress(run.progress)
+        while run.tasks:
+            await self._collect_finished(run)
+            report_progress(run.progress)
+        if run.force and self._tasks_by_user:
+            # The caller of a forced sweep expects the work of other sweeps to be finished too.
+            await asyncio.wait(self._tasks_by_user.values())
 
     async def stop(self) -> None:
         """Stop all sweeps and cancel their conversations: what they did not commit is learned later."""
@@ -136,11 +151,18 @@ class Sweeper:
             task = asyncio.create_task(self._consolidate(key))
             self._tasks_by_user[key.user] = task
             task.add_done_callback(partial(self._free_slot, key.user))
+            run.started.add(task)
             run.tasks.add(task)
+            if run.is_scheduled and (counting := self._counting_run()):
+                counting.tasks.add(task)
         if run.tasks or not had_tasks:
             return bool(run.tasks)
         # Another sweep has all slots, or learns from the same users.
         return not self._is_circuit_open(run) and bool(await self._due_keys(run, limit=1))
+
+    def _counting_run(self) -> _SweepRun | None:
+        """Return the sweep that counts the conversations of a scheduled one."""
+        return next((run for run in self._runs if not run.is_scheduled), None)
 
     async def _next_keys(self, run: _SweepRun) -> list[SessionKey]:
         """Return the conversations to start now; while the model is unavailable, one, and only if nothing else runs."""
@@ -208,6 +230,7 @@ class Sweeper:
             await asyncio.wait(tasks, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         ended = {task for task in run.tasks if task.done()}
         run.tasks -= ended
+        run.started -= ended
         run.counts.update("skipped" if task.cancelled() else task.result() for task in ended)
         return bool(ended)
 
