@@ -56,6 +56,8 @@ TESTS = Path(__file__).parent
 FAST_FOLDER = TESTS / "unit"
 FAST_PROFILE = "fast"
 FAST_EXAMPLES = 25
+ONE_CASE_FOLDERS = ("acceptance", "integration")
+"""Where the normal tier runs one case of a test with parameters: each opens a whole system."""
 
 _getaddrinfo = socket.getaddrinfo
 
@@ -97,7 +99,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let `live` tests reach the network, and mark `fast` the tests in tests/unit that no other marker takes out."""
+    """Let `live` tests reach the network, and mark tests `fast` or `slow` by their place."""
+    _mark_further_cases(items)
     for item in items:
         if item.get_closest_marker("live") is not None:
             item.add_marker(pytest.mark.enable_socket)
@@ -105,6 +108,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.get_closest_marker(name) for name in ("heavy", "slow")
         ):
             item.add_marker(pytest.mark.fast)
+
+
+def _mark_further_cases(items: list[pytest.Item]) -> None:
+    """Mark `slow` the cases of a test of the whole system after the first, unless they hold other acceptance checks."""
+    first_cases: set[tuple[str, ...]] = set()
+    for item in items:
+        if not any(item.path.is_relative_to(TESTS / folder) for folder in ONE_CASE_FOLDERS):
+            continue
+        checks = (id_ for marker in item.iter_markers("acceptance") for id_ in marker.args)
+        case = item.nodeid.partition("[")[0], *checks
+        if case in first_cases:
+            item.add_marker(pytest.mark.slow)
+        elif item.get_closest_marker("slow") is None:
+            first_cases.add(case)
 
 
 @pytest.fixture(autouse=True)

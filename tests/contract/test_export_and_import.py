@@ -86,6 +86,7 @@ async def test_an_import_restores_every_exported_field(make: Make, tmp_path: Pat
         await other.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
 async def test_thousands_of_facts_are_imported_at_once(make: Make, count: int) -> None:
     """Each is stored once; importing them again changes nothing."""

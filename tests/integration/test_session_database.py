@@ -15,7 +15,6 @@ from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.errors import MemoryUnavailable
 from support.cli.cli_runner import run_gaia_process
 from support.databases import memory_url, on_each_database
-from support.tiers import sqlite_first
 
 
 async def test_tables_half_created_by_another_process_are_waited_for(tmp_path: Path) -> None:
@@ -153,7 +152,7 @@ asyncio.run(main())
 
 
 @pytest.mark.slow
-@sqlite_first
+@on_each_database
 async def test_several_processes_create_the_tables_at_once(tmp_path: Path, kind: str) -> None:
     """Each at the first use of its session service, and each in several tasks."""
     async with memory_url(kind, tmp_path) as url:

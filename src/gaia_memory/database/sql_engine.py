@@ -279,6 +279,4 @@ def _unavailable(error: Exception, address: URL) -> MemoryUnavailable:
     remedy = "check memory.database_url, the disk and whether another process has locked the database"
     if file is None:
         remedy = "check memory.database_url and the server"
-    return MemoryUnavailable(
-        f"the memory database does not answer ({str(cause) or 'in time'})", remedy=remedy
-    )
+    return MemoryUnavailable(f"the memory database does not answer ({str(cause) or 'in time'})", remedy=remedy)

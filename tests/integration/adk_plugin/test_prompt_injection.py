@@ -32,7 +32,7 @@ from support.plugin_host import (
 EACH = 100
 """Facts of one person; a profile has at most as many lines."""
 
-COUNTS = [pytest.param(1_000, id="1000"), pytest.param(10_000, id="10000", marks=pytest.mark.slow)]
+COUNTS = [pytest.param(count, id=str(count), marks=[pytest.mark.slow] * (count > 200)) for count in (200, 10_000)]
 CONFIG = {"memory": {"preload_limit": EACH, "profile_tokens": 32_000, "embedder": {"provider": "offline"}}}
 
 

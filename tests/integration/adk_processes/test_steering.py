@@ -11,6 +11,7 @@ from support.hosts.adk_process import OFFLINE_MODEL, AgentsFolder, adk_server, a
 SETTINGS = "# ours\npeople: {users: {boss: {admin: true}}}\nsessions: {idle_consolidate_minutes: 60}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.acceptance("C07", "C10", "C16", "C17")
 def test_memory_is_controlled_by_commands_in_adk_web(tmp_path: Path) -> None:
     """Through the API that the browser uses; the configuration file keeps everything but the one setting."""

@@ -25,7 +25,6 @@ from support.cli.cli_runner import (
 )
 from support.cli.terminal import running_command
 from support.servers.fake_gemini import Failure, FakeGemini, facts
-from support.tiers import rest_slow
 
 
 @pytest.fixture
@@ -177,13 +176,11 @@ def test_gemini_without_a_key_is_refused_before_the_first_message(config: str) -
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("failure", "said"),
-    rest_slow(
-        [
-            (Failure(403), "the model refused the key (403)"),
-            (Failure(404), "the provider knows no model of that name (404)"),
-            (Failure(400), "the model refused the request (400)"),
-        ]
-    ),
+    [
+        (Failure(403), "the model refused the key (403)"),
+        (Failure(404), "the provider knows no model of that name (404)"),
+        (Failure(400), "the model refused the request (400)"),
+    ],
 )
 def test_an_unanswered_piped_message_is_explained_and_exits_with_1(
     config: str, gemini: FakeGemini, failure: Failure, said: str
@@ -198,6 +195,7 @@ def test_an_unanswered_piped_message_is_explained_and_exits_with_1(
     assert "/forget" in done.out
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_chat_that_waits_for_a_line(config: str) -> None:
     """The process exits at once and without a traceback, though its input stays open."""
     pipe = subprocess.PIPE
@@ -269,6 +267,7 @@ def test_the_demo_passes_without_key_and_network(monkeypatch: pytest.MonkeyPatch
     assert not gaia_home().exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="this signal is of Unix")
 def test_a_demo_that_is_interrupted_leaves_neither_folder_nor_child() -> None:
     """Even while a child is working in that folder."""

@@ -61,6 +61,7 @@ def open_files(folder: Path) -> dict[str, str]:
     return {name: f"{mode:04o}" for name, mode in found.items() if mode & 0o077}
 
 
+@pytest.mark.slow
 def test_everything_under_the_home_belongs_to_its_owner_alone_while_open_and_after(tmp_path: Path) -> None:
     """Databases, their logs, the store, its lock, mem0's own files; during learning and forgetting."""
     (tmp_path / "gaia.yaml").write_text("model: offline\nsessions: {coalesce_seconds: 0}\n", encoding="utf-8")
@@ -125,6 +126,7 @@ def test_an_existing_database_in_a_closed_home_is_checked_too(tmp_path: Path) ->
     assert f"{tmp_path / 'home' / 'memory.db'} (mode 0640)" in listed.err
 
 
+@pytest.mark.slow
 def test_a_database_outside_the_home_is_checked_too(tmp_path: Path) -> None:
     """A file created beforehand keeps its permissions."""
     database = tmp_path / "memory.db"

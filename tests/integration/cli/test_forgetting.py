@@ -13,7 +13,6 @@ import pytest
 
 from gaia_memory import open_memory
 from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
-from support.tiers import rest_slow
 
 OFF = "memory: {enabled: false}"
 WORD = "zebrawood"
@@ -88,7 +87,7 @@ def erasures(config: str) -> int:
     return asyncio.run(ask())
 
 
-@pytest.mark.parametrize("what", rest_slow(["everything", "fact", "conversation"]))
+@pytest.mark.parametrize("what", ["everything", "fact", "conversation"])
 def test_a_user_is_forgotten_while_memory_is_off(config: str, what: str) -> None:
     """The user leaves the files too; others stay."""
     run_gaia("chat", "--user", "itay", "--channel", "trip", "--config", config, stdin=f"My boat is made of {WORD}.\n")
@@ -157,6 +156,7 @@ def test_a_folder_as_receipt_is_refused_and_nothing_is_forgotten(config: str, tm
     assert rows(config, "itay").keys() == {f"likes {WORD}", "likes tea"}
 
 
+@pytest.mark.slow
 def test_a_receipt_that_cannot_be_written_leaves_pure_json_on_standard_output(config: str) -> None:
     """A program can still parse it."""
     done = forget(config, "--receipt", "/dev/full", "--force", "--json")
@@ -165,6 +165,7 @@ def test_a_receipt_that_cannot_be_written_leaves_pure_json_on_standard_output(co
     assert "/dev/full" in done.err
 
 
+@pytest.mark.slow
 def test_a_receipt_folder_deleted_meanwhile_loses_no_receipt(config: str, tmp_path: Path) -> None:
     """It exists before anything is forgotten, and is gone when the receipt is written."""
     folder = tmp_path / "papers"
@@ -189,7 +190,7 @@ def test_a_receipt_folder_deleted_meanwhile_loses_no_receipt(config: str, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_off", rest_slow([False, True]))
+@pytest.mark.parametrize("is_off", [False, True])
 def test_a_second_forget_after_a_kill_reports_that_it_finished_the_first(
     config: str, tmp_path: Path, is_off: bool
 ) -> None:

@@ -215,6 +215,7 @@ def test_an_unusable_home_is_reported_with_the_way_to_another(config: str) -> No
     assert "GAIA_HOME" in done.err
 
 
+@pytest.mark.slow
 def test_only_messages_go_to_standard_error(config: str) -> None:
     """An invisible progress bar leaves no blank line behind."""
     done = run_gaia_process("memory", "add", "--user", "itay", "--config", config, "likes tea")
@@ -523,6 +524,7 @@ def test_json_marks_what_is_new(config: str) -> None:
     assert [(row["text"], row["new"]) for row in added["memories"]] == [("likes tea", False), ("likes cake", True)]
 
 
+@pytest.mark.slow
 def test_lines_that_are_not_read_are_pointed_out(config: str) -> None:
     """Facts given as arguments leave standard input alone; without lines there is nothing to say."""
     command = ("memory", "add", "--user", "itay", "--config", config, "likes tea")

@@ -90,6 +90,7 @@ def test_a_program_reads_one_line_or_json_and_no_bar(config: str, gemini: FakeGe
     assert counts.err == line.err == ""
 
 
+@pytest.mark.slow
 def test_of_many_failures_some_are_named_and_the_rest_counted(tmp_path: Path, gemini: FakeGemini) -> None:
     """Too many lines would hide the reason."""
     config = talked(tmp_path, *(f"user{number}" for number in range(12)))

@@ -109,6 +109,7 @@ def test_in_random_interleavings_each_turn_is_answered_and_learned_once(
         assert [step for step in LEARNING_STEPS if made.overlaps[step, "sent"] < 3] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "count"), [(5_000, 3), pytest.param(6_000, 300, marks=slow)])
 def test_the_same_holds_on_a_server_database(first: int, count: int) -> None:
     """Sessions and memory on PostgreSQL, and another session service in a file or in memory."""

@@ -17,7 +17,6 @@ from support.kill.kill_forget import forget_and_kill_at
 from support.kill.kill_steps import KillPoint
 from support.servers.chroma_server import chroma_server
 from support.storage.residual_data import SearchTerms, find_residual_data
-from support.tiers import rest_slow
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -158,9 +157,7 @@ def test_the_next_start_finishes_a_killed_forget_on_servers(tmp_path: Path, data
         asyncio.run(check(tmp_path, settings, KillPoint(step), "everything"))
 
 
-@pytest.mark.parametrize(
-    "stop", rest_slow([KillPoint("store named"), KillPoint("scrubbed")]), ids=lambda stop: str(stop.step)
-)
+@pytest.mark.parametrize("stop", [KillPoint("store named"), KillPoint("scrubbed")], ids=lambda stop: str(stop.step))
 def test_the_next_start_finishes_a_killed_forget_with_a_server_database(tmp_path: Path, stop: KillPoint) -> None:
     """The store is a local folder, the facts are in PostgreSQL."""
     with installed(tmp_path, "postgresql", "folder") as settings:

@@ -23,8 +23,8 @@ from gaia_memory.config.sources.load import load
 from gaia_memory.database.sql_engine import open_engine
 from integration.crash_recovery.conftest import postgres_database
 from support.cli.cli_runner import GAIA_COMMAND
+from support.databases import on_each_database
 from support.kill.kill_harness import KillingGemini
-from support.tiers import sqlite_first
 
 COUNT = 384
 USERS = ("ada", "ben", "cleo", "dan")
@@ -135,7 +135,7 @@ async def check_end(settings: Settings, home: Path) -> None:
 
 
 @pytest.mark.slow
-@sqlite_first
+@on_each_database
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
 @pytest.mark.timeout(300)
 def test_a_killed_reindex_loses_nothing_and_the_next_run_continues(tmp_path: Path, kind: str, kills: int) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from support.databases import on_each_database
 from support.kill.kill_harness import Installation
 from support.kill.kill_steps import CLEARING_STEPS, FOLLOWING_STEPS, LEARNING_STEPS, KillPoint
-from support.tiers import sqlite_first
 
 MakeSite = Callable[..., Installation]
 slow = (pytest.mark.slow, pytest.mark.timeout(900))
@@ -16,7 +16,7 @@ STEPS = (*LEARNING_STEPS, *CLEARING_STEPS, *FOLLOWING_STEPS[2:])
 
 
 @pytest.mark.parametrize("rounds", [1, pytest.param(12, marks=slow)])
-@sqlite_first
+@on_each_database
 def test_killing_one_or_both_of_two_processes_on_one_home_loses_nothing(site: MakeSite, kind: str, rounds: int) -> None:
     """One kills itself at a step; every other time the second one is killed at some moment, too."""
     here = site(kind=kind, seed=rounds)

@@ -21,7 +21,6 @@ from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_eng
 from gaia_memory.facts import SqlOutbox
 from support.concurrency.cancellation import cancel_at_step, stop_loop_at_step
 from support.databases import on_each_database, shared_postgres_url
-from support.tiers import rest_slow
 
 WAIT_SECONDS = 12.0
 """Less than SQLite waits for a lock."""
@@ -82,7 +81,7 @@ def cut_everywhere(work: Callable[[], Any]) -> int:
     return at
 
 
-@pytest.mark.parametrize("use", rest_slow([write, read, scrub]))
+@pytest.mark.parametrize("use", [write, read, scrub])
 def test_a_loop_that_ends_during_a_database_operation_leaves_nothing_behind(
     url: URL, complaints: Callable[[], list[str]], use: Callable[[SqlDatabase], Any]
 ) -> None:
@@ -99,6 +98,7 @@ def test_a_loop_that_ends_during_a_database_operation_leaves_nothing_behind(
     assert complaints() == []
 
 
+@pytest.mark.slow
 def test_sqlalchemy_still_loses_a_connection_when_a_loop_ends(url: URL, complaints: Callable[[], list[str]]) -> None:
     """Once this fails, `connected` can be `engine.connect()` again."""
 

@@ -114,6 +114,7 @@ def test_adk_is_imported_on_the_first_use_of_an_adk_object(tmp_path: Path) -> No
     }
 
 
+@pytest.mark.slow
 async def test_a_sweep_learns_an_earlier_process_conversation_and_imports_adk_for_it(tmp_path: Path) -> None:
     """There are sessions to read, so ADK is imported; the next process finds nothing to read."""
     home = tmp_path / "home"

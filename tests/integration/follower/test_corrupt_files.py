@@ -166,6 +166,7 @@ def crashing(folder: Path) -> None:
     header.with_name("data_level0.bin").write_bytes(data)
 
 
+@pytest.mark.slow
 async def test_an_open_that_crashes_the_process_is_tried_once_and_leads_to_a_new_store(tmp_path: Path) -> None:
     """Chroma reads addresses from its index: a damaged one that looks untouched ends one process with SIGSEGV."""
     home = tmp_path / "home"

@@ -66,6 +66,7 @@ async def test_one_process_owns_the_store_and_the_other_waits_for_it(tmp_path: P
         assert await memory.store_id() == store_id
 
 
+@pytest.mark.slow
 async def test_an_erasure_requested_here_is_finished_by_the_owner_elsewhere(tmp_path: Path) -> None:
     """`settled` returns once the other process has recreated its store."""
     home = tmp_path / "home"

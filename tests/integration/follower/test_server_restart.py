@@ -112,6 +112,7 @@ async def test_an_older_copy_of_a_store_is_known_by_its_label_alone(tmp_path: Pa
             assert await listed(memory) == await memory.database_facts(ANN)
 
 
+@pytest.mark.slow
 async def test_a_server_that_returns_unchanged_is_not_rewritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

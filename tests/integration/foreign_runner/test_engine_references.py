@@ -365,6 +365,7 @@ def test_creating_the_parts_reads_nothing_and_needs_no_loop(tmp_path: Path) -> N
     assert list((tmp_path / "home").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_mem0_and_chroma_are_imported_off_the_event_loop(tmp_path: Path) -> None:
     """The import takes seconds; a host's other requests must not wait for it."""
     code = """

@@ -39,6 +39,7 @@ def assert_untouched(trial: EvalResult, turns: int) -> None:
     assert len({seen["system"] for seen in trial.model_requests}) <= 1
 
 
+@pytest.mark.slow
 def test_an_evaluation_without_a_configuration_leaves_no_trace(tmp_path: Path) -> None:
     """Neither in the home nor beside the agent, in the log, the prompt or on the network; commands are plain text."""
     bench = EvalWorkspace(tmp_path)

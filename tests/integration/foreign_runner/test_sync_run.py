@@ -35,7 +35,6 @@ from support.hosts.plain_runner import (
     wait_until_sync,
 )
 from support.plugin_host import offered_tools, request_text
-from support.tiers import rest_slow
 
 AT_ONCE = {"sessions": {"idle_consolidate_minutes": 0.001}}
 SERVICES = ["memory", "sqlite", "database"]
@@ -105,7 +104,7 @@ class Host:
         asyncio.run(closed())
 
 
-@pytest.mark.parametrize("kind", rest_slow(SERVICES))
+@pytest.mark.parametrize("kind", SERVICES)
 def test_consecutive_turns_work_and_leave_nothing_behind(tmp_path: Path, kind: str, heard: Heard) -> None:
     """Turns, commands, tools and the profile; between two turns nothing is open and the store has no owner."""
     model = ScriptedLlm("one", "two", call("remember", fact="likes figs"), "three", default="ok")
@@ -135,7 +134,8 @@ def test_consecutive_turns_work_and_leave_nothing_behind(tmp_path: Path, kind: s
         assert heard.all() == []
 
 
-@pytest.mark.parametrize("kind", rest_slow(SERVICES))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SERVICES)
 def test_concurrent_threads_each_get_their_turn(tmp_path: Path, kind: str, heard: Heard) -> None:
     """One plugin object in several loops at once: none waits for another's store or ledger."""
     host = Host(tmp_path, kind)

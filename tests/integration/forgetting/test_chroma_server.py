@@ -22,6 +22,7 @@ def places(found: list[str]) -> set[str]:
     return {line.rpartition(": ")[0] for line in found}
 
 
+@pytest.mark.slow
 @pytest.mark.acceptance("C11")
 async def test_after_a_forget_tables_contain_nothing_and_after_a_vacuum_the_database_neither(tmp_path: Path) -> None:
     """Its log would keep deleted rows forever; recreating a collection leaves only free pages."""

@@ -23,7 +23,6 @@ from gaia_memory.testing import ScriptedEmbedder
 from support.databases import on_each_database
 from support.oracles.long_conversations import APP, START, learning_engine
 from support.plugin_host import set_extractor
-from support.tiers import rest_slow
 
 pytestmark = pytest.mark.acceptance("C13")
 
@@ -127,7 +126,7 @@ async def forget(engine: Engine, what: str) -> None:
 
 
 @on_each_database
-@pytest.mark.parametrize("what", rest_slow(["fact", "everything", "conversation"]))
+@pytest.mark.parametrize("what", ["fact", "everything", "conversation"])
 @pytest.mark.parametrize("point", POINTS)
 async def test_a_forget_while_more_of_the_conversation_is_learned_takes_precedence(
     tmp_path: Path, kind: str, what: str, point: str, monkeypatch: pytest.MonkeyPatch
@@ -165,8 +164,8 @@ async def test_a_forget_while_more_of_the_conversation_is_learned_takes_preceden
 
 @on_each_database
 @pytest.mark.parametrize("way", ["read", "handed over"])
-@pytest.mark.parametrize("what", rest_slow(["fact", "everything", "conversation"]))
-@pytest.mark.parametrize("point", rest_slow(HANDED))
+@pytest.mark.parametrize("what", ["fact", "everything", "conversation"])
+@pytest.mark.parametrize("point", HANDED)
 async def test_a_fact_of_one_chunk_forgotten_while_the_next_is_learned_stays_forgotten(
     tmp_path: Path, kind: str, way: str, what: str, point: str
 ) -> None:

@@ -33,7 +33,6 @@ from support.servers.fake_gemini import (
     proxy_page,
 )
 from support.servers.gemini_scenarios import AGENT_SCENARIOS, SHORT_TIMEOUT_SECONDS, THOUGHT, Scenario
-from support.tiers import rest_slow
 
 if TYPE_CHECKING:
     from gaia_memory.adk.conversation import Conversation
@@ -89,7 +88,7 @@ def marked(name: str) -> str:
 
 
 @pytest.mark.acceptance("S11")
-@pytest.mark.parametrize("how", rest_slow(["stream", "send"]))
+@pytest.mark.parametrize("how", ["stream", "send"])
 async def test_in_every_scenario_the_user_gets_an_answer_or_one_apology_and_is_learned_once(
     gemini: FakeGemini,
     people: Person,

@@ -286,6 +286,7 @@ async def test_learned_chunks_of_a_long_conversation_are_not_extracted_again(
     assert await learner.events("ann") == 0
 
 
+@pytest.mark.slow
 async def test_a_conversation_with_only_bad_answers_is_parked_reported_and_retried_on_request(
     gemini: FakeGemini, learner: Learner
 ) -> None:
@@ -316,6 +317,7 @@ async def test_a_conversation_with_only_bad_answers_is_parked_reported_and_retri
     assert (forced.consolidated, await learner.facts("ann"), await learner.events("ann")) == (1, [FACT], 0)
 
 
+@pytest.mark.slow
 async def test_a_turn_without_a_good_answer_blocks_only_later_turns(gemini: FakeGemini, learner: Learner) -> None:
     """It is sent in smaller and smaller chunks, finally alone."""
     poison = 6

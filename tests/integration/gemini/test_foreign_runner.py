@@ -61,6 +61,7 @@ def marked(name: str) -> str:
     return "Q" + "".join(letter for letter in name.title() if letter.isalnum())
 
 
+@pytest.mark.slow
 async def test_every_scenario_reaches_the_host_as_without_memory_and_is_learned_once(
     gemini: FakeGemini, tmp_path: Path
 ) -> None:

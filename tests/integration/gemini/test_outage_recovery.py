@@ -192,6 +192,7 @@ async def test_a_slow_user_and_a_user_with_much_to_learn_delay_no_other_user(
     assert door.most <= MAX_PARALLEL_CONVERSATIONS
 
 
+@pytest.mark.slow
 async def test_a_forced_sweep_stops_during_an_outage_and_continues_after_one_answer(
     gemini: FakeGemini, tmp_path: Path
 ) -> None:

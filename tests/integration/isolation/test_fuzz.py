@@ -15,9 +15,8 @@ from support.concurrency.isolation_process import (
     run_in_processes,
     seed_facts,
 )
-from support.databases import memory_url
+from support.databases import memory_url, on_each_database
 from support.oracles.adversarial_ids import SCOPES, USERS
-from support.tiers import sqlite_first
 
 slow = (pytest.mark.slow, pytest.mark.timeout(900))
 
@@ -30,7 +29,7 @@ def test_the_users_are_numerous_and_distinct() -> None:
 
 @pytest.mark.acceptance("C01", "C02", "C03", "L12", "Q04", "P14", "R07")
 @pytest.mark.parametrize("operations", [300, pytest.param(10_000, marks=slow)])
-@sqlite_first
+@on_each_database
 async def test_no_user_is_shown_another_users_data(kind: str, operations: int, tmp_path: Path) -> None:
     """Mixed operations in two processes, threads and tasks match the record of who said what, everywhere."""
     async with memory_url(kind, tmp_path) as url:

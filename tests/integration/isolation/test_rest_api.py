@@ -93,7 +93,7 @@ def story(server: Server, gemini_rules: RuleBasedGemini, people: list[int]) -> N
 @pytest.mark.parametrize(
     ("kind", "people"),
     [
-        ("sqlite", 12),
+        ("sqlite", 4),
         pytest.param("sqlite", len(PEOPLE), marks=[pytest.mark.slow, pytest.mark.timeout(600)]),
         pytest.param("postgresql", len(PEOPLE), marks=[pytest.mark.slow, pytest.mark.timeout(600)]),
     ],

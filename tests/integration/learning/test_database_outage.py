@@ -18,7 +18,6 @@ from support.databases import POSTGRES_URL, memory_url
 from support.harness import Sut, facts
 from support.plugin_host import build_agent, events_text, open_plugin_host, set_extractor
 from support.servers.tcp_proxy import LossPoint, TcpProxy
-from support.tiers import rest_slow
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -182,7 +181,7 @@ async def _cut_at(make: Make, folder: Path, what: LossPoint, at: int) -> bool:
     return was_lost
 
 
-@pytest.mark.parametrize("what", rest_slow(["answer", "question"]))
+@pytest.mark.parametrize("what", ["answer", "question"])
 @pytest.mark.parametrize(
     "points", [range(5, 100, 40), pytest.param(range(1, 1000), marks=[pytest.mark.slow, pytest.mark.timeout(1_800)])]
 )
@@ -212,6 +211,7 @@ async def _terminate_all(sut: Sut) -> int:
         return int(ended.scalar_one())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [3, pytest.param(100, marks=pytest.mark.slow)])
 async def test_connections_terminated_repeatedly_by_the_server_lose_no_fact(
     make: Make, tmp_path: Path, rounds: int

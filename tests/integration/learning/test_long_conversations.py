@@ -15,9 +15,9 @@ from gaia_memory.engine import Engine
 from gaia_memory.language import stems, text_features
 from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
 from gaia_memory.models import Scope
+from support.databases import on_each_database
 from support.oracles.long_conversations import APP, CountingExtractor, learning_engine, session_key, store_conversation
 from support.plugin_host import set_extractor
-from support.tiers import sqlite_first
 
 LIMIT = 1.5
 
@@ -39,7 +39,7 @@ async def learned(engine: Engine, turns: int) -> int:
 
 
 @pytest.mark.slow
-@sqlite_first
+@on_each_database
 @pytest.mark.parametrize(
     ("short", "long"),
     [

@@ -21,7 +21,6 @@ from support.servers.fake_openai import (
     HttpError,
     RawBody,
 )
-from support.tiers import rest_slow
 
 NOWHERE = "http://127.0.0.1:9/v1"
 PROSE = "Sure! The user likes tea."
@@ -64,7 +63,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("name", rest_slow(MISTAKES, normal=4), ids=list(MISTAKES))
+@pytest.mark.parametrize("name", MISTAKES, ids=list(MISTAKES))
 def test_a_sweep_reports_the_mistake_and_keeps_the_conversation(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

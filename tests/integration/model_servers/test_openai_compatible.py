@@ -14,7 +14,6 @@ from gaia_memory import ConfigError, open_memory
 from support.servers.call_limits import change_limits
 from support.servers.end_to_end_scenario import expected_results, open_memory_with_agent, run_scenario
 from support.servers.fake_openai import CHAT_MODEL, DIMENSIONS, EMBEDDING_MODEL, Completion, FakeOpenAI, NoAnswer
-from support.tiers import rest_slow
 
 AGENT = f"openai:{CHAT_MODEL}"
 IDENTITY = f"openai/{EMBEDDING_MODEL}/{DIMENSIONS}"
@@ -29,7 +28,7 @@ SERVERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("habits", rest_slow(SERVERS, normal=2), ids=list(SERVERS))
+@pytest.mark.parametrize("habits", SERVERS, ids=list(SERVERS))
 async def test_a_user_is_learned_known_and_forgotten_on_a_server_that_resembles_openai(
     habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

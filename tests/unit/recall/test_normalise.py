@@ -89,8 +89,7 @@ def test_the_reasons_add_up_to_the_score(rows, asked, vectors, is_hashed, weight
         assert sum(hit.why.values()) == pytest.approx(hit.score, abs=1e-9)
 
 
-@pytest.mark.parametrize("stage", STAGES)
-@given(rows=ROWS, asked=ASKED, vectors=SCORES, weights=WEIGHTS)
+@given(stage=st.sampled_from(STAGES), rows=ROWS, asked=ASKED, vectors=SCORES, weights=WEIGHTS)
 def test_a_weight_of_0_removes_its_part_from_every_reason(stage, rows, asked, vectors, weights):
     """The stage is then off."""
     facts = facts_of(rows)

@@ -39,19 +39,20 @@ def check_store(context: CheckContext) -> list[Finding]:
         findings = _check_server(context.config.memory.vector_store.config)
     else:
         owner = state.owner_description.removesuffix(f" on {platform.node() or 'localhost'}")
-        findings = _check_embedded(folder, owner, is_running=is_running)
+        findings = _check_embedded(folder, owner, state, is_running=is_running)
         if foreign := probe.foreign_stores(state.store_id):
             findings += warn(*foreign_stores_problem(foreign))
     return findings + _lag_findings(state, is_running=is_running)
 
 
-def _check_embedded(folder: Path, owner: str, *, is_running: bool) -> list[Finding]:
+def _check_embedded(folder: Path, owner: str, state: StoreState, *, is_running: bool) -> list[Finding]:
     blocking = next((path for path in (folder.parent, folder) if path.exists() and not path.is_dir()), None)
     if blocking is not None:
         return warn(f"{blocking} is not a folder", "move it away: memory keeps its mem0 store there")
     if not folder.is_dir():
-        # Without an owner the database has facts, but no process has opened the store yet.
-        return warn(f"{folder} is missing", _REBUILD_HINT) if owner else ok(f"{_OPENER} creates {folder}")
+        # Before its first process, a store has no owner, and all facts are still to be added.
+        is_new = not owner and state.lag
+        return ok(f"{_OPENER} creates {folder}") if is_new else warn(f"{folder} is missing", _REBUILD_HINT)
     if is_running:
         return ok(f"{folder} is open in {owner}")
     file = check_database_file(folder / CHROMA_FILE)
