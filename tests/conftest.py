@@ -56,8 +56,9 @@ TESTS = Path(__file__).parent
 FAST_FOLDER = TESTS / "unit"
 FAST_PROFILE = "fast"
 FAST_EXAMPLES = 25
-ONE_CASE_FOLDERS = ("acceptance", "integration")
-"""Where the normal tier runs one case of a test with parameters: each opens a whole system."""
+WHOLE_SYSTEM_FOLDERS = ("acceptance", "integration")
+ONE_CASE_FOLDERS = (*WHOLE_SYSTEM_FOLDERS, "contract")
+"""Where the normal tier runs one case of a test with parameters: each opens a database or a whole system."""
 
 _getaddrinfo = socket.getaddrinfo
 
@@ -72,6 +73,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let pytest-socket refuse every connection that leaves this machine, and choose the number of generated cases."""
     config.option.allow_hosts = ",".join(LOOPBACK)
     config.option.allow_unix_socket = True
+    if config.getoption("dist", default="no") == "load":
+        # The default of `-n` leaves a worker alone with the last long tests for a minute.
+        config.option.dist = "worksteal"
     # A case has no time limit: how long it takes depends on how busy the machine is.
     settings.register_profile(FAST_PROFILE, max_examples=FAST_EXAMPLES, deadline=None)
     settings.register_profile("full", deadline=None)
@@ -111,13 +115,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _mark_further_cases(items: list[pytest.Item]) -> None:
-    """Mark `slow` the cases of a test of the whole system after the first, unless they hold other acceptance checks."""
+    """Mark `slow` the cases of a test after the first, unless they hold other acceptance checks.
+
+    A contract has a first case on each kind of database.
+    """
     first_cases: set[tuple[str, ...]] = set()
     for item in items:
-        if not any(item.path.is_relative_to(TESTS / folder) for folder in ONE_CASE_FOLDERS):
+        folder = item.path.relative_to(TESTS).parts[0]
+        if folder not in ONE_CASE_FOLDERS:
             continue
-        checks = (id_ for marker in item.iter_markers("acceptance") for id_ in marker.args)
-        case = item.nodeid.partition("[")[0], *checks
+        name, _, case_id = item.nodeid.partition("[")
+        kind = "" if folder in WHOLE_SYSTEM_FOLDERS or "postgresql" not in case_id else "postgresql"
+        case = name, kind, *(id_ for marker in item.iter_markers("acceptance") for id_ in marker.args)
         if case in first_cases:
             item.add_marker(pytest.mark.slow)
         elif item.get_closest_marker("slow") is None:

@@ -76,6 +76,7 @@ async def test_an_invalid_database_is_reported_on_opening(tmp_path: Path) -> Non
         await opened(tmp_path)
 
 
+@pytest.mark.slow
 async def test_an_invalid_database_is_reported_once(tmp_path: Path) -> None:
     """The error is complete: log lines of a sweep with the same failure would hide it."""
     (tmp_path / "sessions.db").write_bytes(b"this is no database at all" * 100)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
+import shutil
+import sqlite3
+import tempfile
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,6 +34,7 @@ POSTGRES_REQUIRED = os.environ.get("GAIA_REQUIRE_POSTGRES") == "1"
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ADK_TABLES = frozenset({"sessions", "events", "app_states", "user_states"})
 _SHARED_URLS: dict[str, URL] = {}
+_TEMPLATES: list[Path] = []
 ITAY = Scope("gaia", "itay")
 NOA = Scope("gaia", "noa")
 on_each_database = pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
@@ -68,11 +73,30 @@ async def _execute_on_server(statement: str) -> None:
 async def memory_database(kind: str, folder: Path) -> AsyncIterator[SqlDatabase]:
     """Yield an open, empty memory database."""
     async with memory_url(kind, folder) as url:
+        if kind == "sqlite":
+            await place_empty_database(folder / "memory.db")
         database = await open_database(url, home=folder)
         try:
             yield database
         finally:
             await database.close()
+
+
+async def place_empty_database(file: Path) -> None:
+    """Copy an empty SQLite memory database of this version to `file`: to migrate one takes longer than most tests."""
+    if not _TEMPLATES:
+        home = Path(await asyncio.to_thread(tempfile.mkdtemp))
+        atexit.register(shutil.rmtree, home, ignore_errors=True)
+        template = home / "memory.db"
+        await (await open_database(f"sqlite:///{template}", home=home)).close()
+        _TEMPLATES.append(template)
+    await asyncio.to_thread(_copy_database, _TEMPLATES[0], file)
+
+
+def _copy_database(template: Path, file: Path) -> None:
+    shutil.copy(template, file)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE gaia_store SET store_id = ?", [uuid.uuid4().hex])
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

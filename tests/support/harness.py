@@ -24,6 +24,7 @@ from google.genai import types
 from gaia_memory import open_memory
 from gaia_memory.models import Scope, SweepReport
 from gaia_memory.testing import FakeClock, ScriptedAnswer, ScriptedLlm
+from support.databases import place_empty_database
 from support.storage import scripted_mem0
 from support.storage.scripted_mem0 import Mem0Script
 
@@ -165,12 +166,15 @@ class Sut:
         settings = dict(self._settings)
         settings["memory"] = {**scripted_mem0.configuration(self._name), **(settings.get("memory") or {})}
         settings["sessions"] = {"coalesce_seconds": 0, **(settings.get("sessions") or {})}
-        self.home.mkdir(parents=True, exist_ok=True)
+        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.config_path.write_text(yaml.safe_dump(settings), encoding="utf-8")
 
     async def open(self) -> Self:
         """Open memory as a host does."""
         await asyncio.to_thread(self._write_config_file)
+        file = self.home / "memory.db"
+        if "database_url" not in (self._settings.get("memory") or {}) and not await asyncio.to_thread(file.exists):
+            await place_empty_database(file)
         opening = open_memory(
             self.config_path, home=self.home, model=self.main, clock=self.clock, projects=self._projects
         )

@@ -72,6 +72,7 @@ def test_a_rejected_file_is_reported_and_the_chat_continues(
     assert SECRET not in server.log + answer
 
 
+@pytest.mark.slow
 def test_a_fixed_file_is_applied_at_the_next_message(server: Server, agents: AgentsFolder) -> None:
     """Without a restart; messages sent meanwhile are in the session and are learned."""
     agents.configure("sessions: {idle_consolidate_minutes: 0.02}\n")

@@ -444,6 +444,7 @@ def test_a_file_in_place_of_the_store_folder_is_a_warning(used: Path) -> None:
     assert remedy.startswith("move it away")
 
 
+@pytest.mark.slow
 def test_the_process_that_has_the_store_open_is_named_and_not_disturbed(used: Path) -> None:
     """While it runs, and after it was killed."""
     with opened_by_another_process(used) as process:

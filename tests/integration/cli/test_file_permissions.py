@@ -114,6 +114,7 @@ def test_a_home_readable_by_others_is_reported_once_with_the_fix(tmp_path: Path)
     assert "other users" not in closed.err
 
 
+@pytest.mark.slow
 def test_an_existing_database_in_a_closed_home_is_checked_too(tmp_path: Path) -> None:
     """A manually restored copy often has other permissions; an empty home causes no warning."""
     (tmp_path / "home").mkdir(mode=0o755)

@@ -120,6 +120,7 @@ def test_while_memory_is_off_an_unknown_user_is_reported_along_with_that_fact(co
     assert done.err == IS_OFF.format("nobody")
 
 
+@pytest.mark.slow
 def test_a_receipt_that_cannot_be_written_is_printed_after_the_facts_are_reported_gone(config: str) -> None:
     """Then the failed file and the reason; the files are still rewritten."""
     done = forget(config, "--receipt", "/dev/full")

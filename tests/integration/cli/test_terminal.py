@@ -24,6 +24,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(write_offline_config(tmp_path))
 
 
+@pytest.mark.slow
 def test_commands_are_completed_and_ctrl_d_ends_the_chat(config: str) -> None:
     """The beginning of a command suggests the rest; a reply is shown; Ctrl-D exits."""
     with command_in_terminal("chat", "--user", "itay", "--config", config) as (screen, process):

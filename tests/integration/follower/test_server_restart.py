@@ -68,6 +68,7 @@ async def listed(memory: FollowerHarness) -> dict[str, str]:
         return {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_seen_by", ["a write", pytest.param("a look", marks=pytest.mark.slow)])
 async def test_a_server_that_comes_back_empty_is_brought_to_what_the_database_holds(
     tmp_path: Path, is_seen_by: str, monkeypatch: pytest.MonkeyPatch

@@ -87,6 +87,7 @@ def marked(name: str) -> str:
     return "Q" + "".join(letter for letter in name.title() if letter.isalnum())
 
 
+@pytest.mark.slow
 @pytest.mark.acceptance("S11")
 @pytest.mark.parametrize("how", ["stream", "send"])
 async def test_in_every_scenario_the_user_gets_an_answer_or_one_apology_and_is_learned_once(

@@ -12,6 +12,7 @@ from support.storage.rare_tokens import noise_facts, planted_facts
 FIRST = 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "others", "seed"),
     [
