@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from google.adk.agents.run_config import RunConfig, StreamingMode  # type: ignore[attr-defined]  # its public home
 from google.genai import types
 
+from gaia_memory.adk.failure_replies import APOLOGY, COMMAND_FAILED
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.plugins.run_context import is_in_tool_of
 from gaia_memory.adk.plugins.slash_commands import build_call
@@ -32,12 +33,6 @@ if TYPE_CHECKING:
 logger = logger_for(__name__)
 
 __all__ = ["Conversation", "Reply"]
-
-APOLOGY = "Sorry, I could not answer that just now. Please try again."
-"""The reply when the model fails; it is neither stored in the session nor learned."""
-
-COMMAND_FAILED = "Memory is not available right now. Please try again later."
-"""The reply when a slash command fails."""
 
 
 class Conversation:

@@ -12,8 +12,8 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.events.event import Event
 from google.adk.plugins.base_plugin import BasePlugin
 
+from gaia_memory.adk.failure_replies import UNAVAILABLE_ANSWER
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
-from gaia_memory.adk.plugins.slash_commands import UNAVAILABLE_ANSWER
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.testing import ScriptedEmbedder, ScriptedExtractor, ScriptedLlm

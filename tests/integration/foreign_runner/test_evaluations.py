@@ -10,7 +10,7 @@ from google.adk.evaluation.request_intercepter_plugin import _RequestIntercepter
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from gaia_memory import Mem0MemoryService, MemoryPlugin, Scope, SessionWindowPlugin, open_memory
-from gaia_memory.adk.sessions.changed_sessions import EVAL_SESSION_PREFIXES
+from gaia_memory.adk.evaluation_runs import EVALUATION_SESSION_PREFIXES
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.testing import ScriptedLlm
 from support.hosts.adk_eval import EvalResult, EvalWorkspace
@@ -132,7 +132,7 @@ async def test_a_window_with_a_fixed_size_applies_in_an_evaluation() -> None:
 async def test_evaluation_sessions_are_never_learned() -> None:
     """`adk web` stores them among users' sessions, where the first sweep would find them."""
     sessions = InMemorySessionService()
-    for name in ("talk", *(f"{prefix}1" for prefix in EVAL_SESSION_PREFIXES)):
+    for name in ("talk", *(f"{prefix}1" for prefix in EVALUATION_SESSION_PREFIXES)):
         await sessions.create_session(app_name="shop", user_id="ada", session_id=name)
     found = await SessionTranscript(sessions, "shop", clear_method="rewind").sessions()
 
@@ -143,5 +143,5 @@ def test_adk_still_names_its_evaluation_sessions_this_way() -> None:
     """The class that marks an evaluation run is still in the package that we check."""
     from google.adk.cli import cli_eval
 
-    assert (cli_eval.EVAL_SESSION_ID_PREFIX, cli_eval._LEGACY_EVAL_SESSION_ID_PREFIX) == EVAL_SESSION_PREFIXES
+    assert (cli_eval.EVAL_SESSION_ID_PREFIX, cli_eval._LEGACY_EVAL_SESSION_ID_PREFIX) == EVALUATION_SESSION_PREFIXES
     assert _RequestIntercepterPlugin.__module__.startswith("google.adk.evaluation.")

@@ -15,7 +15,7 @@ from sqlalchemy import event, text
 from sqlalchemy.engine import make_url
 
 from gaia_memory import open_memory
-from gaia_memory.adk.conversation import APOLOGY
+from gaia_memory.adk.failure_replies import APOLOGY
 from gaia_memory.database import migrate, sql_engine
 from gaia_memory.database.sql_engine import open_database, open_engine
 from gaia_memory.errors import MemoryUnavailable

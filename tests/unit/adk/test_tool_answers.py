@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from gaia_memory.adk.tools import render_hits
+from gaia_memory.adk.fact_framing import render_hits
 from gaia_memory.models import Hit
 from support.factories import NOON, make_fact
 

@@ -18,8 +18,7 @@ from gaia_memory.adk.plugins.session_clock import shift_clock
 from gaia_memory.adk.sessions.event_mapping import MEMORY_OFF_KEY, PRIVATE_KEY, UNMARKED_KEY
 from gaia_memory.adk.sessions.stale_session import detects_stale, reload_if_stale
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.sessions.turns.turn_lease import TurnLease
-from gaia_memory.sessions.turns.turn_presence import TURN_WAIT_SECONDS
+from gaia_memory.sessions.turns.turn_lease import TURN_WAIT_SECONDS, TurnLease
 
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext

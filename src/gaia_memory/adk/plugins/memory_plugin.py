@@ -15,6 +15,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
 from gaia_memory.adk.engine_source import ConfigSource, EngineSource
+from gaia_memory.adk.evaluation_runs import must_skip_evaluation
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary, never_breaks_the_turn
 from gaia_memory.adk.plugins.invocation_state import InvocationState
@@ -32,7 +33,6 @@ from gaia_memory.adk.plugins.run_context import (
     outer_session_service,
     set_current_message,
     set_metadata,
-    should_skip,
 )
 from gaia_memory.adk.plugins.session_clock import keep_order
 from gaia_memory.adk.plugins.slash_commands import answer_command, drop_commands, parse_message, with_text
@@ -192,7 +192,9 @@ class MemoryPlugin(BasePlugin):
     def _is_in_charge(self, invocation: InvocationContext) -> bool:
         """Return True if this is a run of the host itself, and this is the Runner's first MemoryPlugin."""
         outer = outer_session_service.get()
-        if (outer is not None and outer is not invocation.session_service) or should_skip(invocation, self._source):
+        if (outer is not None and outer is not invocation.session_service) or must_skip_evaluation(
+            invocation, self._source
+        ):
             return False
         first = next((plugin for plugin in invocation.plugin_manager.plugins if isinstance(plugin, MemoryPlugin)), self)
         if first is not self and not self._has_warned_inert:

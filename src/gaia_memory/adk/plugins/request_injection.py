@@ -9,7 +9,7 @@ from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.tools.agent_tool import AgentTool
 
-from gaia_memory.adk.tools import TOOL_INSTRUCTION
+from gaia_memory.adk.fact_framing import TOOL_INSTRUCTION
 from gaia_memory.log import logger_for
 from gaia_memory.profile.prompts import render_block
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from google.adk.agents.run_config import RunConfig
 
-from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY, metadata_keys, said_at, turns_of
 from gaia_memory.models import UserStatement
 
@@ -21,12 +20,9 @@ if TYPE_CHECKING:
     from google.adk.tools.tool_context import ToolContext
     from google.genai import types
 
-    from gaia_memory.adk.engine_source import EngineSource
     from gaia_memory.adk.plugins.invocation_state import InvocationState
     from gaia_memory.models import SessionKey
     from gaia_memory.sessions.turns.turn_lease import TurnLease
-
-_EVALUATION_MODULE_PREFIX = "google.adk.evaluation."
 
 outer_session_service: ContextVar[BaseSessionService | None] = ContextVar("outer_session_service", default=None)
 """The session service of the run that called the current tool; a run inside that tool has another one."""
@@ -86,17 +82,6 @@ def _message_of(run: ReadonlyContext) -> UserStatement:
         turn_started_at=at,
         visible_since=visible_turns[0].messages[0].said_at.timestamp() if visible_turns else now,
     )
-
-
-def should_skip(invocation: InvocationContext, source: EngineSource) -> bool:
-    """Return True if a plugin must skip this run: ADK evaluates an agent, and no memory was named for it explicitly.
-
-    A memory of real users, found through the environment, must neither change the outcome nor learn from it.
-    """
-    service = invocation.memory_service
-    is_named = source.is_named or (isinstance(service, Mem0MemoryService) and service.source.is_named)
-    plugins = invocation.plugin_manager.plugins
-    return not is_named and any(type(plugin).__module__.startswith(_EVALUATION_MODULE_PREFIX) for plugin in plugins)
 
 
 def set_metadata(invocation: InvocationContext, name: str, value: str | float) -> None:

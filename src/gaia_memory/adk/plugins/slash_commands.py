@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from google.genai import types
 
+from gaia_memory.adk.failure_replies import UNAVAILABLE_ANSWER, UNAVAILABLE_BECAUSE
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, indices_with_key
 from gaia_memory.commands.command import Call, ResetOutcome
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from gaia_memory.engine import Engine
     from gaia_memory.errors import GaiaMemoryError
     from gaia_memory.models import SessionKey
-
-UNAVAILABLE_ANSWER = "Memory cannot answer right now. Nothing was changed; please try again in a while."
-UNAVAILABLE_BECAUSE = "Memory cannot answer right now, and nothing was changed:"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from google.adk.sessions.base_session_service import GetSessionConfig
 from pydantic import ConfigDict
 
 from gaia_memory.adk.engine_source import ConfigSource, EngineSource
+from gaia_memory.adk.evaluation_runs import must_skip_evaluation
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
-from gaia_memory.adk.plugins.run_context import should_skip
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, USER_REQUEST_CALLS, indices_with_key
 from gaia_memory.log import logger_for
 from gaia_memory.models import SessionKey, WindowAnchor
@@ -76,7 +76,7 @@ class SessionWindowPlugin(BasePlugin):
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Drop the turns before the window from the loaded session; a failure does not end the turn."""
-        if self._window_turns is None and should_skip(invocation_context, self._source):
+        if self._window_turns is None and must_skip_evaluation(invocation_context, self._source):
             return
         with ErrorBoundary("trimming the session to the replay window"):
             await self._trim(invocation_context)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import DateTime, String, column, literal, select, table
 
+from gaia_memory.adk.evaluation_runs import is_evaluation_session
 from gaia_memory.database.connections import open_connection
 from gaia_memory.database.sqlite import READ_ONLY_OPTION
 from gaia_memory.models import SessionKey
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 VERSION_TABLE = "adk_internal_metadata"
 """ADK's `DatabaseSessionService` creates it first; a database without it is not ADK's, or has no tables yet."""
-
-EVAL_SESSION_PREFIXES = ("adk-eval-session-", "___eval___session___")
-"""The id prefixes of ADK's evaluation sessions, in its current and older versions."""
 
 _sessions = table(
     "sessions",
@@ -68,7 +66,7 @@ async def find_changed_sessions(
 
 
 def _without_evaluations(sessions: dict[SessionKey, float]) -> dict[SessionKey, float]:
-    return {key: at for key, at in sessions.items() if not key.session.startswith(EVAL_SESSION_PREFIXES)}
+    return {key: at for key, at in sessions.items() if not is_evaluation_session(key.session)}
 
 
 async def session_exists(engine: AsyncEngine, key: SessionKey) -> bool:

@@ -9,6 +9,9 @@ from gaia_memory.log import logger_for
 from gaia_memory.ports import Database, Outbox
 from gaia_memory.telemetry import error_frames, log_fields
 
+RECREATION_INTERVAL_SECONDS = 5.0
+"""How long erasures are gathered after the last recreation, unless a caller waits: each recreation rewrites all."""
+
 RETRY_SECONDS = 0.5
 
 log = logger_for(__name__)

@@ -11,7 +11,7 @@ from contextvars import Context
 from pathlib import Path
 from typing import Any
 
-from gaia_memory.backend.mem0_store.erasures import ErasureTracker
+from gaia_memory.backend.mem0_store.erasures import RECREATION_INTERVAL_SECONDS, ErasureTracker
 from gaia_memory.backend.mem0_store.open_store import StoreWriter
 from gaia_memory.backend.mem0_store.ownership import LEASE_SECONDS, StoreOwner, StoreOwnership
 from gaia_memory.backend.mem0_store.store import Mem0Builder
@@ -37,8 +37,6 @@ AWAITED_REST_RATIO = 0.25
 """Rest after a batch that a caller of `settled` waits for, as a share of its duration."""
 
 BACKLOG_FACTS = 500
-RECREATION_INTERVAL_SECONDS = 5.0
-"""How long erasures are gathered after the last recreation, unless a caller waits: each recreation rewrites all."""
 
 IDLE_SECONDS = 0.5
 DISABLED_IDLE_SECONDS = 30.0

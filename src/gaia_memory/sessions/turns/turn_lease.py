@@ -7,6 +7,9 @@ from weakref import WeakSet, ref
 
 from gaia_memory.models import LedgerRow, SessionKey
 
+TURN_WAIT_SECONDS = 120.0
+"""How long a turn in a foreign Runner waits for another turn of its session, which may be waiting for this one."""
+
 HEARTBEAT_TIMEOUT_SECONDS = 120.0
 """A run without a heartbeat for this long is considered cancelled: ADK calls no hook for a cancelled turn."""
 

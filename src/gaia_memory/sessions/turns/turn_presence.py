@@ -19,9 +19,6 @@ from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
 
-TURN_WAIT_SECONDS = 120.0
-"""How long a turn in a foreign Runner waits for another turn of its session, which may be waiting for this one."""
-
 RENEWAL_INTERVAL_SECONDS = 20.0
 """How often a running turn renews its mark in the ledger."""
 
