@@ -228,6 +228,7 @@ async def test_I12_a_message_during_consolidation_is_answered_kept_and_learned_l
     assert await sut.texts("u") == ["F", "late is the word"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
 async def test_I13_a_long_conversation_is_learned_in_chunks_with_each_turn_in_one(make: Make) -> None:
     """120 turns of 500 characters: each turn is in exactly one bounded request, and all facts are kept."""

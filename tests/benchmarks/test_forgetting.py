@@ -13,6 +13,7 @@ LEAST = 50.0
 """How many times as long mem0 takes for 10,000 facts, at least."""
 
 
+@pytest.mark.slow
 def test_the_benchmark_writes_its_figures_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It uses a few facts; the ratio is that of the two times."""
     out = tmp_path / "forgetting.json"

@@ -17,6 +17,7 @@ MOST_OF_A_LOOK = 5.0
 """The same of a look alone, which takes a millisecond: one that read what is known would take a hundred."""
 
 
+@pytest.mark.slow
 def test_the_benchmark_writes_its_figures_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It uses one small mix on SQLite."""
     out = tmp_path / "known.json"

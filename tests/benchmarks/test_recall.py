@@ -74,6 +74,7 @@ def published() -> list[Any]:
     return [{"sample_id": "own", "conversation": talk, "qa": questions(), "observation": observed}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "count"), [pytest.param("turns", 3, marks=pytest.mark.slow), ("facts", 1)])
 def test_ours_ranks_above_its_peers(tmp_path: Path, capsys: pytest.CaptureFixture[str], shape: str, count: int) -> None:
     """The right answer comes first, but not without the speaker; results go to a table, a file and a plot."""

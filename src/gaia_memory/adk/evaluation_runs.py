@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gaia_memory.adk.memory_service import Mem0MemoryService
-
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
 
@@ -19,6 +17,9 @@ _EVALUATION_MODULE_PREFIX = "google.adk.evaluation."
 
 def must_skip_evaluation(invocation: InvocationContext, source: EngineSource) -> bool:
     """Return True if ADK evaluates an agent, and no memory was named for it explicitly: a plugin must skip this run."""
+    # Late: a process without agents sweeps without importing ADK.
+    from gaia_memory.adk.memory_service import Mem0MemoryService
+
     service = invocation.memory_service
     is_named = source.is_named or (isinstance(service, Mem0MemoryService) and service.source.is_named)
     plugins = invocation.plugin_manager.plugins

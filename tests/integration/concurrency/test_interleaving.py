@@ -164,6 +164,7 @@ def test_a_concurrent_operation_at_any_learning_step_loses_and_duplicates_nothin
     assert at > 2 * len(LEARNING_STEPS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "mode", "step"),
     [

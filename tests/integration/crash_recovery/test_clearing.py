@@ -39,6 +39,7 @@ def test_a_kill_around_a_clear_loses_and_duplicates_nothing(site: MakeSite, clea
     assert clear == "delete" or seen.events, "rewound and kept talk stays with its host"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("clear", "rounds"),
     [

@@ -17,6 +17,7 @@ slow = (pytest.mark.slow, pytest.mark.timeout(900))
 tiers = pytest.mark.parametrize("full", [False, pytest.param(True, marks=slow)], ids=["some", "all"])
 
 
+@pytest.mark.slow
 @tiers
 def test_a_kill_at_each_step_loses_and_duplicates_nothing(site: MakeSite, full: bool) -> None:
     """The next process continues where the previous one was killed, and is killed itself."""

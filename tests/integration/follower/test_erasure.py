@@ -66,6 +66,7 @@ async def test_an_unfinished_erasure_is_finished_at_the_next_start(tmp_path: Pat
     assert await asyncio.to_thread(files_with, home, "ZEBRAFISH") == []
 
 
+@pytest.mark.slow
 async def test_a_pass_that_was_stopped_in_the_middle_goes_on_with_the_same_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -181,6 +181,7 @@ async def _cut_at(make: Make, folder: Path, what: LossPoint, at: int) -> bool:
     return was_lost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["answer", "question"])
 @pytest.mark.parametrize(
     "points", [range(5, 100, 40), pytest.param(range(1, 1000), marks=[pytest.mark.slow, pytest.mark.timeout(1_800)])]
