@@ -107,7 +107,7 @@ def test_any_sequence_of_changes_keeps_all_tables_consistent(kind):
         lifetime = memory_database(kind, Path(folder))
         database = runner.run(lifetime.__aenter__())
 
-        @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
         @given(st.lists(changes, max_size=12))
         def hold(sequence):
             runner.run(play(database, sequence))

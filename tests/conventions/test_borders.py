@@ -124,7 +124,8 @@ def test_imported_and_declared_dependencies_are_the_same():
     extras = set().union(*(named(lines) for extra, lines in project["optional-dependencies"].items() if extra != "dev"))
     modules = {found.module.partition(".")[0] for file in python_files(PACKAGE) for found in imports(file)}
     outside = modules - {*sys.stdlib_module_names, "gaia_memory"}
-    providers = {top: {canonical(name) for name in packages_distributions().get(top, [top])} for top in outside}
+    installed = packages_distributions()
+    providers = {top: {canonical(name) for name in installed.get(top, [top])} for top in outside}
     undeclared = sorted(top for top, names in providers.items() if (declared | extras).isdisjoint(names))
     unused = sorted(declared.difference(*providers.values()))
 

@@ -320,6 +320,7 @@ async def test_thousands_of_facts_are_merged_at_once(make: Make, count: int) -> 
     assert (await memory.count(ada), await memory.count(guest)) == (count, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "step",
     [

@@ -57,6 +57,7 @@ def config(tmp_path: Path, gemini: FakeGemini) -> str:
     return talked(tmp_path, "ada", "bob", "cy")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo terminals are of Unix")
 def test_a_user_sees_the_progress_and_what_it_waits_for(
     config: str, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch

@@ -138,6 +138,7 @@ def test_a_turn_at_any_learning_step_is_answered_and_learned(
     assert (mode == "keep" and step in LEARNING_STEPS[-3:]) or (step, "sent") in made.overlaps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "mode", "meets"),
     [

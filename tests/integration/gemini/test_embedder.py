@@ -89,6 +89,7 @@ async def opened(home: Path) -> AsyncIterator[House]:
         yield House(gaia, LlmAgent(name="assistant", model=gaia.model, instruction="Help."))
 
 
+@pytest.mark.slow
 @pytest.mark.acceptance("R04")
 async def test_in_every_scenario_facts_are_stored_and_found_and_their_vectors_follow(
     gemini: FakeGemini, tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -147,6 +147,7 @@ async def learner(gemini: FakeGemini, tmp_path: Path) -> AsyncIterator[Learner]:
         yield opened
 
 
+@pytest.mark.slow
 @pytest.mark.acceptance("I08", "I09", "S13")
 async def test_after_every_bad_answer_nothing_is_cleared_and_the_next_good_one_learns_once(
     gemini: FakeGemini, learner: Learner, caplog: pytest.LogCaptureFixture

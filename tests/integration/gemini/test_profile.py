@@ -111,6 +111,7 @@ def bullets(*lines: str) -> list[str]:
     return [line.removeprefix("- ") for line in lines]
 
 
+@pytest.mark.slow
 @pytest.mark.acceptance("P07", "P17")
 async def test_after_every_bad_answer_the_fallback_is_used_and_the_next_session_retries(
     gemini: FakeGemini, house: House, caplog: pytest.LogCaptureFixture

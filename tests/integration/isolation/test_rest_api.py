@@ -89,6 +89,7 @@ def story(server: Server, gemini_rules: RuleBasedGemini, people: list[int]) -> N
     assert owners_in(server.log) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.acceptance("C02", "C03", "G12")
 @pytest.mark.parametrize(
     ("kind", "people"),

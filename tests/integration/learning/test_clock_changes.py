@@ -245,6 +245,7 @@ async def test_a_clock_set_back_during_a_turn_loses_nothing(way: str, tmp_path: 
     assert stage.learned == Counter(["first", "while it was set back", "behind"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("clear", "kind"), [("keep", "postgresql"), ("delete", "sqlite")])
 async def test_two_hosts_with_different_clocks_on_one_database_learn_everything_once(
     clear: str, kind: str, tmp_path: Path, clock: WallClock

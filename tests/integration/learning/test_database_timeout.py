@@ -73,6 +73,7 @@ async def test_opening_memory_on_a_server_that_never_answers_fails(silent: int, 
                 raise AssertionError("memory was opened")
 
 
+@pytest.mark.slow
 async def test_while_the_memory_database_hangs_turns_are_answered_and_writes_are_refused(
     make: Make, tmp_path: Path
 ) -> None:
