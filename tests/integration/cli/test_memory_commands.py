@@ -250,6 +250,7 @@ def test_forget_says_which_messages_stay(config: str) -> None:
     assert "they contain nothing that was forgotten" in silent.out
 
 
+@pytest.mark.slow
 def test_forget_claims_nothing_about_the_files_of_a_server(tmp_path: Path) -> None:
     """Its rows are gone; the server keeps a log of every write."""
     with chroma_server(tmp_path / "chroma") as where:

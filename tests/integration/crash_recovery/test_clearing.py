@@ -73,6 +73,7 @@ def test_a_kill_between_two_chunks_repeats_no_chunk_and_leaves_the_rest_pending(
         assert {here.gemini.bird_counts[bird] for bird in birds} == {1}
 
 
+@pytest.mark.slow
 def test_a_kill_during_a_chunks_extraction_repeats_only_that_chunk(site: MakeSite) -> None:
     """Committed chunks stay committed."""
     here = site()

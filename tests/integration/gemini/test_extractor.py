@@ -193,6 +193,7 @@ async def test_good_answers_are_parsed_completely_in_any_form(gemini: FakeGemini
     assert left == dict.fromkeys([*GOOD, "nothing"], 0)
 
 
+@pytest.mark.slow
 async def test_a_hanging_model_is_given_up_and_retried_later(
     gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
