@@ -32,7 +32,7 @@ Progress = Callable[[SweepProgress], None]
 """Called whenever a conversation starts or ends."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _SweepRun:
     """One sweep: the conversations it started, those it waits for and counts, and their outcomes.
 
