@@ -175,10 +175,6 @@ class Engine:
         """Return the apps whose sessions this process can read."""
         return self.transcripts.apps
 
-    async def load_embedder(self) -> None:
-        """Load the embedder before its first use, so that the first recall does not wait for it."""
-        await self.backend.preload_embedder()
-
     def scope(self, app: str, user: str) -> Scope:
         """Return the scope of a person in an app, as `memory.scope` has it."""
         return Scope(None if self.config.memory.scope == "user" else app, user)

@@ -6,8 +6,11 @@ not tried again here after a time-out: the caller has waited long enough, and le
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,8 +61,36 @@ EMBEDDING_DEADLINE_SECONDS = 45.0
 BAD_ANSWER_ATTEMPTS = 3
 """How often the same facts are asked for while the answers are unusable."""
 
+_running_limits: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("gaia_running_limits", default=())
+
 _CUT_REASONS = frozenset({"LENGTH", "MAX_TOKENS"})
 _BLOCKED_REASONS = frozenset({"CONTENT_FILTER"})
+
+
+@asynccontextmanager
+async def time_limit(seconds: float) -> AsyncIterator[None]:
+    """Raise `TimeoutError` after `seconds` in the block, not counting what runs in `outside_time_limits`."""
+    async with asyncio.timeout(seconds) as limit:
+        token = _running_limits.set((*_running_limits.get(), limit))
+        try:
+            yield
+        finally:
+            _running_limits.reset(token)
+
+
+@contextmanager
+def outside_time_limits() -> Iterator[None]:
+    """Stop the clock of every `time_limit` around this block: to import a package is not the model's slowness."""
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    paused = [(limit, limit.when()) for limit in _running_limits.get()]
+    for limit, _ in paused:
+        limit.reschedule(None)
+    try:
+        yield
+    finally:
+        for limit, when in paused:
+            limit.reschedule(None if when is None else when + loop.time() - started)
 
 
 def retry_policy(limits: CallLimits) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -16,6 +15,8 @@ from gaia_memory.backend.event_loop_guard import assert_off_event_loop
 from gaia_memory.backend.extractor import Mem0Extractor
 from gaia_memory.backend.language_model import Mem0LanguageModel
 from gaia_memory.backend.model_errors import to_model_error
+from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder
+from gaia_memory.backend.offline.offline_llm import OfflineLlm
 from gaia_memory.backend.providers import local, resolve_provider
 from gaia_memory.backend.providers.provider_factory import create_or_defer, make_embedder, make_llm
 from gaia_memory.backend.providers.reranker import NO_RERANKER, Mem0Reranker
@@ -23,7 +24,8 @@ from gaia_memory.backend.providers.reranker import problems as reranker_problems
 from gaia_memory.backend.providers.swappable_llm import SwappableLlm, close_client
 from gaia_memory.backend.thread_pools import WorkerPools
 from gaia_memory.config.api_keys import GEMINI_KEY_VARIABLES, OPENAI_KEY_VARIABLE, gemini_api_key, missing_key_variable
-from gaia_memory.errors import ConfigError, ModelError
+from gaia_memory.errors import ConfigError
+from gaia_memory.model_calls import outside_time_limits
 
 if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
@@ -59,10 +61,13 @@ class Backend:
         self._build_lock = threading.RLock()
         self._embedding_model: Any = None
         self._checked_providers: tuple[resolve_provider.Provider, ...] = ()
-        self.language_model = Mem0LanguageModel(self.llm, self.pools.model)
+        self._prepared_providers: list[resolve_provider.Provider] = []
+        self.language_model = Mem0LanguageModel(self.llm, self.pools.model, prepare=self._prepare_llm)
         self.extractor = Mem0Extractor(self.language_model, self.load, self.pools.model)
         self.reranker = self._create_reranker()
-        self.embedder = Mem0Embedder(self.embedding_model, self.embedder_provider, self.pools.embedder)
+        self.embedder = Mem0Embedder(
+            self.embedding_model, self.embedder_provider, self.pools.embedder, prepare=self._prepare_embedder
+        )
 
     @property
     def reranker_provider(self) -> resolve_provider.Provider:
@@ -133,18 +138,27 @@ class Backend:
         assert_off_event_loop("Backend.embedding_model")
         with self._build_lock:
             if self._embedding_model is None:
-                self._embedding_model = self._create(make_embedder, self.embedder_provider, "embedder")
+                is_offline = self.embedder_provider.name == resolve_provider.OFFLINE
+                self._embedding_model = (
+                    OfflineEmbedder() if is_offline else self._create(make_embedder, self.embedder_provider, "embedder")
+                )
             return self._embedding_model
 
-    async def preload_embedder(self) -> None:
-        """Load the model of the embedder `local`, which takes seconds; other embedders need no loading.
+    async def _prepare_embedder(self) -> None:
+        # The constructor of `local` loads its model. Those of other providers may ask the network.
+        is_local = self.embedder_provider.name == resolve_provider.LOCAL
+        await self._prepare(self.embedder_provider, self.embedding_model if is_local else self.load)
 
-        Otherwise a process with a single question would answer it before the vectors are there.
-        """
-        if self.embedder_provider.name == resolve_provider.LOCAL:
-            # The next caller reports the failure.
-            with contextlib.suppress(ModelError):
-                await self.embedder.embed(["ready"], purpose="search")
+    async def _prepare_llm(self) -> None:
+        await self._prepare(self.llm.provider, self.load)
+
+    async def _prepare(self, provider: resolve_provider.Provider, load: Callable[[], Any]) -> None:
+        """Import what a provider needs before its first call; this may take seconds, which no time limit counts."""
+        if provider.name == resolve_provider.OFFLINE or provider in self._prepared_providers:
+            return
+        with outside_time_limits():
+            await self.pools.imports.run(load)
+        self._prepared_providers.append(provider)
 
     def mem0_config(self, store_path: Path) -> Any:
         """Return the `mem0.configs.base.MemoryConfig` of a store in `store_path`, without secrets. Blocking.
@@ -206,6 +220,9 @@ class Backend:
             self.reranker.close()
 
     def _create_llm(self, provider: resolve_provider.Provider) -> Any:
+        assert_off_event_loop("SwappableLlm.instance")
+        if provider.name == resolve_provider.OFFLINE:
+            return OfflineLlm()
         return self._create(make_llm, provider, "model")
 
     def _create(

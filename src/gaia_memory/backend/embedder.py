@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,7 +16,7 @@ from gaia_memory.backend.providers.resolve_provider import GEMINI, LOCAL, OFFLIN
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.backend.vector_cache import VectorCache
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
-from gaia_memory.model_calls import EMBEDDING_DEADLINE_SECONDS
+from gaia_memory.model_calls import EMBEDDING_DEADLINE_SECONDS, time_limit
 from gaia_memory.models import Vector
 
 if TYPE_CHECKING:
@@ -47,15 +46,18 @@ class Mem0Embedder:
         provider: Provider,
         pool: WorkerPool,
         *,
+        prepare: Callable[[], Awaitable[None]] | None = None,
         deadline: float = EMBEDDING_DEADLINE_SECONDS,
     ) -> None:
         """Ask the object that `embedding_model` returns, in a thread of `pool`.
 
-        `deadline` bounds each batch of up to 100 texts, in seconds.
+        `deadline` bounds each batch of up to 100 texts, in seconds. `prepare` imports packages before the first batch;
+        no time limit counts that.
         """
         self._embedding_model = embedding_model
         self._provider = provider
         self._pool = pool
+        self._prepare = prepare
         self._deadline = deadline
         self._dimensions = _known_dimensions(provider)
         self._model = _known_model(provider)
@@ -90,9 +92,11 @@ class Mem0Embedder:
         return [found[text] for text in texts]
 
     async def _embed_within_deadline(self, batch: list[str], purpose: str) -> list[array[float]]:
+        if self._prepare is not None:
+            await self._prepare()
         try:
             with redact_user_text(batch):
-                async with asyncio.timeout(self._deadline):
+                async with time_limit(self._deadline):
                     return await self._pool.run(self._embed_batch, batch, purpose)
         except TimeoutError as late:
             message = f"the embedder {self.identity} gave no answer within {self._deadline:g} s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
@@ -66,6 +67,8 @@ class Mem0Extractor:
         raise AssertionError("the last attempt returns or raises")
 
     def _build_prompt(self, chunk: Chunk, instructions: str) -> tuple[str, str]:
+        if self._model.is_offline:
+            return "", build_offline_prompt(chunk)
         self._load()
         from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT, generate_additive_extraction_prompt
 
@@ -79,6 +82,17 @@ class Mem0Extractor:
             use_input_language=True,
         )
         return ADDITIVE_EXTRACTION_PROMPT, prompt
+
+
+def build_offline_prompt(chunk: Chunk) -> str:
+    """Return the sections of mem0's prompt that the offline rules read: importing mem0 takes a second."""
+    earlier = [f"{each['role']}: {each['content']}" for each in to_context_messages(chunk.before)]
+    sections = {
+        "Last k Messages": "\n".join(earlier),
+        "New Messages": json.dumps(to_prompt_messages(chunk.messages), ensure_ascii=False),
+        "Observation Date": format_observation_date(chunk.said_at),
+    }
+    return "\n\n".join(f"## {heading}\n{content}" for heading, content in sections.items())
 
 
 def format_observation_date(said_at: datetime) -> str:

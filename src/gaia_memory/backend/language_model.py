@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from gaia_memory.backend.model_errors import to_model_error
+from gaia_memory.backend.providers.resolve_provider import OFFLINE
 from gaia_memory.backend.providers.swappable_llm import SwappableLlm
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
-from gaia_memory.model_calls import LEARNING_DEADLINE_SECONDS
+from gaia_memory.model_calls import LEARNING_DEADLINE_SECONDS, time_limit
 
 _THINKING_BLOCK = re.compile(r"\A\s*(?:<think>|(?![\s{`<\-*])).*?</think>", re.DOTALL)
 """Some servers omit the opening tag of the thoughts, because it is part of their prompt."""
@@ -20,10 +20,21 @@ _THINKING_BLOCK = re.compile(r"\A\s*(?:<think>|(?![\s{`<\-*])).*?</think>", re.D
 class Mem0LanguageModel:
     """The port `LanguageModel` over mem0's LLM object."""
 
-    def __init__(self, llm: SwappableLlm, pool: WorkerPool, *, deadline: float = LEARNING_DEADLINE_SECONDS) -> None:
-        """Ask `llm` in a thread of `pool`; `deadline` bounds one question, in seconds."""
+    def __init__(
+        self,
+        llm: SwappableLlm,
+        pool: WorkerPool,
+        *,
+        prepare: Callable[[], Awaitable[None]] | None = None,
+        deadline: float = LEARNING_DEADLINE_SECONDS,
+    ) -> None:
+        """Ask `llm` in a thread of `pool`; `deadline` bounds one question, in seconds.
+
+        `prepare` imports packages before the first question; no time limit counts that.
+        """
         self._llm = llm
         self._pool = pool
+        self._prepare = prepare
         self._deadline = deadline
 
     @property
@@ -31,6 +42,11 @@ class Mem0LanguageModel:
         """Provider and model, as `provider/model`."""
         provider = self._llm.provider
         return f"{provider.name}/{provider.model or 'default'}"
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether fixed rules answer instead of a model."""
+        return self._llm.provider.name == OFFLINE
 
     async def complete(self, prompt: str, *, system: str) -> str:
         """Return the whole answer without a leading block of thoughts.
@@ -43,8 +59,10 @@ class Mem0LanguageModel:
 
     async def ask(self, messages: Sequence[dict[str, str]], *, json: bool = False) -> str:
         """Return the answer to `messages`, as `complete` does; `json` asks the provider for its JSON mode."""
+        if self._prepare is not None:
+            await self._prepare()
         try:
-            async with asyncio.timeout(self._deadline):
+            async with time_limit(self._deadline):
                 answer = await self._pool.run(self._generate, list(messages), json)
         except TimeoutError as late:
             message = f"the model {self.identity} gave no answer within {self._deadline:g} s"

@@ -1,4 +1,4 @@
-"""Worker threads for blocking calls: a bounded pool each for the model, the embedder, the reranker and the store.
+"""Worker threads for blocking calls: a bounded pool each for models, embedder, reranker, store and imports.
 
 With separate pools, slow extractions cannot delay a search. The threads are daemons, so a provider that hangs without a
 time-out cannot keep the process from ending.
@@ -28,6 +28,7 @@ MODEL_THREADS = 16
 EMBEDDER_THREADS = 8
 STORE_THREADS = 2
 RERANKER_THREADS = 2
+IMPORT_THREADS = 1
 EXIT_WAIT_SECONDS = 5.0
 """How long the exit of the process waits for a call to the store."""
 
@@ -145,15 +146,16 @@ def _resolve(future: Future[Any], call: Callable[[], Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WorkerPools:
-    """The four pools of a backend."""
+    """The five pools of a backend."""
 
     model: WorkerPool = field(default_factory=lambda: WorkerPool("gaia-model", MODEL_THREADS))
     embedder: WorkerPool = field(default_factory=lambda: WorkerPool("gaia-embedder", EMBEDDER_THREADS))
     store: WorkerPool = field(default_factory=lambda: WorkerPool("gaia-store", STORE_THREADS, join_at_exit=True))
     reranker: WorkerPool = field(default_factory=lambda: WorkerPool("gaia-reranker", RERANKER_THREADS))
+    imports: WorkerPool = field(default_factory=lambda: WorkerPool("gaia-imports", IMPORT_THREADS))
 
     async def close(self, *, grace: float = CLOSE_GRACE_SECONDS) -> None:
-        """Close all four at once."""
+        """Close all five at once."""
         await asyncio.gather(*(pool.close(grace=grace) for pool in self._pools))
 
     def shut_down(self) -> None:
@@ -163,4 +165,4 @@ class WorkerPools:
 
     @property
     def _pools(self) -> tuple[WorkerPool, ...]:
-        return (self.model, self.embedder, self.store, self.reranker)
+        return (self.model, self.embedder, self.store, self.reranker, self.imports)

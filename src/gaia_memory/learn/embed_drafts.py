@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ import numpy as np
 
 from gaia_memory.errors import BadAnswerError, ModelError
 from gaia_memory.log import logger_for
+from gaia_memory.model_calls import time_limit
 from gaia_memory.models import Draft, Vector
 from gaia_memory.ports import Embedder
 from gaia_memory.telemetry import log_fields
@@ -45,7 +45,8 @@ async def embed_drafts(
             unembedded_count = len(missing_indices) - start
             kind = type(error).__name__
             fields = log_fields("facts.without_vector", facts=unembedded_count, error=kind)
-            logger.warning("facts are kept without a vector for now (%d): %s", unembedded_count, kind, extra=fields)
+            reason = f"no answer within {timeout_seconds:g} s" if isinstance(error, TimeoutError) else kind
+            logger.warning("facts are kept without a vector for now (%d): %s", unembedded_count, reason, extra=fields)
             report_progress(len(drafts), len(drafts))
             break
         identity = embedder.identity
@@ -61,7 +62,7 @@ def _to_float32(vector: Vector) -> Vector:
 
 
 async def _embed(embedder: Embedder, texts: Sequence[str], timeout_seconds: float) -> list[Vector]:
-    async with asyncio.timeout(timeout_seconds):
+    async with time_limit(timeout_seconds):
         vectors = await embedder.embed(texts, purpose="add")
     if len(vectors) != len(texts):
         raise BadAnswerError(f"the embedder gave {len(vectors)} vectors for {len(texts)} texts")

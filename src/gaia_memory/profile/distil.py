@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import BadAnswerError, ModelError
 from gaia_memory.log import logger_for
+from gaia_memory.model_calls import time_limit
 from gaia_memory.models import Fact, Profile, Scope
 from gaia_memory.ports import Clock, Database, FactStore, LanguageModel, ProjectsProvider
 from gaia_memory.profile.bullets import fallback_bullets, fit_bullets, parse_bullets, rank_facts
@@ -108,7 +109,7 @@ class Distiller:
         try:
             with memory_span("distil_profile", scope) as span:
                 span.set_record_count(len(inputs.facts))
-                async with asyncio.timeout(MODEL_TIMEOUT_SECONDS):
+                async with time_limit(MODEL_TIMEOUT_SECONDS):
                     bullets = await self._ask_model(inputs, settings)
         except (ModelError, TimeoutError) as error:
             kind = type(error).__name__

@@ -13,6 +13,7 @@ import numpy as np
 from gaia_memory.config.sections.recall_section import RecallConfig
 from gaia_memory.errors import MemoryUnavailable, ModelError
 from gaia_memory.log import logger_for
+from gaia_memory.model_calls import time_limit
 from gaia_memory.models import Fact, FactPredicate, Hit, RecallResult, Scope
 from gaia_memory.ports import Clock, Database, Embedder, FactStore, LanguageModel, Reranker
 from gaia_memory.recall.index.candidates import select_candidates
@@ -40,6 +41,7 @@ logger = logger_for(__name__)
 CONFIDENCE_SAMPLE_SIZE = 10
 """Number of the best facts that determine the confidence that the question is answered."""
 
+VECTOR_STAGE = "vectors"
 _OFFLINE_PREFIX = "offline/"
 _Answer = TypeVar("_Answer")
 
@@ -196,7 +198,7 @@ class Recall:
             is_alone=is_alone,
             allowed_ids=allowed_ids,
         )
-        matches, failed = await _attempt(found, self._vectors.name, scope, settings.seconds)
+        matches, failed = await _attempt(found, VECTOR_STAGE, scope, settings.seconds)
         if failed and is_alone:
             raise MemoryUnavailable(
                 "only vectors may be searched, and the embedder gave no answer",
@@ -245,12 +247,13 @@ async def _attempt(
 ) -> tuple[_Answer | None, tuple[str, ...]]:
     """Return a model's answer, or None and the name of what failed; the log has only the type of the error."""
     try:
-        async with asyncio.timeout(seconds):
+        async with time_limit(seconds):
             return await answer, ()
     except (ModelError, TimeoutError) as error:
         kind = type(error).__name__
         fields = log_fields("recall.partial", scope, retriever=name, error=kind)
-        logger.warning("recall goes on without %s: %s", name, kind, extra=fields)
+        reason = f"no answer within {seconds:g} s" if isinstance(error, TimeoutError) else kind
+        logger.warning("recall goes on without %s: %s", name, reason, extra=fields)
         return None, (name,)
 
 

@@ -82,7 +82,7 @@ async def test_a_text_has_the_same_vector_alone_and_in_a_batch(tmp_path: Path, s
 async def test_a_query_does_not_wait_for_a_long_batch(tmp_path: Path, settings: dict[str, Any]) -> None:
     """It is embedded between two parts of the batch."""
     backend = Backend(backend_config(tmp_path, embedder=settings))
-    await backend.preload_embedder()
+    await backend.embedder.embed(["ready"], purpose="search")
     many = [f"Note {number} about {TEXTS[number % 3]}" for number in range(20 * local.MAX_BATCH_TEXTS)]
     order: list[str] = []
 
@@ -125,7 +125,6 @@ async def test_a_moved_model_still_finds_facts_it_embedded(tmp_path: Path, setti
         await gaia.memory.add(gaia.scope("ada"), [NewFact(text) for text in TEXTS])
         before = gaia.memory.embedder.identity
     async with open_memory({"model": "offline", "memory": there}, home=tmp_path / "home") as gaia:
-        await gaia._engine.backend.preload_embedder()
         hits = await gaia.memory.recall(gaia.scope("ada"), "Which automobile does she own?")
         after = gaia.memory.embedder.identity
 

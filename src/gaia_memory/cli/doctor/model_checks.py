@@ -12,6 +12,7 @@ from gaia_memory.cli.doctor.findings import CheckContext, Finding, fail, ok, ski
 from gaia_memory.config.api_keys import gemini_api_key, missing_key_variable
 from gaia_memory.engine_probe import EngineProbe, ModelProbe
 from gaia_memory.errors import BadAnswerError, ConfigError, ModelError
+from gaia_memory.model_calls import time_limit
 from gaia_memory.outage import classify_error
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ async def _ask(
     if not context.asks_models:
         return skip(f"{model.name}: {_NOT_ASKED}")
     try:
-        async with asyncio.timeout(MODEL_TIMEOUT_SECONDS):
+        async with time_limit(MODEL_TIMEOUT_SECONDS):
             await ping()
     except BadAnswerError as error:
         return warn(f"{model.name} gives a bad answer: {error}", "choose another model")

@@ -52,7 +52,6 @@ async def search(
     """Show the facts that answer a question, best first."""
     query_text, filters = " ".join(query), build_filters(where, since, until)
     async with open_scope(config, app_name, user) as (engine, scope):
-        await engine.load_embedder()
         recalled = await engine.memory.explain(scope, query_text, limit=limit, filters=filters)
         if not recalled.hits and not await engine.memory.count(scope):
             await print_other_apps(engine, scope)

@@ -1,0 +1,71 @@
+"""A package that takes long to import costs time once, and no vectors."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gaia_memory import NewFact, open_memory
+from gaia_memory.backend.builder import Backend
+from gaia_memory.learn.embed_drafts import embed_drafts
+from gaia_memory.models import Draft
+from support.storage.scripted_backend import DIMENSIONS, PROVIDER, register_scripted_providers, scripted_backend
+
+BOUND_SECONDS = 0.2
+IMPORT_SECONDS = 3 * BOUND_SECONDS
+WITH_VECTORS_ALONE = {"seconds": BOUND_SECONDS, "weights": {"keywords": 0}}
+
+
+@pytest.fixture
+def config(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A host's embedder, of which a recall waits for `BOUND_SECONDS`."""
+    register_scripted_providers(monkeypatch, "host")
+    embedder = {"provider": PROVIDER, "model": "host", "embedding_dims": DIMENSIONS}
+    return {"memory": {"llm": {"provider": "offline"}, "embedder": embedder, "recall": WITH_VECTORS_ALONE}}
+
+
+def slow_down_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the next import of mem0 take longer than any bound of this file, for every thread that needs it."""
+    load, lock, never = Backend.load, threading.Lock(), threading.Event()
+    imported: list[str] = []
+
+    def load_slowly(backend: Backend) -> Any:
+        with lock:
+            if not imported:
+                never.wait(IMPORT_SECONDS)
+                imported.append("mem0")
+        return load(backend)
+
+    monkeypatch.setattr(Backend, "load", load_slowly)
+
+
+async def test_a_search_waits_for_the_import_and_answers_with_vectors(
+    tmp_path: Path, config: dict[str, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The bound of recall starts when the embedder is ready to be called."""
+    async with open_memory(config, home=tmp_path) as gaia:
+        await gaia.memory.remember(gaia.scope("ada"), "likes tea")
+    async with open_memory(config, home=tmp_path) as gaia:
+        slow_down_import(monkeypatch)
+        with caplog.at_level(logging.WARNING):
+            [hit] = await gaia.memory.recall(gaia.scope("ada"), "tea")
+
+    assert "vectors" in hit.why
+    assert hit.missing == ()
+    assert caplog.text == ""
+
+
+async def test_facts_get_their_vectors_after_a_slow_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are not kept without."""
+    register_scripted_providers(monkeypatch, "host")
+    backend = scripted_backend(tmp_path, "host")
+    slow_down_import(monkeypatch)
+    drafts = [Draft(fact=NewFact("likes tea"), source="add")]
+    [embedded] = await embed_drafts(backend.embedder, drafts, timeout_seconds=BOUND_SECONDS)
+    await backend.close()
+
+    assert embedded.embedder == backend.embedder.identity
