@@ -9,10 +9,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from contextvars import Context
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from gaia_memory.config.sources.load import LoadedConfig
-from gaia_memory.engine import Engine
-from gaia_memory.ports import Clock, ProjectsProvider
+if TYPE_CHECKING:
+    from gaia_memory.config.sources.load import LoadedConfig
+    from gaia_memory.engine import Engine
+    from gaia_memory.ports import Clock, ProjectsProvider
 
 ACTIVE_CALLS_TIMEOUT_SECONDS = 2.0
 """How long closing waits for calls that still use the engine."""
@@ -198,12 +200,20 @@ async def use(loaded: LoadedConfig) -> AsyncIterator[Engine]:
 
 def _entry_for(loaded: LoadedConfig, *, clock: Clock | None = None, projects: ProjectsProvider | None = None) -> _Entry:
     async def open_engine() -> Engine:
-        engine = await Engine.open(loaded, clock=clock, projects=projects)
+        engine_class = await asyncio.to_thread(_load_engine_class)
+        engine = await engine_class.open(loaded, clock=clock, projects=projects)
         engine.start(delay_seconds=BACKGROUND_START_DELAY_SECONDS)
         _registry.reported_messages.clear()
         return engine
 
     return _registry.get_or_create(loaded, open_engine)
+
+
+def _load_engine_class() -> type[Engine]:
+    """Import the engine, which takes most of a second: never on the event loop, and not before memory is opened."""
+    from gaia_memory.engine import Engine
+
+    return Engine
 
 
 def is_first_report(message: str) -> bool:

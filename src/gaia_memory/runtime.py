@@ -9,16 +9,16 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gaia_memory.adk.gaia import Gaia
-from gaia_memory.adk.lazy_imports import load_adk_if_imported
+from gaia_memory.adk.lazy_imports import load_adk_if_imported, load_module
 from gaia_memory.adk.models.model_factory import split_model_argument
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import LoadedConfig, load, locate
 from gaia_memory.engine_registry import acquire, release
-from gaia_memory.ports import Clock, ProjectsProvider
 
 if TYPE_CHECKING:
+    from gaia_memory.adk.gaia import Gaia
     from gaia_memory.adk.models.model_factory import BaseLlm
+    from gaia_memory.ports import Clock, ProjectsProvider
 
 
 class ConfigLookup(Enum):
@@ -56,6 +56,9 @@ async def open_memory(
     async with AsyncExitStack() as stack:
         engine = await acquire(loaded, clock=clock, projects=projects)
         stack.push_async_callback(release, engine)
+        await load_module("gaia")
+        from gaia_memory.adk.gaia import Gaia
+
         gaia = Gaia(engine, llm)
         stack.push_async_callback(gaia.close)
         # Check first: otherwise the sweep would report the same failure again.

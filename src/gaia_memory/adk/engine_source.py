@@ -6,15 +6,17 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import LoadedConfig, load, locate
-from gaia_memory.engine import Engine, load_newest
 from gaia_memory.engine_registry import acquire, is_first_report, is_open, release, use
 from gaia_memory.errors import GaiaMemoryError, InvalidInputError, MemoryUnavailable
 from gaia_memory.log import logger_for
+
+if TYPE_CHECKING:
+    from gaia_memory.engine import Engine
 
 logger = logger_for(__name__)
 
@@ -77,6 +79,8 @@ class EngineSource:
             with _log_open_failure():
                 self._loaded = await asyncio.to_thread(lambda: load(locate() if source is None else source))
         elif not is_open(self._loaded):
+            from gaia_memory.engine import load_newest
+
             # The file may have changed while the engine was closed.
             self._loaded = await load_newest(self._loaded)
         return self._loaded

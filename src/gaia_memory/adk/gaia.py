@@ -15,14 +15,11 @@ from gaia_memory.adk.sessions.database_transcript import DatabaseTranscript, fin
 from gaia_memory.adk.sessions.session_database import SessionDatabase
 from gaia_memory.commands.command import Reply
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.engine import Engine
 from gaia_memory.language.printable_text import replace_unstorable
 from gaia_memory.log import logger_for
-from gaia_memory.memory import Memory
 from gaia_memory.models import Scope, SessionKey, SweepReport
 from gaia_memory.models.validation import raise_invalid, require_id
 from gaia_memory.people import identify_speaker
-from gaia_memory.sessions.learning.sweep import Progress
 
 if TYPE_CHECKING:
     from google.adk.agents.base_agent import BaseAgent
@@ -35,6 +32,9 @@ if TYPE_CHECKING:
     from gaia_memory.adk.conversation import Conversation
     from gaia_memory.adk.memory_service import Mem0MemoryService
     from gaia_memory.adk.runner import GaiaRunner
+    from gaia_memory.engine import Engine
+    from gaia_memory.memory import Memory
+    from gaia_memory.sessions.learning.sweep import Progress
 
 logger = logger_for(__name__)
 

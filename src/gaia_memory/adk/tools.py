@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
@@ -13,11 +13,13 @@ from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.fact_framing import DATA_NOTE, render_hits
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.plugins.run_context import current_message, is_private
-from gaia_memory.engine import Engine
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.log import logger_for
 from gaia_memory.models import Origin, Scope
 from gaia_memory.profile.fence import escape_for_prompt
+
+if TYPE_CHECKING:
+    from gaia_memory.engine import Engine
 
 logger = logger_for(__name__)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from gaia_memory.memory import Memory
 from gaia_memory.models import Scope, SessionKey
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
+
+if TYPE_CHECKING:
+    from gaia_memory.memory import Memory
 
 ResetOutcome = Literal["cleared", "kept", "failed", "busy"]
 """How a reset ended.

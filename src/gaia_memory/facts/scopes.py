@@ -6,26 +6,19 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, case, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
+from gaia_memory.database.dialects import dialect_insert as dialect_insert
 from gaia_memory.database.id_encoding import encode_id
 from gaia_memory.database.sqlite import READ_ONLY_OPTION
 from gaia_memory.facts.tables import outbox, scopes
 from gaia_memory.models import Scope
 
 if TYPE_CHECKING:
-    from sqlalchemy import Table
-
     from gaia_memory.ports import Transaction
 
 
 _SELECT_SCOPE = select(scopes).where(scopes.c.partition == bindparam("its"))
 """Built once, because every recall uses it."""
-
-
-def dialect_insert(tx: Transaction, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """Return an INSERT that supports ON CONFLICT, in the dialect of the database."""
-    return postgresql.insert(table) if tx.dialect.name == "postgresql" else sqlite.insert(table)
 
 
 async def load_scope(tx: Transaction, scope: Scope) -> Row[Any] | None:

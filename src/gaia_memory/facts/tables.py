@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sqlalchemy import Column, ForeignKey, Index, LargeBinary, String, Table, Text, UniqueConstraint
-from sqlalchemy.dialects.postgresql import TSVECTOR
 
+from gaia_memory.database.dialects import TextSearchVector
 from gaia_memory.database.metadata import BigInt, EpochSeconds, Json, metadata
 
 PARTITION_TYPE = String(512)
@@ -130,7 +130,7 @@ words = Table(
     "gaia_words",
     metadata,
     Column("fact_row", BigInt, ForeignKey(facts.c.row, ondelete="CASCADE"), primary_key=True, autoincrement=False),
-    Column("words", TSVECTOR, nullable=False),
+    Column("words", TextSearchVector, nullable=False),
     info={"only": "postgresql"},
 )
 """The keyword index on PostgreSQL. On SQLite the same name is an FTS5 table, whose row ids are the facts' rows."""

@@ -7,8 +7,6 @@ import zlib
 from functools import lru_cache
 from typing import Any
 
-import snowballstemmer
-
 _MAX_CODE = 2**31 - 1
 _TRUNCATED_STEM_CHARACTERS = 5
 _SCRIPT_LANGUAGES = (
@@ -38,6 +36,8 @@ def _language_of(letter: str) -> str:
 
 @lru_cache
 def _stemmer(language: str) -> Any:
+    import snowballstemmer
+
     return snowballstemmer.stemmer(language)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Column, ColumnElement, Row, Table, TextClause, func, or_, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Column, ColumnElement, Row, TextClause, func, or_, select
 
 from gaia_memory.database.id_encoding import decode_id, encode_id, index_key
 from gaia_memory.ledger.tables import conversations
@@ -33,11 +32,6 @@ SqlCondition = ColumnElement[bool] | TextClause
 
 UNLEARNED_TURN_NO = -1
 """`learned_turn_no` of a conversation with messages older than its first counted turn."""
-
-
-def insert(tx: Transaction, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """Return an INSERT with support for ON CONFLICT, in the dialect of the database."""
-    return postgresql.insert(table) if tx.dialect.name == "postgresql" else sqlite.insert(table)
 
 
 def conversation_key(key: SessionKey) -> str:

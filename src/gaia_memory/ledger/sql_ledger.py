@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, and_, case, func, literal, or_, select, update
 
+from gaia_memory.database.dialects import dialect_insert
 from gaia_memory.database.id_encoding import decode_id, encode_id, index_key, replace_unstorable
 from gaia_memory.ledger import rows
 from gaia_memory.ledger.lease_rows import LeaseMixin
@@ -100,7 +101,7 @@ class SqlLedger(TurnMixin, LeaseMixin, ConversationQueryMixin):
                 {"conversation": rows.conversation_key(key), "event_id": encode_id(event_id)}
                 for event_id in sorted(event_ids)
             ]
-            await tx.execute(rows.insert(tx, skips).on_conflict_do_nothing(), entries)
+            await tx.execute(dialect_insert(tx, skips).on_conflict_do_nothing(), entries)
 
     async def skipped_events(self, tx: Transaction, key: SessionKey, *, event_ids: Collection[str]) -> set[str]:
         """Return which of these events are never to be learned from."""
@@ -119,7 +120,7 @@ class SqlLedger(TurnMixin, LeaseMixin, ConversationQueryMixin):
 
     async def bootstrap(self, tx: Transaction, app: str, sessions: Mapping[SessionKey, float]) -> int:
         """Enter sessions with the time of their last activity, once per app; return how many were new."""
-        statement_once = rows.insert(tx, bootstraps).values(app=index_key(app)).on_conflict_do_nothing()
+        statement_once = dialect_insert(tx, bootstraps).values(app=index_key(app)).on_conflict_do_nothing()
         if (await tx.execute(statement_once)).rowcount == 0:
             return 0
         unlearned = {"learned_turn_no": rows.UNLEARNED_TURN_NO, "done_turn_no": rows.UNLEARNED_TURN_NO}
@@ -130,7 +131,7 @@ class SqlLedger(TurnMixin, LeaseMixin, ConversationQueryMixin):
         is_only_reserved = and_(conversations.c.turn_no == 0, conversations.c.done_turn_no == 0)
         entered = 0
         for start in range(0, len(entries), _MAX_ROWS_PER_INSERT):
-            statement = rows.insert(tx, conversations).values(entries[start : start + _MAX_ROWS_PER_INSERT])
+            statement = dialect_insert(tx, conversations).values(entries[start : start + _MAX_ROWS_PER_INSERT])
             statement = statement.on_conflict_do_update(
                 index_elements=[conversations.c.conversation], set_=unlearned, where=is_only_reserved
             )
@@ -143,7 +144,7 @@ class SqlLedger(TurnMixin, LeaseMixin, ConversationQueryMixin):
         entry = rows.new_row_values(key, touched=touched) | unlearned | {"is_foreign": True}
         c = conversations.c
         is_unclaimed = and_(c.turn_no <= c.done_turn_no, c.active_until.is_(None), c.lease_until.is_(None))
-        statement = rows.insert(tx, conversations).values(entry)
+        statement = dialect_insert(tx, conversations).values(entry)
         statement = statement.on_conflict_do_update(
             index_elements=[c.conversation],
             set_=unlearned | {"touched": case((c.touched < touched, touched), else_=c.touched)},
@@ -167,7 +168,7 @@ class SqlLedger(TurnMixin, LeaseMixin, ConversationQueryMixin):
 
     async def _ensure_row(self, tx: Transaction, key: SessionKey) -> None:
         await tx.execute(
-            rows.insert(tx, conversations).values(rows.new_row_values(key, touched=0.0)).on_conflict_do_nothing()
+            dialect_insert(tx, conversations).values(rows.new_row_values(key, touched=0.0)).on_conflict_do_nothing()
         )
 
 

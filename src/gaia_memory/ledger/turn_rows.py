@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, and_, case, or_, select, update
 
+from gaia_memory.database.dialects import dialect_insert
 from gaia_memory.ledger.process_identity import dead_owners
 from gaia_memory.ledger.rows import (
     has_expired,
-    insert,
     is_unset_or_expired,
     new_row_values,
     to_ledger_row,
@@ -88,7 +88,7 @@ async def _upsert_turn(
     conditions = [is_unset_or_expired(c.c.clearing_until, now)] if request.waits_for_clear else []
     if request.is_exclusive:
         conditions.append(await _where_no_other_owner(tx, key, request.owner, now=now))
-    statement = insert(tx, c).values(new_row_values(key, touched=now) | mark | insert_values)
+    statement = dialect_insert(tx, c).values(new_row_values(key, touched=now) | mark | insert_values)
     statement = statement.on_conflict_do_update(
         index_elements=[c.c.conversation], set_=mark | update_values, where=and_(*conditions) if conditions else None
     )

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from google.adk.agents.base_agent import BaseAgent
-from google.adk.agents.llm_agent import LlmAgent
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
 from gaia_memory.adk.engine_source import ConfigSource, EngineSource
 from gaia_memory.adk.evaluation_runs import must_skip_evaluation
+from gaia_memory.adk.lazy_imports import load_module
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary, never_breaks_the_turn
 from gaia_memory.adk.plugins.invocation_state import InvocationState
@@ -36,10 +36,7 @@ from gaia_memory.adk.plugins.run_context import (
 )
 from gaia_memory.adk.plugins.session_clock import keep_order
 from gaia_memory.adk.plugins.slash_commands import answer_command, drop_commands, parse_message, with_text
-from gaia_memory.adk.sessions.database_transcript import find_transcript
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, PRIVATE_KEY, UNMARKED_KEY
-from gaia_memory.adk.sessions.session_database import SessionDatabase
-from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.adk.tools import memory_tools
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.log import logger_for
@@ -57,6 +54,8 @@ if TYPE_CHECKING:
     from gaia_memory.engine import Engine
 
 logger = logger_for(__name__)
+
+_TRANSCRIPT_MODULES = ("sessions.database_transcript", "sessions.transcript")
 
 _MAX_TRACKED_TURNS = 4096
 """The most turns tracked at once: ADK calls no hook for a cancelled turn, so the oldest are dropped."""
@@ -254,6 +253,12 @@ class MemoryPlugin(BasePlugin):
         self._raises_errors = loaded.config.memory.on_unavailable == "fail"
         engine = await self._source.acquire()
         self._raises_errors = engine.config.memory.on_unavailable == "fail"
+        for module in _TRANSCRIPT_MODULES:
+            await load_module(module)
+        from gaia_memory.adk.sessions.database_transcript import find_transcript
+        from gaia_memory.adk.sessions.session_database import SessionDatabase
+        from gaia_memory.adk.sessions.transcript import SessionTranscript
+
         app = invocation.session.app_name
         engine.attach_transcript(app, SessionTranscript(invocation.session_service, app, clear_method="rewind"))
         engine.set_transcript_fallback(partial(find_transcript, SessionDatabase(engine)), keeps_existing=True)
@@ -311,6 +316,9 @@ def _new_user_event(invocation: InvocationContext) -> Event | None:
 
 def _root_agent_name(invocation: InvocationContext) -> str | None:
     """Return the root agent's name if it is an LlmAgent; None for another kind of agent and for a Workflow."""
+    # Importing it builds its schemas, which takes a tenth of a second; a host with such an agent has done so.
+    from google.adk.agents.llm_agent import LlmAgent
+
     agent = invocation.agent
     root = agent.root_agent if isinstance(agent, BaseAgent) else None
     return root.name if isinstance(root, LlmAgent) else None

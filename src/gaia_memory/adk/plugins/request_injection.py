@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from google.adk.agents.base_agent import BaseAgent
-from google.adk.agents.llm_agent import LlmAgent
-from google.adk.tools.agent_tool import AgentTool
 
 from gaia_memory.adk.fact_framing import TOOL_INSTRUCTION
 from gaia_memory.log import logger_for
@@ -126,6 +124,9 @@ def _agent_names(agent: BaseAgent) -> Iterator[str]:
 
 def _agent_tool_agents(agent: BaseAgent) -> list[BaseAgent]:
     """Return the agents that an agent calls as tools; the contents of a toolset cannot be listed."""
+    from google.adk.agents.llm_agent import LlmAgent
+    from google.adk.tools.agent_tool import AgentTool
+
     tools = agent.tools if isinstance(agent, LlmAgent) else []
     return [tool.agent for tool in tools if isinstance(tool, AgentTool)]
 
