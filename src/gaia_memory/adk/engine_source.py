@@ -14,11 +14,15 @@ from gaia_memory.config.sources.load import LoadedConfig, load, locate
 from gaia_memory.engine_registry import acquire, is_first_report, is_open, release, use
 from gaia_memory.errors import GaiaMemoryError, InvalidInputError, MemoryUnavailable
 from gaia_memory.log import logger_for
+from gaia_memory.models.validation import raise_invalid
 
 if TYPE_CHECKING:
     from gaia_memory.engine import Engine
 
 logger = logger_for(__name__)
+
+SCHEME = "mem0"
+"""The scheme of a memory URI."""
 
 ConfigSource = LoadedConfig | GaiaConfig | Mapping[str, Any] | str | Path
 
@@ -65,6 +69,12 @@ class EngineSource:
                     "one plugin is in two Runners whose memory services have different configurations",
                     remedy="create a plugin for each Runner",
                 )
+
+    async def names_missing_file(self) -> bool:
+        """Return True if the argument or the URI names a file that never existed while this part was in use."""
+        if self._loaded is not None or not isinstance(self._config, str | Path):
+            return False
+        return not await asyncio.to_thread(Path(self._config).expanduser().exists)
 
     async def load_config(self) -> LoadedConfig:
         """Return the configuration of the open engine, or the one that would be opened.
@@ -142,6 +152,17 @@ class EngineSource:
         return engine
 
 
+def require_plugin_name(name: object) -> str:
+    """Return the name of a plugin in ADK; a path or a configuration in its place is refused.
+
+    Raises:
+        InvalidInputError: it is not a text, is empty, or looks like a configuration file.
+    """
+    if not isinstance(name, str) or not name or "/" in name or name.endswith((".yaml", ".yml")):
+        raise_invalid("name", name, "it is the plugin's name in ADK; pass a configuration as config=…")
+    return name
+
+
 @contextmanager
 def _log_open_failure() -> Iterator[None]:
     """Log a failure to open memory once, and mark the error as logged."""
@@ -158,20 +179,25 @@ def _config_path_from_uri(uri: str | None, agents_dir: str | None) -> Path | Non
     """Return the file that the URI names; None if it names none.
 
     Raises:
-        InvalidInputError: it names several files or an empty one. ADK shows a ValueError as a single line.
+        InvalidInputError: it has another scheme, or names several files or an empty one. ADK shows a ValueError as a
+            single line.
     """
     parts = urlsplit(uri or "")
+    if uri and parts.scheme != SCHEME:
+        # The URI itself is not shown, because it may contain a password.
+        problem = f"begins with {parts.scheme}:" if parts.scheme else "has no scheme"
+        raise InvalidInputError(f"the memory URI {problem}: write {SCHEME}://?config=gaia.yaml")
     query = parse_qs(parts.query, keep_blank_values=True)
     config_values = query.pop("config", [])
     if len(config_values) > 1 or config_values == [""]:
         problem = f"{len(config_values)} times" if config_values[0] else "without a file"
-        raise InvalidInputError(f"the memory URI has `config` {problem}: write {parts.scheme}://?config=gaia.yaml")
+        raise InvalidInputError(f"the memory URI has `config` {problem}: write {SCHEME}://?config=gaia.yaml")
     unused = sorted(query) if config_values else [*filter(None, [parts.netloc + parts.path]), *sorted(query)]
     if unused:
         logger.warning(
             "the memory URI contains %s, which is ignored: name the configuration as in %s://?config=gaia.yaml",
             ", ".join(unused),
-            parts.scheme,
+            SCHEME,
         )
     if not config_values:
         return None

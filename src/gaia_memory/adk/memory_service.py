@@ -125,6 +125,11 @@ class Mem0MemoryService(BaseMemoryService):
         """Return the facts that answer a question best; none for a blank one and while memory cannot answer.
 
         ADK's own tools put them into a prompt unchanged, so their text and author are escaped.
+
+        Raises:
+            ConfigError: the argument or the URI of this service names a file that does not exist, or
+                `memory.on_unavailable` is `fail` and the configuration is invalid.
+            MemoryUnavailable: `memory.on_unavailable` is `fail` and memory cannot answer.
         """
         must_answer = False
         try:
@@ -135,7 +140,7 @@ class Mem0MemoryService(BaseMemoryService):
         except MemoryDisabledError:
             return SearchMemoryResponse()
         except (ConfigError, MemoryUnavailable) as error:
-            if must_answer:
+            if must_answer or await self.source.names_missing_file():
                 raise
             if not error.is_logged:
                 logger.warning("memory cannot answer, a search finds nothing: %s", error)

@@ -26,6 +26,7 @@ logger = logger_for(__name__)
 MEMORY_DISABLED = "memory is disabled"
 NOT_SAVED = "memory cannot save this now: tell the user that it was not saved"
 NO_ANSWER = "memory cannot answer now: tell the user, and do not guess"
+UNAVAILABLE_RESPONSE = {"status": "unavailable", "message": NO_ANSWER, "memories": []}
 PRIVATE_TURN = "this turn is private: nothing in it is saved"
 
 
@@ -89,7 +90,7 @@ class _ToolFunctions:
             except MemoryUnavailable as error:
                 if not error.is_logged:
                     logger.warning("load_memory could not answer: memory is unavailable")
-        return {"status": "unavailable", "message": NO_ANSWER, "memories": []}
+        return dict(UNAVAILABLE_RESPONSE)
 
 
 def _scope(engine: Engine, tool_context: ToolContext) -> Scope:

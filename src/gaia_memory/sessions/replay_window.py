@@ -63,13 +63,13 @@ class _Segment:
     turn_no: int
 
 
-def require_window(window_turns: int) -> int:
+def require_window(window_turns: object) -> int:
     """Return `window_turns`.
 
     Raises:
-        InvalidInputError: it is below 1.
+        InvalidInputError: it is not a whole number from 1 on.
     """
-    if window_turns < 1:
+    if isinstance(window_turns, bool) or not isinstance(window_turns, int) or window_turns < 1:
         raise InvalidInputError(f"window_turns is {window_turns!r}: set `sessions.window_turns` to 1 or more")
     return window_turns
 

@@ -151,8 +151,8 @@ async def test_relayed_messages_of_other_agents_use_no_window_turns(runner_of: C
 
 
 @pytest.mark.acceptance("S07")
-@pytest.mark.parametrize("window_turns", [0, -3])
-def test_a_window_below_one_is_rejected_on_construction(window_turns: int):
+@pytest.mark.parametrize("window_turns", [0, -3, "many", 2.5, True])
+def test_a_window_below_one_is_rejected_on_construction(window_turns: Any):
     """The message names the key."""
     with pytest.raises(InvalidInputError, match=r"sessions\.window_turns"):
         SessionWindowPlugin(window_turns=window_turns)

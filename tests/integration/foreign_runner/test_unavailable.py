@@ -135,7 +135,8 @@ async def test_adks_own_tools_find_nothing_and_the_turn_continues(
     """`load_memory` and `preload_memory` call the service, which returns nothing."""
     model = ScriptedLlm(call("load_memory", query="figs"), "I do not know.")
     agent = LlmAgent(name="assistant", model=model, instruction="Help.", tools=[load_memory, preload_memory])
-    service = Mem0MemoryService(uri=f"mem0://?config={tmp_path / 'missing.yaml'}")
+    (tmp_path / "gaia.yaml").write_text(WRONG)
+    service = Mem0MemoryService(uri=f"mem0://?config={tmp_path / 'gaia.yaml'}")
     runner = Runner(
         app=App(name=APP, root_agent=agent),
         session_service=InMemorySessionService(),
@@ -148,6 +149,34 @@ async def test_adks_own_tools_find_nothing_and_the_turn_continues(
     assert answer == "I do not know."
     assert "memories=[]" in str(function_responses(model.requests[1])).replace("'memories': []", "memories=[]")
     assert len(errors_in(caplog)) == 1
+
+
+async def test_a_search_in_a_missing_file_is_an_error_that_names_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An empty answer would look like a memory without facts."""
+    service = Mem0MemoryService(uri="mem0://?config=missing.yaml", agents_dir=str(tmp_path))
+
+    for _ in range(2):
+        with pytest.raises(ConfigError, match=r"missing\.yaml"):
+            await service.search_memory(app_name=APP, user_id=USER, query="figs")
+    assert len(errors_in(caplog)) == 1
+
+    (tmp_path / "missing.yaml").write_text(f"home: {tmp_path / 'data'}\n")
+    found = await service.search_memory(app_name=APP, user_id=USER, query="figs")
+    assert found.memories == []
+
+
+async def test_a_turn_continues_where_the_file_is_missing(tmp_path: Path) -> None:
+    """The plugin answers for ADK's own tool, and the model learns that memory is unavailable."""
+    model = ScriptedLlm(call("load_memory", query="figs"), "I do not know.")
+    service = Mem0MemoryService(config=tmp_path / "missing.yaml")
+    runner = build_runner(MemoryPlugin(), model=model, service=service, tools=[load_memory])
+    answer = await run_turn(runner, "what do I like?")
+    await runner.close()
+
+    assert answer == "I do not know."
+    assert "unavailable" in str(function_responses(model.requests[1]))
 
 
 async def test_our_tools_say_that_memory_is_unavailable(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -7,13 +7,13 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
-from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents.llm_agent import LlmAgent, ToolUnion
 from google.adk.apps.app import App
 from google.adk.events.event import Event
 from google.adk.plugins.base_plugin import BasePlugin
@@ -35,9 +35,10 @@ def build_runner(
     service: Mem0MemoryService | None = None,
     sessions: BaseSessionService | None = None,
     app: str = APP,
+    tools: Sequence[ToolUnion] = (),
 ) -> Runner:
     """Return a Runner like a host without memory writes it."""
-    agent = LlmAgent(name="assistant", model=model or ScriptedLlm(default="ok"), instruction="Help.")
+    agent = LlmAgent(name="assistant", model=model or ScriptedLlm(default="ok"), instruction="Help.", tools=list(tools))
     return Runner(
         app=App(name=app, root_agent=agent, plugins=list(plugins)),
         session_service=sessions or InMemorySessionService(),

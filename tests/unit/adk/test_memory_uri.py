@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 import pytest
 
-from gaia_memory import Mem0MemoryService
+from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin
 
 pytestmark = pytest.mark.heavy
 
@@ -33,6 +34,33 @@ def test_ignored_parts_of_a_uri_are_logged(uri: str, unused: str, caplog: pytest
         Mem0MemoryService(uri=uri)
 
     assert f"contains {unused}, which is ignored" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("uri", "problem"),
+    [
+        ("mem://x", "begins with mem:"),
+        ("mem0s://?config=gaia.yaml", "begins with mem0s:"),
+        ("sqlite:///memory.db", "begins with sqlite:"),
+        ("gaia.yaml", "has no scheme"),
+    ],
+)
+def test_another_scheme_is_refused(uri: str, problem: str) -> None:
+    """Otherwise it would silently open the default memory instead of the named one."""
+    with pytest.raises(ValueError, match=rf"^the memory URI {problem}: write mem0://\?config=gaia.yaml$"):
+        Mem0MemoryService(uri=uri)
+
+
+@pytest.mark.parametrize(
+    "name", ["gaia.yaml", "conf/gaia", "/srv/gaia.yml", "", {"memory": {}}, Path("gaia.yaml"), None]
+)
+@pytest.mark.parametrize("plugin", [MemoryPlugin, SessionWindowPlugin])
+def test_a_configuration_in_place_of_a_plugin_name_is_refused(plugin: type, name: object) -> None:
+    """The first argument is ADK's plugin name: a path there would silently open the default memory."""
+    with pytest.raises(
+        ValueError, match=r"^name is .*: it is the plugin's name in ADK; pass a configuration as config="
+    ):
+        plugin(name)
 
 
 @pytest.mark.parametrize("uri", [None, "", "mem0://", "mem0://?config=gaia.yaml", "mem0://local?config=gaia.yaml"])

@@ -13,7 +13,7 @@ from google.adk.agents.base_agent import BaseAgent
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
-from gaia_memory.adk.engine_source import ConfigSource, EngineSource
+from gaia_memory.adk.engine_source import ConfigSource, EngineSource, require_plugin_name
 from gaia_memory.adk.evaluation_runs import must_skip_evaluation
 from gaia_memory.adk.lazy_imports import load_module
 from gaia_memory.adk.memory_service import Mem0MemoryService
@@ -37,8 +37,8 @@ from gaia_memory.adk.plugins.run_context import (
 from gaia_memory.adk.plugins.session_clock import keep_order
 from gaia_memory.adk.plugins.slash_commands import answer_command, drop_commands, parse_message, with_text
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, PRIVATE_KEY, UNMARKED_KEY
-from gaia_memory.adk.tools import memory_tools
-from gaia_memory.errors import GaiaMemoryError
+from gaia_memory.adk.tools import UNAVAILABLE_RESPONSE, memory_tools
+from gaia_memory.errors import ConfigError, GaiaMemoryError
 from gaia_memory.log import logger_for
 from gaia_memory.models import SessionKey
 
@@ -71,8 +71,12 @@ class MemoryPlugin(BasePlugin):
     """
 
     def __init__(self, name: str = "gaia_memory", *, config: ConfigSource | None = None) -> None:
-        """Take the plugin's name in ADK and a configuration; nothing is opened before the first hook."""
-        super().__init__(name=name)
+        """Take the plugin's name in ADK and a configuration; nothing is opened before the first hook.
+
+        Raises:
+            InvalidInputError: `name` looks like a configuration file.
+        """
+        super().__init__(name=require_plugin_name(name))
         self._source = EngineSource(config)
         self._tools = memory_tools(self._source)
         self._turns: OrderedDict[str, InvocationState] = OrderedDict()
@@ -157,6 +161,13 @@ class MemoryPlugin(BasePlugin):
             if turn is not None:
                 turn.enter_tool()
         return None
+
+    @never_breaks_the_turn
+    async def on_tool_error_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: Exception
+    ) -> dict[str, Any] | None:
+        """Answer for ADK's own memory tool when the memory service has no configuration, so that the turn continues."""
+        return None if self._raises_errors or not isinstance(error, ConfigError) else dict(UNAVAILABLE_RESPONSE)
 
     @never_breaks_the_turn
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:

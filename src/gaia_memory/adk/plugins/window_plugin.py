@@ -10,7 +10,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.base_session_service import GetSessionConfig
 from pydantic import ConfigDict
 
-from gaia_memory.adk.engine_source import ConfigSource, EngineSource
+from gaia_memory.adk.engine_source import ConfigSource, EngineSource, require_plugin_name
 from gaia_memory.adk.evaluation_runs import must_skip_evaluation
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
@@ -67,9 +67,9 @@ class SessionWindowPlugin(BasePlugin):
         """Do no I/O.
 
         Raises:
-            InvalidInputError: `window_turns` is below 1.
+            InvalidInputError: `window_turns` is not a whole number from 1 on, or `name` looks like a configuration file.
         """
-        super().__init__(name=name)
+        super().__init__(name=require_plugin_name(name))
         self._window_turns = None if window_turns is None else require_window(window_turns)
         self._source = EngineSource(config)
         self._has_warned = False
