@@ -74,7 +74,8 @@ class EngineSource:
         """Return True if the argument or the URI names a file that never existed while this part was in use."""
         if self._loaded is not None or not isinstance(self._config, str | Path):
             return False
-        return not await asyncio.to_thread(Path(self._config).expanduser().exists)
+        path = self._config
+        return not await asyncio.to_thread(lambda: Path(path).expanduser().exists())
 
     async def load_config(self) -> LoadedConfig:
         """Return the configuration of the open engine, or the one that would be opened.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import getpass
 import os
 import sys
 import threading
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli.engines import ChannelOption, ConfigOption, SpeakerOption, finish_erasures, load_config
+from gaia_memory.cli.engines import ChannelOption, ConfigOption, UserOption, finish_erasures, load_config
 from gaia_memory.cli.ui.read_input import is_interactive, iter_stdin_lines, require_stdin
 from gaia_memory.cli.ui.terminal import print_line, print_note, print_text
 
@@ -43,7 +42,7 @@ VERTEX_VARIABLES = ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE")
 
 
 def chat(
-    user: SpeakerOption = None,
+    user: UserOption,
     channel: ChannelOption = "cli",
     model: Annotated[
         str | None,
@@ -62,20 +61,12 @@ def chat(
     loaded = load_config(config, model=model, settings={"sessions": {"coalesce_seconds": 0.0}})
     unanswered = 0
     try:
-        unanswered = asyncio.run(_chat(loaded, user or _login_name(), channel))
+        unanswered = asyncio.run(_chat(loaded, user, channel))
     except (KeyboardInterrupt, EOFError):
         print_line()
     print_note(GOODBYE_MESSAGE)
     if unanswered and not is_interactive():
         raise typer.Exit(1)
-
-
-def _login_name() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        # A container may run as a user without a name.
-        return "me"
 
 
 async def _chat(config: LoadedConfig, user: str, channel: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from functools import wraps
@@ -28,6 +29,14 @@ def _require_nonempty(value: str | None) -> str | None:
     return value
 
 
+def _login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        # A container may run as a user without a name.
+        return "me"
+
+
 def _app_name(value: str | None) -> str | None:
     from gaia_memory.config.schema import is_app_name
 
@@ -42,11 +51,15 @@ ConfigOption = Annotated[
     typer.Option("--config", "-c", help="The gaia.yaml to use. Default: GAIA_CONFIG, else the one in GAIA_HOME."),
 ]
 UserOption = Annotated[
-    str, typer.Option("--user", "-u", help="The id of the user.", show_default=False, callback=_require_nonempty)
-]
-SpeakerOption = Annotated[
-    str | None,
-    typer.Option("--user", "-u", help="The user id. Default: your login name.", callback=_require_nonempty),
+    str,
+    typer.Option(
+        "--user",
+        "-u",
+        help="The id of the user.",
+        default_factory=_login_name,
+        show_default="your login name",
+        callback=_require_nonempty,
+    ),
 ]
 ChannelOption = Annotated[
     str,

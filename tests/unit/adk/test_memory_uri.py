@@ -57,9 +57,7 @@ def test_another_scheme_is_refused(uri: str, problem: str) -> None:
 @pytest.mark.parametrize("plugin", [MemoryPlugin, SessionWindowPlugin])
 def test_a_configuration_in_place_of_a_plugin_name_is_refused(plugin: type, name: object) -> None:
     """The first argument is ADK's plugin name: a path there would silently open the default memory."""
-    with pytest.raises(
-        ValueError, match=r"^name is .*: it is the plugin's name in ADK; pass a configuration as config="
-    ):
+    with pytest.raises(ValueError, match=r"^name is .*: it is the plugin's name in ADK; pass .* config="):
         plugin(name)
 
 

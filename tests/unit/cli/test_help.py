@@ -86,11 +86,3 @@ def test_the_version_is_that_of_the_package() -> None:
 def test_the_help_offers_shell_completion() -> None:
     """The help lists the option."""
     assert "--install-completion" in run_gaia("--help").out
-
-
-def test_a_missing_user_option_is_a_usage_error() -> None:
-    """The exit code is 2, and the message names the option."""
-    done = run_gaia("memory", "list")
-
-    assert done.code == 2
-    assert "--user" in done.err

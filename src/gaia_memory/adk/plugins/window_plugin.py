@@ -67,7 +67,7 @@ class SessionWindowPlugin(BasePlugin):
         """Do no I/O.
 
         Raises:
-            InvalidInputError: `window_turns` is not a whole number from 1 on, or `name` looks like a configuration file.
+            InvalidInputError: `window_turns` is no whole number from 1 on, or `name` looks like a configuration file.
         """
         super().__init__(name=require_plugin_name(name))
         self._window_turns = None if window_turns is None else require_window(window_turns)

@@ -71,4 +71,6 @@ async def list_facts(
     print_facts(facts, empty_message=empty_message)
     if page.has_more:
         after = offset + len(facts)
-        print_line(f"{len(facts)} of {pluralize(page.total, 'fact')}; `--offset {after}` shows the next ones.")
+        print_line(f"{user}: {len(facts)} of {pluralize(page.total, 'fact')}; `--offset {after}` shows the next ones.")
+    elif facts:
+        print_line(f"{user}: {pluralize(len(facts), 'fact')}.")

@@ -66,6 +66,8 @@ async def search(
     else:
         facts, scores = [hit.fact for hit in recalled.hits], [hit.score for hit in recalled.hits]
         print_facts(facts, scores=scores, empty_message=empty_message)
+        if facts:
+            print_line(f"{user}: {pluralize(len(facts), 'fact')}.")
 
 
 def _recall_to_dict(recalled: RecallResult) -> dict[str, Any]:
