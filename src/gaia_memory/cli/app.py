@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from gaia_memory.cli import chat, config, init, people, sweep
 from gaia_memory.cli.demo import demo
 from gaia_memory.cli.doctor import doctor
 from gaia_memory.cli.engines import sync_command
 from gaia_memory.cli.memory.group import app as memory
+from gaia_memory.cli.setup import adk_servers
+from gaia_memory.cli.ui.command_app import CommandApp, PlainGroup
 from gaia_memory.cli.ui.output_files import describe_os_error
 from gaia_memory.cli.ui.terminal import configure_logging, print_error, print_line
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.language.printable_text import escape_lines
 
 
-class ErrorReportingGroup(TyperGroup):
+class ErrorReportingGroup(PlainGroup):
     """A group of commands that turns an error of this package or of a file into one message and exit code 1."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -40,7 +41,7 @@ class ErrorReportingGroup(TyperGroup):
             raise typer.Exit(1) from error
 
 
-app = typer.Typer(
+app = CommandApp(
     cls=ErrorReportingGroup,
     name="gaia",
     no_args_is_help=True,
@@ -74,6 +75,10 @@ def gaia(
 
 app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
 app.command("init", epilog=init.EXAMPLES)(init.init)
+app.command("web", epilog=adk_servers.WEB_EXAMPLES, context_settings=adk_servers.PASSED_OPTIONS)(adk_servers.web)
+app.command("api-server", epilog=adk_servers.API_SERVER_EXAMPLES, context_settings=adk_servers.PASSED_OPTIONS)(
+    adk_servers.api_server
+)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("chat", epilog=chat.EXAMPLES)(chat.chat)
 app.command("sweep", epilog=sweep.EXAMPLES)(sync_command(sweep.sweep))

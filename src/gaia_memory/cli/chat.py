@@ -55,7 +55,10 @@ def chat(
     ] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Talk to an agent that remembers you. Exits with 1 if a piped message got no answer."""
+    """Talk to an agent that remembers you.
+
+    Exits with 1 if a piped message got no answer.
+    """
     require_stdin()
     # A terminal sends one message at a time, so there is no burst to merge.
     loaded = load_config(config, model=model, settings={"sessions": {"coalesce_seconds": 0.0}})

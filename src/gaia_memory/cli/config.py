@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gaia_memory.cli.engines import ConfigOption, JsonOption, load_config
+from gaia_memory.cli.ui.command_app import CommandApp
 from gaia_memory.cli.ui.fact_output import print_json, print_rows
 from gaia_memory.cli.ui.terminal import print_error, print_line, print_note, print_text, silence_logger
 
 if TYPE_CHECKING:
     from gaia_memory.config.sources.load import LoadedConfig
 
-app = typer.Typer(no_args_is_help=True, help="Check, show and describe the configuration.")
+app = CommandApp(no_args_is_help=True, help="Check, show and describe the configuration.")
 
 _CHECK_EXAMPLES = """
 Examples:
@@ -48,10 +49,9 @@ def check(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check the configuration and the environment. Exits with 1 if anything is wrong.
+    """Check the configuration and the environment.
 
-    Lists all invalid values and unknown keys and variables at once. If all values are valid, mem0 checks its providers,
-    too.
+    Lists all invalid values, providers and unknown keys and variables at once. Exits with 1 if anything is wrong.
     """
     from gaia_memory.errors import ConfigError
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 EXAMPLES = """
 Examples:
 
-`gaia init` gives the agents in this folder a memory: it writes the files that ADK needs and shows the commands to run.
+`gaia init` gives the agents in this folder a memory: it writes the files that ADK needs, and shows what to run next.
 
 `gaia init my-agents --agent assistant` creates a folder with an agent that remembers.
 
-`gaia init --json | jq -r '.commands["adk web"]'` prints only the command for a browser.
+`gaia init --verbose` also shows ADK's own commands; `--json | jq -r '.commands["adk web"]'` prints one of them.
 """
 
 _OUTCOME_COLOURS = {
@@ -40,6 +40,9 @@ def init(
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Rewrite existing files and keep backups; never an agent.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Also show ADK's own commands, and the code for `adk run`.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -62,7 +65,7 @@ def init(
 
         print_json(_report_to_dict(report))
     else:
-        _print(report)
+        _print(report, verbose=verbose)
     if invalid := [str(step.path) for step in report.steps if step.outcome == "wrong"]:
         print_error(f"correct these files by hand: {', '.join(invalid)}")
         raise typer.Exit(1)
@@ -87,21 +90,24 @@ def _resolve_folder(path: Path, agent: str | None) -> Path:
     return folder
 
 
-def _print(report: InitReport) -> None:
+def _print(report: InitReport, *, verbose: bool) -> None:
     for step in report.steps:
         detail = f": {step.message}" if step.message else ""
         print_line(f"{step.path}{detail}", prefix=coloured(f"{step.outcome:9}", _OUTCOME_COLOURS[step.outcome]))
     for line in report.notes:
         print_note(f"note: {line}")
-    if report.commands:
-        _print_commands(report)
+    if not report.commands:
+        return
+    print_line(report.commands["gaia web"], prefix="\nNext: ")
+    if verbose:
+        _print_adk_commands(report)
 
 
-def _print_commands(report: InitReport) -> None:
+def _print_adk_commands(report: InitReport) -> None:
     from gaia_memory.cli.setup.prepare import APP_SNIPPET
 
     commands = report.commands
-    print_text("\nIn a browser, as an API server, in the terminal:\n")
+    print_text("\nADK's own commands, in a browser, as an API server, in the terminal:\n")
     for command in (commands["adk web"], commands["adk api_server"], *commands["adk run"].values()):
         print_line(command, prefix="  ")
     for agent in report.agents.without_plugins:

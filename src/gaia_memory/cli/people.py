@@ -15,11 +15,12 @@ from gaia_memory.cli.engines import (
     print_other_apps,
     sync_command,
 )
+from gaia_memory.cli.ui.command_app import CommandApp
 from gaia_memory.cli.ui.fact_output import print_json
 from gaia_memory.cli.ui.read_input import confirm
 from gaia_memory.cli.ui.terminal import pluralize, print_line
 
-app = typer.Typer(no_args_is_help=True, help="Merge user ids that belong to one person.")
+app = CommandApp(no_args_is_help=True, help="Merge user ids that belong to one person.")
 
 _MERGE_EXAMPLES = """
 Examples:

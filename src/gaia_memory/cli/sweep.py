@@ -33,7 +33,10 @@ async def sweep(
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Learn from quiet conversations. Exits with 1 if one could not be learned, or none could be read."""
+    """Learn from quiet conversations.
+
+    Exits with 1 if one could not be learned, or none could be read.
+    """
     async with open_engine(config) as engine:
         attempts_before = {waiting.key: waiting.attempts for waiting in await engine.memory.pending()}
         report = await _sweep(engine, force=force)

@@ -341,7 +341,7 @@ def test_other_influences_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "gaia.yaml").write_text("app: shop\n", encoding="utf-8")
     monkeypatch.setenv("GAIA_HOME", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("GAIA_SESSIONS__DATABASE_URL", "postgresql://me:hush-hush@db/talk")
-    done = run_gaia("init", str(tmp_path))
+    done = run_gaia("init", str(tmp_path), "--verbose")
     shown = done.out + done.err
 
     assert done.code == 0
@@ -351,6 +351,18 @@ def test_other_influences_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "hush-hush" not in shown
     assert '--session_service_uri "$GAIA_SESSIONS__DATABASE_URL"' in done.out
     assert str(tmp_path / "elsewhere") in done.out
+
+
+def test_one_short_line_says_what_to_run_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ADK's own commands are long, and shown on request."""
+    monkeypatch.chdir(tmp_path)
+    agent(tmp_path / "my agents" / "shop")
+    short = run_gaia("init", "my agents")
+    long = run_gaia("init", "my agents", "--verbose")
+
+    assert short.out.splitlines()[-2:] == ["", "Next: gaia web 'my agents'"]
+    assert "adk web" not in short.out
+    assert "adk web --memory_service_uri" in long.out
 
 
 def test_a_folder_without_agents_gets_a_hint_how_to_create_one(tmp_path: Path) -> None:

@@ -38,10 +38,10 @@ def gaia(folder: Path, *arguments: str, code: int = 0) -> Any:
 def served(command: str, folder: Path, environ: Mapping[str, str]) -> Iterator[Server]:
     """Run a pasted server command on a free port until the block ends."""
     log = folder / "server.log"
-    _, name, *rest = shlex.split(command)
+    program, name, *rest = shlex.split(command)
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [ADK, name, "--port", "0", *rest],
+            [*({"adk": [ADK], "gaia": GAIA_COMMAND}[program]), name, *rest, "--port", "0"],
             cwd=folder,
             env=dict(environ),
             stdin=subprocess.DEVNULL,
@@ -94,3 +94,24 @@ def test_the_printed_commands_run_an_agent_that_remembers(tmp_path: Path) -> Non
     assert "I like teal" in told
     assert doctor["ok"] is True
     assert {each["state"] for each in doctor["findings"]} == {"ok"}
+
+
+@pytest.mark.timeout(180)
+def test_gaia_web_serves_the_agents_with_their_memory(tmp_path: Path) -> None:
+    """The one line that `gaia init` prints starts ADK's server with services, plugins and further options."""
+    made = gaia(tmp_path, "init", "my agents", "--agent", "assistant", "--json")
+    line = made["commands"]["gaia web"]
+    with served(f"{line} --allow_origins http://example.org", tmp_path, environment(tmp_path / "shell")) as server:
+        session = server.create_session()
+        told = server.send("/remember I like teal", session=session)
+        origin = server.http.get("/list-apps", headers={"Origin": "http://example.org"})
+        log = server.log
+    listed = gaia(
+        tmp_path, "memory", "list", "--user", "ada", "--json", "--config", str(tmp_path / "my agents" / "gaia.yaml")
+    )
+
+    assert line == "gaia web 'my agents'"
+    assert told == "I will remember: I like teal"
+    assert [row["text"] for row in listed["memories"]] == ["I like teal"]
+    assert origin.headers["access-control-allow-origin"] == "http://example.org"
+    assert "google_adk" in log or "ADK Web Server" in log

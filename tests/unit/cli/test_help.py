@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -15,6 +16,8 @@ COMMANDS = (
     ("chat",),
     ("demo",),
     ("init",),
+    ("web",),
+    ("api-server",),
     ("sweep",),
     ("memory", "list"),
     ("memory", "add"),
@@ -86,3 +89,18 @@ def test_the_version_is_that_of_the_package() -> None:
 def test_the_help_offers_shell_completion() -> None:
     """The help lists the option."""
     assert "--install-completion" in run_gaia("--help").out
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, (), ("memory",), ("people", "merge")], ids=" ".join)
+def test_the_help_names_values_in_capitals_and_none_for_flags(command: tuple[str, ...]) -> None:
+    """A flag that seems to want a value is a trap."""
+    shown = run_gaia(*command, "--help").out
+
+    assert not re.search(r"<[a-z\[]+[^ ]*>", shown), shown
+
+
+def test_the_summary_of_a_command_says_what_it_does() -> None:
+    """Exit codes stand in its own help."""
+    shown = "".join(run_gaia(*group, "--help").out for group in [(), ("memory",), ("people",), ("config",)])
+
+    assert "Exits with" not in shown

@@ -19,7 +19,10 @@ Example:
 
 
 def demo() -> None:
-    """Show in seconds what memory does, with real parts in a temporary home. Exits with 1 if a check fails."""
+    """Show in seconds what memory does, with real parts in a temporary home.
+
+    Exits with 1 if a check fails.
+    """
     started = time.monotonic()
     results: list[bool] = []
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import typer
-
 from gaia_memory.cli.engines import sync_command
 from gaia_memory.cli.memory import add, forget, list, profile, reindex, search, transfer
+from gaia_memory.cli.ui.command_app import CommandApp
 
-app = typer.Typer(no_args_is_help=True, help="List, add, search, forget and move the facts about a user.")
+app = CommandApp(no_args_is_help=True, help="List, add, search, forget and move the facts about a user.")
 
 app.command("list", epilog=list.EXAMPLES)(sync_command(list.list_facts))
 app.command("add", epilog=add.EXAMPLES)(sync_command(add.add))

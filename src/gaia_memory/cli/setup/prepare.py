@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
+from gaia_memory.cli.setup.adk_commands import command_lines, typed_name
 from gaia_memory.cli.setup.agent_folders import Agent, AgentFolder, find_agents
 from gaia_memory.cli.setup.gaia_yaml import write_gaia_yaml
 from gaia_memory.cli.setup.new_agent import write_agent
-from gaia_memory.cli.setup.services import SCHEME, write_services
+from gaia_memory.cli.setup.services import write_services
 from gaia_memory.cli.ui.output_files import FileStep, create_private_file, write_file
 from gaia_memory.config.schema import GaiaConfig, is_app_name
 from gaia_memory.config.sources.load import FILE_NAME, LoadedConfig, load
 from gaia_memory.redaction.mask import mask_secrets
 
 _EFFECTIVE_VARIABLES = ("GAIA_CONFIG", "GAIA_HOME", "GAIA_SESSIONS__DATABASE_URL")
-
-PLUGINS = ("gaia_memory.SessionWindowPlugin", "gaia_memory.MemoryPlugin")
 
 APP_SNIPPET = """\
 from google.adk.apps import App
@@ -58,7 +55,7 @@ def prepare(folder: Path, agent: str | None, steps: list[FileStep], *, force: bo
     if is_valid:
         loaded = load(config)
         steps += _prepare_home(folder, loaded)
-        report.commands = _run_commands(agents, loaded) if agents.members else {}
+        report.commands = command_lines(agents, loaded, typed_name(folder)) if agents.members else {}
         report.notes += _notes(agents, loaded)
     return report
 
@@ -112,24 +109,3 @@ def _notes(agents: AgentFolder, loaded: LoadedConfig) -> list[str]:
 
 def _names(agents: Sequence[Agent]) -> str:
     return ", ".join(agent.name for agent in agents)
-
-
-def _run_commands(agents: AgentFolder, loaded: LoadedConfig) -> dict[str, Any]:
-    """Return the command lines that start agents with a configuration from a file, by the command they run."""
-    # Absolute, because `adk web` and `adk run` change folders.
-    memory_uri = f"{SCHEME}://?config={quote(str(loaded.path))}"
-    services = ["--memory_service_uri", memory_uri, "--session_service_uri", loaded.config.sessions_url]
-    # One option per plugin: ADK would take a comma as part of the name.
-    plugins = [] if agents.all_have_memory else [word for name in PLUGINS for word in ("--extra_plugins", name)]
-    return {
-        "adk web": _command_line("adk", "web", *services, *plugins, str(agents.folder)),
-        "adk api_server": _command_line("adk", "api_server", *services, *plugins, str(agents.folder)),
-        "adk run": {agent.name: _command_line("adk", "run", *services, str(agent.folder)) for agent in agents.members},
-        "gaia doctor": _command_line("gaia", "doctor", "--config", str(loaded.path)),
-    }
-
-
-def _command_line(*words: str) -> str:
-    # Passwords are not shown; the variable has them.
-    password_variable = '"$GAIA_SESSIONS__DATABASE_URL"'
-    return " ".join(password_variable if mask_secrets(word) != word else shlex.quote(word) for word in words)

@@ -1,0 +1,79 @@
+"""`gaia web` and `gaia api-server`: ADK's own servers over a folder of agents, with memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gaia_memory.cli.engines import ConfigOption, load_config
+from gaia_memory.errors import ConfigError, InvalidInputError
+
+if TYPE_CHECKING:
+    from gaia_memory.cli.setup.adk_commands import ServerCommand
+
+WEB_EXAMPLES = """
+Examples:
+
+`gaia web agents` serves the agents of a folder that `gaia init` prepared, with ADK's page for a browser.
+
+`gaia web agents --port 9000 --reload_agents` passes the options on to `adk web` (`adk web --help` lists them).
+"""
+API_SERVER_EXAMPLES = """
+Examples:
+
+`gaia api-server agents --port 9000` serves the agents over HTTP; options after the folder go to `adk api_server`.
+"""
+PASSED_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""The settings of a command that passes unknown options on."""
+
+FolderArgument = Annotated[Path, typer.Argument(help="The folder of agents, or of one agent.")]
+
+
+def web(context: typer.Context, folder: FolderArgument = Path(), config: ConfigOption = None) -> None:
+    """Start `adk web` for a folder of agents, with memory.
+
+    Further options go to `adk web`: write them after the folder. Without `--config`, the `gaia.yaml` in the folder is
+    used, else the one that every command would use.
+    """
+    _serve("web", folder, config, context)
+
+
+def api_server(context: typer.Context, folder: FolderArgument = Path(), config: ConfigOption = None) -> None:
+    """Start `adk api_server` for a folder of agents, with memory.
+
+    Further options go to `adk api_server`: write them after the folder. The configuration is found as by `gaia web`.
+    """
+    _serve("api_server", folder, config, context)
+
+
+def _serve(command: ServerCommand, path: Path, config: Path | None, context: typer.Context) -> None:
+    from gaia_memory.cli.setup.adk_commands import server_arguments, typed_name
+    from gaia_memory.cli.setup.agent_folders import find_agents
+    from gaia_memory.cli.setup.services import SCHEME, inspect_services
+    from gaia_memory.config.sources.load import FILE_NAME
+
+    folder = path.expanduser().absolute()
+    if not folder.is_dir():
+        hint = "name a folder of agents, then the options of ADK"
+        raise typer.BadParameter(f"there is no folder {path}: {hint}", param_hint="FOLDER")
+    remedy = f"`gaia init {typed_name(folder)}`"
+    agents = find_agents(folder)
+    if not agents.members:
+        raise InvalidInputError(f"{path} has no agent: {remedy[:-1]} --agent assistant` creates one")
+    own_config = folder / FILE_NAME
+    loaded = load_config(own_config if config is None and own_config.is_file() else config)
+    if loaded.path is None:
+        raise ConfigError([f"there is no {FILE_NAME}: {remedy} writes it"], source=str(path))
+    services = inspect_services(folder)
+    if services.verdict != "right":
+        reason = services.message or f"it has no entry for {SCHEME}://"
+        raise InvalidInputError(f"{services.path} does not lead ADK to memory ({reason}): {remedy} writes it")
+    arguments = [*server_arguments(command, agents, loaded), *context.args]
+    # From here on logging is ADK's.
+    context.find_root().close()
+    from google.adk.cli.cli_tools_click import main
+
+    # In this process, so that a password in the URL of the sessions stands in no list of processes.
+    main(args=arguments, prog_name="adk")
