@@ -29,6 +29,7 @@ from gaia_memory.models import (
     Origin,
     Page,
     PendingConversation,
+    PersonSummary,
     Profile,
     RecallResult,
     Receipt,
@@ -39,6 +40,7 @@ from gaia_memory.models import (
     require_scopes,
 )
 from gaia_memory.models.validation import raise_invalid, require_int, require_text
+from gaia_memory.people_overview import load_people
 from gaia_memory.ports import Clock, Embedder, Follower, MemoryStores
 from gaia_memory.profile.distil import Distiller, ProfilePreview
 from gaia_memory.profile.session_profiles import SessionProfile, load_session_profiles
@@ -352,6 +354,10 @@ class Memory:
         """Return every scope that has a fact."""
         async with self.stores.database.read_transaction() as tx:
             return await self.stores.facts.scopes(tx)
+
+    async def people(self) -> list[PersonSummary]:
+        """Return everybody with a fact or a pending conversation, with counts, sorted by user and app."""
+        return await load_people(self.stores, app_scoped=self.config.memory.scope == "app_user")
 
     async def settled(self) -> None:
         """Wait until the mem0 store contains exactly the current facts and no erasure is pending.

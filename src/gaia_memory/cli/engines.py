@@ -37,7 +37,8 @@ def _login_name() -> str:
         return "me"
 
 
-def _app_name(value: str | None) -> str | None:
+def require_app_name(value: str | None) -> str | None:
+    """Return the value of an option that names an app, or refuse it."""
     from gaia_memory.config.schema import is_app_name
 
     if _require_nonempty(value) is not None and not is_app_name(str(value)):
@@ -69,7 +70,7 @@ ChannelOption = Annotated[
 ]
 AppOption = Annotated[
     str | None,
-    typer.Option("--app", help="The app of the user. Default: `app` of gaia.yaml.", callback=_app_name),
+    typer.Option("--app", help="The app of the user. Default: `app` of gaia.yaml.", callback=require_app_name),
 ]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -1,8 +1,9 @@
-"""`gaia people`: user ids that belong to one person."""
+"""`gaia people`: everybody who is known, and user ids that belong to one person."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,14 +14,27 @@ from gaia_memory.cli.engines import (
     YesOption,
     open_engine,
     print_other_apps,
+    require_app_name,
     sync_command,
 )
 from gaia_memory.cli.ui.command_app import CommandApp
-from gaia_memory.cli.ui.fact_output import print_json
+from gaia_memory.cli.ui.fact_output import print_json, print_rows
 from gaia_memory.cli.ui.read_input import confirm
 from gaia_memory.cli.ui.terminal import pluralize, print_line
 
-app = CommandApp(no_args_is_help=True, help="Merge user ids that belong to one person.")
+if TYPE_CHECKING:
+    from gaia_memory.models import PersonSummary
+
+LIST_EXAMPLES = """
+Examples:
+
+`gaia people` lists everybody with the number of facts and of conversations to be learned.
+
+`gaia people --json | jq -r '.people[] | select(.facts > 100) | .user'` prints who has more than 100 facts.
+"""
+_PAGE_PEOPLE = 100
+
+app = CommandApp(help="List everybody who is known; merge user ids that belong to one person.")
 
 _MERGE_EXAMPLES = """
 Examples:
@@ -31,9 +45,58 @@ Examples:
 """
 
 
-@app.callback()
-def people() -> None:
-    """Merge user ids that belong to one person."""
+@app.callback(invoke_without_command=True, epilog=LIST_EXAMPLES)
+@sync_command
+async def people(
+    context: typer.Context,
+    offset: Annotated[int, typer.Option("--offset", min=0, help="How many people to skip.")] = 0,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="The maximum number of people.")] = _PAGE_PEOPLE,
+    app_name: Annotated[
+        str | None, typer.Option("--app", help="Only people of this app. Default: all apps.", callback=require_app_name)
+    ] = None,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """List everybody who has a fact or a conversation to be learned, with counts. Works while memory is off."""
+    if context.invoked_subcommand is not None:
+        return
+    async with open_engine(config, allow_disabled=True) as engine:
+        everybody = await engine.memory.people()
+    known = [person for person in everybody if app_name is None or person.scope.app in (app_name, None)]
+    page = known[offset : offset + limit]
+    has_more = offset + len(page) < len(known)
+    if as_json:
+        print_json({"people": [_person_to_dict(each) for each in page], "total": len(known), "has_more": has_more})
+        return
+    if not known:
+        where = "" if app_name is None else f" in the app {app_name}"
+        print_line(f"Nobody is known{where} yet.")
+        return
+    if page:
+        print_rows(
+            ("user", "app", "facts", "to be learned", "last message", "last change"), [_row(each) for each in page]
+        )
+    count = pluralize(len(known), "person", "people")
+    print_line(
+        f"{len(page)} of {count}; `--offset {offset + len(page)}` shows the next ones." if has_more else f"{count}."
+    )
+
+
+def _person_to_dict(person: PersonSummary) -> dict[str, Any]:
+    times = {"last_message_at": person.last_message_at, "last_change_at": person.last_change_at}
+    return {
+        "user": person.scope.user,
+        "app": person.scope.app,
+        "facts": person.facts,
+        "pending": person.pending,
+        **{name: None if moment is None else moment.isoformat() for name, moment in times.items()},
+    }
+
+
+def _row(person: PersonSummary) -> Sequence[str]:
+    times = (person.last_message_at, person.last_change_at)
+    shown = ["" if moment is None else moment.astimezone().strftime("%Y-%m-%d %H:%M") for moment in times]
+    return person.scope.user, person.scope.app or "(all)", str(person.facts), str(person.pending), *shown
 
 
 @app.command("merge", epilog=_MERGE_EXAMPLES)

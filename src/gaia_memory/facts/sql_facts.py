@@ -27,7 +27,7 @@ from gaia_memory.facts.tables import facts, profiles
 from gaia_memory.facts.tombstones import TombstoneMixin
 from gaia_memory.facts.write_facts import FactWriteMixin
 from gaia_memory.language.text_features import has_current_version
-from gaia_memory.models import Fact, FactPredicate, IndexedFact, Profile, Scope, ScopeState
+from gaia_memory.models import Fact, FactPredicate, IndexedFact, PersonSummary, Profile, Scope, ScopeState
 from gaia_memory.models.indexed_fact import extract_fact_features
 
 if TYPE_CHECKING:
@@ -164,6 +164,23 @@ class SqlFacts(FactWriteMixin, FactDeletionMixin, TombstoneMixin, ProvenanceMixi
         has_fact = select(facts.c.row).where(facts.c.partition == table.c.partition, current()).exists()
         rows = await tx.execute(select(table.c.app, table.c.user_id).where(has_fact).order_by(table.c.number))
         return [scope_of(row.app, row.user_id) for row in rows]
+
+    @override
+    async def summaries(self, tx: Transaction) -> list[PersonSummary]:
+        table = tables.scopes
+        counts = select(facts.c.partition, func.count().label("facts"), func.max(facts.c.updated_at).label("changed"))
+        counted = counts.where(current()).group_by(facts.c.partition).subquery()
+        statement = select(table.c.app, table.c.user_id, counted.c.facts, counted.c.changed).join(
+            counted, counted.c.partition == table.c.partition
+        )
+        return [
+            PersonSummary(
+                scope=scope_of(row.app, row.user_id),
+                facts=row.facts,
+                last_change_at=datetime.fromtimestamp(row.changed, UTC),
+            )
+            for row in await tx.execute(statement)
+        ]
 
 
 def _ids_where(rows: Sequence[Row[Any]], scope: Scope, predicate: FactPredicate) -> list[str]:

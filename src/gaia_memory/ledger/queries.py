@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import UTC, datetime
 from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, func, literal, select, tuple_
+from sqlalchemy import ColumnElement, case, func, literal, select, tuple_
 
-from gaia_memory.database.id_encoding import encode_id, index_key
+from gaia_memory.database.id_encoding import decode_id, encode_id, index_key
 from gaia_memory.ledger.rows import (
     SqlCondition,
     conversation_key,
@@ -20,7 +21,7 @@ from gaia_memory.ledger.rows import (
 )
 from gaia_memory.ledger.tables import IS_REWOUND, IS_SWEEPABLE, IS_UNCLAIMED, IS_UNDONE
 from gaia_memory.ledger.tables import conversations as c
-from gaia_memory.models import DueConversation, LedgerRow, PendingConversation, SessionKey
+from gaia_memory.models import DueConversation, LedgerRow, PendingConversation, PersonSummary, Scope, SessionKey
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -90,6 +91,21 @@ class ConversationQueryMixin:
         if app is not None:
             statement = statement.where(c.c.app_key == index_key(app))
         return [to_pending(row) for row in await tx.execute(statement)]
+
+    async def summaries(self, tx: Transaction) -> list[PersonSummary]:
+        """Return everybody with a conversation, in each app: how many are pending, and the time of the last turn."""
+        pending = func.sum(case((c.c.turn_no > c.c.learned_turn_no, 1), else_=0))
+        statement = select(
+            c.c.app, c.c.user_id, pending.label("pending"), func.max(c.c.touched).label("touched")
+        ).group_by(c.c.app, c.c.user_id)
+        return [
+            PersonSummary(
+                scope=Scope(decode_id(row.app), decode_id(row.user_id)),
+                pending=row.pending,
+                last_message_at=datetime.fromtimestamp(row.touched, UTC),
+            )
+            for row in await tx.execute(statement)
+        ]
 
     async def find_purgeable(
         self, tx: Transaction, *, before: float, limit: int, apps: Collection[str]

@@ -45,6 +45,7 @@ from gaia_memory.models.ledger_state import SweepReport as SweepReport
 from gaia_memory.models.ledger_state import TurnState as TurnState
 from gaia_memory.models.ledger_state import WindowAnchor as WindowAnchor
 from gaia_memory.models.scope import MAX_PARTITION_CHARACTERS as MAX_PARTITION_CHARACTERS
+from gaia_memory.models.scope import PersonSummary as PersonSummary
 from gaia_memory.models.scope import Scope as Scope
 from gaia_memory.models.scope import SessionKey as SessionKey
 from gaia_memory.models.scope import require_scopes as require_scopes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from urllib.parse import quote
 
 from gaia_memory.models.validation import raise_invalid, require_id
@@ -50,6 +51,21 @@ class Scope:
         if len(joined) <= MAX_PARTITION_CHARACTERS:
             return joined
         return "sha256-" + hashlib.sha256(joined.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonSummary:
+    """What is stored about a person: counts, and when something last happened."""
+
+    scope: Scope
+    facts: int = 0
+    """Current facts."""
+    pending: int = 0
+    """Conversations that are not learned yet."""
+    last_message_at: datetime | None = None
+    """When the last turn began or ended in any conversation."""
+    last_change_at: datetime | None = None
+    """When a current fact was last written or confirmed."""
 
 
 def require_scopes(name: str, value: object) -> None:

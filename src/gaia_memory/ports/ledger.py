@@ -11,6 +11,7 @@ from gaia_memory.models import (
     FrozenProfile,
     LedgerRow,
     PendingConversation,
+    PersonSummary,
     SessionKey,
     TurnRequest,
     WindowAnchor,
@@ -255,6 +256,9 @@ class Ledger(Protocol):
 
         A conversation that is due already, or has an active turn, is left unchanged: then this returns False.
         """
+
+    async def summaries(self, tx: Transaction) -> list[PersonSummary]:
+        """Return everybody with a conversation, in each app: how many are pending, and the time of the last turn."""
 
     async def pending(self, tx: Transaction, *, user: str | None, app: str | None) -> list[PendingConversation]:
         """Return conversations that are not completely learned, oldest first."""

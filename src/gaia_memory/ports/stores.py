@@ -17,6 +17,7 @@ from gaia_memory.models import (
     MergeResult,
     NewFact,
     Origin,
+    PersonSummary,
     Profile,
     Scope,
     ScopeState,
@@ -185,6 +186,9 @@ class FactStore(Protocol):
 
     async def scopes(self, tx: Transaction) -> list[Scope]:
         """Return every scope that has a current fact."""
+
+    async def summaries(self, tx: Transaction) -> list[PersonSummary]:
+        """Return every scope that has a current fact, with their number and the time of the last change."""
 
 
 class Outbox(Protocol):

@@ -76,3 +76,36 @@ def test_the_same_name_under_another_app_is_another_user(config: str) -> None:
     done = merge("guest", "ada", "-y", "--app", "other", config=config)
 
     assert (done.code, "nothing is known about 'ada' in the app 'other'" in done.err) == (1, True)
+
+
+def test_everybody_is_listed_with_counts(config: str) -> None:
+    """Who only talked is listed, too, with the conversation that is to be learned."""
+    assert run_gaia("chat", "-u", "zoe", "-c", config, stdin="I like figs\n").code == 0
+    listed = run_gaia("people", "-c", config)
+    data = run_gaia("people", "-c", config, "--json").json_output
+
+    assert [line.split()[:4] for line in listed.out.splitlines()[1:4]] == [
+        ["ada", "gaia", "2", "0"],
+        ["guest", "gaia", "2", "0"],
+        ["zoe", "gaia", "0", "1"],
+    ]
+    assert listed.out.endswith("3 people.\n")
+    assert [(each["user"], each["facts"], each["pending"]) for each in data["people"]] == [
+        ("ada", 2, 0),
+        ("guest", 2, 0),
+        ("zoe", 0, 1),
+    ]
+    assert (data["total"], data["has_more"]) == (3, False)
+
+
+def test_the_list_has_pages_and_a_filter_by_app(config: str) -> None:
+    """The last line says how to go on."""
+    assert run_gaia("memory", "add", "-u", "mia", "--app", "shop", "-c", config, "Likes tea").code == 0
+    page = run_gaia("people", "-c", config, "-n", "1", "--offset", "1")
+    shop = run_gaia("people", "-c", config, "--app", "shop", "--json").json_output
+    nobody = run_gaia("people", "-c", config, "--app", "desk")
+
+    assert page.out.splitlines()[1].split()[0] == "guest"
+    assert page.out.endswith("1 of 3 people; `--offset 2` shows the next ones.\n")
+    assert [each["user"] for each in shop["people"]] == ["mia"]
+    assert nobody.out == "Nobody is known in the app desk yet.\n"
