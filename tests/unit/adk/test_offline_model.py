@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
+from gaia_memory.adk.fact_framing import PRIVATE_INSTRUCTION
 from gaia_memory.adk.models.offline_model import INTRODUCTION, OfflineModel
 
 pytestmark = pytest.mark.heavy
@@ -77,9 +80,10 @@ async def test_the_offline_model_looks_up_questions_that_the_profile_does_not_an
     assert (call.name, call.args) == ("load_memory", {"query": "What can't I eat?"})
 
 
-async def test_the_offline_model_answers_from_the_profile_without_a_call() -> None:
+async def test_the_offline_model_answers_from_the_profile_too() -> None:
     """It quotes only the lines related to the question."""
-    answer = await text(asked(words("In which city, Berlin?"), system=BLOCK))
+    asks = asked(words("In which city, Berlin?"), responded("load_memory", status="success", memories=[]), system=BLOCK)
+    answer = await text(asks)
 
     assert "Lives in Berlin" in answer
     assert "Itay" not in answer
@@ -87,17 +91,72 @@ async def test_the_offline_model_answers_from_the_profile_without_a_call() -> No
 
 async def test_the_offline_model_describes_the_results_of_memory_tools() -> None:
     """Hits, no hits, unavailable, refused and saved give different replies."""
-    hits = await text(asked(words("?"), responded("load_memory", status="success", memories=[{"text": "Noa"}])))
-    none = await text(asked(words("?"), responded("load_memory", status="success", memories=[])))
-    down = await text(asked(words("?"), responded("load_memory", status="unavailable", memories=[])))
+    asks, found = words("Who is my sister?"), [{"text": "User's sister is Noa"}, {"text": "User likes tea"}]
+    hits = await text(asked(asks, responded("load_memory", status="success", memories=found)))
+    none = await text(asked(asks, responded("load_memory", status="success", memories=found[1:])))
+    down = await text(asked(asks, responded("load_memory", status="unavailable", memories=[])))
+    failed = await text(asked(asks, responded("load_memory", status="error", message="memory is disabled")))
     kept = await text(asked(words("?"), responded("remember", status="success", text="tea")))
     refused = await text(asked(words("?"), responded("remember", status="error", message="it is a credential")))
 
-    assert "- Noa" in hits
-    assert "don't remember" in none
+    assert hits.endswith("\nYour sister is Noa.")
+    assert none.endswith("\nI don't know that yet.")
     assert "cannot answer" in down
+    assert "memory is disabled" in failed
     assert "tea" in kept
     assert "it is a credential" in refused
+
+
+async def test_memory_that_is_unavailable_does_not_hide_what_was_just_said() -> None:
+    """The statement is part of the request."""
+    down = responded("load_memory", status="unavailable", memories=[])
+    assert (await text(asked(words("I live in Oslo"), words("Where do I live?"), down))).endswith("You live in Oslo.")
+
+
+async def test_the_newer_fact_answers_where_two_fit() -> None:
+    """Memory returns the best first, which may be the older one."""
+    moved = [
+        {"text": "User lives in Lisbon", "timestamp": "2026-11-09T10:00:00+00:00"},
+        {"text": "User lives in Berlin", "timestamp": "2025-01-09T10:00:00+00:00"},
+    ]
+    for memories in (moved, moved[::-1]):
+        found = responded("load_memory", status="success", memories=memories)
+        assert (await text(asked(words("Where do I live?"), found))).endswith("\nYou live in Lisbon.")
+
+
+async def test_what_is_known_is_listed_once_and_at_most_ten_lines_long() -> None:
+    """Facts and statements of this conversation that say the same are one line."""
+    memories = [
+        {"text": f"User likes tea number {number}", "timestamp": f"2026-01-{number:02}"} for number in range(1, 13)
+    ]
+    found = responded("load_memory", status="success", memories=memories)
+    answer = await text(asked(words("I like tea number 12."), words("What do you know about me?"), found, system=BLOCK))
+    lines = [line for line in answer.splitlines() if line.startswith("- ")]
+
+    assert len(lines) == len(set(lines)) == 10
+    assert lines[-1] == "- You like tea number 12."
+
+
+async def test_a_private_message_is_not_noted() -> None:
+    """The acknowledgement says what is true for it, in the language of the message."""
+    public = await text(asked(words("I moved to Berlin")))
+    private = await text(asked(words("I moved to Berlin"), system=f"Be kind.\n\n{PRIVATE_INSTRUCTION}"))
+    german = await text(asked(words("Ich bin nach Berlin gezogen"), system=PRIVATE_INSTRUCTION))
+
+    assert public.endswith("\nNoted.")
+    assert private.endswith("\nThis stays between us: nothing here is learned.")
+    assert german.endswith("\nDas bleibt unter uns: Hier lerne ich nichts.")
+
+
+async def test_a_long_conversation_is_answered_from_its_latest_messages_in_time() -> None:
+    """Ten thousand messages cost no more than the last two hundred."""
+    said = [words(f"I own the book number {number} about gardens") for number in range(10_000)]
+    found = responded("load_memory", status="success", memories=[])
+    started = time.process_time()
+    answer = await text(asked(*said, words("I live in Oslo"), words("Where do I live?"), found))
+
+    assert answer.endswith("You live in Oslo.")
+    assert time.process_time() - started < 2.0
 
 
 async def test_the_offline_model_introduces_itself_once_per_conversation_and_on_request() -> None:
@@ -134,7 +193,8 @@ async def test_the_offline_model_answers_an_empty_request() -> None:
 
 async def test_a_general_question_gets_the_whole_profile() -> None:
     """An example is "What do you know about me?"."""
-    answer = await text(asked(words("What do you know about me?"), system=BLOCK))
+    found = responded("load_memory", status="success", memories=[])
+    answer = await text(asked(words("What do you know about me?"), found, system=BLOCK))
 
     assert "Name: Itay" in answer
     assert "Lives in Berlin" in answer

@@ -1,53 +1,54 @@
-"""An ADK model without a network that remembers, recalls and says that it is offline."""
+"""An ADK model without a network: it answers from this conversation and from memory, and says that it is offline."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
+from pydantic import PrivateAttr
 
-from gaia_memory.language.stop_words import STOP_WORDS
+from gaia_memory.adk.fact_framing import PRIVATE_INSTRUCTION
+from gaia_memory.adk.models.answer_ranking import Statement, rank_answers
+from gaia_memory.adk.models.offline_phrases import PHRASES, Language, Phrases, detect_language
+from gaia_memory.adk.models.second_person import to_second_person
+from gaia_memory.adk.models.user_messages import MessageKind, classify, find_question, split_statements
+from gaia_memory.adk.plugins.run_context import current_conversation
 
 INTRODUCTION = (
     "I am the offline model: I can remember what you tell me and look it up again, and not much more. "
     "With GEMINI_API_KEY set, Gemini answers instead."
 )
 
-_REMEMBER_PATTERN = re.compile(
-    r"(?:please\s+|can you\s+|could you\s+)?"
-    r"(?:remember|keep in mind|make a note|note|don'?t forget)"
-    r"(?:\s+that\b|\s*[:,])?\s+(?P<fact>\S.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_QUESTION = re.compile(
-    r"(?:what|who|whom|whose|where|when|which|why|how|do|does|did|am|is|are|was|were|can|could|should|would|will|"
-    r"have|has|tell me|remind me)\b",
-    re.IGNORECASE,
-)
-_SELF_QUESTION = re.compile(
-    r"\b(?:who|what) are you\b|\bare you (?:an? )?(?:offline|real|ai|bot|model|gemini)\b|\b(?:which|what) model\b",
-    re.IGNORECASE,
-)
 _PROFILE_BLOCK = re.compile(r"<USER_PROFILE>(.*?)</USER_PROFILE>", re.DOTALL)
-_WORD = re.compile(r"\w+")
 _PIECE = re.compile(r"\S+\s*|\s+")
-_UNSPECIFIC_WORDS = STOP_WORDS | {"can", "know", "mine", "remember", "user", "will"}
+_TRANSFERRED_CONTEXT = "For context:"
+"""How ADK begins a user content that holds what another agent said."""
+
+_MAX_MESSAGES = 200
+"""The user's latest messages that are read for an answer: a longer conversation must not slow it down."""
+
+_MAX_MESSAGE_CHARACTERS = 4_000
+_MAX_OVERVIEW_LINES = 10
+_MAX_INTRODUCED_CONVERSATIONS = 1_024
 
 
 class OfflineModel(BaseLlm):
     """Answers by fixed rules: the same request always gets the same answer.
 
-    "Remember that …" calls `remember`. It answers a question from the profile if possible, otherwise with
-    `load_memory`, and acknowledges a statement. Its first answer in a conversation, and the answer to any question
+    "Remember that …" calls `remember`. A question calls `load_memory`, and is answered with what the person said in
+    this conversation or earlier, or with "I don't know that yet."; nothing is invented. A statement is acknowledged.
+    It answers in English, German, French or Spanish. The first answer in a conversation, and the answer to any question
     about itself, says that it is the offline model.
     """
 
     model: str = "offline"
+    _introduced: OrderedDict[Hashable, None] = PrivateAttr(default_factory=OrderedDict)
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
@@ -57,10 +58,24 @@ class OfflineModel(BaseLlm):
         if isinstance(answer, types.Part):
             yield _response(answer, partial=False)
             return
+        if not self._is_introduced(llm_request) and answer != INTRODUCTION:
+            answer = f"{INTRODUCTION}\n{answer}"
         if stream:
             for piece in _PIECE.findall(answer):
                 yield _response(types.Part(text=piece), partial=True)
         yield _response(types.Part(text=answer), partial=False)
+
+    def _is_introduced(self, request: LlmRequest) -> bool:
+        """Return whether an earlier answer of this conversation, cleared or not, said that this model is offline."""
+        conversation = current_conversation()
+        is_known = conversation is not None and conversation in self._introduced
+        if conversation is not None:
+            self._introduced[conversation] = None
+            if len(self._introduced) > _MAX_INTRODUCED_CONVERSATIONS:
+                self._introduced.popitem(last=False)
+        return is_known or any(
+            INTRODUCTION in (part.text or "") for content in request.contents for part in content.parts or []
+        )
 
 
 def _response(part: types.Part, *, partial: bool) -> LlmResponse:
@@ -73,81 +88,117 @@ def _response(part: types.Part, *, partial: bool) -> LlmResponse:
 
 
 def _answer(request: LlmRequest) -> str | types.Part:
-    responses = _responses(request.contents)
+    messages = _user_messages(request.contents)
+    text = messages[-1] if messages else ""
+    phrases = PHRASES[_language_of(messages)]
+    responses = _function_responses(request.contents)
     if responses:
-        return _with_introduction(request, "\n".join(_describe_response(response) for response in responses))
-    text = _last_user_text(request.contents)
-    if _SELF_QUESTION.search(text):
-        return INTRODUCTION
-    remember_match = _REMEMBER_PATTERN.fullmatch(text)
-    if remember_match and not text.endswith("?") and "remember" in request.tools_dict:
-        return types.Part.from_function_call(name="remember", args={"fact": remember_match["fact"].strip()})
-    if text.endswith("?") or _QUESTION.match(text):
-        return _answer_from_memory(request, text)
-    return _with_introduction(request, "Noted.")
+        return "\n".join(_describe_response(request, messages, response, phrases) for response in responses)
+    kind, fact = classify(text)
+    if kind is MessageKind.REMEMBER and "remember" in request.tools_dict:
+        return types.Part.from_function_call(name="remember", args={"fact": fact})
+    if kind in (MessageKind.QUESTION, MessageKind.OVERVIEW):
+        if "load_memory" in request.tools_dict:
+            return types.Part.from_function_call(name="load_memory", args={"query": find_question(text)})
+        return _answer_question(request, messages, [], phrases, default=phrases.no_memory)
+    is_private = PRIVATE_INSTRUCTION in _system_instruction(request)
+    replies = {
+        MessageKind.ABOUT_THE_MODEL: INTRODUCTION,
+        MessageKind.GREETING: phrases.greeting,
+        MessageKind.THANKS: phrases.thanks,
+    }
+    return replies.get(kind, phrases.private if is_private else phrases.noted)
 
 
-def _answer_from_memory(request: LlmRequest, question: str) -> str | types.Part:
-    question_words = _content_words(question)
-    # "What do you know about me?" has no content words: every line matches.
-    matching_lines = [
-        line for line in _profile_lines(request) if not question_words or question_words & _content_words(line)
-    ]
-    if matching_lines:
-        return _with_introduction(request, _bullet_list("From what I know about you:", matching_lines))
-    if "load_memory" in request.tools_dict:
-        return types.Part.from_function_call(name="load_memory", args={"query": question})
-    return _with_introduction(request, "I cannot answer that.")
-
-
-def _describe_response(response: types.FunctionResponse) -> str:
+def _describe_response(
+    request: LlmRequest, messages: Sequence[str], response: types.FunctionResponse, phrases: Phrases
+) -> str:
     answer: Mapping[str, Any] = response.response or {}
     status = answer.get("status")
     if response.name == "remember":
         if status == "success":
-            return f"I will remember: {answer.get('text', '')}"
-        return f"I did not save that: {answer.get('message', 'memory did not take it')}."
+            return phrases.kept.format(answer.get("text", ""))
+        return phrases.not_kept.format(answer.get("message", "memory did not take it"))
     if response.name == "load_memory":
-        if status == "unavailable":
-            return "My memory cannot answer right now."
         if status == "error":
-            return f"I could not look that up: {answer.get('message', 'memory did not answer')}."
-        memories = [str(memory.get("text", "")) for memory in answer.get("memories") or []]
-        return _bullet_list("I remember:", memories) if memories else "I don't remember anything about that."
+            return phrases.lookup_failed.format(answer.get("message", "memory did not answer"))
+        default = phrases.memory_down if status == "unavailable" else phrases.unknown
+        return _answer_question(request, messages, answer.get("memories") or [], phrases, default=default)
     return "Done."
 
 
-def _bullet_list(head: str, lines: Sequence[str]) -> str:
-    return "\n".join([head, *(f"- {line}" for line in lines)])
+def _answer_question(
+    request: LlmRequest,
+    messages: Sequence[str],
+    memories: Sequence[Mapping[str, Any]],
+    phrases: Phrases,
+    *,
+    default: str,
+) -> str:
+    """Return the answer to the last message from this conversation, the profile and `memories`; else `default`."""
+    by_age = sorted(memories, key=lambda memory: str(memory.get("timestamp", "")))
+    facts = dict.fromkeys([*_profile_lines(request), *(str(memory.get("text", "")) for memory in by_age)])
+    said = dict.fromkeys(statement for message in messages for statement in split_statements(message))
+    texts = [(text, True) for text in facts if text] + [(text, False) for text in said]
+    statements = [Statement(text, order, is_fact) for order, (text, is_fact) in enumerate(texts)]
+    text = messages[-1] if messages else ""
+    if classify(text)[0] is MessageKind.OVERVIEW:
+        return _describe_everything(statements, phrases) or default
+    question = find_question(text)
+    answers = rank_answers(question, statements)
+    return "\n".join(_render(answer, phrases) for answer in answers) or default
 
 
-def _with_introduction(request: LlmRequest, text: str) -> str:
-    """Prepend the introduction to the first answer of a conversation."""
-    is_introduced = any(
-        INTRODUCTION in (part.text or "") for content in request.contents for part in content.parts or []
-    )
-    return text if is_introduced else f"{INTRODUCTION}\n{text}"
+def _describe_everything(statements: Sequence[Statement], phrases: Phrases) -> str:
+    """Return the newest statements as a list, each once; empty if there is none."""
+    lines = dict.fromkeys(_turned_around(each, phrases) or each.text for each in reversed(statements))
+    newest = list(lines)[:_MAX_OVERVIEW_LINES]
+    return "\n".join([phrases.overview, *(f"- {line}" for line in reversed(newest))]) if newest else ""
 
 
-def _responses(contents: Sequence[types.Content]) -> list[types.FunctionResponse]:
+def _render(answer: Statement, phrases: Phrases) -> str:
+    frame = phrases.remembered if answer.is_fact else phrases.said
+    return _turned_around(answer, phrases) or frame.format(answer.text)
+
+
+def _turned_around(statement: Statement, phrases: Phrases) -> str | None:
+    """Return a statement in the second person if statement and answer are in English."""
+    is_english = phrases is PHRASES["en"] and detect_language(statement.text) == "en"
+    return to_second_person(statement.text) if is_english else None
+
+
+def _language_of(messages: Sequence[str]) -> Language:
+    """Return the language of the last message, or of the one before where it has no word that tells."""
+    language: Language = "en"
+    for message in messages[-2:]:
+        language = detect_language(message, default=language)
+    return language
+
+
+def _user_messages(contents: Sequence[types.Content]) -> list[str]:
+    """Return the user's latest messages, oldest first."""
+
+    def newest_first() -> Iterator[str]:
+        for content in reversed(contents):
+            texts = [part.text for part in content.parts or [] if part.text and not part.thought]
+            if content.role == "user" and texts and not texts[0].startswith(_TRANSFERRED_CONTEXT):
+                yield " ".join(texts).strip()[:_MAX_MESSAGE_CHARACTERS]
+
+    newest = [message for message, _ in zip(newest_first(), range(_MAX_MESSAGES), strict=False)]
+    return newest[::-1]
+
+
+def _function_responses(contents: Sequence[types.Content]) -> list[types.FunctionResponse]:
     parts = (contents[-1].parts if contents else None) or []
     return [part.function_response for part in parts if part.function_response]
 
 
-def _last_user_text(contents: Sequence[types.Content]) -> str:
-    for content in reversed(contents):
-        texts = [part.text for part in content.parts or [] if part.text and not part.thought]
-        if content.role == "user" and texts:
-            return " ".join(texts).strip()
-    return ""
-
-
 def _profile_lines(request: LlmRequest) -> list[str]:
-    system = request.config.system_instruction
-    block = _PROFILE_BLOCK.search(system) if isinstance(system, str) else None
+    block = _PROFILE_BLOCK.search(_system_instruction(request))
     lines = block[1].splitlines() if block else []
     return [line[2:].strip() for line in lines if line.startswith("- ")]
 
 
-def _content_words(text: str) -> set[str]:
-    return {word for word in _WORD.findall(text.casefold()) if word not in _UNSPECIFIC_WORDS}
+def _system_instruction(request: LlmRequest) -> str:
+    system = request.config.system_instruction
+    return system if isinstance(system, str) else ""

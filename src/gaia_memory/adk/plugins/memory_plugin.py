@@ -144,7 +144,7 @@ class MemoryPlugin(BasePlugin):
         if turn is not None:
             turn.heartbeat(of_agent=True)
         profile_block = await self._current_profile_block(invocation, turn) if turn is not None else None
-        inject(llm_request, self._tools, profile_block=profile_block)
+        inject(llm_request, self._tools, profile_block=profile_block, is_private=is_private(invocation))
         return None
 
     @never_breaks_the_turn

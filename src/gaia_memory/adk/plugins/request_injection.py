@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from google.adk.agents.base_agent import BaseAgent
 
-from gaia_memory.adk.fact_framing import TOOL_INSTRUCTION
+from gaia_memory.adk.fact_framing import PRIVATE_INSTRUCTION, TOOL_INSTRUCTION
 from gaia_memory.log import logger_for
 from gaia_memory.profile.prompts import render_block
 
@@ -26,8 +26,10 @@ _MAX_PROFILE_TRIES = 2
 """A write between creating and freezing a profile makes it stale; after a second one, this turn has no profile."""
 
 
-def inject(request: LlmRequest, tools: Sequence[BaseTool], *, profile_block: str | None) -> None:
+def inject(request: LlmRequest, tools: Sequence[BaseTool], *, profile_block: str | None, is_private: bool) -> None:
     """Add the tools, their instructions and `profile_block` to a request; with None, none of it is shown to the model.
+
+    In a private turn the instructions say so, because the model must not promise to remember what is not learned.
 
     Tools that the agent lists itself are not changed. Ours can be called in every request, shown or not: a model
     repeats calls from the conversation, and ADK would end the turn at a call that it cannot resolve.
@@ -38,6 +40,8 @@ def inject(request: LlmRequest, tools: Sequence[BaseTool], *, profile_block: str
             request.append_tools(missing)
             missing = []
         texts = [TOOL_INSTRUCTION] if not missing else []
+        if is_private:
+            texts.append(PRIVATE_INSTRUCTION)
         if profile_block:
             texts.append(profile_block)
         if texts:

@@ -40,6 +40,11 @@ def current_lease(key: SessionKey) -> TurnLease | None:
     return next((lease for lease in reversed(_leases.get()) if lease.key == key and not lease.is_released), None)
 
 
+def current_conversation() -> SessionKey | None:
+    """Return the conversation whose turn this code runs in; None outside of a turn with a lease."""
+    return next((lease.key for lease in reversed(_leases.get()) if not lease.is_released), None)
+
+
 def enter_lease(lease: TurnLease) -> None:
     """Make everything that runs in this context from here on run under a lease, until it is released."""
     if lease not in _leases.get():

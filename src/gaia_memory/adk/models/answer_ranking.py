@@ -1,0 +1,195 @@
+"""Finds the statements of a person that answer a question, by their words and by the kind of answer asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gaia_memory.adk.models.offline_phrases import FUNCTION_WORDS, Language, detect_language
+from gaia_memory.adk.models.topic_words import is_same_word
+from gaia_memory.language.answer_types import MOMENT, NUMBER, PLACE, detect_answer_types
+from gaia_memory.language.tokenizer import index_tokens
+
+MIN_SCORE = 0.5
+"""The least share of the question's words that an answer contains."""
+
+_TYPE_BONUS, _PAST_PENALTY, _SAME_CONTENT_SHARE = 0.3, 0.4, 0.5
+_MAX_ANSWERS = 2
+
+_WHERE = re.compile(
+    r"\b(?:where|which (?:city|town|country)|wo|woher|wohin|où|d'où|dónde|donde|adónde)\b", re.IGNORECASE
+)
+_WHEN = re.compile(r"\b(?:when|what (?:day|time|date)|wann|quand|cuándo|cuando)\b", re.IGNORECASE)
+_HOW_MANY = re.compile(
+    r"\b(?:how (?:many|much|old|tall|long)|wie (?:viele?|alt|gro(?:ß|ss)|lange)|combien|quel âge|cuánt[oa]s?)\b",
+    re.IGNORECASE,
+)
+_SINGLE = re.compile(
+    r"\b(?:who|what(?:'s| is) my|which|wer|wie hei(?:ß|ss)|mein name|qui|comment|quel(?:le)? est|quién|cómo|cuál|"
+    r"favou?rite|liebling\w*|préféré\w*|favorit[oa])\b",
+    re.IGNORECASE,
+)
+_POSSESSED = re.compile(
+    r"\b(?:my|our|mein(?:e[nmrs]?)?|unser(?:e[nmrs]?)?|mon|ma|mes|notre|nos|mis?|User's|their)\s+(?P<noun>[^\W\d_]+)",
+    re.IGNORECASE,
+)
+_OTHER_SUBJECT = re.compile(
+    r"(?:and |und |et |y )?(?:"
+    r"(?:[Mm]y|[Oo]ur|[Mm]eine?|[Uu]nsere?|[Mm]on|[Mm]a|[Mm]es|[Nn]otre|[Nn]os|[Mm]is?|User's)\s+"
+    r"(?P<noun>(?:(?:best|old|older|little|younger|big|new|beste|älter|klein)\w*\s+)?[^\W\d_]+)"
+    r"(?P<name>\s+[A-ZÀ-Þ]\w+)?|"
+    r"(?P<pronoun>[Hh]e|[Ss]he|[Tt]hey|[Ee]r|[Ss]ie|[Ii]l|[Ee]lle|[Éé]l|[Ee]lla)\b)"
+)
+_PAST = re.compile(
+    r"\b(?:used to|no longer|not any ?more|any ?more|formerly|früher|nicht mehr|avant|autrefois|plus à|ya no|antes)\b",
+    re.IGNORECASE,
+)
+_OWN_NAME = re.compile(
+    r"(?:^|[,.!] ?|\b)(?:(?:I am|I'm|Im|User is|ich bin|je suis|soy)\s+(?=[A-ZÄÖÜ][a-zäöüéè]+)|"
+    r"(?i:call me|ich heiße|je m'appelle|me llamo|User is called|User wants to be called|my name is|User's name is)\b)"
+)
+_AGE = re.compile(
+    r"\b(?:I'm|I am|User is|ich bin|j'ai|tengo)\s+\d{1,3}\b|\b\d{1,3}\s+(?:years old|Jahre|ans|años)\b", re.IGNORECASE
+)
+_NAME_QUESTION = re.compile(
+    r"what(?:'s| is) my name|who am i\b|wie heiße ich|wer bin ich|mein name|comment (?:est-ce que )?(?:je )?m'appelle|"
+    r"mon (?:nom|prénom)|quién soy|cómo me llamo|mi nombre",
+    re.IGNORECASE,
+)
+_AGE_QUESTION = re.compile(
+    r"how old am i|my age|wie alt bin ich|quel âge (?:ai|j'ai)|cuántos años tengo|mi edad", re.IGNORECASE
+)
+_LIVELIHOOD = re.compile(r"\bdo for (?:a living|work)\b", re.IGNORECASE)
+_NAME_WORDS = frozenset(
+    (
+        "name",
+        "names",
+        "named",
+        "called",
+        "call",
+        "heisst",
+        "heissen",
+        "heisse",
+        "appelle",
+        "llama",
+        "llaman",
+        "nom",
+        "nombre",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of the person, or a fact about them; a higher `order` is newer. `is_fact`: memory returned it."""
+
+    text: str
+    order: int
+    is_fact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    text: str
+    words: tuple[str, ...]
+    required: tuple[str, ...]
+    answer_types: int
+    has_one_answer: bool
+    is_about_name: bool = field(default=False)
+    is_about_age: bool = field(default=False)
+
+
+def rank_answers(question_text: str, statements: Sequence[Statement]) -> list[Statement]:
+    """Return the statements that answer a question, best first: at most two, and none where nothing fits.
+
+    Of two that fit equally well the newer one comes first, and one that a newer one repeats or revises is left out.
+    """
+    question = _parse_question(question_text)
+    scored = [(score, each.order, each) for each in statements if (score := _score(question, each)) >= MIN_SCORE]
+    scored.sort(key=lambda found: (-found[0], -found[1]))
+    if not scored:
+        return []
+    best_score = scored[0][0]
+    answers: list[Statement] = []
+    for score, _, statement in scored:
+        if score < best_score or len(answers) == _MAX_ANSWERS:
+            break
+        if not any(_is_revised_by(statement, newer) for newer in answers):
+            answers.append(statement)
+    return answers[:1] if question.has_one_answer else answers
+
+
+def topic_words(text: str, language: Language) -> tuple[str, ...]:
+    """Return the distinct words of a text without the function words of its language."""
+    words = dict.fromkeys(index_tokens(text))
+    return tuple(word for word in words if word not in FUNCTION_WORDS[language] and word != "user")
+
+
+def _parse_question(text: str) -> _Question:
+    text = _LIVELIHOOD.sub("work", text)
+    language = detect_language(text)
+    words = topic_words(text, language)
+    without_name = tuple(word for word in words if word not in _NAME_WORDS)
+    required = {token for noun in _POSSESSED.findall(text) for token in index_tokens(noun)}
+    if language != "de":
+        required |= {token for name in re.findall(r"(?<=\w )[A-ZÀ-Þ][^\W\d_]+", text) for token in index_tokens(name)}
+    answer_types = (
+        PLACE * bool(_WHERE.search(text)) | MOMENT * bool(_WHEN.search(text)) | NUMBER * bool(_HOW_MANY.search(text))
+    )
+    return _Question(
+        text=text,
+        words=without_name or words,
+        required=tuple(required.intersection(without_name)),
+        answer_types=answer_types,
+        has_one_answer=bool(answer_types or _SINGLE.search(text)),
+        is_about_name=bool(_NAME_QUESTION.search(text)),
+        is_about_age=bool(_AGE_QUESTION.search(text)),
+    )
+
+
+def _score(question: _Question, statement: Statement) -> float:
+    """Return the share of the question's words in a statement, with a bonus for the kind of answer asked for."""
+    text = statement.text
+    if _has_other_subject(question, text):
+        return 0.0
+    if question.is_about_name:
+        return float(bool(_OWN_NAME.search(text)))
+    if question.is_about_age and _AGE.search(text):
+        return 1.0 + _TYPE_BONUS
+    return _word_score(question, text)
+
+
+def _word_score(question: _Question, text: str) -> float:
+    words = topic_words(text, detect_language(text))
+    if not question.words or not words:
+        return 0.0
+    matched = [word for word in question.words if any(is_same_word(word, other) for other in words)]
+    if not set(question.required).issubset(matched):
+        return 0.0
+    score = len(matched) / len(question.words)
+    has_type = bool(question.answer_types & detect_answer_types(text, index_tokens(text)))
+    if score < 1.0 and question.answer_types and not has_type:
+        return 0.0
+    if score:
+        score += _TYPE_BONUS * has_type
+    is_past = score > MIN_SCORE and _PAST.search(text)
+    return score - _PAST_PENALTY if is_past else score
+
+
+def _has_other_subject(question: _Question, text: str) -> bool:
+    """Return whether a statement is about another person or thing than the question."""
+    found = _OTHER_SUBJECT.match(text)
+    if found is None:
+        return False
+    if found["pronoun"]:
+        return True
+    subject = index_tokens(f"{found['noun']}{found['name'] or ''}")
+    return not any(is_same_word(word, noun) for word in question.words for noun in subject)
+
+
+def _is_revised_by(older: Statement, newer: Statement) -> bool:
+    """Return whether two statements have most of their words in common, so that the newer one replaces the older."""
+    one, other = (topic_words(each.text, detect_language(each.text)) for each in (older, newer))
+    shared = sum(any(is_same_word(word, mate) for mate in other) for word in one)
+    return shared > _SAME_CONTENT_SHARE * min(len(one), len(other))

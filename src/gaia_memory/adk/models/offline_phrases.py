@@ -1,0 +1,138 @@
+"""What the offline model says, in four languages, and which of them a text is written in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from gaia_memory.language.tokenizer import index_tokens
+
+Language = Literal["en", "de", "fr", "es"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phrases:
+    """The sentences of one language; those with braces take a text."""
+
+    noted: str
+    private: str
+    unknown: str
+    overview: str
+    said: str
+    remembered: str
+    kept: str
+    not_kept: str
+    memory_down: str
+    lookup_failed: str
+    no_memory: str
+    greeting: str
+    thanks: str
+
+
+PHRASES: Mapping[Language, Phrases] = {
+    "en": Phrases(
+        noted="Noted.",
+        private="This stays between us: nothing here is learned.",
+        unknown="I don't know that yet.",
+        overview="This is what I know about you:",
+        said="You said: {}",
+        remembered="I remember: {}",
+        kept="I will remember: {}",
+        not_kept="I did not save that: {}.",
+        memory_down="My memory cannot answer right now.",
+        lookup_failed="I could not look that up: {}.",
+        no_memory="I cannot answer that.",
+        greeting="Hello!",
+        thanks="You're welcome.",
+    ),
+    "de": Phrases(
+        noted="Notiert.",
+        private="Das bleibt unter uns: Hier lerne ich nichts.",
+        unknown="Das weiß ich noch nicht.",
+        overview="Das weiß ich über dich:",
+        said="Du hast gesagt: {}",
+        remembered="Ich erinnere mich: {}",
+        kept="Das merke ich mir: {}",
+        not_kept="Das habe ich nicht gespeichert: {}.",
+        memory_down="Mein Gedächtnis antwortet gerade nicht.",
+        lookup_failed="Das konnte ich nicht nachsehen: {}.",
+        no_memory="Darauf kann ich nicht antworten.",
+        greeting="Hallo!",
+        thanks="Gern geschehen.",
+    ),
+    "fr": Phrases(
+        noted="C'est noté.",
+        private="Cela reste entre nous : je n'apprends rien ici.",
+        unknown="Je ne le sais pas encore.",
+        overview="Voici ce que je sais de toi :",
+        said="Tu as dit : {}",
+        remembered="Je me souviens : {}",
+        kept="Je m'en souviendrai : {}",
+        not_kept="Je ne l'ai pas enregistré : {}.",
+        memory_down="Ma mémoire ne répond pas pour le moment.",
+        lookup_failed="Je n'ai pas pu chercher : {}.",
+        no_memory="Je ne peux pas répondre à cela.",
+        greeting="Bonjour !",
+        thanks="De rien.",
+    ),
+    "es": Phrases(
+        noted="Anotado.",
+        private="Esto queda entre nosotros: aquí no aprendo nada.",
+        unknown="Todavía no lo sé.",
+        overview="Esto es lo que sé de ti:",
+        said="Dijiste: {}",
+        remembered="Recuerdo: {}",
+        kept="Lo recordaré: {}",
+        not_kept="No lo he guardado: {}.",
+        memory_down="Mi memoria no responde ahora mismo.",
+        lookup_failed="No he podido buscarlo: {}.",
+        no_memory="No puedo responder a eso.",
+        greeting="¡Hola!",
+        thanks="De nada.",
+    ),
+}
+
+_FUNCTION_WORDS_TEXT: Mapping[Language, str] = {
+    "en": """
+i m ve ll am is are was were be been the a an of to in on at for with and or but not no do does did don t s you your
+my me mine we our us he she his her they their it its this that these those what where when who whom whose which why
+how can could should would will have has had about from by as so if than then there here tell know remember still
+just also any some much many most now again please hey ok okay
+""",
+    "de": """
+ich bin habe hab hat hast ist sind war waren der die das den dem des ein eine einen einem einer und oder aber nicht
+kein keine zu im in am an auf mit von bei fur aus nach uber um du dein deine mein meine meinen meinem meiner mich mir
+dir dich wir unser unsere uns er sie es ihr sein seine was wo wann wer wem wen wessen wie warum wieso welche welcher
+welches welchen welchem woher wohin worauf wogegen wovon kann konnte soll sollte wird werde wurde weisst weiss kennst
+noch schon auch denn mal jetzt gerade gern gerne bitte sag viel viele dass
+""",
+    "fr": """
+je j ai suis es est sont etait le la les l un une des de du d et ou mais ne n pas a au aux en dans sur avec pour par
+chez tu te t toi ton ta tes mon ma mes m me moi nous notre nos il elle ils son sa ses se s que qu qui quoi quel quelle
+quels quelles ou quand comment pourquoi combien ce c cela ca y dois peux puis sais encore deja aussi maintenant
+""",
+    "es": """
+yo soy estoy es son era el la los las un una unos unas de del al y o pero no en con por para a mi mis me mio tu tus te
+ti nosotros nuestro nuestra su sus se lo le que quien cual cuales donde cuando como cuanto cuanta cuantos cuantas he ha
+hay puedo debo sabes sobre ya tambien ahora muy eso esto desde
+""",
+}
+FUNCTION_WORDS: Mapping[Language, frozenset[str]] = {
+    language: frozenset(text.split()) for language, text in _FUNCTION_WORDS_TEXT.items()
+}
+"""Words without a topic, as the tokenizer writes them: folded, without accents."""
+
+
+def detect_language(text: str, default: Language = "en") -> Language:
+    """Return the language with most function words and letters of its own in a text; `default` if none has any."""
+    words = index_tokens(text)
+    scores = {language: sum(word in known for word in words) for language, known in FUNCTION_WORDS.items()}
+    folded = text.casefold()
+    scores["de"] += 2 * any(letter in folded for letter in "äöüß")
+    scores["es"] += 2 * any(letter in folded for letter in "ñ¿¡")
+    scores["fr"] += 2 * any(letter in folded for letter in "çèêâîôûœ")
+    best = max(scores.values())
+    if not best or scores[default] == best:
+        return default
+    return next(language for language, score in scores.items() if score == best)

@@ -1,0 +1,101 @@
+"""Words for the same everyday topic in English, German, French and Spanish, so that a question meets its answer."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from functools import lru_cache
+
+import snowballstemmer
+
+from gaia_memory.language.word_variants import WORD_FAMILIES
+
+_TOPICS = """
+live lives lived living reside home based move moved moving moves address wohne wohnst wohnt wohnen lebe lebst \
+lebt ziehe ziehst zieht umziehen umgezogen gezogen habite habites habiter vis vit demenage demenager vivo \
+vives vive vivir mudo mude mudado mudar
+work works working worked job profession occupation career arbeite arbeitest arbeitet arbeiten beruf stelle \
+travaille travailles travailler metier emploi boulot trabajo trabajas trabaja trabajar profesion empleo
+name names named called call heisse heisst heissen appelle appelles appelez nom prenom llamo llamas llama \
+llaman nombre
+allergic allergy allergies allergisch allergie allergien allergique allergiques alergico alergica alergia \
+alergias
+birthday born birth geburtstag geboren anniversaire ne nee naissance cumpleanos nacido naci nacimiento
+age old alt alter jahre ans anos edad
+wife wives spouse married ehefrau frau femme epouse esposa mujer
+husband spouse married ehemann mann mari epoux esposo marido
+partner boyfriend girlfriend freund freundin partnerin copain copine compagnon novio novia pareja
+sister sisters sibling siblings geschwister schwester schwestern soeur soeurs hermana hermanas
+brother brothers sibling siblings geschwister bruder frere freres hermano hermanos
+mother mum mom mutter mama mere maman madre
+father dad vater papa pere padre
+son sons sohn soehne sohne fils hijo child children kid kids kind kinder enfant enfants hijos
+daughter daughters tochter fille filles hija hijas child children kid kids kind kinder enfant enfants hijos
+cat cats pet pets haustier haustiere animal animaux mascota mascotas katze kater katzen chat chatte chats gato \
+gata gatos
+dog dogs pet pets haustier haustiere animal animaux mascota mascotas hund hunde hundin chien chienne chiens \
+perro perra perros
+boss manager chef chefin vorgesetzter patron patronne jefe jefa
+friend friends freund freundin freunde ami amie amis amigo amiga amigos
+eat eats eating ate food meal meals diet vegan vegetarian vegetarisch vegetarier essen esse isst iss mange \
+manges manger vegetarien vegane como comes come comer comida vegetariano vegetariana vegano vegana
+drink drinks drank trinke trinkst trinkt trinken bois boit boire bebo bebes bebe beber
+like likes liked love loves loved enjoy enjoys prefer prefers fond mag magst mogen liebe liebst gefallt aime \
+aimes aimer adore prefere gusta gustan encanta encantan prefiero
+hate hates hated dislike dislikes loathe hasse hasst hassen deteste detestes detester odio odias odia
+favourite favorite lieblings prefere preferee favori favorito favorita preferido preferida
+colour color farbe lieblingsfarbe couleur
+doctor physician arzt arztin medecin docteur medico medica
+dentist zahnarzt zahnarztin dentiste dentista
+appointment termin rendez rdv cita
+language languages speak speaks sprache sprachen spreche sprichst spricht langue langues parle parles idioma \
+idiomas hablo hablas habla
+drive drives drove car cars auto fahre fahrst wagen voiture conduis coche conduzco carro
+play plays played instrument hobby hobbies spiele spielst spielt joue joues juego juegas toco tocas
+holiday vacation trip travel travels travelling urlaub reise reisen verreise vacances voyage vacaciones viaje \
+viajo
+study studies studied studying student studiere studierst studiert etudie etudies estudio estudias estudia
+married wedding marry verheiratet heirate hochzeit marie mariee mariage casado casada boda
+meet meets met meeting treffe triffst trifft rencontre reunion veo
+origin come comes komme kommst herkunft viens originaire vengo vienes
+"""
+
+
+def _topic_numbers() -> dict[str, frozenset[int]]:
+    numbers: dict[str, set[int]] = {}
+    for number, line in enumerate(_TOPICS.strip().splitlines()):
+        for word in line.split():
+            numbers.setdefault(word, set()).add(number)
+    return {word: frozenset(each) for word, each in numbers.items()}
+
+
+_TOPICS_OF_WORD = _topic_numbers()
+_STEMMERS = tuple(snowballstemmer.stemmer(name) for name in ("english", "german", "french", "spanish"))
+_MIN_STEM_CHARACTERS = 3
+_MIN_TYPO_CHARACTERS = 6
+_TYPO_RATIO = 0.88
+
+
+@lru_cache(maxsize=20_000)
+def word_keys(word: str) -> frozenset[str | int]:
+    """Return what two words for the same thing share: a stem in one of the languages, a family, or a topic."""
+    keys: set[str | int] = {word}
+    keys.update(stem for stem in _stems(word) if len(stem) >= _MIN_STEM_CHARACTERS)
+    keys.update(_TOPICS_OF_WORD.get(word, ()))
+    family = WORD_FAMILIES.get(word)
+    if family is not None:
+        keys.add(min(family))
+    return frozenset(keys)
+
+
+def is_same_word(one: str, other: str) -> bool:
+    """Return whether two words are the same, are about the same topic, or differ by a typing error."""
+    if not word_keys(one).isdisjoint(word_keys(other)):
+        return True
+    if min(len(one), len(other)) < _MIN_TYPO_CHARACTERS or one[0] != other[0]:
+        return False
+    return difflib.SequenceMatcher(None, one, other).ratio() >= _TYPO_RATIO
+
+
+def _stems(word: str) -> Iterator[str]:
+    return (str(stemmer.stemWord(word)) for stemmer in _STEMMERS)

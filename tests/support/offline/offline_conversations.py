@@ -1,0 +1,121 @@
+"""Conversations with the offline model: statements, a question, and what its answer must and must not contain."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+UNKNOWN = ("I don't know that yet.", "Das weiß ich noch nicht.", "Je ne le sais pas encore.", "Todavía no lo sé.")
+
+
+class Case(NamedTuple):
+    """What was said, oldest first; the question; the wanted answer, or a part of it; words that must be absent."""
+
+    said: tuple[str, ...]
+    question: str
+    wanted: str
+    absent: tuple[str, ...] = ()
+
+
+ADA = (
+    "I'm Ada, I live in Berlin with my boyfriend Tom and our cat Mochi 🐱",
+    "I'm alergic to penuts and shellfish",
+    "My birthday is on 14 March 1991.",
+    "I work as a nurse at the Charité",
+    "My sister Noa lives in Madrid and studies law",
+    "I don't eat pork, but I love steak",
+)
+ANNA = (
+    "Ich heiße Anna und wohne in Köln.",
+    "Ich bin allergisch gegen Erdnüsse.",
+    "Meine Schwester Lena wohnt in Hamburg.",
+    "Ich arbeite als Lehrerin an einer Grundschule.",
+    "Mein Geburtstag ist am 3. Mai.",
+    "Unser Hund heißt Bello.",
+)
+LUC = (
+    "Je m'appelle Luc et j'habite à Lyon.",
+    "Je suis allergique aux noix.",
+    "Ma sœur Claire habite à Nice.",
+    "Je travaille comme boulanger.",
+    "Mon chat s'appelle Félix.",
+    "Mon anniversaire est le 2 juin.",
+)
+EVA = (
+    "Me llamo Eva y vivo en Sevilla.",
+    "Soy alérgica a los mariscos.",
+    "Mi hermano Pablo vive en Bilbao.",
+    "Trabajo como enfermera en un hospital.",
+    "Mi perro se llama Toby.",
+    "Mi cumpleaños es el 9 de julio.",
+)
+
+CASES = (
+    Case(ADA, "What am I allergic to?", "You are alergic to penuts and shellfish.", ("Berlin", "pork")),
+    Case(ADA, "Where do I live?", "You live in Berlin with your boyfriend Tom and your cat Mochi", ("Madrid",)),
+    Case(ADA, "What is my name?", "You are Ada", ("Noa",)),
+    Case(ADA, "who am I", "You are Ada"),
+    Case(ADA, "When is my birthday?", "Your birthday is on 14 March 1991.", ("Charité",)),
+    Case(ADA, "What's my job?", "You work as a nurse at the Charité", ("Noa",)),
+    Case(ADA, "Where do I work?", "You work as a nurse at the Charité", ("Berlin",)),
+    Case(ADA, "Where does my sister live?", "Your sister Noa lives in Madrid", ("Berlin",)),
+    Case(ADA, "what does Noa study", "Your sister Noa lives in Madrid and studies law"),
+    Case(ADA, "What is my cat called?", "cat Mochi", ("Noa",)),
+    Case(ADA, "Who is Tom?", "your boyfriend Tom"),
+    Case(ADA, "Do I eat pork?", "You don't eat pork", ("nurse",)),
+    Case(ADA, "What is my brother's name?", "I don't know that yet.", ("Noa",)),
+    Case(ADA, "What's my phone number?", "I don't know that yet."),
+    Case(ADA, "What is the capital of France?", "I don't know that yet."),
+    Case(ADA, "How old is Tom?", "I don't know that yet."),
+    Case(ADA, "What do you know about me?", "- You live in Berlin", ("don't know",)),
+    Case(("I live in Berlin", "It rains a lot", "I moved to Lisbon last week!"), "Where do I live now?", "Lisbon"),
+    Case(("I live in Berlin", "I moved to Lisbon"), "Where do I live?", "You moved to Lisbon.", ("Berlin",)),
+    Case(
+        ("I am allergic to nuts", "Scratch that, I am not allergic to nuts"), "Am I allergic to nuts?", "not allergic"
+    ),
+    Case(("My favourite colour is teal", "My favourite colour is green"), "favorite color?", "green", ("teal",)),
+    Case(("I'm allergic to kiwi", "I'm allergic to peanuts"), "What am I allergic to?", "kiwi"),
+    Case(("I am 34 years old", "My son is 5 years old"), "How old am I?", "34", ("5",)),
+    Case(("I have two kids, Mia and Ben",), "How many children do I have?", "You have two kids, Mia and Ben."),
+    Case(("I used to live in Rome", "I live in Oslo"), "Where do I live?", "You live in Oslo.", ("Rome",)),
+    Case(("We live in Porto",), "Where do I live?", "You live in Porto."),
+    Case(("The dentist moved to Thursday 10am",), "When is the dentist?", "Thursday 10am"),
+    Case(("I drive a red Volvo", "My dog is red"), "Which car do I drive?", "You drive a red Volvo."),
+    Case(("my boss is Karen", "my friend is Lou"), "Who is my boss?", "Your boss is Karen.", ("Lou",)),
+    Case(("I no longer eat meat",), "Do I eat meat?", "You no longer eat meat."),
+    Case(("I was born in Graz",), "Where was I born?", "You were born in Graz."),
+    Case(ANNA, "Wogegen bin ich allergisch?", "Du hast gesagt: Ich bin allergisch gegen Erdnüsse.", ("Köln",)),
+    Case(ANNA, "Wo wohne ich?", "wohne in Köln", ("Hamburg",)),
+    Case(ANNA, "Wie heiße ich?", "Anna", ("Bello", "Lena")),
+    Case(ANNA, "Wo wohnt meine Schwester?", "Meine Schwester Lena wohnt in Hamburg.", ("Köln",)),
+    Case(ANNA, "Was arbeite ich?", "Lehrerin", ("Bello",)),
+    Case(ANNA, "Wann habe ich Geburtstag?", "3. Mai", ("Bello",)),
+    Case(ANNA, "Wie heißt mein Hund?", "Bello", ("Anna",)),
+    Case(ANNA, "Was weißt du über mich?", "Das weiß ich über dich:"),
+    Case(ANNA, "Wie heißt mein Bruder?", "Das weiß ich noch nicht.", ("Lena",)),
+    Case(ANNA, "Was ist meine Lieblingsfarbe?", "Das weiß ich noch nicht."),
+    Case(LUC, "Où est-ce que j'habite ?", "j'habite à Lyon", ("Nice",)),
+    Case(LUC, "À quoi suis-je allergique ?", "Tu as dit : Je suis allergique aux noix.", ("Lyon",)),
+    Case(LUC, "Comment je m'appelle ?", "Luc", ("Félix", "Claire")),
+    Case(LUC, "Où habite ma sœur ?", "Nice", ("Lyon",)),
+    Case(LUC, "Quel est mon métier ?", "boulanger"),
+    Case(LUC, "Comment s'appelle mon chat ?", "Félix", ("Luc",)),
+    Case(LUC, "Quand est mon anniversaire ?", "2 juin"),
+    Case(LUC, "Que sais-tu de moi ?", "Voici ce que je sais de toi :"),
+    Case(LUC, "Comment s'appelle mon frère ?", "Je ne le sais pas encore.", ("Claire",)),
+    Case(EVA, "¿Dónde vivo?", "vivo en Sevilla", ("Bilbao",)),
+    Case(EVA, "¿A qué soy alérgica?", "Dijiste: Soy alérgica a los mariscos.", ("Sevilla",)),
+    Case(EVA, "¿Cómo me llamo?", "Eva", ("Toby", "Pablo")),
+    Case(EVA, "¿Dónde vive mi hermano?", "Bilbao", ("Sevilla",)),
+    Case(EVA, "¿En qué trabajo?", "enfermera"),
+    Case(EVA, "¿Cómo se llama mi perro?", "Toby", ("Eva",)),
+    Case(EVA, "¿Cuándo es mi cumpleaños?", "9 de julio"),
+    Case(EVA, "¿Qué sabes de mí?", "Esto es lo que sé de ti:"),
+    Case(EVA, "¿Cuál es mi color favorito?", "Todavía no lo sé."),
+    Case(ANNA, "Where do I live?", "Köln", ("Hamburg",)),
+    Case(ADA, "Wo wohne ich?", "Berlin", ("Madrid",)),
+)
+
+
+def is_right(case: Case, answer: str) -> bool:
+    """Return whether an answer contains what is wanted and nothing that must be absent."""
+    return case.wanted in answer and not any(word in answer for word in case.absent)

@@ -1,0 +1,106 @@
+"""The offline model answers from what was said in the conversation, in the language of the question."""
+
+from __future__ import annotations
+
+import pytest
+
+from gaia_memory.adk.models.answer_ranking import Statement, rank_answers
+from gaia_memory.adk.models.offline_phrases import PHRASES, detect_language
+from gaia_memory.adk.models.second_person import to_second_person
+from gaia_memory.adk.models.user_messages import MessageKind, classify, find_question, split_statements
+from support.offline.offline_conversations import CASES, is_right
+from support.offline.offline_requests import answer_of
+
+pytestmark = pytest.mark.heavy
+
+MIN_SHARE_RIGHT = 0.9
+
+
+async def test_nine_of_ten_questions_in_four_languages_are_answered_as_wanted() -> None:
+    """Each is asked after what the person said; nothing is in memory."""
+    wrong = [(case.question, answer) for case in CASES if not is_right(case, answer := await answer_of(case))]
+
+    assert len(CASES) >= 40
+    assert len(wrong) <= (1 - MIN_SHARE_RIGHT) * len(CASES), wrong
+
+
+@pytest.mark.parametrize(
+    ("statement", "turned"),
+    [
+        ("I'm allergic to nuts", "You are allergic to nuts."),
+        ("I live with my boyfriend and our cat", "You live with your boyfriend and your cat."),
+        ("btw I was never in Rome", "You were never in Rome."),
+        ("User lives in Berlin with their cat", "You live in Berlin with your cat."),
+        ("User is a nurse and has two kids", "You are a nurse and have two kids."),
+        ("User doesn't eat pork, but loves steak", "You don't eat pork, but love steak."),
+        ("User no longer eats meat", "You no longer eat meat."),
+        ("User's birthday is on 14 March", "Your birthday is on 14 March."),
+        ("User flies to Rome and watches birds", "You fly to Rome and watches birds."),
+        ("Noa told me about us", "Noa told you about you."),
+    ],
+)
+def test_a_statement_is_turned_to_the_person(statement: str, turned: str) -> None:
+    """Said in the first person, or kept as a fact about "User"."""
+    assert to_second_person(statement) == turned
+
+
+@pytest.mark.parametrize("statement", ["It rains", "I told you that", "The dentist moved to Thursday", ""])
+def test_a_statement_that_cannot_be_turned_around_is_left(statement: str) -> None:
+    """It is about nobody, or speaks to the model, whose "you" would change sides."""
+    assert to_second_person(statement) is None
+
+
+def test_at_most_two_statements_answer_and_none_that_does_not_fit() -> None:
+    """An answer is not padded."""
+    said = [
+        Statement(text, order) for order, text in enumerate(("I like tea", "I like jazz", "I like cats", "It rains"))
+    ]
+
+    assert [each.text for each in rank_answers("What do I like?", said)] == ["I like cats", "I like jazz"]
+    assert rank_answers("Where do I work?", said) == []
+    assert rank_answers("?", said) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Where do I live?", "en"),
+        ("Was weißt du über mich?", "de"),
+        ("Wo wohne ich", "de"),
+        ("Où est-ce que j'habite ?", "fr"),
+        ("¿Cómo me llamo?", "es"),
+        ("12345", "en"),
+    ],
+)
+def test_the_language_of_a_text_is_detected(text: str, language: str) -> None:
+    """By its function words and letters; English where nothing tells."""
+    assert detect_language(text) == language
+    assert language in PHRASES
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("Who are you?", MessageKind.ABOUT_THE_MODEL),
+        ("Remember that I like tea", MessageKind.REMEMBER),
+        ("Merk dir, dass ich Tee mag", MessageKind.REMEMBER),
+        ("what do you know about me", MessageKind.OVERVIEW),
+        ("¿Qué sabes de mí?", MessageKind.OVERVIEW),
+        ("I moved. Where do I live?", MessageKind.QUESTION),
+        ("Wo wohne ich", MessageKind.QUESTION),
+        ("hello there", MessageKind.GREETING),
+        ("merci beaucoup !", MessageKind.THANKS),
+        ("I like tea", MessageKind.STATEMENT),
+    ],
+)
+def test_a_message_is_told_by_its_kind(message: str, kind: MessageKind) -> None:
+    """Also without a question mark."""
+    assert classify(message)[0] is kind
+
+
+def test_statements_and_question_of_one_message_are_told_apart() -> None:
+    """Main clauses are statements of their own; two people with one verb are not two clauses."""
+    message = "Hi! I'm Ada, I live in Rome and I like tea. Tom and I cook. Where do I live?"
+
+    assert list(split_statements(message)) == ["I'm Ada", "I live in Rome", "I like tea.", "Tom and I cook."]
+    assert find_question(message) == "Where do I live?"
