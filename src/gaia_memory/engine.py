@@ -382,7 +382,7 @@ class Engine:
                 self.facts,
                 self.backend.language_model,
                 projects,
-                settings=lambda: profile_settings(self.config, self.live.fingerprint),
+                settings=lambda: profile_settings(self.config, self.live.profile_fingerprint),
                 clock=self.clock,
             ),
             follower=self.follower,

@@ -286,7 +286,12 @@ class Memory:
     async def session_profiles(self, scope: Scope) -> list[SessionProfile]:
         """Return the profiles that running sessions are using."""
         await self._require(scope)
-        return await load_session_profiles(self.stores, scope, cache_key=self.live.fingerprint)
+        return await load_session_profiles(self.stores, scope, cache_key=self.profile_key)
+
+    @property
+    def profile_key(self) -> str:
+        """A hash of what shapes a profile besides the facts: the configuration and the model that writes it."""
+        return f"{self.live.profile_fingerprint} {self.distiller.model_name}"
 
     async def resolve_contact(self, scope: Scope, who: str) -> Contact:
         """Return the phone number of a relation or a name ("girlfriend"): one for certain, several, or none.

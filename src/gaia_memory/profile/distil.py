@@ -93,6 +93,11 @@ class Distiller:
         self._settings = settings
         self._clock = clock
 
+    @property
+    def model_name(self) -> str:
+        """The provider and name of the model that writes profiles."""
+        return self._model.identity
+
     async def profile(self, scope: Scope) -> Profile:
         """Return the profile of a person for an agent, without bullets when nothing is known.
 

@@ -61,12 +61,24 @@ def test_profile_shows_the_exact_block_of_the_agents_prompt(config: str) -> None
     assert told["sessions"][0]["made_by"] == told["next"]["made_by"] == "model"
     assert shown.count(block) == 2
     assert {told["sessions"][0]["model"], told["next"]["model"]} == {"the offline model"}
-    assert re.search(r"profile, written by the rules of the offline model at 20\S+ from 2 facts", shown)
-    assert re.search(r"has this profile, written by the rules of the offline model at 20", shown)
+    assert re.search(r"profile, written by the offline rules at 20\S+ from 2 facts", shown)
+    assert re.search(r"has this profile, written by the offline rules at 20", shown)
     assert "written by offline" not in shown
     assert told["sessions"][0]["made_at"] == told["next"]["made_at"]
     made_at = datetime.fromisoformat(told["next"]["made_at"])
     assert began - timedelta(seconds=1) <= made_at <= datetime.now(UTC)
+
+
+def test_the_profile_of_a_chat_is_current_for_the_other_commands(config: str) -> None:
+    """The chat merges no messages and may name another agent's model: neither shapes a profile."""
+    run_gaia("memory", "add", "--user", "itay", "--config", config, "Allergic to nuts")
+    run_gaia("chat", "--user", "itay", "--model", "offline", "--config", config, stdin="hello\n")
+    told = profile(config)
+    shown = run_gaia("memory", "profile", "--user", "itay", "--config", config).out
+
+    assert [session["note"] for session in told["sessions"]] == [""]
+    assert "configuration changed" not in shown
+    assert shown.count("written by the offline rules") == 2
 
 
 def test_the_model_that_writes_the_profile_is_named(tmp_path: Path, gemini: FakeGemini) -> None:

@@ -615,6 +615,22 @@ async def test_a_change_is_written_to_the_file_and_takes_effect_at_once(file: Pa
     assert applied == [False]
 
 
+@pytest.mark.parametrize(
+    ("settings", "is_same"),
+    [
+        ({"sessions": {"coalesce_seconds": 0}}, True),
+        ({"model": "offline"}, True),
+        ({"memory": {"preload_limit": 3}}, False),
+    ],
+)
+def test_the_profile_fingerprint_ignores_what_shapes_no_profile(settings: dict[str, object], is_same: bool) -> None:
+    """A terminal, which merges no messages, must not outdate the profiles of a server."""
+    plain, changed = LiveConfig(load({}, environ={})), LiveConfig(load(settings, environ={}))
+
+    assert (plain.profile_fingerprint == changed.profile_fingerprint) is is_same
+    assert plain.fingerprint != changed.fingerprint
+
+
 async def test_a_change_without_a_file_takes_effect_in_memory_only() -> None:
     """The identity stays the same, so parts that are created later share the engine."""
     applied: list[bool] = []

@@ -58,7 +58,7 @@ async def profile_block_for_session(engine: Engine, key: SessionKey, row: Ledger
     """
     if not engine.config.memory.preload:
         return ""
-    profile_key = engine.live.fingerprint
+    profile_key = engine.memory.profile_key
     frozen = row.session.profile
     if frozen is not None and frozen.key == profile_key:
         return frozen.block

@@ -27,7 +27,7 @@ Examples:
 `gaia memory profile --user itay --json | jq -r .next.block` prints only the block.
 """
 
-_OFFLINE_MODEL = "the offline model"
+_OFFLINE_MODEL, _OFFLINE_RULES = "the offline model", "the offline rules"
 
 
 async def profile(
@@ -103,12 +103,11 @@ def _model_name(engine: Engine) -> str:
 
 def _provenance_text(view: dict[str, Any]) -> str:
     """Return when a block was made and by what, as far as that is known."""
-    author = {"model": "written by the model", "fallback": "made without the model"}.get(
+    author = {"model": "written under another configuration", "fallback": "made without the model"}.get(
         view["made_by"], "made by an earlier version"
     )
     if view["model"] is not None:
-        rules = "the rules of " if view["model"] == _OFFLINE_MODEL else ""
-        author = f"written by {rules}{view['model']}"
+        author = f"written by {_OFFLINE_RULES if view['model'] == _OFFLINE_MODEL else view['model']}"
     return author + (f" at {view['made_at']}" if view["made_at"] else "")
 
 

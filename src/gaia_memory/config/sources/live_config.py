@@ -45,7 +45,7 @@ class LiveConfig:
     ) -> None:
         """Start with `loaded`; `apply` is called with each later version that passes the schema and `check`."""
         self._current = loaded
-        self._fingerprint = fingerprint(loaded.config)
+        self._fingerprint, self._profile_fingerprint = _fingerprints(loaded.config)
         self._seen_snapshot = loaded.origin.version if loaded.origin is not None else None
         self._problem: ConfigProblem | None = None
         self._check = check
@@ -67,6 +67,11 @@ class LiveConfig:
     def fingerprint(self) -> str:
         """A hash of every setting in force."""
         return self._fingerprint
+
+    @property
+    def profile_fingerprint(self) -> str:
+        """A hash of the settings in force that may shape a profile: neither the sessions nor the agent's model do."""
+        return self._profile_fingerprint
 
     @property
     def problem(self) -> ConfigProblem | None:
@@ -163,7 +168,7 @@ class LiveConfig:
         changed = _changed_keys(previous.config, loaded.config)
         if not changed:
             return False
-        self._fingerprint = fingerprint(loaded.config)
+        self._fingerprint, self._profile_fingerprint = _fingerprints(loaded.config)
         if self._apply is not None:
             self._apply(loaded.config)
         logger.info("%s: now in force: %s", loaded.source, ", ".join(changed))
@@ -181,6 +186,10 @@ async def load_newest(loaded: LoadedConfig, *, check: ConfigCheck) -> LoadedConf
     except ConfigError:
         return loaded
     return found[1]
+
+
+def _fingerprints(config: GaiaConfig) -> tuple[str, str]:
+    return fingerprint(config), fingerprint(config, without=("model", "sessions"))
 
 
 def _write_setting(origin: Origin, path: KeyPath, value: object) -> None:
