@@ -48,6 +48,8 @@ ALLOWED_BLOCKING_CALLS = {
     "gaia_memory/ledger/process_identity.py": {"_system_id"},
     # The PostgreSQL driver reads its password and certificate files on every connection.
     "asyncpg/connect_utils.py": {"_parse_connect_dsn_and_args"},
+    # For Vertex AI, Google's client looks for a client certificate, first when ADK builds it.
+    "google/genai/_api_client.py": {"__init__", "_use_google_auth_async"},
     # The session service of `adk web` checks for the app's folder on every request for a session.
     "cli/utils/local_storage.py": {"_get_service"},
 }

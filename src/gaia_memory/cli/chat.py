@@ -37,8 +37,6 @@ In the conversation, `/help` lists the commands (Tab completes them) and Ctrl-D 
 INSTRUCTION = "You are a helpful assistant who knows the person you talk to. Answer briefly and plainly."
 GOODBYE_MESSAGE = "Bye. This conversation is saved."
 _FORGOTTEN_TEXT_MESSAGE = "Files still contain forgotten text"
-VERTEX_VARIABLES = ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE")
-"""If one of these is set, Google Cloud credentials replace the key."""
 
 
 def chat(
@@ -108,11 +106,11 @@ def _require_key(gaia: Gaia) -> None:
     """Refuse to start a conversation if the agent's model is Gemini and there is no key."""
     from google.adk.models.google_llm import Gemini
 
-    from gaia_memory.config.api_keys import gemini_api_key
+    from gaia_memory.config.api_keys import gemini_api_key, uses_vertex
     from gaia_memory.errors import ModelUnavailableError
 
-    uses_vertex = any(os.environ.get(name, "").lower() in {"1", "true"} for name in VERTEX_VARIABLES)
-    if isinstance(gaia.model, Gemini) and not gemini_api_key(os.environ) and not uses_vertex:
+    has_access = gemini_api_key(os.environ) or uses_vertex(os.environ)
+    if isinstance(gaia.model, Gemini) and not has_access:
         raise ModelUnavailableError(
             f"{gaia.model.model} needs a key: set GEMINI_API_KEY, or pass `--model offline`, which needs none"
         )

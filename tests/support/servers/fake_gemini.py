@@ -1,7 +1,8 @@
 """A Gemini server on loopback that answers from scripts, for the real google-genai client.
 
 It serves `generateContent`, `streamGenerateContent` (server-sent events), `embedContent`, `batchEmbedContents` and
-model look-ups of the `v1beta` interface. Requests for text are recognised by their content: the extractor's contains
+model look-ups of the `v1beta` interface; of Vertex AI's `v1beta1` interface the same and `predict`, for clients that
+got their access token here. Requests for text are recognised by their content: the extractor's contains
 mem0's extraction prompt, the profile's a `<FACTS>` block, all others are the agent's.
 """
 
@@ -15,9 +16,11 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Literal, Self
 
 from gaia_memory.testing import bag_of_words
+from support.servers import vertex_ai
 from support.servers.gemini_answers import (
     Answer,
     Blocked,
@@ -107,7 +110,13 @@ class Request:
     @property
     def texts(self) -> list[str]:
         """The texts to embed."""
-        return [_texts([each["content"]]) for each in self.body.get("requests", [self.body])]
+        return _embedded_texts(self.body)
+
+
+def _embedded_texts(body: Body) -> list[str]:
+    if "instances" in body:
+        return [each["content"] for each in body["instances"]]
+    return [_texts([each["content"]]) for each in body.get("requests", [body])]
 
 
 def _texts(contents: Iterable[Body]) -> str:
@@ -178,6 +187,13 @@ class FakeGemini:
         """The variables that direct the real client to this server."""
         return {"GOOGLE_GEMINI_BASE_URL": self.url, "GEMINI_API_KEY": "no-real-key"}
 
+    def vertex_environment(self, folder: Path) -> dict[str, str]:
+        """The variables of a project on Vertex AI served by this server; writes the credentials into `folder`."""
+        return {
+            **vertex_ai.write_credentials(folder, token_url=f"{self.url}{vertex_ai.TOKEN_PATH}"),
+            "GOOGLE_VERTEX_BASE_URL": self.url,
+        }
+
     def add(self, kind: Kind, *answers: Answer) -> None:
         """Append answers to a script."""
         self._scripts.queues[kind].extend(answers)
@@ -214,10 +230,18 @@ class FakeGemini:
                 self._do({})
 
             def do_POST(self) -> None:
-                self._do(json.loads(self.rfile.read(int(self.headers["Content-Length"])) or b"{}"))
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                self._do(json.loads(body or b"{}") if self.path != vertex_ai.TOKEN_PATH else {})
 
             def _do(self, body: Body) -> None:
-                path = _PATH.match(self.path)
+                if self.path == vertex_ai.TOKEN_PATH:
+                    _send_json(self, vertex_ai.TOKEN_ANSWER)
+                    return
+                vertex_path = vertex_ai.MODEL_PATH.match(self.path)
+                if vertex_path and not vertex_ai.is_authorized(self.headers):
+                    _fail(self, Failure(401, message="the request has neither a token of this server nor a key"))
+                    return
+                path = vertex_path or _PATH.match(self.path)
                 if path is None:
                     _fail(self, Failure(404, message=f"no such path: {self.path}"))
                     return
@@ -264,7 +288,7 @@ class FakeGemini:
 def _kind(method: str, body: Body) -> Kind:
     if method == "get":
         return "models"
-    if method in {"embedContent", "batchEmbedContents"}:
+    if method in {"embedContent", "batchEmbedContents", "predict"}:
         return "embedder"
     everything = _texts([body.get("systemInstruction") or {}, *body.get("contents", [])])
     if "Memory Extractor" in everything and "## New Messages" in everything:
@@ -294,17 +318,21 @@ def _stream_chunks(reply: Reply) -> list[Body]:
 
 
 def _embeddings(method: str, body: Body, replacement: Vectors | None) -> Body:
-    requests = body["requests"] if method == "batchEmbedContents" else [body]
-    vectors: Any = [
-        list(bag_of_words(_texts([each["content"]]), each.get("outputDimensionality") or DEFAULT_DIMENSIONS))
-        for each in requests
-    ]
+    vectors: Any = [list(bag_of_words(text, _dimensions(body))) for text in _embedded_texts(body)]
     if replacement is not None:
         vectors = replacement.change(vectors)
+    if method == "predict":
+        return {"predictions": [{"embeddings": {"values": vector}} for vector in vectors]}
     embeddings = [{"values": vector} for vector in vectors]
     if method == "embedContent":
         return {"embedding": embeddings[0]} if embeddings else {}
     return {"embeddings": embeddings}
+
+
+def _dimensions(body: Body) -> int:
+    request = body.get("requests", [body])[0]
+    options = request.get("parameters") or request.get("embedContentConfig") or request
+    return int(options.get("outputDimensionality") or DEFAULT_DIMENSIONS)
 
 
 def _respond(handler: BaseHTTPRequestHandler, method: str, chunks: list[Body]) -> None:

@@ -11,6 +11,7 @@ from google.adk.agents import LlmAgent
 
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.providers import resolve_provider
+from gaia_memory.config.api_keys import gemini_client_arguments, missing_key_variable
 from gaia_memory.redaction.mask import mask_secrets
 from support.storage.scripted_backend import backend_config
 
@@ -18,6 +19,11 @@ pytestmark = pytest.mark.heavy
 
 HOME = Path("/nowhere")
 KEY = {"GEMINI_API_KEY": "no-real-key"}
+VERTEX = {
+    "GOOGLE_GENAI_USE_VERTEXAI": "true",
+    "GOOGLE_CLOUD_PROJECT": "garden",
+    "GOOGLE_CLOUD_LOCATION": "europe-west4",
+}
 
 
 def built(environ: dict[str, str], *, stored: str | None = None, model: str = "auto", **memory: Any) -> Backend:
@@ -36,10 +42,16 @@ def built(environ: dict[str, str], *, stored: str | None = None, model: str = "a
         ({"GEMINI_API_KEY": "x"}, "gemini"),
         ({"GOOGLE_API_KEY": "x"}, "gemini"),
         ({"GOOGLE_API_KEY": "", "GEMINI_API_KEY": "x"}, "gemini"),
+        (VERTEX, "gemini"),
+        ({**VERTEX, "GOOGLE_GENAI_USE_VERTEXAI": "1"}, "gemini"),
+        ({"GOOGLE_GENAI_USE_ENTERPRISE": "True", "GOOGLE_CLOUD_PROJECT": "p"}, "gemini"),
+        ({**VERTEX, "GOOGLE_GENAI_USE_ENTERPRISE": "false"}, "offline"),
+        ({**VERTEX, "GOOGLE_GENAI_USE_VERTEXAI": "false"}, "offline"),
+        ({**VERTEX, "GOOGLE_CLOUD_PROJECT": " "}, "offline"),
     ],
 )
-def test_auto_selects_gemini_if_its_key_is_set_and_otherwise_offline(environ: dict[str, str], name: str) -> None:
-    """The rule is the same for model and embedder; a blank key does not count."""
+def test_auto_selects_gemini_if_it_can_be_reached_and_otherwise_offline(environ: dict[str, str], name: str) -> None:
+    """By key or through Vertex AI with a project, alike for model and embedder; blank values do not count."""
     backend = built(environ)
 
     assert (backend.llm.provider.name, backend.embedder_provider.name) == (name, name)
@@ -116,6 +128,45 @@ def test_an_explicit_provider_gets_its_configuration_unchanged() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "environ", "arguments"),
+    [
+        ({}, KEY, {"vertexai": False, "api_key": "no-real-key"}),
+        ({}, VERTEX | KEY, {"vertexai": True, "project": "garden", "location": "europe-west4"}),
+        ({}, {**VERTEX, "GOOGLE_CLOUD_LOCATION": ""}, {"vertexai": True, "project": "garden", "location": "global"}),
+        ({}, KEY | {"GOOGLE_GENAI_USE_VERTEXAI": "1"}, {"vertexai": True, "api_key": "no-real-key"}),
+        ({"vertexai": False}, VERTEX | KEY, {"vertexai": False, "api_key": "no-real-key"}),
+        (
+            {"vertexai": True, "project": "p", "location": "us-east1"},
+            KEY,
+            {"vertexai": True, "project": "p", "location": "us-east1"},
+        ),
+    ],
+)
+def test_gemini_is_reached_as_google_s_own_client_would_reach_it(
+    given: dict[str, Any], environ: dict[str, str], arguments: dict[str, Any]
+) -> None:
+    """The configuration wins over the environment and a project over a key, which alone means express mode."""
+    assert gemini_client_arguments(environ, **given) == arguments
+
+
+@pytest.mark.parametrize(
+    ("config", "environ", "variable"),
+    [
+        ({}, {}, "GEMINI_API_KEY or GOOGLE_API_KEY"),
+        ({}, VERTEX, None),
+        ({"vertexai": True}, {}, "GOOGLE_CLOUD_PROJECT"),
+        ({"vertexai": True}, KEY, None),
+        ({"vertexai": True, "project": "p"}, {}, None),
+    ],
+)
+def test_the_variable_that_gemini_lacks_is_named(
+    config: dict[str, Any], environ: dict[str, str], variable: str | None
+) -> None:
+    """On Vertex AI that is the project."""
+    assert missing_key_variable("gemini", config, environ) == variable
+
+
+@pytest.mark.parametrize(
     ("stored", "environ", "identity"),
     [
         ("offline/hashed-ngrams-1/384", KEY, "offline/hashed-ngrams-1/384"),
@@ -123,6 +174,8 @@ def test_an_explicit_provider_gets_its_configuration_unchanged() -> None:
         ("gemini/models/gemini-embedding-001/1536", KEY, "gemini/models/gemini-embedding-001/1536"),
         ("openai/text-embedding-3-small/1536", {}, "offline/hashed-ngrams-1/384"),
         (None, KEY, "gemini/models/gemini-embedding-2/768"),
+        ("gemini/models/gemini-embedding-2/768", VERTEX, "gemini/models/gemini-embedding-2/768"),
+        (None, VERTEX, "gemini/gemini-embedding-001/768"),
     ],
 )
 def test_stored_vectors_decide_the_automatic_embedder(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
@@ -16,6 +17,7 @@ from pydantic import ValidationError
 from tenacity import AsyncRetrying
 
 from gaia_memory import model_calls
+from gaia_memory.config.api_keys import gemini_client_arguments, uses_vertex
 from gaia_memory.model_calls import retry_policy
 
 
@@ -58,10 +60,16 @@ class GeminiWithTimeouts(Gemini):
 
 
 def build_gemini(name: str) -> GeminiWithTimeouts:
-    """Return Gemini by its name. Its client asks once, because it ignores named pauses and retries for too long."""
+    """Return Gemini by its name. Its client asks once, because it ignores named pauses and retries for too long.
+
+    The client is built when the model is first asked; only then a missing key is an error.
+    """
     options = types.HttpOptions(timeout=int(model_calls.AGENT_STREAM_SECONDS * 1000))
     no_retry = types.HttpRetryOptions(attempts=1)
-    return GeminiWithTimeouts(model=name, retry_options=no_retry, client_kwargs={"http_options": options})
+    # By itself ADK would ignore GOOGLE_VERTEX_BASE_URL.
+    vertex_arguments = gemini_client_arguments(os.environ) if uses_vertex(os.environ) else {}
+    client_arguments = {"http_options": options, **vertex_arguments}
+    return GeminiWithTimeouts(model=name, retry_options=no_retry, client_kwargs=client_arguments)
 
 
 async def _next_response(responses: AsyncGenerator[LlmResponse, None]) -> LlmResponse | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gaia_memory.config.api_keys import gemini_api_key
+from gaia_memory.config.api_keys import can_reach_gemini
 from gaia_memory.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ def split_model_argument(value: str | BaseLlm | None) -> tuple[BaseLlm | None, s
 def build_model(name: str) -> BaseLlm:
     """Return the ADK model for a configured name.
 
-    `auto` is ADK's default Gemini if `GEMINI_API_KEY` or `GOOGLE_API_KEY` is set and not empty, otherwise the offline
-    model; `offline` is the offline model; any other name goes to ADK's registry.
+    `auto` is ADK's default Gemini if there is a key (`GEMINI_API_KEY`, `GOOGLE_API_KEY`) or Vertex AI with a project,
+    otherwise the offline model; `offline` is the offline model; any other name goes to ADK's registry.
 
     Raises:
         ConfigError: ADK does not know the model, or a package or a key is missing.
     """
-    if name == "offline" or (name == "auto" and not gemini_api_key(os.environ)):
+    if name == "offline" or (name == "auto" and not can_reach_gemini(os.environ)):
         from gaia_memory.adk.models.offline_model import OfflineModel
 
         return OfflineModel()
@@ -65,8 +65,8 @@ async def close_model(model: BaseLlm) -> None:
     """Close the client of a model from `build_model`; ADK leaves that to the caller."""
     from google.adk.models.google_llm import Gemini
 
-    # Without a key there is no client, and `api_client` would build one.
-    if isinstance(model, Gemini) and gemini_api_key(os.environ):
+    # Without access there is no client, and `api_client` would build one.
+    if isinstance(model, Gemini) and can_reach_gemini(os.environ):
         await model.api_client.aio.aclose()
     elif (client := getattr(model, "client", None)) is not None:
         await client.close()

@@ -11,7 +11,7 @@ from tenacity import Retrying
 
 from gaia_memory import model_calls
 from gaia_memory.backend.providers.resolve_provider import DEFAULT_GEMINI_EMBEDDER
-from gaia_memory.config.api_keys import gemini_api_key
+from gaia_memory.config.api_keys import PLACEHOLDER_KEY, gemini_client_arguments
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.model_calls import CallLimits, require_complete, retry_policy
 
@@ -21,24 +21,26 @@ if TYPE_CHECKING:
 MAX_TOKENS = 8192
 """mem0's default of 2,000 cuts a long list of facts in the middle. Thoughts count, too."""
 
+VERTEX_OPTIONS = ("vertexai", "project", "location")
+"""mem0's keys for Gemini on Vertex AI."""
+
 DEFAULT_DIMENSIONS = 768
 _MAX_BATCH_TEXTS = 100
 _COMPLETE_FINISH_REASONS = frozenset({"", "STOP", "FINISH_REASON_UNSPECIFIED"})
 
 
-def create_client(*, key: str | None, limits: CallLimits, **vertex_options: Any) -> Client:
+def create_client(*, limits: CallLimits, **vertex_options: Any) -> Client:
     """Return a Gemini client that asks once and gives up after the time-out of `limits`.
 
-    `vertex_options` holds `vertexai`, `project` and `location`. `GOOGLE_GEMINI_BASE_URL` is honoured, as by any client.
+    `vertex_options` holds mem0's keys `vertexai`, `project` and `location`, as far as they are configured.
+    `GOOGLE_GEMINI_BASE_URL` and `GOOGLE_VERTEX_BASE_URL` are honoured, as by any client.
     """
     from google import genai
     from google.genai import types
 
     no_retries = types.HttpRetryOptions(attempts=1)
     options = types.HttpOptions(timeout=int(limits.timeout_seconds * 1000), retry_options=no_retries)
-    if vertex_options.get("vertexai"):
-        return genai.Client(http_options=options, **vertex_options)
-    return genai.Client(api_key=key or gemini_api_key(os.environ), http_options=options)
+    return genai.Client(http_options=options, **gemini_client_arguments(os.environ, **vertex_options))
 
 
 def gemini_llm(config: Mapping[str, Any]) -> Any:
@@ -49,19 +51,22 @@ def gemini_llm(config: Mapping[str, Any]) -> Any:
     from mem0.configs.llms.gemini import GeminiConfig
     from mem0.llms.gemini import GeminiLLM
 
-    settings = GeminiConfig(**{"max_tokens": MAX_TOKENS, **config})
-    settings.api_key = settings.api_key or gemini_api_key(os.environ)
+    client = create_client(
+        limits=model_calls.LEARNING, **{name: config[name] for name in VERTEX_OPTIONS if name in config}
+    )
+    # mem0's constructor makes a client of its own, which on Vertex AI may look for credentials in the network.
+    settings = GeminiConfig(**{"max_tokens": MAX_TOKENS, **config, "vertexai": False, "api_key": PLACEHOLDER_KEY})
     llm = GeminiLLM(settings)
     llm.client.close()
-    llm.client = create_client(
-        key=settings.api_key,
-        limits=model_calls.LEARNING,
-        vertexai=settings.vertexai,
-        project=settings.project,
-        location=settings.location,
-    )
+    llm.client = client
+    llm.config.model = _model_name(client, llm.config.model)
     llm.client.models.generate_content = partial(_generate_completely, llm.client.models.generate_content)
     return llm
+
+
+def _model_name(client: Client, name: str) -> str:
+    """Return a model's name in the form of the client: Vertex AI knows no `models/`."""
+    return name.removeprefix("models/") if client.vertexai else name
 
 
 def _generate_completely(generate: Callable[..., Any], *, config: Any, **arguments: Any) -> Any:
@@ -101,12 +106,13 @@ def gemini_embedder(config: Mapping[str, Any]) -> Any:
     from mem0.configs.embeddings.base import BaseEmbedderConfig
     from mem0.embeddings.gemini import GoogleGenAIEmbedding
 
-    settings = BaseEmbedderConfig(**{"model": DEFAULT_GEMINI_EMBEDDER, **config})
-    settings.api_key = settings.api_key or gemini_api_key(os.environ)
+    client = create_client(limits=model_calls.EMBEDDING)
+    settings = BaseEmbedderConfig(**{"model": DEFAULT_GEMINI_EMBEDDER, **config, "api_key": PLACEHOLDER_KEY})
     embedder = GoogleGenAIEmbedding(settings)
     embedder.client.close()
-    embedder.client = create_client(key=settings.api_key, limits=model_calls.EMBEDDING)
-    batch_size = 1 if embedder.client.vertexai else _MAX_BATCH_TEXTS
+    embedder.client = client
+    embedder.config.model = _model_name(client, embedder.config.model)
+    batch_size = 1 if client.vertexai else _MAX_BATCH_TEXTS
     models = embedder.client.models
     models.embed_content = partial(_embed_separately, models.embed_content, batch_size)
     return embedder

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from gaia_memory.backend.providers import local
-from gaia_memory.config.api_keys import gemini_api_key
+from gaia_memory.config.api_keys import can_reach_gemini, uses_vertex
 from gaia_memory.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ DEFAULT_APP_MODEL = "gemini-3.5-flash"
 """ADK's default for an agent without a model."""
 
 DEFAULT_GEMINI_EMBEDDER = "models/gemini-embedding-2"
+DEFAULT_VERTEX_EMBEDDER = "gemini-embedding-001"
+"""On Vertex AI this one is offered in most regions and at `global`, its successor only in some."""
 DEFAULT_OPENAI_EMBEDDER = "text-embedding-3-small"
 DEFAULT_COLLECTION = "gaia"
 OPENAI_MODEL_PREFIX = "openai:"
@@ -66,7 +68,7 @@ def resolve_llm(config: GaiaConfig, environ: Mapping[str, str]) -> Provider:
     """Return the provider that extracts facts and distils profiles."""
     name, options = config.memory.llm.provider, dict(config.memory.llm.config)
     if name == AUTO:
-        name = GEMINI if gemini_api_key(environ) else OFFLINE
+        name = GEMINI if can_reach_gemini(environ) else OFFLINE
         options = options if name == GEMINI else {}
     if name == GEMINI and not options.get("model"):
         options["model"] = _app_model(config.model)
@@ -86,9 +88,10 @@ def resolve_embedder(config: GaiaConfig, environ: Mapping[str, str], *, stored: 
         stored_provider = _stored_provider(stored)
         if stored_provider is not None:
             return stored_provider
-        name = GEMINI if gemini_api_key(environ) else OFFLINE
+        name = GEMINI if can_reach_gemini(environ) else OFFLINE
         options = options if name == GEMINI else {}
-    defaults = {GEMINI: DEFAULT_GEMINI_EMBEDDER, OPENAI: DEFAULT_OPENAI_EMBEDDER}
+    gemini_default = DEFAULT_VERTEX_EMBEDDER if uses_vertex(environ) else DEFAULT_GEMINI_EMBEDDER
+    defaults = {GEMINI: gemini_default, OPENAI: DEFAULT_OPENAI_EMBEDDER}
     if name in defaults and not options.get("model"):
         options["model"] = defaults[name]
     return Provider(name, options)
