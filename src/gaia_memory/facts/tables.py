@@ -134,4 +134,5 @@ words = Table(
     info={"only": "postgresql"},
 )
 """The keyword index on PostgreSQL. On SQLite the same name is an FTS5 table, whose row ids are the facts' rows."""
-Index("ix_gaia_words_words", words.c.words, postgresql_using="gin")
+# The migration makes it a GIN index; naming that here would import the dialect of PostgreSQL.
+Index("ix_gaia_words_words", words.c.words)

@@ -79,7 +79,8 @@ IS_REWOUND = text("rewound_at IS NOT NULL")
 
 
 def _index(name: str, condition: TextClause, *columns: Column[Any]) -> None:
-    Index(f"ix_gaia_conversations_{name}", *columns, sqlite_where=condition, postgresql_where=condition)
+    # On PostgreSQL, too, the migration makes it partial; naming that here would import the dialect of PostgreSQL.
+    Index(f"ix_gaia_conversations_{name}", *columns, sqlite_where=condition)
 
 
 _c = conversations.c
