@@ -46,6 +46,11 @@ if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
 
 
+FOLLOWER_DELAY_SECONDS = 3.0
+"""How long the follower waits before it imports mem0 and Chroma: short programs have ended by then, and the first turn
+does not share the interpreter with the import. Until then the outbox keeps its work."""
+
+
 async def load_newest(loaded: LoadedConfig) -> LoadedConfig:
     """Return what the file of a configuration gives now, or `loaded` where there is none or it cannot be used."""
     return await live_config.load_newest(loaded, check=check_providers)
@@ -92,6 +97,7 @@ class Engine:
             owner=StoreOwner(self.owner, is_owner_dead),
             scrub=self._scrub,
             is_enabled=lambda: self.config.memory.enabled,
+            is_busy=lambda: self.turns.has_running,
         )
         self.circuit_breaker = ModelCircuitBreaker(clock)
         self.memory = self._build_memory(projects)
@@ -213,13 +219,13 @@ class Engine:
         return self._sessions
 
     def start(self, *, delay_seconds: float = 0.0) -> None:
-        """Start the follower and the sweep in the background after `delay_seconds`.
+        """Start the sweep in the background after `delay_seconds`, and the follower when the first turns are over.
 
         An earlier start wins. What is switched on later starts then. While memory is off, the store is opened only to
         erase forgotten facts from it.
         """
         self._has_started = True
-        self.follower.start(after=delay_seconds)
+        self.follower.start(after=FOLLOWER_DELAY_SECONDS)
         if self.is_learning_enabled or self.loaded.origin is not None:
             self._sweep_scheduler.start(delay_seconds=delay_seconds)
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 from pathlib import Path
@@ -37,6 +38,10 @@ AWAITED_REST_RATIO = 0.25
 """Rest after a batch that a caller of `settled` waits for, as a share of its duration."""
 
 BACKLOG_FACTS = 500
+
+MAX_BUSY_SECONDS = 60.0
+BUSY_POLL_SECONDS = 0.25
+"""How long turns may put off the import of mem0 and Chroma, and how often to look whether one is running."""
 
 IDLE_SECONDS = 0.5
 DISABLED_IDLE_SECONDS = 30.0
@@ -70,11 +75,13 @@ class StoreFollower:
         owner: StoreOwner,
         scrub: Callable[[], Awaitable[bool]],
         is_enabled: Callable[[], bool] = lambda: True,
+        is_busy: Callable[[], bool] = lambda: False,
     ) -> None:
         """Open nothing and touch no file.
 
         `scrub` rewrites the database's files and returns False while they are in use. While `is_enabled` is False,
-        the store is opened only to erase from it, or for a caller of `settled`.
+        the store is opened only to erase from it, or for a caller of `settled`. While `is_busy` is True, the start
+        waits, up to a minute.
         """
         embedder: Embedder = backend.embedder
         location, lock_path = resolve_location(backend, home)
@@ -101,6 +108,7 @@ class StoreFollower:
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._is_enabled = is_enabled
+        self._is_busy = is_busy
         self._waiters = 0
         self._seen_owner: str | None = None
         """The owner that kept this process from owning the store, blank if unknown; None before the first try."""
@@ -167,14 +175,14 @@ class StoreFollower:
     def start(self, *, after: float = 0.0) -> None:
         """Start in a background task of the running loop, in `after` seconds or when `settled` is called.
 
-        After two calls, the earlier start applies.
+        A second call wakes the task.
         """
         if self._task is None:
             # The task works for every user, so it must not continue the trace of the caller that opened memory.
             running = asyncio.get_running_loop()
             self._task = running.create_task(self._run(after), name="gaia-follower", context=Context())
-        elif not after:
-            self._request_hurry()
+        else:
+            self.wake()
 
     def wake(self) -> None:
         """Signal that the outbox may have changed."""
@@ -239,7 +247,7 @@ class StoreFollower:
         self._pool.shut_down()
 
     async def _run(self, after: float) -> None:
-        await _wait(self._hurry, after)
+        await self._wait_for_quiet(after)
         while not self._stopping.is_set():
             try:
                 if await self._run_once():
@@ -247,6 +255,13 @@ class StoreFollower:
             except Exception as error:
                 # Database, Chroma, mem0 and the disk meet here: whatever fails is retried with growing pauses.
                 await self._back_off(error)
+
+    async def _wait_for_quiet(self, seconds: float) -> None:
+        """Wait, then for the end of running turns: importing mem0 and Chroma takes seconds and holds the GIL."""
+        await _wait(self._hurry, seconds)
+        started = time.monotonic()
+        while self._is_busy() and not self._hurry.is_set() and time.monotonic() - started < MAX_BUSY_SECONDS:
+            await _wait(self._hurry, BUSY_POLL_SECONDS)
 
     async def _run_once(self) -> bool:
         """Take one step or wait for work; False when the step does not prove that the store works."""

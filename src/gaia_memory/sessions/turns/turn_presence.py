@@ -41,6 +41,11 @@ class TurnPresence:
         self._client = client
         self._local_leases: dict[str, TurnLease] = {}
 
+    @property
+    def has_running(self) -> bool:
+        """Whether a turn or command of this process is running."""
+        return any(lease.is_alive for lease in self._local_leases.values())
+
     def new_lease(
         self, key: SessionKey, *, is_foreign: bool = False, may_be_cancelled: bool = False, is_shared: bool = False
     ) -> TurnLease:
