@@ -87,6 +87,40 @@ def test_lines_of_a_file_and_of_standard_input_are_facts(config: str, tmp_path: 
     assert texts(config, "itay")[-2:] == ["likes tea", "likes cake"]
 
 
+def test_a_list_of_mem0_is_added_with_its_times_and_shown_before(config: str, tmp_path: Path) -> None:
+    """A dry run keeps nothing."""
+    file = tmp_path / "get_all.json"
+    entry = {"memory": "Likes tea", "created_at": "2024-07-20T12:00:00Z", "categories": ["food"], "user_id": "ada"}
+    file.write_text(json.dumps({"results": [entry, {"memory": "Has a dog"}]}), encoding="utf-8")
+    shown = memory(config, "add", "itay", "--file", str(file), "--dry-run")
+    before = texts(config, "itay")
+    added = memory(config, "add", "itay", "--file", str(file))
+    listed = memory(config, "list", "itay", "--json").json_output["memories"]
+
+    assert "2024-07-20  Likes tea  category=food" in shown.out
+    assert shown.out.endswith("2 facts would be added about itay; nothing was kept.\n")
+    assert before == []
+    assert "the file is about ada, and is added for itay" in added.err
+    assert (listed[0]["said_at"], listed[0]["metadata"]) == ("2024-07-20T12:00:00+00:00", {"category": "food"})
+
+
+def test_a_file_with_a_wrong_entry_adds_nothing(config: str, tmp_path: Path) -> None:
+    """Facts of several users are not mixed into the memory of one."""
+    wrong, mixed, secret = tmp_path / "wrong.json", tmp_path / "mixed.json", tmp_path / "secret.txt"
+    wrong.write_text('["Likes tea", {"memory": ""}]', encoding="utf-8")
+    mixed.write_text('[{"memory": "Likes tea", "user_id": "ada"}, {"memory": "Likes figs", "user_id": "noa"}]')
+    secret.write_text("Likes tea\n\npassword: hunter2-correct-horse\n", encoding="utf-8")
+    results = [memory(config, "add", "itay", "-f", str(file)) for file in (wrong, mixed, secret)]
+    dry = memory(config, "add", "itay", "-f", str(secret), "--dry-run")
+
+    assert [done.code for done in (*results, dry)] == [1, 1, 1, 1]
+    assert "entry 2 has no text" in results[0].err
+    assert "facts of 2 users (ada, noa" in results[1].err
+    assert "line 3" in results[2].err
+    assert "line 3" in dry.err
+    assert texts(config, "itay") == []
+
+
 def test_adding_nothing_is_a_usage_error(config: str, tmp_path: Path) -> None:
     """Neither an empty input nor a missing file counts as success."""
     assert memory(config, "add", "itay", typed="\n\n").code == 2
@@ -486,8 +520,8 @@ def test_the_examples_work_in_order(config: str, monkeypatch: pytest.MonkeyPatch
         outputs += [_pasted(example) for example in _examples(command)]
 
     assert [done.returncode for done in outputs] == [0] * len(outputs), [done.stderr for done in outputs]
-    assert "Allergic to nuts" in outputs[6].stdout
-    assert len(outputs) == 12
+    assert "Allergic to nuts" in outputs[7].stdout
+    assert len(outputs) == 13
 
 
 def _examples(command: str) -> list[str]:

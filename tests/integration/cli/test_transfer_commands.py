@@ -236,3 +236,14 @@ def test_the_examples_work(config: str, tmp_path: Path, monkeypatch: pytest.Monk
 
     assert len(examples) == 4
     assert texts(str(tmp_path / "new.yaml")) == ["likes tea"]
+
+
+@pytest.mark.parametrize("content", ['{"results": [{"memory": "Likes tea"}]}', '[{"memory": "Likes tea"}]'])
+def test_a_list_of_mem0_is_pointed_to_the_command_that_reads_it(config: str, tmp_path: Path, content: str) -> None:
+    """It has no sources, which an export of ours has."""
+    file = tmp_path / "all.json"
+    file.write_text(content, encoding="utf-8")
+    done = run_gaia("memory", "import", "-u", "itay", "-c", config, str(file))
+    told = " ".join(done.err.replace("│", " ").split())
+
+    assert (done.code, "gaia memory add --file" in told) == (2, True)

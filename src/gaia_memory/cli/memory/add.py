@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope
-from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json
-from gaia_memory.cli.ui.read_input import has_piped_input, is_interactive, read_text
+from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows
+from gaia_memory.cli.ui.read_input import display_name, has_piped_input, is_interactive, read_text
 from gaia_memory.cli.ui.terminal import known_note, pluralize, print_line, print_note, progress_bar
 from gaia_memory.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from gaia_memory.cli.memory.fact_files import FileFact
 
 EXAMPLES = """
 Examples:
 
 `gaia memory add --user itay "Allergic to nuts" "Has a sister called Noa"` keeps two facts.
 
-`printf 'Lives in Haifa\\nLikes tea\\n' | gaia memory add --user itay` keeps one fact per line; `--file` reads a file.
+`printf 'Lives in Haifa\\nLikes tea\\n' | gaia memory add --user itay` keeps one fact per line.
+
+`echo '{"results": [{"memory": "Likes tea"}]}' | gaia memory add --user itay --file - --dry-run` only shows it.
 """
+
+_MAX_NAMED_USERS = 3
 
 
 def _require_texts(values: list[str] | None) -> list[str] | None:
@@ -38,31 +46,38 @@ async def add(
         list[str] | None, typer.Argument(help="The facts, each in quotes.", show_default=False, callback=_require_texts)
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("--file", "-f", help="Read one fact per line from a file; `-` is standard input.")
+        Path | None,
+        typer.Option(
+            "--file",
+            "-f",
+            help="Read facts from a file: lines, bullets, JSON, or JSON Lines; `-` is standard input.",
+        ),
     ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the facts, and keep none.")] = False,
     app_name: AppOption = None,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Add facts about a user, word for word. If one is refused, none is kept."""
-    from gaia_memory.models import NewFact
+    """Add facts about a user, word for word. If one is refused, none is kept.
 
+    JSON may be a list of texts or of objects with `text`, `metadata`, `category` and `said_at`, also under `memories`
+    or `results`, as mem0's `get_all` returns them.
+    """
     if file is None and texts and has_piped_input():
         print_note("standard input was not read, because facts are given as arguments: `--file -` reads it, too")
-    lines = [] if file is None and (texts or is_interactive()) else read_text(file, hint="--file").splitlines()
-    entries = [entry for text in [*(texts or []), *lines] if (entry := text.strip())]
-    if not entries:
-        raise typer.BadParameter("there is no fact to add: pass texts, --file, or lines on standard input")
-    if any("\0" in text for text in entries):
-        raise typer.BadParameter("a fact contains a NUL character: remove it")
+    entries = _entries(texts or [], file)
+    _require_one_owner(entries, user)
+    if dry_run:
+        _print_dry_run(entries, user, as_json=as_json)
+        return
     async with open_scope(config, app_name, user) as (engine, scope):
         try:
             with progress_bar("Adding facts") as advance:
-                result = await engine.memory.add(scope, [NewFact(text) for text in entries], progress=advance)
+                result = await engine.memory.add(scope, [entry.fact for entry in entries], progress=advance)
         except InvalidInputError as error:
             # The message counts from 0, as a Python list.
-            counted = re.sub(r"^facts\[(\d+)\]", lambda found: f"fact {int(found[1]) + 1}", str(error))
-            raise InvalidInputError(counted) from error
+            placed = re.sub(r"^facts\[(\d+)\]", lambda found: entries[int(found[1])].place, str(error))
+            raise InvalidInputError(placed) from error
         total = await engine.memory.count(scope)
     added = sum(result.is_new)
     if as_json:
@@ -71,3 +86,64 @@ async def add(
         return
     note = known_note(len(result) - added)
     print_line(f"{pluralize(added, 'fact')} added{note}; {pluralize(total, 'fact')} about {user} now.")
+
+
+def _entries(texts: Sequence[str], file: Path | None) -> list[FileFact]:
+    """Return the facts of the arguments, then those of the file or of standard input."""
+    from gaia_memory.cli.memory.fact_files import FileFact, parse_facts
+    from gaia_memory.models import NewFact
+
+    content = "" if file is None and (texts or is_interactive()) else read_text(file, hint="--file")
+    if any("\0" in text for text in (*texts, content)):
+        raise typer.BadParameter("a fact contains a NUL character: remove it")
+    entries = [FileFact(NewFact(text.strip()), f"fact {number}") for number, text in enumerate(texts, 1)]
+    try:
+        entries += parse_facts(content)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{display_name(file)}: {error}; nothing was kept") from error
+    if not entries:
+        raise typer.BadParameter("there is no fact to add: pass texts, --file, or lines on standard input")
+    return entries
+
+
+def _require_one_owner(entries: Sequence[FileFact], user: str) -> None:
+    """Refuse a file with the facts of several users, and say whom it is about if that is another one."""
+    owners = sorted({entry.user for entry in entries if entry.user is not None})
+    if len(owners) > 1:
+        shown = ", ".join(owners[:_MAX_NAMED_USERS])
+        raise InvalidInputError(f"the file has facts of {len(owners)} users ({shown} …): pass one file for each user")
+    if owners and owners != [user]:
+        print_note(f"the file is about {owners[0]}, and is added for {user}")
+
+
+def _print_dry_run(entries: Sequence[FileFact], user: str, *, as_json: bool) -> None:
+    from gaia_memory.learn.screen import reject_unkeepable
+    from gaia_memory.models import Draft
+
+    facts = [entry.fact for entry in entries]
+    for entry in entries:
+        try:
+            reject_unkeepable(Draft(fact=entry.fact, source="add"))
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{entry.place}: {error}") from error
+    if as_json:
+        memories = [
+            {
+                "text": fact.text,
+                "said_at": None if fact.said_at is None else fact.said_at.isoformat(),
+                "metadata": dict(fact.metadata),
+            }
+            for fact in facts
+        ]
+        print_json({"user": user, "added": 0, "memories": memories})
+        return
+    rows = [
+        (
+            "" if fact.said_at is None else fact.said_at.astimezone().date().isoformat(),
+            fact.text,
+            ", ".join(f"{name}={value}" for name, value in fact.metadata.items()),
+        )
+        for fact in facts
+    ]
+    print_rows(("date", "fact", "metadata"), rows)
+    print_line(f"{pluralize(len(facts), 'fact')} would be added about {user}; nothing was kept.")

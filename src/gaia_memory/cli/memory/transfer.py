@@ -111,6 +111,11 @@ def _read_export(file: Path) -> Mapping[str, Any]:
         raise typer.BadParameter(f"{name} is not JSON: {error}", param_hint="FILE") from error
     except RecursionError as error:
         raise typer.BadParameter(f"{name} is not an export: it is nested too deeply", param_hint="FILE") from error
+    if isinstance(data, list) or (
+        isinstance(data, dict) and "format" not in data and {"results", "memories"} & set(data)
+    ):
+        message = f"{name} looks like a list of memories, such as mem0's get_all: use `gaia memory add --file {name}`"
+        raise typer.BadParameter(message, param_hint="FILE")
     if not isinstance(data, dict):
         message = f"{name} is not an export: pass the output of `gaia memory export`"
         raise typer.BadParameter(message, param_hint="FILE")
