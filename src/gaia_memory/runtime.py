@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from gaia_memory.adk.lazy_imports import load_adk_if_imported, load_module
 from gaia_memory.adk.models.model_factory import split_model_argument
@@ -32,25 +32,54 @@ LOOK_UP = ConfigLookup.LOOK_UP
 ConfigArgument = str | Path | Mapping[str, Any] | GaiaConfig | LoadedConfig | ConfigLookup | None
 
 
-@asynccontextmanager
-async def open_memory(
+class OpenMemory(AbstractAsyncContextManager[Gaia]):
+    """What `open_memory` returns: opens memory at the beginning of an `async with` block, and closes it at the end."""
+
+    def __init__(self, opening: AbstractAsyncContextManager[Gaia]) -> None:
+        self._opening = opening
+
+    async def __aenter__(self) -> Gaia:
+        """Open memory."""
+        return await self._opening.__aenter__()
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        """Close it."""
+        return await self._opening.__aexit__(*error)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Say how to get a `Gaia`, which has the attributes that a caller expects here."""
+        raise AttributeError(f"memory is not open: write `async with open_memory(…) as gaia:`, then `gaia.{name}`")
+
+
+def open_memory(
     source: ConfigArgument = LOOK_UP,
     *,
     home: str | Path | None = None,
     model: str | BaseLlm | None = None,
     clock: Clock | None = None,
     projects: ProjectsProvider | None = None,
-) -> AsyncIterator[Gaia]:
-    """Open memory and yield the `Gaia` for it; close both at the end. ADK is imported at its first use.
+) -> OpenMemory:
+    """Return a context manager: an `async with` block over it gets the open `Gaia`, which is closed at the end.
 
     `source` is a path, a mapping or a `GaiaConfig`. Without it, the configuration is looked up (`GAIA_CONFIG`, then
     `$GAIA_HOME/gaia.yaml`, then the defaults); an explicit None reads no file. `home` and `model` override the
-    configuration. A `model` that is an ADK `BaseLlm` is used unchanged.
+    configuration. A `model` that is an ADK `BaseLlm` is used unchanged. ADK is imported at its first use.
 
-    Raises:
-        ConfigError: the configuration is invalid; the message lists every problem.
-        MemoryUnavailable: a database cannot be opened.
+    Entering the block raises `ConfigError` if the configuration is invalid, with every problem in the message, and
+    `MemoryUnavailable` if a database cannot be opened.
     """
+    return OpenMemory(_open(source, home=home, model=model, clock=clock, projects=projects))
+
+
+@asynccontextmanager
+async def _open(
+    source: ConfigArgument,
+    *,
+    home: str | Path | None,
+    model: str | BaseLlm | None,
+    clock: Clock | None,
+    projects: ProjectsProvider | None,
+) -> AsyncIterator[Gaia]:
     llm, name = split_model_argument(model)
     loaded = await asyncio.to_thread(lambda: _load_config(source, home=home, model=name))
     async with AsyncExitStack() as stack:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import stat
 import subprocess
 import sys
@@ -10,13 +11,14 @@ import threading
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from google.adk.events import Event
 from google.adk.sessions import DatabaseSessionService
-from sqlalchemy import inspect, text
+from sqlalchemy import create_engine, inspect, text
 
 import gaia_memory.facts.tables
 import gaia_memory.ledger.tables  # noqa: F401 - both rooms' tables join the one metadata
@@ -97,6 +99,31 @@ async def tables(engine):
     """Return the names of all tables."""
     async with engine.connect() as connection:
         return set(await connection.run_sync(lambda sync: inspect(sync).get_table_names()))
+
+
+async def test_a_migration_is_one_line_in_the_log(tmp_path, caplog):
+    """Alembic's own lines, one for each step, would fill the log of a host."""
+    caplog.set_level(logging.INFO)
+    file = tmp_path / "memory.db"
+    await asyncio.to_thread(create_first_schema, file)
+    caplog.clear()
+    database = await open_database(f"sqlite+aiosqlite:///{file}", home=tmp_path)
+    await database.close()
+
+    about_schema = ("alembic", "gaia_memory.database.migrate")
+    messages = [record.getMessage() for record in caplog.records if record.name.startswith(about_schema)]
+    assert messages == [f"the memory database was migrated from schema 0001 to {migrations.REVISIONS[-1]}"]
+
+
+def create_first_schema(file):
+    """Create the tables as the first version did."""
+    engine = create_engine(f"sqlite:///{file}")
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+    engine.dispose()
 
 
 @on_each_database

@@ -127,9 +127,16 @@ class Gaia:
         return self._engine.mem0
 
     def app(self, root_agent: BaseAgent) -> App:
-        """Return an ADK App with the plugins."""
-        from google.adk.apps.app import App
+        """Return an ADK App with the plugins.
 
+        Raises:
+            InvalidInputError: `root_agent` is neither an agent nor a workflow.
+        """
+        from google.adk.apps.app import App
+        from google.adk.workflow import BaseNode
+
+        if not isinstance(root_agent, BaseNode):
+            raise_invalid("root_agent", root_agent, "pass an agent, such as LlmAgent(name=…, model=gaia.model)")
         return App(name=self.config.app, root_agent=root_agent, plugins=self.plugins)
 
     def runner(self, root_agent: BaseAgent) -> GaiaRunner:
@@ -152,7 +159,8 @@ class Gaia:
         An `admin` may switch memory off and on for all users, and so may the admins in `people.users`.
 
         Raises:
-            InvalidInputError: an id is empty, not a text, whole number or UUID, or contains NUL or a lone surrogate.
+            InvalidInputError: `root_agent` is no agent, or an id is empty, not a text, whole number or UUID, or
+                contains NUL or a lone surrogate.
         """
         from gaia_memory.adk.conversation import Conversation
 

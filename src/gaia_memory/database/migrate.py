@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from gaia_memory.database import sqlite
 from gaia_memory.database.connections import open_connection
 from gaia_memory.database.migrations import REVISIONS
 from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.log import logger_for
+
+logger = logger_for(__name__)
 
 VERSION_TABLE = "gaia_alembic_version"
 _ADVISORY_LOCK_ID = 0x67616961
@@ -28,10 +32,13 @@ async def upgrade_schema(engine: AsyncEngine, make_engine: Callable[[], AsyncEng
     Raises:
         MemoryUnavailable: a newer version of this package wrote the database.
     """
-    if await schema_version(engine) == REVISIONS[-1]:
+    previous = await schema_version(engine)
+    if previous == REVISIONS[-1]:
         return
     # Alembic is synchronous and reads its scripts from disk, so it runs in a thread with its own loop and engine.
     await asyncio.to_thread(lambda: asyncio.run(_upgrade(make_engine())))
+    if previous is not None:
+        logger.info("the memory database was migrated from schema %s to %s", previous, REVISIONS[-1])
 
 
 async def schema_version(engine: AsyncEngine) -> str | None:
@@ -68,6 +75,10 @@ async def _upgrade(engine: AsyncEngine) -> None:
 
 
 def _run_alembic(connection: Connection) -> None:
+    alembic_logger = logging.getLogger("alembic")
+    if alembic_logger.level == logging.NOTSET:
+        # At INFO it writes a line for each step, also into the log of a host such as `adk web`.
+        alembic_logger.setLevel(logging.WARNING)
     # Late: only a migration needs Alembic.
     from alembic import command
     from alembic.config import Config

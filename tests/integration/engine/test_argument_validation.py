@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory.adk.gaia import Gaia
@@ -128,3 +129,17 @@ async def test_open_memory_names_the_invalid_argument(tmp_path: Path, arguments:
 
     with pytest.raises(ConfigError, match=r"is 5: pass a|: 5 is not allowed; give"):
         await opened()
+
+
+@pytest.mark.parametrize("attribute", ["memory", "conversation", "plugins", "sweep"])
+def test_open_memory_without_a_block_says_how_to_open_it(tmp_path: Path, attribute: str) -> None:
+    """The attributes are those of what `async with` gives."""
+    with pytest.raises(AttributeError, match=rf"write `async with open_memory\(…\) as gaia:`, then `gaia.{attribute}`"):
+        getattr(open_memory({}, home=tmp_path), attribute)
+
+
+@pytest.mark.parametrize("agent", ["assistant", None, LlmAgent, {}])
+async def test_something_else_than_an_agent_is_rejected(talks: Conversations, agent: Any) -> None:
+    """The message shows it, and what to pass."""
+    with pytest.raises(InvalidInputError, match=r"^root_agent is .*: pass an agent, such as LlmAgent"):
+        talks.gaia.conversation(agent, user_id="itay", channel="cli")
