@@ -23,7 +23,7 @@ from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
 from gaia_memory.health import EngineState
 from gaia_memory.ledger import SqlLedger, is_owner_dead, mark_dead, new_owner
 from gaia_memory.memory import Memory
-from gaia_memory.models import Scope, SessionKey, SweepReport, Turn
+from gaia_memory.models import LearnedFacts, Scope, SessionKey, SweepReport, Turn
 from gaia_memory.ports import Clock, MemoryStores, ProjectsProvider, SystemClock, Transcript
 from gaia_memory.profile.distil import Distiller, profile_settings
 from gaia_memory.recall.index.rebuild_index import Reindexer
@@ -259,8 +259,12 @@ class Engine:
         """Return a rebuilder of the keyword index and the vectors."""
         return Reindexer(self.database, self.indexes, self.outbox, self.backend.embedder)
 
-    async def consolidate(self, key: SessionKey, *, clear: bool = True, turn_owner: str = "") -> Outcome:
-        """Learn one conversation now, quiet or not, and clear it; `turn_owner` is the turn that asks for it.
+    async def consolidate(
+        self, key: SessionKey, *, clear: bool = True, turn_owner: str = "", learned: LearnedFacts | None = None
+    ) -> Outcome:
+        """Learn one conversation now, quiet or not, and clear it.
+
+        `turn_owner` is the turn that asks for it; `learned` gets the new facts.
 
         With `memory.auto_ingest` off it is only cleared; with `clear=False`, a host's explicit wish, it is learned.
         """
@@ -270,7 +274,7 @@ class Engine:
         if not self.config.memory.enabled:
             return "skipped"
         try:
-            outcome = await self.consolidator.consolidate(key, clear=clear, turn_owner=turn_owner)
+            outcome = await self.consolidator.consolidate(key, clear=clear, turn_owner=turn_owner, learned=learned)
         finally:
             self.follower.wake()
         await self._scrub_sessions()

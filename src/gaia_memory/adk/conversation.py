@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from google.adk.agents.run_config import RunConfig, StreamingMode  # type: ignore[attr-defined]  # its public home
@@ -21,7 +22,7 @@ from gaia_memory.commands.private import private_message
 from gaia_memory.database.id_encoding import replace_unstorable
 from gaia_memory.errors import GaiaMemoryError, InsideTurnError
 from gaia_memory.log import logger_for
-from gaia_memory.models import SessionKey
+from gaia_memory.models import LearnedFacts, SessionKey
 from gaia_memory.models.validation import raise_invalid
 
 if TYPE_CHECKING:
@@ -59,6 +60,14 @@ class Conversation:
         """Whether the model failed to answer the last message."""
         return self._has_failed
 
+    async def is_private(self) -> bool:
+        """Return whether the conversation is private: nothing said in it is learned until `/private off` or `/reset`.
+
+        Raises:
+            MemoryUnavailable: the database does not answer.
+        """
+        return await self._engine.conversations.is_private(self._key)
+
     async def send(self, text: str, *, private: bool = False) -> Reply:
         """Return the reply to one message.
 
@@ -73,7 +82,7 @@ class Conversation:
             MemoryUnavailable: memory is closed.
         """
         await self._prepare(text)
-        command, text, private = _parse_message(text, private=private)
+        command, text, private = self._parse(text, private=private)
         if command is not None:
             return await self._command(*command)
         if not text.strip():
@@ -86,7 +95,7 @@ class Conversation:
     async def stream(self, text: str, *, private: bool = False) -> AsyncGenerator[str, None]:
         """Yield the reply in pieces as the model produces them; yield nothing for a merged message."""
         await self._prepare(text)
-        command, text, private = _parse_message(text, private=private)
+        command, text, private = self._parse(text, private=private)
         if command is not None:
             yield (await self._command(*command)).text
             return
@@ -98,6 +107,13 @@ class Conversation:
             async with aclosing(self._stream_answer(burst_text, private=private)) as pieces:
                 async for piece in pieces:
                     yield piece
+
+    def _parse(self, text: str, *, private: bool) -> tuple[tuple[str, str] | None, str, bool]:
+        """Split a message into a command (if it is one), its text and whether it is private."""
+        has_open_question = self._engine.pending_confirmations.has_open_question(self._key)
+        command = parse(text, has_open_question=has_open_question)
+        private_text = private_message(*command) if command is not None else None
+        return (command, text, private) if private_text is None else (None, private_text, True)
 
     async def _prepare(self, text: object) -> None:
         """Validate the message and reload a changed configuration.
@@ -174,22 +190,17 @@ class Conversation:
         turn_lock = debouncer.turn_lock(self._key)
         async with turn_lock:
             with ErrorBoundary(f"/{name}"):
-                call = build_call(self._engine, self._key, argument, self._reset, is_admin=self.admin)
+                learned = LearnedFacts()
+                reset = partial(self._reset, learned)
+                call = build_call(self._engine, self._key, argument, reset, learned=learned, is_admin=self.admin)
                 return await run(name, call)
         return Reply(COMMAND_FAILED, command=name)
 
-    async def _reset(self) -> ResetOutcome:
-        outcome = await self._engine.consolidate(self._key)
+    async def _reset(self, learned: LearnedFacts) -> ResetOutcome:
+        outcome = await self._engine.consolidate(self._key, learned=learned)
         if outcome == "learned":
             return "kept" if self._engine.config.sessions.clear == "keep" else "cleared"
         return "failed" if outcome == "failed" else "busy"
-
-
-def _parse_message(text: str, *, private: bool) -> tuple[tuple[str, str] | None, str, bool]:
-    """Split a message into a command (if it is one), its text and whether it is private."""
-    command = parse(text)
-    private_text = private_message(*command) if command is not None else None
-    return (command, text, private) if private_text is None else (None, private_text, True)
 
 
 def _find_memory_error(error: BaseException | None) -> GaiaMemoryError | None:

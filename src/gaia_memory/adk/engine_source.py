@@ -124,6 +124,12 @@ class EngineSource:
         await engine.reload_config()
         return engine
 
+    @property
+    def acquired_engine(self) -> Engine | None:
+        """This event loop's engine, if it was acquired."""
+        engine = self._engines.get(id(asyncio.get_running_loop()))
+        return engine if engine is not None and engine.loop is asyncio.get_running_loop() else None
+
     async def release(self) -> None:
         """Release the acquired engines of every event loop; return within seconds, even if one is still closing."""
         engines, self._engines = list(self._engines.values()), {}

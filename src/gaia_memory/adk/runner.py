@@ -95,16 +95,16 @@ class GaiaRunner(Runner):
             with ErrorBoundary("acquiring a session for a turn"):
                 await self._engine.reload_config()
                 if outer_lease is None:
-                    await presence.acquire(lease, counts_turn=self._is_remembered_turn(message))
+                    await presence.acquire(lease, counts_turn=self._is_remembered_turn(lease.key, message))
             yield lease
         finally:
             if outer_lease is None:
                 with ErrorBoundary("releasing a session after a turn"):
                     await presence.release(lease)
 
-    def _is_remembered_turn(self, message: types.Content | None) -> bool:
+    def _is_remembered_turn(self, key: SessionKey, message: types.Content | None) -> bool:
         has_plugin = any(isinstance(plugin, MemoryPlugin) for plugin in self.plugin_manager.plugins)
-        command, _ = parse_message(message)
+        command, _ = parse_message(message, self._engine, key)
         return has_plugin and command is None and self._engine.config.memory.enabled
 
     def _with_window(

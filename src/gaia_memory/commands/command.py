@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from gaia_memory.models import Scope, SessionKey
+from gaia_memory.models import LearnedFacts, Scope, SessionKey
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Call:
     """One use of a command: who used it, in which conversation, with which argument.
 
     `is_admin` allows changes to `settings`, which apply to all users. `pending_confirmations` keeps what this process
-    showed before it asks for a yes. `reset` learns the conversation and clears it.
+    showed before it asks for a yes. `reset` learns the conversation and clears it; it adds the new facts to `learned`.
     """
 
     scope: Scope
@@ -84,6 +84,7 @@ class Call:
     settings: Settings
     is_admin: bool
     reset: Callable[[], Awaitable[ResetOutcome]]
+    learned: LearnedFacts = field(default_factory=LearnedFacts)
 
     @property
     def is_memory_enabled(self) -> bool:

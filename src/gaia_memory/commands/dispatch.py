@@ -10,10 +10,13 @@ from collections.abc import Mapping
 
 from gaia_memory import commands
 from gaia_memory.commands.command import MEMORY_OFF, Call, Command, Reply
+from gaia_memory.commands.forget import COMMAND as _FORGET_COMMAND
+from gaia_memory.commands.forget import is_refusal
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.language.printable_text import is_blank
 from gaia_memory.redaction.redact_locations import redact_locations
 
+FORGET = _FORGET_COMMAND.name
 _COMMAND_PATTERN = re.compile(r"[/\uff0f](?P<name>[A-Za-z][\w-]*)(?:@\w+)?:?(?:\s+(?P<argument>.*))?", re.DOTALL)
 
 
@@ -27,8 +30,10 @@ def _discover() -> dict[str, Command]:
 COMMANDS: Mapping[str, Command] = _discover()
 
 
-def parse(text: str) -> tuple[str, str] | None:
+def parse(text: str, *, has_open_question: bool = False) -> tuple[str, str] | None:
     """Return the name and argument of a slash command, known or not; None for any other message.
+
+    While /forget waits for an answer (`has_open_question`), a bare no is the command that answers it.
 
     A slash inside a sentence, a path and a slash alone are not commands. A bot's name after the command
     (`/memory@gaia_bot`), as group chats send it, is dropped. The full-width slash of East Asian keyboards counts, and
@@ -37,12 +42,14 @@ def parse(text: str) -> tuple[str, str] | None:
     start = next((index for index, char in enumerate(text) if not is_blank(char)), len(text))
     match = _COMMAND_PATTERN.fullmatch(text[start:].rstrip())
     if match is None:
-        return None
+        return (FORGET, text.strip()) if has_open_question and is_refusal(text) else None
     return match["name"].lower(), (match["argument"] or "").strip()
 
 
 async def run(name: str, call: Call) -> Reply:
     """Run one command and return its reply; unknown commands and memory errors become a reply, too."""
+    if name != FORGET:
+        call.pending_confirmations.close_question(call.key)
     command = COMMANDS.get(name)
     if command is None:
         return Reply(_hint(name))

@@ -22,6 +22,9 @@ from gaia_memory.forget.delete import OPEN_SESSION_NOTE
 from gaia_memory.models import Receipt
 from gaia_memory.redaction.redact_locations import redact_locations
 
+_NO = re.compile(
+    r"(?:no|nah|nope|nein|non|no[,]? (?:thanks|thank you|gracias)|nein[,]? danke|non[,]? merci)[.!\s]*", re.IGNORECASE
+)
 _YES = re.compile(r"(?:(?P<what>.*\S)\s+)?yes[.!]*", re.IGNORECASE | re.DOTALL)
 
 _USAGE = (
@@ -33,10 +36,20 @@ RESET_HINT = "Use /reset to end this conversation and start a new one."
 
 _NOTHING_REMEMBERED = "I don't remember anything about you."
 _NOT_LEARNED = "I will not learn from what you have said so far."
+_NOTHING_FORGOTTEN = "Nothing was forgotten."
 _NAME = "forget"
 
 
+def is_refusal(text: str) -> bool:
+    """Return whether a message is a bare no, which answers an open question of /forget."""
+    return _NO.fullmatch(text.strip()) is not None
+
+
 async def _forget(call: Call) -> str:
+    if call.pending_confirmations.close_question(call.key) and is_refusal(call.argument):
+        call.pending_confirmations.discard(call.key, _NAME)
+        await call.flags.set_pending_confirmation(call.key, False)
+        return _NOTHING_FORGOTTEN
     confirmed = _YES.fullmatch(call.argument)
     selection = (confirmed["what"] or "") if confirmed else call.argument
     if selection:
@@ -53,6 +66,7 @@ async def _handle_yes(call: Call) -> str:
     if not rows:
         # The rows were forgotten elsewhere, or the process that showed them has ended: never guess what "yes" means.
         return f"Nothing is forgotten yet: the last question was about some rows only.\n{await _ask(call)}"
+    call.pending_confirmations.open_question(call.key)
     lines = ["Nothing is forgotten yet: the last question was about", *(row.list_item for row in rows), ""]
     lines.append(f"Send /forget {selection_text} yes to forget these. To forget everything, send /forget first.")
     return "\n".join(lines)
@@ -61,6 +75,7 @@ async def _handle_yes(call: Call) -> str:
 async def _ask(call: Call) -> str:
     call.pending_confirmations.discard(call.key, _NAME)
     await call.flags.set_pending_confirmation(call.key, False)
+    call.pending_confirmations.open_question(call.key)
     count = await call.memory.count(call.scope)
     if not count:
         return f"{_NOTHING_REMEMBERED} Send /forget yes if I should not learn from what you have said so far."
@@ -98,6 +113,7 @@ async def _forget_some(call: Call, text: str, *, is_confirmed: bool) -> str:
         await call.flags.set_pending_confirmation(call.key, is_pending)
         return await _forget_rows(call, fact_ids)
     call.pending_confirmations.add(call.key, _NAME, selection_text, fact_ids)
+    call.pending_confirmations.open_question(call.key)
     await call.flags.set_pending_confirmation(call.key, True)
     preview = _preview(found, selection_text)
     return f"Nothing is forgotten yet: please look first.\n{preview}" if is_confirmed else preview

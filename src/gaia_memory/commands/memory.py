@@ -21,6 +21,7 @@ from gaia_memory.commands.rows import (
     split_words,
 )
 from gaia_memory.errors import ConfigError
+from gaia_memory.models import PendingConversation
 from gaia_memory.redaction.redact_locations import redact_locations
 
 NOTHING_REMEMBERED = "I don't remember anything about you yet."
@@ -65,12 +66,36 @@ async def _switch(call: Call, enable: bool) -> str:
 async def _show(call: Call) -> str:
     rows = number_facts(await call.memory.facts(call.scope))
     text = await _list_rows(call, rows) if rows else NOTHING_REMEMBERED
+    status = await call.memory.status(call.scope)
+    text = "\n".join([text, *_describe_waiting(call, status.pending)])
     if await call.flags.is_private(call.key):
         text += f"\n{IS_PRIVATE}"
-    status = await call.memory.status(call.scope)
     if status.state == "degraded":
         text += f"\nThere is a problem: {redact_locations(f'{status.reason}; {status.remedy}')}"
     return text
+
+
+def _describe_waiting(call: Call, pending: Sequence[PendingConversation]) -> list[str]:
+    """Return how many messages wait to be learned, here and in the person's other conversations."""
+    if not call.memory.config.memory.auto_ingest:
+        return []
+    public = [each for each in pending if not each.is_private]
+    here = sum(each.messages for each in public if each.key == call.key)
+    elsewhere = sum(each.messages for each in public) - here
+    minutes = call.memory.config.sessions.idle_consolidate_minutes
+    lines = (
+        [f"{_count_messages(here)} to be learned: /reset learns {'it' if here == 1 else 'them'} now."] if here else []
+    )
+    if elsewhere:
+        lines.append(
+            f"{_count_messages(elsewhere)} in your other conversations: they are learned {minutes:g} minutes after the "
+            "last one."
+        )
+    return lines
+
+
+def _count_messages(count: int) -> str:
+    return "1 message waits" if count == 1 else f"{count} messages wait"
 
 
 async def _list_rows(call: Call, rows: Sequence[Row]) -> str:

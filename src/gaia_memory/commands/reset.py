@@ -5,23 +5,47 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gaia_memory.commands.command import Call, Command, ResetOutcome
+from gaia_memory.models import LearnedFacts
 
 _REPLIES: Mapping[ResetOutcome, str] = {
     "cleared": "A fresh start: this conversation is over. I keep what I remember about you.",
-    "kept": "I learned from this conversation. It stays, because `sessions.clear` is `keep`.",
+    "kept": "This conversation stays, because `sessions.clear` is `keep`.",
     "failed": "This conversation was not saved to memory, so it stays as it is. Try /reset again later.",
     "busy": "This conversation is in use elsewhere, so it stays as it is. Try /reset again later.",
 }
 
+_WAS_PRIVATE = "It was private: I learned nothing from it."
 _NOT_PRIVATE = "The new conversation is not private."
+_NOTHING_NEW = "I learned nothing new from it."
+_LEARNING_OFF = "I learned nothing from it, because `memory.auto_ingest` is off."
 
 
 async def _reset(call: Call) -> str:
     outcome = await call.reset()
-    if outcome != "cleared" or not await call.flags.is_private(call.key):
+    if outcome not in ("cleared", "kept"):
         return _REPLIES[outcome]
-    await call.flags.set_private(call.key, False)
-    return f"{_REPLIES[outcome]} {_NOT_PRIVATE}"
+    is_private = await call.flags.is_private(call.key)
+    lines = [_REPLIES[outcome], _describe_learned(call, is_private=is_private)]
+    if outcome == "cleared" and is_private:
+        await call.flags.set_private(call.key, False)
+        lines.append(_NOT_PRIVATE)
+    return "\n".join(lines)
+
+
+def _describe_learned(call: Call, *, is_private: bool) -> str:
+    if call.learned.count:
+        return "\n".join(format_learned(call.learned))
+    if is_private:
+        return _WAS_PRIVATE
+    return _NOTHING_NEW if call.memory.config.memory.auto_ingest else _LEARNING_OFF
+
+
+def format_learned(learned: LearnedFacts) -> list[str]:
+    """Return the lines that name what was learned: the first facts, and how many more there are."""
+    things = "1 thing" if learned.count == 1 else f"{learned.count} things"
+    lines = [f"I learned {things}:", *(f"- {' '.join(fact.text.split())}" for fact in learned.first)]
+    more = learned.count - len(learned.first)
+    return [*lines, f"- and {more} more: /memory shows all of them"] if more else lines
 
 
 COMMAND = Command(name="reset", summary="learn from this conversation and start a new one", run=_reset)

@@ -161,4 +161,11 @@ def to_pending(row: Row[*tuple[Any, ...]]) -> PendingConversation:
         active_until=row.active_until,
         lease_owner=row.lease_owner,
         lease_until=row.lease_until,
+        messages=0 if _is_forgotten(row) else row.turn_no - max(row.learned_turn_no, 0),
+        is_private=row.is_private,
     )
+
+
+def _is_forgotten(row: Row[*tuple[Any, ...]]) -> bool:
+    """Return whether everything said in a conversation was forgotten, so that none of it is learned."""
+    return row.forgotten_at is not None and row.forgotten_at >= row.touched

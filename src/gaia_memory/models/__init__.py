@@ -30,6 +30,7 @@ from gaia_memory.models.ledger_state import DirtyFact as DirtyFact
 from gaia_memory.models.ledger_state import DueConversation as DueConversation
 from gaia_memory.models.ledger_state import FailureState as FailureState
 from gaia_memory.models.ledger_state import FrozenProfile as FrozenProfile
+from gaia_memory.models.ledger_state import LearnedFacts as LearnedFacts
 from gaia_memory.models.ledger_state import LearningProgress as LearningProgress
 from gaia_memory.models.ledger_state import LeaseState as LeaseState
 from gaia_memory.models.ledger_state import LedgerRow as LedgerRow

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
-from gaia_memory.models.fact import Fact, ProfileMaker, Vector
+from gaia_memory.models.fact import AddResult, Fact, ProfileMaker, Vector
 from gaia_memory.models.scope import SessionKey
 from gaia_memory.models.turns import EventPosition
+
+MAX_LEARNED_FACTS = 10
+"""The most new facts that a reset or a sweep names one by one."""
 
 MemoryState = Literal["ok", "degraded", "disabled"]
 
@@ -163,6 +167,8 @@ class PendingConversation:
     """A conversation that waits to be learned, and why; `failing_since` is the first of its failed `attempts`.
 
     `active_until` bounds the running turn. `lease_owner`, as `host:pid:system/engine`, learns it until `lease_until`.
+    `messages` counts the user's messages that wait. In a private conversation they may all be private, which are never
+    learned.
     """
 
     key: SessionKey
@@ -175,6 +181,8 @@ class PendingConversation:
     active_until: float | None = None
     lease_owner: str | None = None
     lease_until: float | None = None
+    messages: int = 0
+    is_private: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,14 +235,40 @@ class SweepProgress:
     waiting: int = 0
 
 
+@dataclass(slots=True)
+class LearnedFacts:
+    """The new facts that conversations gave: their number, and the first of them, at most `MAX_LEARNED_FACTS`.
+
+    `is_private`: there was nothing to learn, because the conversation is private.
+    """
+
+    count: int = 0
+    first: list[Fact] = field(default_factory=list)
+    is_private: bool = False
+
+    def add(self, written: AddResult) -> None:
+        """Add the facts of a write that are new."""
+        self.add_facts([fact for fact, is_new in zip(written.facts, written.is_new, strict=True) if is_new])
+
+    def add_facts(self, facts: Sequence[Fact], *, count: int | None = None) -> None:
+        """Add `facts`, the first of `count` new ones (default: all of them)."""
+        self.count += len(facts) if count is None else count
+        self.first += facts[: MAX_LEARNED_FACTS - len(self.first)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepReport:
     """The result of a sweep, in conversations.
 
-    `reason` says why the model could not be reached, if conversations were skipped because of that.
+    `private` were private: nothing of them is learned, and they are not counted as consolidated. `fact_count` is the
+    number of new facts, `facts` the first of them. `reason` says why the model could not be reached, if conversations
+    were skipped because of that.
     """
 
     consolidated: int = 0
     failed: int = 0
     skipped: int = 0
     reason: str = ""
+    private: int = field(default=0, compare=False)
+    fact_count: int = field(default=0, compare=False)
+    facts: tuple[Fact, ...] = field(default=(), compare=False, repr=False)

@@ -16,6 +16,22 @@ class PendingConfirmations:
 
     def __init__(self) -> None:
         self._pending: OrderedDict[tuple[SessionKey, str, str], tuple[str, ...]] = OrderedDict()
+        self._open_questions: OrderedDict[SessionKey, None] = OrderedDict()
+
+    def open_question(self, key: SessionKey) -> None:
+        """Record that the last reply in a conversation was a question: a bare no answers it."""
+        self._open_questions[key] = None
+        self._open_questions.move_to_end(key)
+        if len(self._open_questions) > _MAX_PENDING:
+            self._open_questions.popitem(last=False)
+
+    def has_open_question(self, key: SessionKey) -> bool:
+        """Return whether the last reply in a conversation was a question."""
+        return key in self._open_questions
+
+    def close_question(self, key: SessionKey) -> bool:
+        """Record that a message followed the question, if there was one; return whether there was."""
+        return self._open_questions.pop(key, key) is None
 
     def add(self, key: SessionKey, command: str, arguments: str, ids: Sequence[str]) -> None:
         """Store the ids shown for these arguments, in place of earlier ones."""

@@ -215,9 +215,12 @@ class MemoryPlugin(BasePlugin):
     def _begin_invocation(self, invocation: InvocationContext, message: types.Content | None) -> InvocationState:
         """Track an invocation; commands and private messages get their metadata before anything can fail."""
         session = invocation.session
-        command, private_text = parse_message(message)
+        key, engine = SessionKey(session.app_name, session.user_id, session.id), self._source.acquired_engine
+        command, private_text = parse_message(message, engine, key)
+        if engine is not None and command is None:
+            engine.pending_confirmations.close_question(key)
         turn = InvocationState(
-            key=SessionKey(session.app_name, session.user_id, session.id),
+            key=key,
             invocation_id=invocation.invocation_id,
             command=command,
             private_text=private_text,

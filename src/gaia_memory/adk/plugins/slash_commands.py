@@ -14,6 +14,7 @@ from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, indices_with_key
 from gaia_memory.commands.command import Call, ResetOutcome
 from gaia_memory.commands.dispatch import COMMANDS, parse, run
 from gaia_memory.commands.private import private_message
+from gaia_memory.models import LearnedFacts
 from gaia_memory.redaction.redact_locations import redact_locations
 
 if TYPE_CHECKING:
@@ -32,21 +33,26 @@ class CommandAnswer:
     clears_session: bool = False
 
 
-def parse_command(message: types.Content | None) -> tuple[str, str] | None:
+def parse_command(message: types.Content | None, *, has_open_question: bool = False) -> tuple[str, str] | None:
     """Return the name and argument of a known command, if it is all the text of a message.
+
+    With `has_open_question`, a bare no is the command that answers it.
 
     Attachments are ignored. Unknown commands are left to the host or the model.
     """
     parts = (message.parts if message else None) or []
     if any(part.thought or part.function_call or part.function_response for part in parts):
         return None
-    parsed = parse("".join(part.text or "" for part in parts))
+    parsed = parse("".join(part.text or "" for part in parts), has_open_question=has_open_question)
     return parsed if parsed and parsed[0] in COMMANDS else None
 
 
-def parse_message(message: types.Content | None) -> tuple[tuple[str, str] | None, str | None]:
+def parse_message(
+    message: types.Content | None, engine: Engine | None, key: SessionKey
+) -> tuple[tuple[str, str] | None, str | None]:
     """Return the command of a message, and the text of `/private TEXT`, which is a turn and not a command."""
-    command = parse_command(message)
+    has_open_question = engine is not None and engine.pending_confirmations.has_open_question(key)
+    command = parse_command(message, has_open_question=has_open_question)
     private_text = private_message(*command) if command is not None else None
     return (command, None) if private_text is None else (None, private_text)
 
@@ -63,9 +69,13 @@ def build_call(
     argument: str,
     reset: Callable[[], Awaitable[ResetOutcome]],
     *,
+    learned: LearnedFacts,
     is_admin: bool = False,
 ) -> Call:
-    """Return the call of a command in a conversation; admins in `people:` are admins in any case."""
+    """Return the call of a command in a conversation; admins in `people:` are admins in any case.
+
+    `reset` adds the facts that it learns to `learned`.
+    """
     person = engine.config.people.users.get(key.user)
     return Call(
         scope=engine.scope(key.app, key.user),
@@ -77,6 +87,7 @@ def build_call(
         settings=engine.live,
         is_admin=is_admin or (person is not None and person.admin),
         reset=reset,
+        learned=learned,
     )
 
 
@@ -119,11 +130,12 @@ async def answer_command(
             UNAVAILABLE_ANSWER if open_error is None else f"{UNAVAILABLE_BECAUSE} {redact_locations(str(open_error))}"
         )
     clears_session = False
+    learned = LearnedFacts()
 
     async def reset() -> ResetOutcome:
         nonlocal clears_session
         outcome = (
-            await engine.consolidate(key, clear=False, turn_owner=lease_owner)
+            await engine.consolidate(key, clear=False, turn_owner=lease_owner, learned=learned)
             if engine.is_learning_enabled
             else "learned"
         )
@@ -133,5 +145,7 @@ async def answer_command(
         return "cleared" if clears_session else "kept"
 
     with ErrorBoundary(f"/{name}"):
-        return CommandAnswer((await run(name, build_call(engine, key, argument, reset))).text, clears_session)
+        return CommandAnswer(
+            (await run(name, build_call(engine, key, argument, reset, learned=learned))).text, clears_session
+        )
     return CommandAnswer(UNAVAILABLE_ANSWER)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from gaia_memory.errors import LeaseLostError, MemoryDisabledError, MemoryUnavailable, ModelError
 from gaia_memory.log import logger_for
-from gaia_memory.models import LedgerRow, Scope, SessionKey, TranscriptSlice, Turn
+from gaia_memory.models import LearnedFacts, LedgerRow, Scope, SessionKey, TranscriptSlice, Turn
 from gaia_memory.ports import Transcript
 from gaia_memory.sessions.clearing.clear import SessionClearer
 from gaia_memory.sessions.learning.async_iter import is_empty, to_async_iter
@@ -58,11 +58,17 @@ class Consolidator:
         self._clearer = SessionClearer(client, locks)
 
     async def consolidate(
-        self, key: SessionKey, *, clear: bool = True, only_due: bool = False, turn_owner: str = ""
+        self,
+        key: SessionKey,
+        *,
+        clear: bool = True,
+        only_due: bool = False,
+        turn_owner: str = "",
+        learned: LearnedFacts | None = None,
     ) -> Outcome:
         """Learn the messages since the watermark, and with `clear` clear what was learned.
 
-        `turn_owner` is the turn that asks for it.
+        `turn_owner` is the turn that asks for it; `learned` gets the new facts.
 
         Returns "kept" if it was learned but not cleared, because there was a new message meanwhile; "skipped" if
         another owner has the lease, a turn is running, memory was switched off or the lease was lost; "failed" if the
@@ -74,8 +80,9 @@ class Consolidator:
         async with acquire_lease(self._client, key, turn_owner=turn_owner) as lease:
             if lease is None or (only_due and lease.row.progress.is_done):
                 return "skipped"
-            with record_learning(key, self._scope_of(key.app, key.user)) as record:
+            with record_learning(key, self._scope_of(key.app, key.user), learned) as record:
                 outcome = record.outcome = await self._learn_and_clear(lease, record, clear=clear)
+                record.learned.is_private = lease.row.session.is_private and not record.turns
         return outcome
 
     async def clear(self, key: SessionKey, *, turn_owner: str = "") -> Outcome:

@@ -192,7 +192,7 @@ class Learner:
             await self._client.ledger.skip_events(tx, key, marked_event_ids)
             kept_drafts = await self._without_forgotten(tx, learning.scope, drafts)
             written = await self._facts.write(tx, learning.scope, kept_drafts, now=self._client.clock.now())
-        learning.record.add_committed(committed_chunks, kept_drafts)
+        learning.record.add_committed(committed_chunks, written)
         if new_watermark is not None:
             row = replace(row, progress=replace(row.progress, watermark=new_watermark, learned_turns=learned_turns))
         learned_fact_ids = frozenset(fact.id for fact in written) if new_watermark is None else frozenset()

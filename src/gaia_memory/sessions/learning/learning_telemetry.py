@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from gaia_memory.log import logger_for
-from gaia_memory.models import Chunk, Draft, Scope, SessionKey
+from gaia_memory.models import AddResult, Chunk, LearnedFacts, Scope, SessionKey
 from gaia_memory.telemetry import MemorySpan, log_fields, memory_span
 
 logger = logger_for(__name__)
@@ -18,13 +18,17 @@ _LEARNED_OUTCOMES = ("learned", "kept")
 
 @dataclass(slots=True)
 class LearningRecord:
-    """Counts the results of learning one conversation; `outcome` is empty until it is known."""
+    """Counts the results of learning one conversation; `outcome` is empty until it is known.
+
+    `learned` gets the new facts.
+    """
 
     span: MemorySpan
     outcome: str = ""
     facts: int = 0
     turns: int = 0
     chunks: int = 0
+    learned: LearnedFacts = field(default_factory=LearnedFacts)
     _started_at: float = field(default_factory=time.monotonic)
 
     @property
@@ -32,18 +36,22 @@ class LearningRecord:
         """The seconds since the start."""
         return round(time.monotonic() - self._started_at, 3)
 
-    def add_committed(self, chunks: Sequence[Chunk], drafts: Sequence[Draft]) -> None:
+    def add_committed(self, chunks: Sequence[Chunk], written: AddResult) -> None:
         """Count chunks whose facts are committed."""
         self.chunks += len(chunks)
         self.turns += len({turn.seq for chunk in chunks for turn in chunk.turns})
-        self.facts += len(drafts)
+        self.facts += len(written)
+        self.learned.add(written)
 
 
 @contextmanager
-def record_learning(key: SessionKey, scope: Scope) -> Iterator[LearningRecord]:
-    """Report the learning of a conversation in a child of the current span, or a root span, and log its success."""
+def record_learning(key: SessionKey, scope: Scope, learned: LearnedFacts | None = None) -> Iterator[LearningRecord]:
+    """Report the learning of a conversation in a child of the current span, or a root span, and log its success.
+
+    `learned` gets the new facts, if given.
+    """
     with memory_span("upsert_memory", scope, session=key.session) as span:
-        record = LearningRecord(span)
+        record = LearningRecord(span, learned=learned or LearnedFacts())
         try:
             yield record
         finally:

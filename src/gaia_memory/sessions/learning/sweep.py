@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from gaia_memory.log import logger_for
-from gaia_memory.models import DueConversation, PendingConversation, SessionKey, SweepProgress, SweepReport
+from gaia_memory.models import (
+    DueConversation,
+    LearnedFacts,
+    PendingConversation,
+    SessionKey,
+    SweepProgress,
+    SweepReport,
+)
 from gaia_memory.ports.quiet_conversations import is_due, quiet_cutoff
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
@@ -27,6 +34,9 @@ POLL_SECONDS = 15.0
 """How long a sweep waits for a slow conversation before it looks for others that have become due."""
 
 _PAGE_SIZE = 100
+
+_Result = tuple[Outcome, LearnedFacts]
+"""How a conversation ended, and what it gave."""
 
 Progress = Callable[[SweepProgress], None]
 """Called whenever a conversation starts or ends."""
@@ -47,14 +57,24 @@ class _SweepRun:
     failures_before: int
     initial_count: int = 0
     seen: set[SessionKey] = field(default_factory=set)
-    tasks: set[asyncio.Task[Outcome]] = field(default_factory=set)
-    started: set[asyncio.Task[Outcome]] = field(default_factory=set)
+    tasks: set[asyncio.Task[_Result]] = field(default_factory=set)
+    started: set[asyncio.Task[_Result]] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
+    learned: LearnedFacts = field(default_factory=LearnedFacts)
+
+    def count(self, task: asyncio.Task[_Result]) -> None:
+        """Count a conversation that has ended."""
+        if task.cancelled():
+            self.counts["skipped"] += 1
+            return
+        outcome, learned = task.result()
+        self.counts["private" if learned.is_private and outcome in ("learned", "kept") else outcome] += 1
+        self.learned.add_facts(learned.first, count=learned.count)
 
     @property
     def progress(self) -> SweepProgress:
         return SweepProgress(
-            consolidated=self.counts["learned"] + self.counts["kept"],
+            consolidated=self.counts["learned"] + self.counts["kept"] + self.counts["private"],
             failed=self.counts["failed"],
             skipped=self.counts["skipped"],
             in_progress=len(self.tasks),
@@ -83,7 +103,7 @@ class Sweeper:
         self._idle_seconds = idle_seconds
         self._is_enabled = is_enabled
         self._discovery = Discovery(client, transcripts)
-        self._tasks_by_user: dict[str, asyncio.Task[Outcome]] = {}
+        self._tasks_by_user: dict[str, asyncio.Task[_Result]] = {}
         self._runs: list[_SweepRun] = []
         self._is_stopped = False
 
@@ -176,7 +196,7 @@ class Sweeper:
         untried = await self._due_keys(run, limit=1, excluded_users=self._circuit_breaker.recent_failures)
         return untried or await self._due_keys(run, limit=1)
 
-    def _free_slot(self, user: str, _: asyncio.Task[Outcome]) -> None:
+    def _free_slot(self, user: str, _: asyncio.Task[_Result]) -> None:
         del self._tasks_by_user[user]
 
     def _has_slot_for(self, key: SessionKey) -> bool:
@@ -231,20 +251,22 @@ class Sweeper:
         ended = {task for task in run.tasks if task.done()}
         run.tasks -= ended
         run.started -= ended
-        run.counts.update("skipped" if task.cancelled() else task.result() for task in ended)
+        for task in ended:
+            run.count(task)
         return bool(ended)
 
-    async def _consolidate(self, key: SessionKey) -> Outcome:
+    async def _consolidate(self, key: SessionKey) -> _Result:
+        learned = LearnedFacts()
         try:
             with in_background():
-                return await self._consolidator.consolidate(key, only_due=True)
+                return await self._consolidator.consolidate(key, only_due=True, learned=learned), learned
         except Exception as error:
             # One broken conversation must not stop the others; it stays due.
             error_type = type(error).__name__
             fields = log_fields("conversation.broken", key, error=error_type)
             logger.error("conversation %s could not be consolidated: %s", key.session, error_type, extra=fields)
             logger.debug("conversation %s broke:\n%s", key.session, error_frames(error), extra=fields)
-            return "failed"
+            return "failed", learned
 
     async def _report(self, run: _SweepRun) -> SweepReport:
         outage = self._circuit_breaker.current_outage()
@@ -253,7 +275,15 @@ class Sweeper:
             skipped += len(await self._remaining(run))
         reason = outage.reason if outage is not None and skipped else ""
         learned = run.counts["learned"] + run.counts["kept"]
-        return SweepReport(consolidated=learned, failed=run.counts["failed"], skipped=skipped, reason=reason)
+        return SweepReport(
+            consolidated=learned,
+            failed=run.counts["failed"],
+            skipped=skipped,
+            reason=reason,
+            private=run.counts["private"],
+            fact_count=run.learned.count,
+            facts=tuple(run.learned.first),
+        )
 
     async def _remaining(self, run: _SweepRun) -> list[PendingConversation]:
         """Return the conversations that this sweep should learn and has not started."""
