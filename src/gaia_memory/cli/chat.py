@@ -9,13 +9,19 @@ import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gaia_memory.cli.engines import ChannelOption, ConfigOption, UserOption, finish_erasures, load_config
+from gaia_memory.cli.ui.prompt import is_goodbye
 from gaia_memory.cli.ui.read_input import is_interactive, iter_stdin_lines, require_stdin
-from gaia_memory.cli.ui.terminal import print_line, print_note, print_text
+from gaia_memory.cli.ui.terminal import coloured, pluralize, print_line, print_note, print_text
+from gaia_memory.cli.ui.word_wrap import WordWrapper, terminal_width, wrap_words
+from gaia_memory.errors import GaiaMemoryError
+from gaia_memory.language.printable_text import escape_line
 
 if TYPE_CHECKING:
     from gaia_memory.adk.conversation import Conversation
@@ -31,11 +37,13 @@ Examples:
 
 `echo "What do you know about me?" | gaia chat --user itay` sends one message.
 
-In the conversation, `/help` lists the commands (Tab completes them) and Ctrl-D ends it.
+In the conversation, `/help` lists the commands (Tab completes them). Ctrl-D, `quit` or `exit` leaves it.
 """
 
 INSTRUCTION = "You are a helpful assistant who knows the person you talk to. Answer briefly and plainly."
-GOODBYE_MESSAGE = "Bye. This conversation is saved."
+_AGENT_NAME, _AGENT_COLOUR, _USER_COLOUR, _PRIVATE_COLOUR = "gaia", "green", "cyan", "magenta"
+_HINT = "/help lists the commands; Ctrl-D or quit leaves."
+_IS_PRIVATE = "This conversation is private: nothing you say is learned. /private off ends that."
 _FORGOTTEN_TEXT_MESSAGE = "Files still contain forgotten text"
 
 
@@ -60,35 +68,84 @@ def chat(
     require_stdin()
     # A terminal sends one message at a time, so there is no burst to merge.
     loaded = load_config(config, model=model, settings={"sessions": {"coalesce_seconds": 0.0}})
-    unanswered = 0
+    chat_end = _ChatEnd()
     try:
-        unanswered = asyncio.run(_chat(loaded, user, channel))
+        asyncio.run(_chat(loaded, user, channel, chat_end))
     except (KeyboardInterrupt, EOFError):
         print_line()
-    print_note(GOODBYE_MESSAGE)
-    if unanswered and not is_interactive():
+    for line in wrap_words(chat_end.goodbye, terminal_width(sys.stderr)).splitlines():
+        print_note(line)
+    if chat_end.unanswered and not is_interactive():
         raise typer.Exit(1)
 
 
-async def _chat(config: LoadedConfig, user: str, channel: str) -> int:
-    """Answer messages until the input ends; return how many got no answer."""
+@dataclass(slots=True)
+class _ChatEnd:
+    """How a chat ended: what to say at its end, and how many messages got no answer."""
+
+    goodbye: str = "Bye. This conversation is saved."
+    unanswered: int = 0
+
+
+async def _chat(config: LoadedConfig, user: str, channel: str, chat_end: _ChatEnd) -> None:
+    """Answer messages until the input ends."""
     from google.adk.agents.llm_agent import LlmAgent
 
     from gaia_memory.runtime import open_memory
 
     async with open_memory(config) as gaia:
         _require_key(gaia)
-        agent = LlmAgent(name="gaia", model=gaia.model, instruction=INSTRUCTION)
-        print_line(f"{gaia.describe()} · user {user}, channel {channel}")
+        agent = LlmAgent(name=_AGENT_NAME, model=gaia.model, instruction=INSTRUCTION)
+        print_text(wrap_words(escape_line(f"{gaia.describe()} · user {user}, channel {channel}"), terminal_width()))
         conversation = gaia.conversation(agent, user_id=user, channel=channel)
-        if is_interactive():
-            from gaia_memory.cli.ui.prompt import converse
+        is_dialogue = is_interactive() and sys.stdout.isatty()
+        if is_dialogue:
+            print_line(_HINT)
+        if await conversation.is_private():
+            print_line(_IS_PRIVATE)
+        if is_dialogue:
+            print_line()
+        try:
+            if is_interactive():
+                from gaia_memory.cli.ui.prompt import converse
 
-            unanswered = await converse(lambda line: _answer(conversation, line))
-        else:
-            unanswered = sum([not await _answer(conversation, line) async for line in _piped_lines()])
+                chat_end.unanswered = await converse(
+                    partial(_prompt_text, conversation), partial(_answer, conversation, is_dialogue=is_dialogue)
+                )
+            else:
+                async for line in _piped_lines():
+                    chat_end.unanswered += not await _answer(conversation, line, is_dialogue=False)
+        finally:
+            with contextlib.suppress(GaiaMemoryError):
+                chat_end.goodbye = await _describe_end(gaia, conversation)
         await _finish_erasures(gaia)
-        return unanswered
+
+
+async def _describe_end(gaia: Gaia, conversation: Conversation) -> str:
+    """Return what happens to this conversation once the chat is over."""
+    if not gaia.config.memory.enabled:
+        return "Bye. Memory is off: nothing of this conversation is learned."
+    if await conversation.is_private():
+        return "Bye. This conversation is private: nothing said since /private is learned."
+    pending = await gaia.memory.pending(gaia.scope(conversation.key.user))
+    waiting = sum(each.messages for each in pending if each.key == conversation.key)
+    if not waiting:
+        return "Bye. Nothing of this conversation waits to be learned."
+    if not gaia.config.memory.auto_ingest:
+        return "Bye. This conversation is saved; `memory.auto_ingest` is off, so nothing of it is learned."
+    return (
+        f"Bye. {pluralize(waiting, 'message waits', 'messages wait')} to be learned. `gaia sweep --force` does it now; "
+        f"else the next chat, server or `gaia sweep` that runs after {gaia.config.sessions.idle_consolidate_minutes:g} "
+        "quiet minutes."
+    )
+
+
+async def _prompt_text(conversation: Conversation) -> str:
+    """Return the words in front of the user's line; they say whether the conversation is private."""
+    is_private = False
+    with contextlib.suppress(GaiaMemoryError):
+        is_private = await conversation.is_private()
+    return coloured("you (private)> ", _PRIVATE_COLOUR) if is_private else coloured("you> ", _USER_COLOUR)
 
 
 async def _finish_erasures(gaia: Gaia) -> None:
@@ -116,20 +173,30 @@ def _require_key(gaia: Gaia) -> None:
         )
 
 
-async def _answer(conversation: Conversation, line: str) -> bool:
-    """Show the answer to a line; False if the model gave none."""
+async def _answer(conversation: Conversation, line: str, *, is_dialogue: bool) -> bool:
+    """Show the answer to a line, in a dialogue behind the agent's name; False if the model gave none."""
     if not line.strip():
         return True
-    async with aclosing(conversation.stream(line)) as pieces:
-        async for piece in pieces:
-            print_text(piece, end="")
-            sys.stdout.flush()
-    print_line()
+    label = f"{_AGENT_NAME}> " if is_dialogue else ""
+    typer.echo(coloured(label, _AGENT_COLOUR) if label else "", nl=False)
+    wrapper = WordWrapper(terminal_width(), column=len(label))
+    try:
+        async with aclosing(conversation.stream(line)) as pieces:
+            async for piece in pieces:
+                if wrapper.is_empty and label and piece.startswith("- "):
+                    # A list begins below the name.
+                    print_text(wrapper.add("\n"), end="")
+                print_text(wrapper.add(piece), end="")
+                sys.stdout.flush()
+    finally:
+        print_text(wrapper.finish())
+    if is_dialogue:
+        print_line()
     return not conversation.has_failed
 
 
 async def _piped_lines() -> AsyncIterator[str]:
-    """Yield the lines of standard input."""
+    """Yield the lines of standard input, up to one that says goodbye."""
     loop = asyncio.get_running_loop()
     lines: asyncio.Queue[str | None] = asyncio.Queue()
 
@@ -142,5 +209,5 @@ async def _piped_lines() -> AsyncIterator[str]:
 
     # A daemon, because a pool thread that waits for a line would keep the process from ending.
     threading.Thread(target=read_lines, daemon=True).start()
-    while (line := await lines.get()) is not None:
+    while (line := await lines.get()) is not None and not is_goodbye(line):
         yield line

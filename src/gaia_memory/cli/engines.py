@@ -73,6 +73,7 @@ AppOption = Annotated[
     typer.Option("--app", help="The app of the user. Default: `app` of gaia.yaml.", callback=require_app_name),
 ]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+LongOption = Annotated[bool, typer.Option("--long", help="Show whole ids.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

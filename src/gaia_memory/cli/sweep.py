@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -45,17 +46,20 @@ async def sweep(
         pending = await engine.memory.pending()
         failed = [waiting for waiting in pending if waiting.attempts > attempts_before.get(waiting.key, 0)]
         lines = _problem_lines(engine, report, failed, pending)
+        waiting = _quiet_times(engine, pending)
         unread_message = _unread_message(engine, pending)
     if remaining:
         print_error(f"files still contain forgotten text: {remaining}")
     if as_json:
         counts = {"consolidated": report.consolidated, "failed": report.failed, "skipped": report.skipped}
-        print_line(json.dumps({**counts, "error": unread_message}))
+        print_line(json.dumps({**counts, "facts": report.fact_count, "waiting": len(waiting), "error": unread_message}))
     else:
         print_line(
             f"{pluralize(report.consolidated, 'conversation')} learned, "
             f"{report.failed} failed, {report.skipped} skipped"
         )
+        for learned_line in [*_learned_lines(report), *_waiting_lines(waiting)]:
+            print_line(learned_line)
     for line in [*lines, unread_message]:
         if line is not None:
             print_error(line)
@@ -80,6 +84,42 @@ async def _sweep(engine: Engine, *, force: bool) -> SweepReport:
             advance(done, done + now.waiting + now.in_progress)
 
         return await Gaia(engine, None).sweep(force=force, progress=report_progress)
+
+
+def _learned_lines(report: SweepReport) -> list[str]:
+    """Return lines with the new facts and whose they are."""
+    lines = []
+    if report.private:
+        lines.append(f"{pluralize(report.private, 'private conversation')}: nothing of it is learned")
+    if report.fact_count:
+        lines.append(f"I learned {pluralize(report.fact_count, 'thing')}:")
+        lines += [f"- {fact.scope.user}: {' '.join(fact.text.split())}" for fact in report.facts]
+    more = report.fact_count - len(report.facts)
+    return [*lines, f"- and {more} more: `gaia memory list` shows the facts about a user"] if more else lines
+
+
+def _quiet_times(engine: Engine, pending: Sequence[PendingConversation]) -> list[float]:
+    """Return when the conversations that only wait for quiet will be quiet, the first one first, since the epoch."""
+    from gaia_memory.ports.quiet_conversations import is_due, quiet_cutoff
+
+    now, idle_seconds = engine.clock.now().timestamp(), engine.config.sessions.idle_consolidate_minutes * 60
+    quiet_since = quiet_cutoff(now, idle_seconds=idle_seconds)
+    readable = set(engine.readable_apps()).difference(engine.listing_errors)
+    waiting = [each for each in pending if each.key.app in readable and each.touched > quiet_since]
+    # Due but for the time: neither failed, nor in a turn.
+    return sorted(each.touched + idle_seconds for each in waiting if is_due(each, now=now, quiet_since=each.touched))
+
+
+def _waiting_lines(quiet_times: Sequence[float]) -> list[str]:
+    """Return a line about the conversations that are not quiet yet."""
+    if not quiet_times:
+        return []
+    waits = "1 conversation waits" if len(quiet_times) == 1 else f"{len(quiet_times)} conversations wait"
+    which = "quiet" if len(quiet_times) == 1 else "the first is quiet"
+    pronoun = "it" if len(quiet_times) == 1 else "them"
+    moment = datetime.fromtimestamp(quiet_times[0], UTC).astimezone()
+    is_today = moment.date() == datetime.now(UTC).astimezone().date()
+    return [f"{waits}: {which} at {moment:{'%H:%M' if is_today else '%Y-%m-%d %H:%M'}}; --force learns {pronoun} now"]
 
 
 def _problem_lines(

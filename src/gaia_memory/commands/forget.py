@@ -166,7 +166,7 @@ def _report(call: Call, summary: str, receipts: Sequence[Receipt]) -> str:
 
 COMMAND = Command(
     name=_NAME,
-    arguments="[NUMBERS/WORDS] [yes]",
-    summary="forget everything about you, some rows of /memory, or the facts that contain some words; asks first",
+    arguments="[ROWS or WORDS]",
+    summary="forget all, rows of /memory, or facts with these words; asks first",
     run=_forget,
 )

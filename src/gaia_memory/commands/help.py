@@ -10,7 +10,8 @@ async def _help(call: Call) -> str:
     from gaia_memory.commands.dispatch import COMMANDS
 
     # `adk web` renders Markdown, which would join plain lines into one paragraph.
-    lines = [f"- {command.usage}: {command.summary}" for command in COMMANDS.values()]
+    width = max(len(command.usage) for command in COMMANDS.values())
+    lines = [f"- {command.usage:{width}}  {command.summary}" for command in COMMANDS.values()]
     return "\n".join(lines if call.is_memory_enabled else [*lines, "", MEMORY_OFF])
 
 

@@ -149,8 +149,8 @@ def _page_count(rows: Sequence[Row]) -> int:
 
 COMMAND = Command(
     name="memory",
-    arguments="[PAGE/WORDS/off/on/embedder NAME]",
-    summary="show what I remember about you, or search it; admins switch memory off or on, or change the embedder",
+    arguments="[PAGE or WORDS]",
+    summary="show or search what I remember about you; admins: off, on, embedder",
     run=_memory,
     arguments_while_disabled=tuple(_SWITCH),
 )

@@ -41,7 +41,7 @@ async def _private(call: Call) -> str:
 
 COMMAND = Command(
     name="private",
-    arguments="[on/off/MESSAGE]",
+    arguments="[off or MESSAGE]",
     summary="keep this conversation, or one message, out of memory",
     run=_private,
     needs_memory=False,

@@ -60,6 +60,58 @@ def test_a_chat_names_its_model_answers_and_says_goodbye(config: str) -> None:
     assert listed(config) == ["I am allergic to nuts"]
 
 
+def test_a_chat_remembers_what_was_just_said_and_says_what_waits(config: str) -> None:
+    """Before anything is learned; the goodbye counts the messages, and a reset names what it learned."""
+    said = ("I live in Oslo", "Where do I live?", "/memory")
+    first = chat(config, *said, "quit", "I like jazz")
+    second = chat(config, "/reset")
+
+    assert "You live in Oslo." in first.out
+    assert "2 messages wait to be learned: /reset learns them now." in first.out
+    assert "2 messages wait to be learned" in first.err
+    assert "after 30 quiet minutes" in " ".join(first.err.split())
+    assert "I learned 1 thing:\n- User lives in Oslo" in second.out
+    assert "Nothing of this conversation waits" in second.err
+
+
+def test_a_private_chat_says_so_at_each_end_and_is_not_counted_as_learned(config: str) -> None:
+    """Also in the next process, until it is switched off."""
+    first = chat(config, "/private", "I have a brother called Max")
+    second = chat(config, "I have a sister called Noa")
+    swept = run_gaia("sweep", "--force", "--config", config)
+
+    assert "This stays between us: nothing here is learned." in first.out
+    assert "private: nothing said since /private is learned" in " ".join(first.err.split())
+    assert second.out.splitlines()[1].startswith("This conversation is private")
+    assert "Noted." not in second.out
+    assert swept.out.splitlines() == [
+        "0 conversations learned, 0 failed, 0 skipped",
+        "1 private conversation: nothing of it is learned",
+    ]
+    assert listed(config) == []
+
+
+def test_a_sweep_names_the_new_facts_and_what_waits(config: str) -> None:
+    """With their users; a conversation that is not quiet waits, and the line says until when."""
+    chat(config, "I live in Haifa", user="dana")
+    early = run_gaia("sweep", "--config", config)
+    swept = run_gaia("sweep", "--force", "--config", config)
+
+    assert re.search(r"^1 conversation waits: quiet at (?:20\S+ )?\d\d:\d\d; --force learns it now$", early.out, re.M)
+    assert swept.out.endswith("I learned 1 thing:\n- dana: User lives in Haifa\n")
+
+
+def test_a_no_after_forget_is_neither_talk_nor_learned(config: str) -> None:
+    """Without a question it is talk."""
+    done = chat(config, "/remember I like teal", "/forget", "nah", "no")
+    swept = run_gaia("sweep", "--force", "--config", config, "--json")
+
+    assert done.out.count("Nothing was forgotten.") == 1
+    assert "Noted." in done.out
+    assert swept.json_output["facts"] == 0
+    assert listed(config) == ["I like teal"]
+
+
 @pytest.mark.slow
 def test_a_chat_applies_its_edited_file(config: str) -> None:
     """At the next line and without the debounce, which a terminal does not need; a bad edit is only reported."""
@@ -108,8 +160,9 @@ def test_a_chat_is_learned_by_a_forced_sweep_and_known_in_the_next_chat(config: 
     second = run_gaia("sweep", "--force", "--config", config)
     answer = chat(config, "Where do I live?", channel="web")
 
-    assert early.json_output == {"consolidated": 0, "failed": 0, "skipped": 0, "error": None}
-    assert first.json_output == {"consolidated": 1, "failed": 0, "skipped": 0, "error": None}
+    nothing = {"consolidated": 0, "failed": 0, "skipped": 0, "facts": 0, "waiting": 1, "error": None}
+    assert early.json_output == nothing
+    assert first.json_output == {**nothing, "consolidated": 1, "facts": 1, "waiting": 0}
     assert second.out == "0 conversations learned, 0 failed, 0 skipped\n"
     assert "Haifa" in answer.out
 

@@ -535,7 +535,7 @@ def _pasted(example: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["sh", "-c", command], input="y\n", capture_output=True, text=True, check=False)
 
 
-def test_ids_are_shown_in_full_on_a_narrow_terminal(
+def test_long_ids_are_shown_in_full_on_a_narrow_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """They are meant to be copied."""
@@ -546,9 +546,28 @@ def test_ids_are_shown_in_full_on_a_narrow_terminal(
     )
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setattr(fact_output, "_PIPE_COLUMNS", None)
+    fact_output.print_facts([fact], long_ids=True, empty_message="")
+    whole = capsys.readouterr().out
     fact_output.print_facts([fact], empty_message="")
+    shortened = capsys.readouterr().out
 
-    assert fact.id in capsys.readouterr().out
+    assert fact.id in whole
+    assert fact.id[:6] in shortened
+    assert fact.id[:7] not in shortened
+
+
+def test_the_shown_beginning_of_an_id_forgets_its_fact(config: str) -> None:
+    """The list shows six characters, `--long` all of them; both are accepted, and JSON has whole ids."""
+    run_gaia("memory", "add", "--user", "itay", "--config", config, "Likes tea", "Likes jazz")
+    shared = ("--user", "itay", "--config", config)
+    whole = [row["id"] for row in run_gaia("memory", "list", *shared, "--json").json_output["memories"]]
+    shown = run_gaia("memory", "list", *shared).out
+    forgot = run_gaia("memory", "forget", *shared, "-y", "--id", whole[0][:6])
+
+    assert all(each[:6] in shown and each not in shown for each in whole)
+    assert all(each in run_gaia("memory", "list", *shared, "--long").out for each in whole[1:])
+    assert forgot.code == 0
+    assert texts(config, "itay") == ["Likes jazz"]
 
 
 def test_json_marks_what_is_new(config: str) -> None:

@@ -86,7 +86,8 @@ def test_a_program_reads_one_line_or_json_and_no_bar(config: str, gemini: FakeGe
     counts = run_gaia("sweep", "--force", "--json", "--config", config)
     line = run_gaia("sweep", "--force", "--config", config)
 
-    assert counts.json_output == {"consolidated": 3, "failed": 0, "skipped": 0, "error": None}
+    counted = {"consolidated": 3, "failed": 0, "skipped": 0, "facts": 3, "waiting": 0, "error": None}
+    assert counts.json_output == counted
     assert line.out == "0 conversations learned, 0 failed, 0 skipped\n"
     assert counts.err == line.err == ""
 

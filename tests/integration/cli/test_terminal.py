@@ -89,3 +89,19 @@ def test_ctrl_c_ends_the_answer_then_the_line_then_the_chat(config: str) -> None
 
     assert code == 0
     assert b"Traceback" not in said
+
+
+@pytest.mark.slow
+def test_the_prompt_says_that_a_conversation_is_private_and_quit_leaves(config: str) -> None:
+    """The speakers have names, in colours unless `NO_COLOR` is set."""
+    with command_in_terminal("chat", "--user", "itay", "--config", config) as (screen, process):
+        banner = screen.read_until(b"you> ")
+        screen.type_keys(b"/private" + ENTER)
+        screen.read_until(b"gaia> ")
+        screen.read_until(b"you (private)> ")
+        screen.type_keys(b"quit" + ENTER)
+        screen.read_until(b"nothing said since /private is learned")
+        code = process.wait(timeout=60)
+
+    assert b"Ctrl-D or quit leaves" in banner
+    assert code == 0

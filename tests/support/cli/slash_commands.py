@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -11,7 +12,7 @@ from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.config.sources.load import load
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.models import Fact, Receipt, Scope, SessionKey, Status
+from gaia_memory.models import Fact, LearnedFacts, Receipt, Scope, SessionKey, Status
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
 from support.factories import KEY, SCOPE, make_fact
 
@@ -96,15 +97,22 @@ async def run_command(
     *,
     enabled: bool = True,
     reset: ResetOutcome = "cleared",
+    learned: Sequence[Fact] = (),
     settings: Settings | None = None,
     is_admin: bool = False,
 ) -> Reply:
-    """Return the reply to a typed command; a reset returns `reset`, and `settings` come from no file."""
+    """Return the reply to a typed command; `settings` come from no file.
+
+    A reset returns `reset` and has learned the facts `learned`.
+    """
     parsed = parse(text)
     assert parsed is not None
     name, argument = parsed
 
+    learned_facts = LearnedFacts()
+
     async def reset_session() -> ResetOutcome:
+        learned_facts.add_facts(learned)
         return reset
 
     config = memory.config.memory.model_copy(update={"enabled": enabled})
@@ -119,5 +127,6 @@ async def run_command(
         settings=settings or LiveConfig(load({}, environ={})),
         is_admin=is_admin,
         reset=reset_session,
+        learned=learned_facts,
     )
     return await run(name, call)

@@ -284,7 +284,9 @@ async def test_help_has_one_line_for_each_command() -> None:
     lines = (await run_command("/help", ListMemory(), enabled=True)).text.splitlines()
     without = (await run_command("/help", ListMemory(), enabled=False)).text.splitlines()
 
-    assert [line.partition(":")[0] for line in lines] == [f"- {command.usage}" for command in COMMANDS.values()]
+    assert [line.partition("  ")[0] for line in lines] == [f"- {command.usage}" for command in COMMANDS.values()]
+    assert len({line.index(command.summary) for line, command in zip(lines, COMMANDS.values(), strict=True)}) == 1
+    assert max(map(len, lines)) <= 100
     assert without == [*lines, "", MEMORY_OFF]
 
 

@@ -35,6 +35,9 @@ _MAX_MESSAGES = 200
 
 _MAX_MESSAGE_CHARACTERS = 4_000
 _MAX_OVERVIEW_LINES = 10
+_OVERVIEW_QUERY = "name home work family birthday allergic lives works likes loves hates plans"
+"""Looked up for "What do you know about me?", which has no word that a fact contains."""
+
 _MAX_INTRODUCED_CONVERSATIONS = 1_024
 
 
@@ -99,7 +102,8 @@ def _answer(request: LlmRequest) -> str | types.Part:
         return types.Part.from_function_call(name="remember", args={"fact": fact})
     if kind in (MessageKind.QUESTION, MessageKind.OVERVIEW):
         if "load_memory" in request.tools_dict:
-            return types.Part.from_function_call(name="load_memory", args={"query": find_question(text)})
+            query = _OVERVIEW_QUERY if kind is MessageKind.OVERVIEW else find_question(text)
+            return types.Part.from_function_call(name="load_memory", args={"query": query})
         return _answer_question(request, messages, [], phrases, default=phrases.no_memory)
     is_private = PRIVATE_INSTRUCTION in _system_instruction(request)
     replies = {

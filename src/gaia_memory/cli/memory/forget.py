@@ -20,7 +20,7 @@ from gaia_memory.cli.engines import (
     print_other_apps,
 )
 from gaia_memory.cli.memory.receipt import EARLIER_FINISHED_NOTE, ForgetReport, receipt_file, save_report
-from gaia_memory.cli.ui.fact_output import print_json
+from gaia_memory.cli.ui.fact_output import print_json, shorten_ids
 from gaia_memory.cli.ui.read_input import confirm
 from gaia_memory.cli.ui.terminal import pluralize, print_error, print_line, print_note, progress_bar
 from gaia_memory.errors import MemoryUnavailable
@@ -46,6 +46,7 @@ Examples:
 """
 
 _MIN_ID_PREFIX_CHARACTERS = 6
+_MAX_NAMED_IDS = 5
 
 _REWRITTEN_MESSAGE = "The files are rewritten: they contain nothing that was forgotten."
 _SERVER_MESSAGE = "It is deleted from the database and the store; their servers clean their own files and logs."
@@ -194,7 +195,10 @@ def _find_fact(facts: Sequence[Fact], fact_id: str, user: str) -> Fact:
     if len(found) == 1:
         return found[0]
     if found:
-        print_error(f"{len(found)} facts of {user} have an id that starts with {fact_id!r}: pass more of it")
+        named = shorten_ids([fact.id for fact in found])[:_MAX_NAMED_IDS]
+        more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
+        ids = ", ".join(named) + more
+        print_error(f"{len(found)} facts of {user} have an id that starts with {fact_id!r}: pass more of it ({ids})")
     else:
         print_error(f"{user} has no fact with the id {fact_id!r}: `gaia memory list --user {user}` shows the ids")
     raise typer.Exit(1)

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, print_other_apps
+from gaia_memory.cli.engines import (
+    AppOption,
+    ConfigOption,
+    JsonOption,
+    LongOption,
+    UserOption,
+    open_scope,
+    print_other_apps,
+)
 from gaia_memory.cli.memory.filter_options import SinceOption, UntilOption, WhereOption, build_filters
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json
 from gaia_memory.cli.ui.terminal import pluralize, print_line
@@ -38,6 +46,7 @@ async def list_facts(
         typer.Option("--limit", "-n", min=1, help="The maximum number of facts. Default: all.", show_default=False),
     ] = None,
     app_name: AppOption = None,
+    long_ids: LongOption = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
@@ -68,7 +77,7 @@ async def list_facts(
     empty_message = f"No fact about {user} matches." if has_facts else f"No facts about {user}."
     if page.total:
         empty_message = f"--offset {offset} is past the end: {pluralize(page.total, 'fact')} in all."
-    print_facts(facts, empty_message=empty_message)
+    print_facts(facts, long_ids=long_ids, empty_message=empty_message)
     if page.has_more:
         after = offset + len(facts)
         print_line(f"{user}: {len(facts)} of {pluralize(page.total, 'fact')}; `--offset {after}` shows the next ones.")

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, print_other_apps
+from gaia_memory.cli.engines import (
+    AppOption,
+    ConfigOption,
+    JsonOption,
+    LongOption,
+    UserOption,
+    open_scope,
+    print_other_apps,
+)
 from gaia_memory.cli.memory.filter_options import SinceOption, UntilOption, WhereOption, build_filters
-from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json, print_rows
+from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json, print_rows, shorten_ids
 from gaia_memory.cli.ui.terminal import pluralize, print_line
 
 if TYPE_CHECKING:
@@ -46,6 +54,7 @@ async def search(
         bool, typer.Option("--explain", help="Show the parts of each score, and the facts that were dropped.")
     ] = False,
     app_name: AppOption = None,
+    long_ids: LongOption = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
@@ -62,10 +71,10 @@ async def search(
         found = _recall_to_dict(recalled) if explain else {"memories": memories}
         print_json({"user": user, "query": query_text, **found})
     elif explain:
-        _print_recall(recalled, threshold=threshold, empty_message=empty_message)
+        _print_recall(recalled, threshold=threshold, long_ids=long_ids, empty_message=empty_message)
     else:
         facts, scores = [hit.fact for hit in recalled.hits], [hit.score for hit in recalled.hits]
-        print_facts(facts, scores=scores, empty_message=empty_message)
+        print_facts(facts, scores=scores, long_ids=long_ids, empty_message=empty_message)
         if facts:
             print_line(f"{user}: {pluralize(len(facts), 'fact')}.")
 
@@ -81,10 +90,10 @@ def _recall_to_dict(recalled: RecallResult) -> dict[str, Any]:
     }
 
 
-def _print_recall(recalled: RecallResult, *, threshold: float | None, empty_message: str) -> None:
+def _print_recall(recalled: RecallResult, *, threshold: float | None, long_ids: bool, empty_message: str) -> None:
     """Print the facts with the parts of their scores, then what was dropped, added or missing."""
     if recalled.hits:
-        print_rows(("score", "why", "fact", "id"), [_hit_row(hit) for hit in recalled.hits])
+        print_rows(("score", "why", "fact", "id"), _hit_rows(recalled.hits, long_ids=long_ids))
         print_line()
         print_line(_SCORE_NOTE)
     else:
@@ -92,7 +101,7 @@ def _print_recall(recalled: RecallResult, *, threshold: float | None, empty_mess
     if recalled.dropped:
         reason = "beyond memory.recall.tokens" if threshold is None else f"memory.score_threshold is {threshold:g}"
         print_line(f"Dropped from the best {recalled.limit} ({reason}): {pluralize(len(recalled.dropped), 'fact')}")
-        print_rows(("score", "why", "fact", "id"), [_hit_row(hit) for hit in recalled.dropped])
+        print_rows(("score", "why", "fact", "id"), _hit_rows(recalled.dropped, long_ids=long_ids))
     if recalled.expansions:
         print_line(f"Also searched for, as memory.llm proposed: {'; '.join(recalled.expansions)}")
     if recalled.missing:
@@ -103,9 +112,14 @@ def _hit_to_dict(hit: Hit) -> dict[str, Any]:
     return {**fact_to_dict(hit.fact), "score": hit.score, "why": dict(_score_parts(hit))}
 
 
-def _hit_row(hit: Hit) -> Sequence[str]:
+def _hit_rows(hits: Sequence[Hit], *, long_ids: bool) -> list[Sequence[str]]:
+    ids = [hit.fact.id for hit in hits]
+    return [_hit_row(hit, shown) for hit, shown in zip(hits, ids if long_ids else shorten_ids(ids), strict=True)]
+
+
+def _hit_row(hit: Hit, shown_id: str) -> Sequence[str]:
     terms = [f"{'-' if part < 0 else '+'} {abs(part):.2f} {name}" for name, part in _score_parts(hit)]
-    return f"{hit.score:.2f}", " ".join(terms).removeprefix("+ "), hit.fact.text, hit.fact.id
+    return f"{hit.score:.2f}", " ".join(terms).removeprefix("+ "), hit.fact.text, shown_id
 
 
 def _score_parts(hit: Hit) -> list[tuple[str, float]]:

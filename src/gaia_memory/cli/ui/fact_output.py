@@ -24,6 +24,19 @@ _LINE_BREAKS = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
 _ESCAPED_IN_JSON = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
+MIN_SHOWN_ID_CHARACTERS = 6
+"""The characters of an id in a table; more where two of the shown ids begin alike. Commands accept such a beginning."""
+
+
+def shorten_ids(ids: Sequence[str]) -> list[str]:
+    """Return the beginnings of some ids, as long as it takes to tell them apart, all of one length."""
+    longest = max(map(len, ids), default=0)
+    for size in range(MIN_SHOWN_ID_CHARACTERS, longest):
+        if len({each[:size] for each in ids}) == len(set(ids)):
+            return [each[:size] for each in ids]
+    return list(ids)
+
+
 def fact_to_dict(fact: Fact) -> dict[str, Any]:
     """Return a fact as data for JSON."""
     return {
@@ -53,12 +66,18 @@ def print_json(data: Any) -> None:
     typer.echo(to_json_text(data))
 
 
-def print_facts(facts: Sequence[Fact], *, scores: Sequence[float] = (), empty_message: str) -> None:
+def print_facts(
+    facts: Sequence[Fact], *, scores: Sequence[float] = (), long_ids: bool = False, empty_message: str
+) -> None:
     """Print facts as a table, with the scores if there are any, or a message if there are no facts."""
     if not facts:
         print_line(empty_message)
         return
-    rows = [((each.said_at or each.created_at).astimezone().date().isoformat(), each.text, each.id) for each in facts]
+    ids = [each.id for each in facts]
+    rows = [
+        ((each.said_at or each.created_at).astimezone().date().isoformat(), each.text, shown_id)
+        for each, shown_id in zip(facts, ids if long_ids else shorten_ids(ids), strict=True)
+    ]
     if scores:
         scored = [(f"{score:.2f}", *row) for score, row in zip(scores, rows, strict=True)]
         print_rows(("score", "date", "fact", "id"), scored)

@@ -16,14 +16,23 @@ if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-PROMPT_TEXT = "> "
+PromptCallback = Callable[[], Awaitable[str]]
+"""Returns the words in front of the next line."""
 
 AnswerCallback = Callable[[str], Awaitable[bool]]
 """Shows the answer to a line; returns False if there is none."""
 
 
-async def converse(answer: AnswerCallback) -> int:
-    """Read lines and show each answer, until Ctrl-D, or Ctrl-C at an empty prompt; return how many failed.
+_GOODBYES = frozenset(("quit", "exit", ":q", "/quit", "/exit"))
+
+
+def is_goodbye(line: str) -> bool:
+    """Return whether a line, as a whole, ends the conversation."""
+    return line.strip().casefold() in _GOODBYES
+
+
+async def converse(prompt_text: PromptCallback, answer: AnswerCallback) -> int:
+    """Read lines and show each answer, until `quit`, Ctrl-D, or Ctrl-C at an empty prompt; return how many failed.
 
     The prompt is hidden while an answer is shown; typed keys are kept for the next prompt. Ctrl-C then interrupts only
     the answer.
@@ -31,19 +40,20 @@ async def converse(answer: AnswerCallback) -> int:
     prompt, failed = _session(), 0
     with _without_echo():
         while True:
-            line = await _ask_line(prompt)
-            if line is None:
+            line = await _ask_line(prompt, await prompt_text())
+            if line is None or is_goodbye(line):
                 return failed
             failed += not await _interruptible(answer(line))
 
 
-async def _ask_line(prompt: PromptSession[str]) -> str | None:
+async def _ask_line(prompt: PromptSession[str], text: str) -> str | None:
+    from prompt_toolkit.formatted_text import ANSI
     from prompt_toolkit.patch_stdout import patch_stdout
 
     # Log lines of the background appear above the prompt.
     with patch_stdout(raw=True):
         try:
-            return await prompt.prompt_async(PROMPT_TEXT)
+            return await prompt.prompt_async(ANSI(text))
         except (EOFError, KeyboardInterrupt):
             return None
 

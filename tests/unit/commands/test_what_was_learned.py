@@ -1,0 +1,83 @@
+"""What commands say about what was learned and what waits, and a no to their question."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gaia_memory.commands.dispatch import parse
+from gaia_memory.models import PendingConversation, SessionKey, Status
+from support.cli.slash_commands import ListMemory, run_command
+from support.factories import KEY, SCOPE
+
+
+async def test_a_reset_names_what_it_learned() -> None:
+    """The first facts, and how many more there are."""
+    few, many = ListMemory(["User likes tea"]), ListMemory([f"User likes tea {number}" for number in range(12)])
+    short = (await run_command("/reset", few, learned=await few.facts(SCOPE))).text
+    long = (await run_command("/reset", many, learned=await many.facts(SCOPE))).text
+    nothing = (await run_command("/reset", ListMemory())).text
+    private = (await run_command("/reset", ListMemory(private=True))).text
+
+    assert short.splitlines()[1:] == ["I learned 1 thing:", "- User likes tea"]
+    assert long.splitlines()[1] == "I learned 12 things:"
+    assert len(long.splitlines()) == 13
+    assert long.endswith("- and 2 more: /memory shows all of them")
+    assert nothing.endswith("I learned nothing new from it.")
+    assert "It was private: I learned nothing from it." in private
+
+
+async def test_memory_says_how_many_messages_wait_and_how_to_learn_them() -> None:
+    """Those of other conversations are learned later; private ones never."""
+    pending = [
+        waiting(KEY, messages=12),
+        waiting(replace(KEY, session="itay:web"), messages=1),
+        waiting(replace(KEY, session="itay:sms"), messages=5, is_private=True),
+    ]
+    lines = (await run_command("/memory", ListMemory(current_status=Status(state="ok", pending=tuple(pending))))).text
+
+    assert lines.splitlines()[1:] == [
+        "12 messages wait to be learned: /reset learns them now.",
+        "1 message waits in your other conversations: they are learned 30 minutes after the last one.",
+    ]
+
+
+def waiting(key: SessionKey, *, messages: int, is_private: bool = False) -> PendingConversation:
+    return PendingConversation(
+        key=key,
+        touched=0.0,
+        attempts=0,
+        reason=None,
+        retry_at=None,
+        parked=False,
+        messages=messages,
+        is_private=is_private,
+    )
+
+
+@pytest.mark.parametrize("refusal", ["no", "Nah.", "nein", "non merci", "No, thanks!"])
+@pytest.mark.parametrize("question", ["/forget", "/forget tea"])
+async def test_a_no_answers_an_open_question_of_forget(question: str, refusal: str) -> None:
+    """It is a command then, and withdraws the question; otherwise it is talk."""
+    memory = ListMemory(["likes tea"])
+    assert parse(refusal) is None
+    await run_command(question, memory)
+    is_open = memory.shown.has_open_question(KEY)
+    parsed = parse(refusal, has_open_question=is_open)
+    answer = await run_command(f"/forget {refusal}", memory)
+
+    assert parsed == ("forget", refusal)
+    assert answer.text == "Nothing was forgotten."
+    assert not memory.shown.has_open_question(KEY)
+    assert memory.texts == ["likes tea"]
+    assert "Nothing is forgotten yet" in (await run_command("/forget tea yes", memory)).text
+
+
+async def test_another_command_closes_the_question_of_forget() -> None:
+    """A later no answers something else."""
+    memory = ListMemory(["likes tea"])
+    await run_command("/forget", memory)
+    await run_command("/memory", memory)
+
+    assert not memory.shown.has_open_question(KEY)
