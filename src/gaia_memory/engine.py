@@ -35,7 +35,7 @@ from gaia_memory.sessions.learning.sweep import Progress, Sweeper
 from gaia_memory.sessions.learning.sweep_scheduler import SweepScheduler
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
-from gaia_memory.sessions.transcript_registry import TranscriptFinder, TranscriptRegistry
+from gaia_memory.sessions.transcript_registry import TranscriptRegistry
 from gaia_memory.sessions.turns.message_debounce import MessageDebouncer
 from gaia_memory.sessions.turns.session_locks import SessionLocks
 from gaia_memory.sessions.turns.turn_presence import TurnPresence
@@ -104,6 +104,8 @@ class Engine:
         self.consolidator = self._build_consolidator()
         self._sweeper = self._build_sweeper()
         self._sweep_scheduler = SweepScheduler(self._scheduled_sweep, idle_seconds=_idle_seconds(config))
+        self.agent_models = self.backend.agent_models
+        self.agent_models.on_new_app = self._sweep_scheduler.trigger
 
     @classmethod
     async def open(
@@ -202,14 +204,6 @@ class Engine:
     def mem0(self) -> Any:
         """The `mem0.Memory` over the follower's store; raises `StoreNotOwnedError` if another process owns it."""
         return self.follower.mem0
-
-    def set_transcript_fallback(self, finder: TranscriptFinder, *, keeps_existing: bool = False) -> None:
-        """Find the sessions of apps without a host in this process with `finder`."""
-        self.transcripts.set_fallback(finder, keeps_existing=keeps_existing)
-
-    def is_hosted(self, app: str) -> bool:
-        """Return True if the host of an app is in this process."""
-        return app in self.transcripts.hosted_apps
 
     def sessions_engine(self) -> AsyncEngine:
         """Return the engine of the session database, opened at first use and closed with this one."""
@@ -321,6 +315,8 @@ class Engine:
             store_problem=self.follower.trouble,
             outage=self.circuit_breaker.current_outage(),
             readable_apps=self.readable_apps(),
+            has_model_for=self.backend.has_model_for,
+            notes=self.agent_models.notes,
         )
 
     async def _is_learning_still_enabled(self) -> bool:
@@ -368,6 +364,7 @@ class Engine:
             locks=self.locks,
             scope_of=self.scope,
             settings=lambda: learn_settings(self.config),
+            has_model_for=self.backend.has_model_for,
         )
 
     def _build_sweeper(self) -> Sweeper:
@@ -378,6 +375,7 @@ class Engine:
             circuit_breaker=self.circuit_breaker,
             idle_seconds=lambda: _idle_seconds(self.config),
             is_enabled=self._is_learning_still_enabled,
+            has_model_for=self.backend.has_model_for,
         )
 
     def _build_memory(self, projects: ProjectsProvider | None) -> Memory:

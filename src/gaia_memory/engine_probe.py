@@ -11,6 +11,7 @@ from typing import Any
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.mem0_store.store import StoreLocation
 from gaia_memory.backend.mem0_store.vector_stores import resolve_location
+from gaia_memory.backend.providers.offline_fallback import OfflineFallback
 from gaia_memory.backend.providers.provider_check import check_providers
 from gaia_memory.backend.providers.resolve_provider import with_absolute_model_paths
 from gaia_memory.config.schema import GaiaConfig
@@ -83,6 +84,10 @@ class EngineProbe:
     def describe_model(self) -> str:
         """Return one line: the model and the embedder, and why they differ from the expected ones."""
         return self._backend.describe()
+
+    def offline_fallback(self, agent_model: str) -> OfflineFallback | None:
+        """Return for which parts `auto` chose the offline provider; `agent_model` is the agents' model, if any."""
+        return self._backend.offline_fallback(agent_model)
 
     @property
     def language_model(self) -> ModelProbe:

@@ -10,6 +10,7 @@ from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import MemoryState, ModelOutage, PendingConversation, Scope, Status
 from gaia_memory.ports import Follower, MemoryStores
+from gaia_memory.ports.external import MISSING_AGENT_MODEL_REMEDY
 
 _DISABLED_STATUS = ("memory is off", "set `memory.enabled: true` in gaia.yaml")
 _STORE_REMEDY = "facts are safe in the database; the store is rebuilt automatically as soon as possible"
@@ -29,8 +30,10 @@ _UNREADABLE_APP_REMEDY = (
 class EngineState:
     """What an engine knows about its own parts.
 
-    `model` describes the model and the embedder in one line. `store_problem` keeps facts out of the mem0 store, and
-    during an `outage` the model is not called for the user. `readable_apps` are those whose sessions it can read.
+    `model` describes the model and the embedder in one line, and `notes` say what may surprise about them.
+    `has_model_for` is false for an app whose agent has the model that learns and has not run here. `store_problem`
+    keeps facts out of the mem0 store, and during an `outage` the model is not called for the user. `readable_apps` are
+    those whose sessions it can read.
     """
 
     model: str
@@ -38,6 +41,8 @@ class EngineState:
     store_problem: str | None
     outage: ModelOutage | None
     readable_apps: Collection[str]
+    has_model_for: Callable[[str], bool]
+    notes: tuple[str, ...]
 
 
 async def load_status(
@@ -56,7 +61,12 @@ async def load_status(
     except MemoryUnavailable as error:
         state: MemoryState = "degraded" if live.config.memory.enabled else "disabled"
         return Status(
-            state=state, reason=error.reason, remedy=error.remedy, model=engine.model, embedder=engine.embedder
+            state=state,
+            reason=error.reason,
+            remedy=error.remedy,
+            model=engine.model,
+            embedder=engine.embedder,
+            notes=engine.notes,
         )
     state, reason, remedy = _evaluate(live, engine, pending, await follower.foreign_stores())
     return Status(
@@ -71,6 +81,7 @@ async def load_status(
         embedder=engine.embedder,
         store=store.store_id,
         owner=store.owner_description,
+        notes=engine.notes,
     )
 
 
@@ -106,7 +117,15 @@ def _conversation_problem(engine: EngineState, pending: Sequence[PendingConversa
         names = ", ".join(map(repr, unreadable_apps))
         reason = f"conversations of {names} are pending: this process cannot read their sessions"
         return reason, _UNREADABLE_APP_REMEDY
-    return "", ""
+    return missing_model_problem(sum(not engine.has_model_for(waiting.key.app) for waiting in pending))
+
+
+def missing_model_problem(count: int) -> tuple[str, str]:
+    """Return the problem and the remedy of `count` conversations whose agent, with its model, has not run here."""
+    if not count:
+        return "", ""
+    waiting = "1 conversation waits" if count == 1 else f"{count} conversations wait"
+    return f"{waiting} for the agent's own model, which this process does not have", MISSING_AGENT_MODEL_REMEDY
 
 
 def _failure_problem(failing: Sequence[PendingConversation], outage: ModelOutage | None) -> tuple[str, str]:

@@ -61,7 +61,8 @@ EMBEDDING_DEADLINE_SECONDS = 45.0
 BAD_ANSWER_ATTEMPTS = 3
 """How often the same facts are asked for while the answers are unusable."""
 
-_running_limits: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("gaia_running_limits", default=())
+_running_limits: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("running_limits", default=())
+_asking_app: ContextVar[str | None] = ContextVar("asking_app", default=None)
 
 _CUT_REASONS = frozenset({"LENGTH", "MAX_TOKENS"})
 _BLOCKED_REASONS = frozenset({"CONTENT_FILTER"})
@@ -91,6 +92,24 @@ def outside_time_limits() -> Iterator[None]:
     finally:
         for limit, when in paused:
             limit.reschedule(None if when is None else when + loop.time() - started)
+
+
+@contextmanager
+def asking_about(app: str | None) -> Iterator[None]:
+    """Mark the calls in this block as calls about users of `app`; None stands for users of all apps.
+
+    The model of an app's agent is only told about the users of that app.
+    """
+    token = _asking_app.set(app)
+    try:
+        yield
+    finally:
+        _asking_app.reset(token)
+
+
+def asking_app() -> str | None:
+    """Return the app whose users the current call is about."""
+    return _asking_app.get()
 
 
 def retry_policy(limits: CallLimits) -> dict[str, Any]:

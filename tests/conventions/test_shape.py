@@ -30,6 +30,7 @@ BUILT = {"build", "dist"}
 CATCH_ALL = {
     "src/gaia_memory/adk/plugins/error_boundary.py": "a plugin callback that raises ends the person's turn",
     "src/gaia_memory/backend/builder.py": "a third-party provider may raise anything, and some exit",
+    "src/gaia_memory/backend/providers/agent_models.py": "the model of a host's agent may raise anything",
     "src/gaia_memory/backend/providers/swappable_llm.py": "a third-party client may fail to close",
     "src/gaia_memory/backend/embedder.py": "a third-party provider may raise anything, and some exit",
     "src/gaia_memory/backend/mem0_store/erasures.py": "a locked file must not keep the other facts from being followed",

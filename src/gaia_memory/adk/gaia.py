@@ -54,7 +54,7 @@ class Gaia:
         self._sessions = SessionDatabase(engine)
         app = engine.config.app
         engine.attach_transcript(app, DatabaseTranscript(self._sessions, app, clear_method="delete"))
-        engine.set_transcript_fallback(partial(find_transcript, self._sessions))
+        engine.transcripts.set_fallback(partial(find_transcript, self._sessions))
 
     async def require_sessions(self) -> None:
         """Check that sessions can be stored, without creating their tables.
@@ -141,6 +141,7 @@ class Gaia:
 
     def runner(self, root_agent: BaseAgent) -> GaiaRunner:
         """Return the Runner for an agent: `app(root_agent)` with the session and memory services."""
+        from gaia_memory.adk.models.agent_model import find_agent_model
         from gaia_memory.adk.runner import GaiaRunner
 
         runner = self._runners.get(id(root_agent))
@@ -151,6 +152,8 @@ class Gaia:
                 memory_service=self.memory_service,
                 engine=self._engine,
             )
+            if (model := find_agent_model(root_agent)) is not None:
+                self._engine.agent_models.adopt(self.config.app, model)
         return runner
 
     def conversation(self, root_agent: BaseAgent, *, user_id: str, channel: str, admin: bool = False) -> Conversation:

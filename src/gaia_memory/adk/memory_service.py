@@ -68,7 +68,7 @@ class Mem0MemoryService(BaseMemoryService):
             if not engine.config.memory.enabled:
                 return
             key = SessionKey(session.app_name, session.user_id, session.id)
-            if engine.is_hosted(key.app):
+            if key.app in engine.transcripts.hosted_apps:
                 await engine.consolidate(key, clear=False)
                 return
             try:

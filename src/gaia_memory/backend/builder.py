@@ -18,17 +18,30 @@ from gaia_memory.backend.model_errors import to_model_error
 from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder
 from gaia_memory.backend.offline.offline_llm import OfflineLlm
 from gaia_memory.backend.providers import local, resolve_provider
+from gaia_memory.backend.providers.agent_models import AgentModels
+from gaia_memory.backend.providers.offline_fallback import OfflineFallback, find_offline_fallback
 from gaia_memory.backend.providers.provider_factory import create_or_defer, make_embedder, make_llm
 from gaia_memory.backend.providers.reranker import NO_RERANKER, Mem0Reranker
 from gaia_memory.backend.providers.reranker import problems as reranker_problems
 from gaia_memory.backend.providers.swappable_llm import SwappableLlm, close_client
 from gaia_memory.backend.thread_pools import WorkerPools
-from gaia_memory.config.api_keys import GEMINI_KEY_VARIABLES, OPENAI_KEY_VARIABLE, gemini_api_key, missing_key_variable
+from gaia_memory.config.api_keys import (
+    GEMINI_KEY_VARIABLES,
+    OPENAI_KEY_VARIABLE,
+    VERTEX_PROJECT_VARIABLE,
+    can_reach_gemini,
+    missing_key_variable,
+    uses_vertex,
+)
 from gaia_memory.errors import ConfigError
 from gaia_memory.model_calls import outside_time_limits
 
 if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
+
+_AGENT_LABEL = "the agent's own model"
+_NEEDS_NO_MEM0 = frozenset({resolve_provider.OFFLINE, resolve_provider.AGENT})
+"""An agent's model is asked through ADK, or by the offline rules if it is the offline model."""
 
 
 class Backend:
@@ -62,7 +75,10 @@ class Backend:
         self._embedding_model: Any = None
         self._checked_providers: tuple[resolve_provider.Provider, ...] = ()
         self._prepared_providers: list[resolve_provider.Provider] = []
-        self.language_model = Mem0LanguageModel(self.llm, self.pools.model, prepare=self._prepare_llm)
+        self.agent_models = AgentModels(self.offline_fallback)
+        self.language_model = Mem0LanguageModel(
+            self.llm, self.pools.model, agent_models=self.agent_models, prepare=self._prepare_llm
+        )
         self.extractor = Mem0Extractor(self.language_model, self.load, self.pools.model)
         self.reranker = self._create_reranker()
         self.embedder = Mem0Embedder(
@@ -92,15 +108,29 @@ class Backend:
             self.reranker = self._create_reranker()
         self.llm.provider = resolve_provider.resolve_llm(config, self._environ)
 
+    def has_model_for(self, app: str) -> bool:
+        """Return whether a model can be asked about users of an app: with the provider `agent`, once its agent ran."""
+        return self.llm.provider.name != resolve_provider.AGENT or self.agent_models.get(app) is not None
+
+    def offline_fallback(self, agent_model: str) -> OfflineFallback | None:
+        """Return for which parts `auto` chose the offline provider; None if for none.
+
+        `agent_model` is the name of the agent's model; empty if it is not known or offline itself.
+        """
+        providers = self.llm.provider, self.embedder_provider
+        return find_offline_fallback(self._config, self._environ, *providers, agent_model=agent_model)
+
     def describe(self) -> str:
         """Return one line: the model and the embedder, and the reason if they may surprise."""
         llm, embedder = self.llm.provider, self.embedder_provider
-        line = f"{llm.model or llm.name} + {embedder.model or embedder.name} embedder"
+        llm_label = _AGENT_LABEL if llm.name == resolve_provider.AGENT else llm.model or llm.name
+        line = f"{llm_label} + {embedder.model or embedder.name} embedder"
         memory = self._config.memory
         reasons = []
         is_auto = resolve_provider.AUTO in (memory.llm.provider, memory.embedder.provider)
-        if is_auto and not gemini_api_key(self._environ):
-            reasons.append(f"no {GEMINI_KEY_VARIABLES[-1]}")
+        if is_auto and not can_reach_gemini(self._environ):
+            is_vertex = uses_vertex(self._environ)
+            reasons.append(f"no {VERTEX_PROJECT_VARIABLE if is_vertex else GEMINI_KEY_VARIABLES[-1]}")
         openai_providers = [each for each in (llm, embedder) if each.name == resolve_provider.OPENAI]
         if any(missing_key_variable(each.name, each.config, self._environ) for each in openai_providers):
             reasons.append(f"no {OPENAI_KEY_VARIABLE}")
@@ -154,7 +184,7 @@ class Backend:
 
     async def _prepare(self, provider: resolve_provider.Provider, load: Callable[[], Any]) -> None:
         """Import what a provider needs before its first call; this may take seconds, which no time limit counts."""
-        if provider.name == resolve_provider.OFFLINE or provider in self._prepared_providers:
+        if provider.name in _NEEDS_NO_MEM0 or provider in self._prepared_providers:
             return
         with outside_time_limits():
             await self.pools.imports.run(load)
@@ -221,7 +251,7 @@ class Backend:
 
     def _create_llm(self, provider: resolve_provider.Provider) -> Any:
         assert_off_event_loop("SwappableLlm.instance")
-        if provider.name == resolve_provider.OFFLINE:
+        if provider.name in _NEEDS_NO_MEM0:
             return OfflineLlm()
         return self._create(make_llm, provider, "model")
 

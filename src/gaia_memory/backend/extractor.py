@@ -14,7 +14,7 @@ from gaia_memory.backend.language_model import Mem0LanguageModel
 from gaia_memory.backend.model_errors import redact_user_text
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import BadAnswerError
-from gaia_memory.model_calls import BAD_ANSWER_ATTEMPTS
+from gaia_memory.model_calls import BAD_ANSWER_ATTEMPTS, asking_about
 from gaia_memory.models import Chunk, ExtractedFact, Message
 
 MAX_CONTEXT_CHARACTERS = 300
@@ -45,7 +45,8 @@ class Mem0Extractor:
             ModelUnavailableError: the model did not answer.
             BadAnswerError: its answer was blank, blocked, cut off or malformed, several times in a row.
         """
-        with redact_user_text(message.text for message in (*chunk.before, *chunk.messages)):
+        texts = (message.text for message in (*chunk.before, *chunk.messages))
+        with redact_user_text(texts), asking_about(chunk.key.app):
             return await self._extract_with_retries(*await self._pool.run(self._build_prompt, chunk, instructions))
 
     async def _extract_with_retries(self, system: str, prompt: str) -> list[ExtractedFact]:
@@ -57,9 +58,7 @@ class Mem0Extractor:
             with attempt:
                 hint = _RETRY_HINT.format(reason=reason) if reason else ""
                 try:
-                    answer = await self._model.ask(
-                        [{"role": "system", "content": system}, {"role": "user", "content": prompt + hint}], json=True
-                    )
+                    answer = await self._model.ask(prompt + hint, system=system, json=True)
                     return parse_extraction(answer)
                 except BadAnswerError as bad:
                     reason = str(bad)

@@ -36,7 +36,8 @@ async def sweep(
 ) -> None:
     """Learn from quiet conversations.
 
-    Exits with 1 if one could not be learned, or none could be read.
+    Exits with 1 if one could not be learned, or none could be read. With `memory.llm: {provider: agent}` only the
+    agent's own process learns: here its conversations wait.
     """
     async with open_engine(config) as engine:
         attempts_before = {waiting.key: waiting.attempts for waiting in await engine.memory.pending()}
@@ -47,12 +48,12 @@ async def sweep(
         failed = [waiting for waiting in pending if waiting.attempts > attempts_before.get(waiting.key, 0)]
         lines = _problem_lines(engine, report, failed, pending)
         waiting = _quiet_times(engine, pending)
-        unread_message = _unread_message(engine, pending)
+        error_message = _unread_message(engine, pending) or _missing_model_message(report)
     if remaining:
         print_error(f"files still contain forgotten text: {remaining}")
     if as_json:
         counts = {"consolidated": report.consolidated, "failed": report.failed, "skipped": report.skipped}
-        print_line(json.dumps({**counts, "facts": report.fact_count, "waiting": len(waiting), "error": unread_message}))
+        print_line(json.dumps({**counts, "facts": report.fact_count, "waiting": len(waiting), "error": error_message}))
     else:
         print_line(
             f"{pluralize(report.consolidated, 'conversation')} learned, "
@@ -60,12 +61,12 @@ async def sweep(
         )
         for learned_line in [*_learned_lines(report), *_waiting_lines(waiting)]:
             print_line(learned_line)
-    for line in [*lines, unread_message]:
+    for line in [*lines, error_message]:
         if line is not None:
             print_error(line)
     if report.failed or report.reason:
         print_error("failed conversations are kept and tried again")
-    if report.failed or report.reason or unread_message is not None:
+    if report.failed or report.reason or error_message is not None:
         raise typer.Exit(1)
 
 
@@ -137,6 +138,13 @@ def _problem_lines(
         where = "not in `sessions.database_url`: that app has to learn them"
         lines.append(f"conversations of {', '.join(apps)} are pending, but {where}")
     return lines
+
+
+def _missing_model_message(report: SweepReport) -> str | None:
+    """Return the message if conversations wait for a model that only the agent's process has."""
+    from gaia_memory.health import missing_model_problem
+
+    return ": ".join(filter(None, missing_model_problem(report.without_model))) or None
 
 
 def _unread_message(engine: Engine, pending: Sequence[PendingConversation]) -> str | None:

@@ -199,7 +199,8 @@ class Status:
 
     `reason` and `remedy` are empty when `state` is ok. `lag` counts facts that the mem0 store has not followed yet,
     `erasures` forgets whose files are still being rewritten. `owner` is the process that opened the store last;
-    another one takes over when it ends.
+    another one takes over when it ends. `model` and `embedder` name what learns and embeds. `notes` contains remarks
+    that are no problem, such as that the offline model replaces a real one.
     """
 
     state: MemoryState
@@ -213,6 +214,7 @@ class Status:
     embedder: str = ""
     store: str = ""
     owner: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,13 +264,15 @@ class SweepReport:
 
     `private` were private: nothing of them is learned, and they are not counted as consolidated. `fact_count` is the
     number of new facts, `facts` the first of them. `reason` says why the model could not be reached, if conversations
-    were skipped because of that.
+    were skipped because of that. `without_model` counts the skipped ones that wait for the agent's own model, which
+    this process does not have.
     """
 
     consolidated: int = 0
     failed: int = 0
     skipped: int = 0
     reason: str = ""
+    without_model: int = 0
     private: int = field(default=0, compare=False)
     fact_count: int = field(default=0, compare=False)
     facts: tuple[Fact, ...] = field(default=(), compare=False, repr=False)

@@ -4,6 +4,7 @@ A `Transaction` is an open SQLAlchemy connection: what several stores do with th
 rolled back together. No transaction is held over a call to a model, a yield or a stream.
 """
 
+from gaia_memory.ports.external import AgentModel as AgentModel
 from gaia_memory.ports.external import Embedder as Embedder
 from gaia_memory.ports.external import Extractor as Extractor
 from gaia_memory.ports.external import LanguageModel as LanguageModel

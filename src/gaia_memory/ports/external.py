@@ -15,6 +15,11 @@ from gaia_memory.models import (
     Vector,
 )
 
+MISSING_AGENT_MODEL = "memory uses the agent's own model, and the agent has not run in this process"
+MISSING_AGENT_MODEL_REMEDY = (
+    "run the sweep in the process of the agent, or set memory.llm to a provider such as {provider: gemini}"
+)
+
 
 class Transcript(Protocol):
     """The host's record of its conversations."""
@@ -78,6 +83,24 @@ class LanguageModel(Protocol):
         Raises:
             ModelUnavailableError: the model did not answer.
             BadAnswerError: its answer is blank, blocked or cut off.
+        """
+
+
+class AgentModel(Protocol):
+    """The model of a host's agent, which `memory.llm: {provider: agent}` lets memory use."""
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether it is this package's offline model, which cannot answer memory's questions."""
+
+    async def complete(self, prompt: str, *, system: str, json: bool) -> str:
+        """Return the whole answer; `json` asks for a JSON object.
+
+        Raises whatever the model raises, and `ModelError` for an answer that is blocked, cut off or an error.
         """
 
 

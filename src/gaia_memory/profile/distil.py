@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import BadAnswerError, ModelError
 from gaia_memory.log import logger_for
-from gaia_memory.model_calls import time_limit
+from gaia_memory.model_calls import asking_about, time_limit
 from gaia_memory.models import Fact, Profile, Scope
 from gaia_memory.ports import Clock, Database, FactStore, LanguageModel, ProjectsProvider
 from gaia_memory.profile.bullets import fallback_bullets, fit_bullets, parse_bullets, rank_facts
@@ -112,7 +112,7 @@ class Distiller:
         if inputs.cached is not None and inputs.cached.fingerprint == fingerprint:
             return replace(inputs.cached, revision=inputs.revision)
         try:
-            with memory_span("distil_profile", scope) as span:
+            with memory_span("distil_profile", scope) as span, asking_about(scope.app):
                 span.set_record_count(len(inputs.facts))
                 async with time_limit(MODEL_TIMEOUT_SECONDS):
                     bullets = await self._ask_model(inputs, settings)

@@ -13,7 +13,7 @@ import numpy as np
 from gaia_memory.config.sections.recall_section import RecallConfig
 from gaia_memory.errors import MemoryUnavailable, ModelError
 from gaia_memory.log import logger_for
-from gaia_memory.model_calls import time_limit
+from gaia_memory.model_calls import asking_about, time_limit
 from gaia_memory.models import Fact, FactPredicate, Hit, RecallResult, Scope
 from gaia_memory.ports import Clock, Database, Embedder, FactStore, LanguageModel, Reranker
 from gaia_memory.recall.index.candidates import select_candidates
@@ -224,9 +224,10 @@ class Recall:
         self, scope: Scope, query: str, settings: RecallConfig
     ) -> tuple[list[str], tuple[str, ...]]:
         model = self._models.language_model
-        if not settings.rewrite or model.identity.startswith(_OFFLINE_PREFIX):
-            return [], ()
-        lines, failed = await _attempt(generate_expansions(model, query), EXPANSION_STAGE, scope, settings.seconds)
+        with asking_about(scope.app):
+            if not settings.rewrite or model.identity.startswith(_OFFLINE_PREFIX):
+                return [], ()
+            lines, failed = await _attempt(generate_expansions(model, query), EXPANSION_STAGE, scope, settings.seconds)
         return lines or [], failed
 
     async def _rerank(

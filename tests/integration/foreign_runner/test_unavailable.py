@@ -46,8 +46,10 @@ def errors_in(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def no_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the file name the home, and keep a slow embedder out of the reported problems."""
+    """Let the file name the home, and keep offline models and a slow embedder out of the reported problems."""
     monkeypatch.delenv("GAIA_HOME")
+    monkeypatch.setenv("GAIA_MEMORY__LLM__PROVIDER", "offline")
+    monkeypatch.setenv("GAIA_MEMORY__EMBEDDER__PROVIDER", "offline")
     monkeypatch.setattr(verbatim_module, "REMEMBER_EMBED_TIMEOUT_SECONDS", 60.0)
 
 

@@ -17,6 +17,7 @@ from gaia_memory.adk.engine_source import ConfigSource, EngineSource, require_pl
 from gaia_memory.adk.evaluation_runs import must_skip_evaluation
 from gaia_memory.adk.lazy_imports import load_module
 from gaia_memory.adk.memory_service import Mem0MemoryService
+from gaia_memory.adk.models.agent_model import LlmAgentModel, find_agent_model
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary, never_breaks_the_turn
 from gaia_memory.adk.plugins.invocation_state import InvocationState
 from gaia_memory.adk.plugins.request_injection import (
@@ -275,7 +276,8 @@ class MemoryPlugin(BasePlugin):
 
         app = invocation.session.app_name
         engine.attach_transcript(app, SessionTranscript(invocation.session_service, app, clear_method="rewind"))
-        engine.set_transcript_fallback(partial(find_transcript, SessionDatabase(engine)), keeps_existing=True)
+        engine.transcripts.set_fallback(partial(find_transcript, SessionDatabase(engine)), keeps_existing=True)
+        _introduce(engine, app, find_agent_model(invocation.agent))
 
     @asynccontextmanager
     async def _engine_for(self, turn: InvocationState) -> AsyncIterator[Engine | None]:
@@ -289,6 +291,9 @@ class MemoryPlugin(BasePlugin):
     async def _current_profile_block(self, invocation: InvocationContext, turn: InvocationState) -> str | None:
         """Return the profile block for the agent that calls its model next; None if it gets no memory."""
         async with self._engine_for(turn) as engine:
+            if engine is not None and engine.agent_models.get(turn.key.app) is None:
+                # The agents of a Workflow are not known before they run.
+                _introduce(engine, turn.key.app, find_agent_model(invocation.agent))
             if engine is None or not is_enabled_for(engine.config, invocation.agent, turn.root_agent_name):
                 return None
             with ErrorBoundary("looking whether the profile was forgotten meanwhile"):
@@ -326,6 +331,14 @@ def _new_user_event(invocation: InvocationContext) -> Event | None:
     last = invocation.session.events[-1] if invocation.session.events else None
     is_new = last is not None and last.author == "user" and last.invocation_id == invocation.invocation_id
     return last if is_new else None
+
+
+def _introduce(engine: Engine, app: str, model: LlmAgentModel | None) -> None:
+    """Tell memory which model the agent has."""
+    if model is not None:
+        engine.agent_models.adopt(app, model)
+        if engine.config.memory.enabled:
+            engine.agent_models.warn_if_offline(model)
 
 
 def _root_agent_name(invocation: InvocationContext) -> str | None:

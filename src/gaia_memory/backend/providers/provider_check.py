@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
 
 UNCHECKED_PROVIDERS = frozenset({"auto", "offline"})
-"""Providers that need no check by mem0 before memory is opened; the keys of `offline`, if any, are checked."""
+"""Providers that need no check by mem0 before memory is opened; the keys given for one are checked."""
 
 
 async def check_providers(
@@ -34,13 +34,12 @@ async def check_providers(
     memory = config.memory
     if not memory.enabled:
         return
-    models = (memory.llm, memory.embedder)
     if previous is not None and memory.embedder != previous.memory.embedder:
         _require_key(config)
-    is_unchecked = all(each.provider in UNCHECKED_PROVIDERS for each in models)
-    is_unchecked = is_unchecked and not any(
-        each.provider == resolve_provider.OFFLINE and each.config for each in models
-    )
+    is_unchecked = memory.llm.provider in {*UNCHECKED_PROVIDERS, resolve_provider.AGENT}
+    is_unchecked = is_unchecked and memory.embedder.provider in UNCHECKED_PROVIDERS
+    has_keys = any(each.config and each.provider != resolve_provider.AUTO for each in (memory.llm, memory.embedder))
+    is_unchecked = is_unchecked and not has_keys
     is_unchecked = is_unchecked and memory.vector_store.provider == "chroma"
     is_unchecked = is_unchecked and memory.reranker.provider == NO_RERANKER
     if not is_unchecked or (previous is not None and memory.llm != previous.memory.llm):

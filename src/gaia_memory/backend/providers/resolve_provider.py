@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 OFFLINE = "offline"
 LOCAL = "local"
 AUTO = "auto"
+AGENT = "agent"
+"""Of `memory.llm`: the model of the agent, handed over by its host."""
+
 GEMINI = "gemini"
 OPENAI = "openai"
 
@@ -127,10 +130,11 @@ def _stored_provider(stored: str | None) -> Provider | None:
 
 
 def register_providers() -> None:
-    """Register `offline` and `local` with mem0's factories."""
+    """Register `offline`, `local` and `agent` with mem0's factories; mem0 itself never asks an agent's model."""
     from mem0.utils.factory import EmbedderFactory, LlmFactory
 
     LlmFactory.register_provider(OFFLINE, _OFFLINE_LLM)
+    LlmFactory.register_provider(AGENT, _OFFLINE_LLM)
     EmbedderFactory.provider_to_class[OFFLINE] = _OFFLINE_EMBEDDER
     EmbedderFactory.provider_to_class[LOCAL] = _LOCAL_EMBEDDER
 
@@ -142,7 +146,7 @@ def problems(llm: Provider, embedder: Provider, store: Provider) -> list[str]:
 
     lines: list[str] = []
     llms = LlmFactory.provider_to_class
-    lines += find_unknown("memory.llm", llm, llms, lambda name: _parameter_names(llms[name][1]))
+    lines += find_unknown("memory.llm", llm, llms, lambda name: _accepted_llm_keys(name, llms[name][1]))
     embedders = EmbedderFactory.provider_to_class
     lines += find_unknown(
         "memory.embedder", embedder, embedders, lambda name: _accepted_embedder_keys(name, BaseEmbedderConfig)
@@ -195,6 +199,10 @@ def _parameter_names(config_class: Any) -> Collection[str] | None:
     return set(parameters) - _OPENROUTER_KEYS
 
 
+def _accepted_llm_keys(provider: str, config_class: Any) -> Collection[str] | None:
+    return () if provider == AGENT else _parameter_names(config_class)
+
+
 def _accepted_embedder_keys(provider: str, config_class: Any) -> Collection[str] | None:
     return local.CONFIG_KEYS if provider == LOCAL else _parameter_names(config_class)
 
@@ -227,5 +235,7 @@ def _missing_package(section: str, provider: Provider, class_path: str) -> list[
 
 
 def _suggestion(given: str, known: Collection[str]) -> str:
+    if not known:
+        return "; it takes none"
     close = difflib.get_close_matches(given, known, n=1)
     return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(sorted(known))}"

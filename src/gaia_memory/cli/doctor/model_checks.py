@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gaia_memory.cli.doctor.findings import CheckContext, Finding, fail, ok, skip, warn
-from gaia_memory.config.api_keys import gemini_api_key, missing_key_variable
+from gaia_memory.config.api_keys import can_reach_gemini, missing_key_variable
 from gaia_memory.engine_probe import EngineProbe, ModelProbe
 from gaia_memory.errors import BadAnswerError, ConfigError, ModelError
 from gaia_memory.model_calls import time_limit
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MODEL_TIMEOUT_SECONDS = 20.0
 """How long to wait for an answer; a model that thinks takes some seconds for a word."""
 
-OFFLINE_NAME, AUTO_NAME = "offline", "auto"
+OFFLINE_NAME, AUTO_NAME, AGENT_NAME = "offline", "auto", "agent"
 EMBEDDER_PART = "embedder"
 
 _PROMPT = "Answer with the single word: ready"
@@ -52,16 +52,52 @@ async def _check_memory_models(context: CheckContext) -> list[Finding]:
 
 async def _check_language_model(probe: EngineProbe, context: CheckContext) -> list[Finding]:
     model = probe.language_model
+    if model.provider == AGENT_NAME:
+        return ok(
+            "the agent's own model learns, in each process that runs the agent; elsewhere, as in `gaia sweep`, "
+            "conversations wait"
+        )
     if model.provider == OFFLINE_NAME:
-        return ok(f"offline rules replace a model: {probe.describe_model()}")
+        return _offline_findings(probe, context)
     problem = await _ask(model, probe.ping_language_model, context, consequence="")
     return problem or ok(f"{model.name} answers ({probe.describe_model()})")
+
+
+def _offline_findings(probe: EngineProbe, context: CheckContext) -> list[Finding]:
+    """Return a warning if `auto` chose the offline rules although the agents have a real model."""
+    agent_model = _real_agent_model(context)
+    fallback = probe.offline_fallback(agent_model)
+    if fallback is None:
+        return ok(f"offline rules replace a model: {probe.describe_model()}")
+    setting = f"`llm: {fallback.llm_settings}` under `memory:` in gaia.yaml"
+    if agent_model:
+        message = f"offline rules learn from conversations, although the agents' model is {agent_model}"
+        return warn(f"{message}: {fallback.reason}", f"put {setting}")
+    return ok(
+        f"offline rules replace a model: {probe.describe_model()}; for an agent with a model of its own, put {setting}"
+    )
+
+
+def _real_agent_model(context: CheckContext) -> str:
+    """Return the configured model of the agents; empty if that is the offline one."""
+    name = context.config.model
+    return "" if _is_offline(name) else name
+
+
+def _is_offline(name: str) -> bool:
+    return name == OFFLINE_NAME or (name == AUTO_NAME and not can_reach_gemini(os.environ))
 
 
 async def _check_embedder(probe: EngineProbe, context: CheckContext, stored: str | None) -> list[Finding]:
     embedder = probe.embedder
     if embedder.provider == OFFLINE_NAME:
+        fallback = probe.offline_fallback(agent_model := _real_agent_model(context))
         findings = ok(f"{embedder.name}, which needs no network")
+        if agent_model and fallback is not None and fallback.replaces_embedder:
+            message = (
+                f"the offline embedder finds facts by their words alone, although the agents' model is {agent_model}"
+            )
+            findings = warn(f"{message}: {fallback.reason}", fallback.embedder_remedy)
     else:
         consequence = "facts are found by their words, and "
         problem = await _ask(embedder, probe.ping_embedder, context, consequence=consequence)
@@ -77,7 +113,7 @@ async def _ask(
 ) -> list[Finding]:
     """Return why a model cannot be used or was not asked; nothing if it answers."""
     if missing := missing_key_variable(model.provider, model.config, os.environ):
-        return fail(f"{model.name} needs a key", f"set {missing}")
+        return fail(f"{model.name} needs {'a project' if 'PROJECT' in missing else 'a key'}", f"set {missing}")
     if not context.asks_models:
         return skip(f"{model.name}: {_NOT_ASKED}")
     try:
@@ -107,7 +143,7 @@ def check_agent_model(context: CheckContext) -> list[Finding]:
     from gaia_memory.adk.models.model_factory import build_model
 
     name = context.config.model
-    if name == OFFLINE_NAME or (name == AUTO_NAME and not gemini_api_key(os.environ)):
+    if _is_offline(name):
         # Without ADK, which takes a second to load.
         return ok("the offline model, which needs no network")
     try:

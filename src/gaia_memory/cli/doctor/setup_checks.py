@@ -14,15 +14,21 @@ from gaia_memory.cli.doctor.findings import CheckContext, Finding, fail, ok, ski
 from gaia_memory.cli.setup.agent_folders import find_agents
 from gaia_memory.cli.setup.services import ServicesInspection, inspect_services
 from gaia_memory.cli.ui.output_files import describe_os_error
+from gaia_memory.config.api_keys import (
+    DEFAULT_VERTEX_LOCATION,
+    GEMINI_KEY_VARIABLES,
+    VERTEX_LOCATION_VARIABLE,
+    VERTEX_PROJECT_VARIABLE,
+    gemini_api_key,
+    uses_vertex,
+    vertex_project,
+)
 from gaia_memory.config.sources.environment import classify_variables
 from gaia_memory.config.sources.load import load, locate
 from gaia_memory.errors import ConfigError
 
 PACKAGE_NAME = "gaia-memory"
 REPORTED_PACKAGES = ("google-adk", "mem0ai", "chromadb")
-GEMINI_KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
-"""In the order of precedence of Google's client."""
-
 _KEY_LINE = re.compile(rf"^\s*(?:export\s+)?({'|'.join(GEMINI_KEY_VARIABLES)})\s*=\s*\S", re.MULTILINE)
 
 
@@ -48,7 +54,19 @@ def check_environment(context: CheckContext) -> list[Finding]:
     if unknown:
         remedy = "remove them, or see docs/reference/configuration.md for the names"
         findings += warn(f"no setting is called {', '.join(unknown)}", remedy)
-    return [*findings, *_check_gemini_keys(context)]
+    return [*findings, *(_check_vertex() if uses_vertex(os.environ) else _check_gemini_keys(context))]
+
+
+def _check_vertex() -> list[Finding]:
+    project = vertex_project(os.environ)
+    if project:
+        location = os.environ.get(VERTEX_LOCATION_VARIABLE, "").strip()
+        default = "" if location else f", as {VERTEX_LOCATION_VARIABLE} is not set"
+        return ok(f"Gemini on Vertex AI: project {project}, location {location or DEFAULT_VERTEX_LOCATION}{default}")
+    if gemini_api_key(os.environ):
+        return ok("Gemini on Vertex AI, with a key (express mode)")
+    message = f"Vertex AI is switched on without {VERTEX_PROJECT_VARIABLE}: `auto` chooses the offline model"
+    return warn(message, f"set {VERTEX_PROJECT_VARIABLE} and {VERTEX_LOCATION_VARIABLE}")
 
 
 def _check_gemini_keys(context: CheckContext) -> list[Finding]:

@@ -9,7 +9,7 @@ import typer
 
 from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, print_other_apps
 from gaia_memory.cli.ui.fact_output import print_json
-from gaia_memory.cli.ui.terminal import pluralize, print_text
+from gaia_memory.cli.ui.terminal import pluralize, print_note, print_text
 from gaia_memory.language.printable_text import escape_line
 
 if TYPE_CHECKING:
@@ -40,9 +40,13 @@ async def profile(
     config: ConfigOption = None,
 ) -> None:
     """Show the profile that agents get in their prompt, or why there is none. Asks no model without `--refresh`."""
+    from gaia_memory.ports.external import MISSING_AGENT_MODEL
+
     async with open_scope(config, app_name, user) as (engine, scope):
         is_enabled = engine.config.memory.preload
         if refresh and is_enabled:
+            if not engine.backend.has_model_for(scope.app or engine.config.app):
+                print_note(f"the model is not asked: {MISSING_AGENT_MODEL}")
             await engine.memory.profile(scope)
         preview = await engine.memory.preview_profile(scope)
         sessions = await engine.memory.session_profiles(scope) if is_enabled else []

@@ -9,10 +9,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from gaia_memory.errors import LeaseLostError, MemoryDisabledError, MemoryUnavailable, ModelError
+from gaia_memory.errors import (
+    LeaseLostError,
+    MemoryDisabledError,
+    MemoryUnavailable,
+    ModelError,
+    ModelUnavailableError,
+)
 from gaia_memory.log import logger_for
 from gaia_memory.models import LearnedFacts, LedgerRow, Scope, SessionKey, TranscriptSlice, Turn
 from gaia_memory.ports import Transcript
+from gaia_memory.ports.external import MISSING_AGENT_MODEL, MISSING_AGENT_MODEL_REMEDY
 from gaia_memory.sessions.clearing.clear import SessionClearer
 from gaia_memory.sessions.learning.async_iter import is_empty, to_async_iter
 from gaia_memory.sessions.learning.backoff import record_failure
@@ -48,13 +55,15 @@ class Consolidator:
         locks: SessionLocks,
         scope_of: Callable[[str, str], Scope],
         settings: Callable[[], LearnSettings],
+        has_model_for: Callable[[str], bool],
     ) -> None:
-        """`settings` is called at each use, so that a changed configuration takes effect at once."""
+        """`settings` and, with an app, `has_model_for` are called at each use: both may change at any time."""
         self.learner = learner
         self._client = client
         self._transcripts = transcripts
         self._scope_of = scope_of
         self._settings = settings
+        self._has_model_for = has_model_for
         self._clearer = SessionClearer(client, locks)
 
     async def consolidate(
@@ -71,11 +80,12 @@ class Consolidator:
         `turn_owner` is the turn that asks for it; `learned` gets the new facts.
 
         Returns "kept" if it was learned but not cleared, because there was a new message meanwhile; "skipped" if
-        another owner has the lease, a turn is running, memory was switched off or the lease was lost; "failed" if the
-        model gave no usable answer, the session is not found here, or another error occurred: it is recorded and tried
-        again later. With `only_due`, a conversation that is already done is skipped, too.
+        another owner has the lease, a turn is running, memory was switched off, the lease was lost, or the agent whose
+        model learns has not run in this process; "failed" if the model gave no usable answer, the session is not found
+        here, or another error occurred: it is recorded and tried again later. With `only_due`, a conversation that is
+        already done is skipped, too.
         """
-        if key.app not in self._transcripts.apps:
+        if key.app not in self._transcripts.apps or not self._has_model_for(key.app):
             return "skipped"
         async with acquire_lease(self._client, key, turn_owner=turn_owner) as lease:
             if lease is None or (only_due and lease.row.progress.is_done):
@@ -102,6 +112,8 @@ class Consolidator:
         Returns the number of facts written or confirmed. Raises `ModelError` if the model gave no usable answer, and
         `MemoryDisabledError` if memory was switched off; then nothing of that chunk is stored or marked as learned.
         """
+        if not self._has_model_for(key.app):
+            raise ModelUnavailableError(f"{MISSING_AGENT_MODEL}: {MISSING_AGENT_MODEL_REMEDY}")
         async with acquire_lease(self._client, key) as lease:
             if lease is None:
                 raise LeaseLostError(f"conversation {key.session!r} is being learned elsewhere: try again later")

@@ -94,14 +94,16 @@ class Sweeper:
         circuit_breaker: ModelCircuitBreaker,
         idle_seconds: Callable[[], float],
         is_enabled: Callable[[], Awaitable[bool]],
+        has_model_for: Callable[[str], bool],
     ) -> None:
-        """`idle_seconds` and `is_enabled` are called at each use."""
+        """`idle_seconds`, `is_enabled` and, with an app, `has_model_for` are called at each use."""
         self._client = client
         self._transcripts = transcripts
         self._consolidator = consolidator
         self._circuit_breaker = circuit_breaker
         self._idle_seconds = idle_seconds
         self._is_enabled = is_enabled
+        self._has_model_for = has_model_for
         self._discovery = Discovery(client, transcripts)
         self._tasks_by_user: dict[str, asyncio.Task[_Result]] = {}
         self._runs: list[_SweepRun] = []
@@ -114,10 +116,10 @@ class Sweeper:
 
         While the model is unavailable, one conversation is tried after the back-off, or at once with `force`; the
         others follow when it succeeds. `force` also ignores idleness, back-off and parking, but never an active turn.
-        Conversations that wait for the model are counted as skipped; with `force` also those with an active turn,
-        those that another process works on, and those whose sessions cannot be read here. A forced sweep also waits
-        for the conversations of this process's other sweeps. A conversation is counted by the sweep
-        that started it; those of a scheduled sweep also by the first other one that runs meanwhile.
+        Conversations that wait for the model, or for the agent whose model it is, are counted as skipped; with `force`
+        also those with an active turn, those that another process works on, and those whose sessions cannot be read
+        here. A forced sweep also waits for the conversations of this process's other sweeps. A conversation is counted
+        by the sweep that started it; those of a scheduled sweep also by the first other one that runs meanwhile.
         """
         run = _SweepRun(force=force, is_scheduled=is_scheduled, failures_before=self._circuit_breaker.failure_count)
         if not is_scheduled and self._counting_run() is None:
@@ -231,7 +233,7 @@ class Sweeper:
                     tx,
                     quiet_since=None if run.force else quiet_cutoff(now, idle_seconds=self._idle_seconds()),
                     limit=page_size,
-                    apps=self._transcripts.apps,
+                    apps=[app for app in self._transcripts.apps if self._has_model_for(app)],
                     after=after,
                     excluded_users=[*excluded_users, *found],
                 )
@@ -271,8 +273,11 @@ class Sweeper:
     async def _report(self, run: _SweepRun) -> SweepReport:
         outage = self._circuit_breaker.current_outage()
         skipped = run.counts["skipped"]
-        if run.force or outage is not None:
-            skipped += len(await self._remaining(run))
+        without_model: list[PendingConversation] = []
+        if run.force or outage is not None or not all(map(self._has_model_for, self._transcripts.apps)):
+            remaining = await self._remaining(run)
+            without_model = [each for each in remaining if self._waits_for_model(each)]
+            skipped += len(remaining if run.force or outage is not None else without_model)
         reason = outage.reason if outage is not None and skipped else ""
         learned = run.counts["learned"] + run.counts["kept"]
         return SweepReport(
@@ -280,10 +285,14 @@ class Sweeper:
             failed=run.counts["failed"],
             skipped=skipped,
             reason=reason,
+            without_model=len(without_model),
             private=run.counts["private"],
             fact_count=run.learned.count,
             facts=tuple(run.learned.first),
         )
+
+    def _waits_for_model(self, waiting: PendingConversation) -> bool:
+        return waiting.key.app in self._transcripts.apps and not self._has_model_for(waiting.key.app)
 
     async def _remaining(self, run: _SweepRun) -> list[PendingConversation]:
         """Return the conversations that this sweep should learn and has not started."""

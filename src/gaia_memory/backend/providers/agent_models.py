@@ -1,0 +1,105 @@
+"""The models of the agents that run in this process, for `memory.llm: {provider: agent}`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from tenacity import AsyncRetrying
+
+from gaia_memory.backend.model_errors import to_model_error
+from gaia_memory.backend.providers.offline_fallback import OfflineFallback
+from gaia_memory.errors import BadAnswerError, GaiaMemoryError, ModelUnavailableError
+from gaia_memory.log import MultiLine, logger_for
+from gaia_memory.model_calls import LEARNING, asking_app, retry_policy
+from gaia_memory.ports import AgentModel
+from gaia_memory.ports.external import MISSING_AGENT_MODEL, MISSING_AGENT_MODEL_REMEDY
+from gaia_memory.telemetry import log_fields
+
+logger = logger_for(__name__)
+
+
+class AgentModels:
+    """The model of each app's agent, as of its last turn in this process.
+
+    `on_new_app` is called when the first model of an app is adopted: its conversations can be learned from then on.
+    """
+
+    def __init__(self, find_fallback: Callable[[str], OfflineFallback | None] = lambda _: None) -> None:
+        """Start without models; `find_fallback` returns what is offline beside an agent's model of a name."""
+        self.on_new_app: Callable[[], None] = lambda: None
+        self._find_fallback = find_fallback
+        self._models: dict[str, AgentModel] = {}
+        self._without_json_mode: set[str] = set()
+        self._has_warned = False
+
+    def adopt(self, app: str, model: AgentModel) -> None:
+        """Let a model answer about the users of an app."""
+        previous = self._models.pop(app, None)
+        self._models[app] = model
+        if previous is None:
+            self.on_new_app()
+
+    def warn_if_offline(self, model: AgentModel) -> None:
+        """Log, once, that `auto` fell back to offline parts beside an agent with a real model."""
+        if self._has_warned or model.is_offline:
+            return
+        fallback = self._find_fallback(model.name)
+        if fallback is not None:
+            self._has_warned = True
+            text = MultiLine(fallback.describe(model.name))
+            logger.warning("%s", text, extra=log_fields("model.offline", model=model.name))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What users of memory should know about its models: that offline parts replace real ones."""
+        model = self.get(None)
+        name = "" if model is None or model.is_offline else model.name
+        fallback = self._find_fallback(name)
+        return () if fallback is None else (fallback.describe(name),)
+
+    def get(self, app: str | None) -> AgentModel | None:
+        """Return the model of an app's agent, without an app the one of the last turn; None if there was no turn."""
+        return next(reversed(self._models.values()), None) if app is None else self._models.get(app)
+
+    def current(self) -> AgentModel:
+        """Return the model for the current call.
+
+        Raises:
+            ModelUnavailableError: no agent of the app has run in this process.
+        """
+        model = self.get(asking_app())
+        if model is None:
+            raise ModelUnavailableError(f"{MISSING_AGENT_MODEL}: {MISSING_AGENT_MODEL_REMEDY}")
+        return model
+
+    async def ask(self, model: AgentModel, prompt: str, *, system: str, json: bool) -> str:
+        """Return a model's answer. Some models refuse the JSON mode: they are asked without it from then on.
+
+        Raises:
+            ModelUnavailableError: the model did not answer.
+            BadAnswerError: its answer is blocked or cut off, or it refuses the request.
+        """
+        uses_json_mode = json and model.name not in self._without_json_mode
+        try:
+            return await _ask(model, prompt, system=system, json=uses_json_mode)
+        except BadAnswerError as failure:
+            # Only a request that the model's server refused has a cause: the error of its client.
+            if not uses_json_mode or failure.__cause__ is None:
+                raise
+        answer = await _ask(model, prompt, system=system, json=False)
+        self._without_json_mode.add(model.name)
+        return answer
+
+
+async def _ask(model: AgentModel, prompt: str, *, system: str, json: bool) -> str:
+    try:
+        async for attempt in AsyncRetrying(**retry_policy(LEARNING)):
+            with attempt:
+                async with asyncio.timeout(LEARNING.timeout_seconds):
+                    return await model.complete(prompt, system=system, json=json)
+    except GaiaMemoryError:
+        raise
+    except Exception as error:  # Boundary: a host's model may raise anything.
+        raise to_model_error(error, subject=f"the agent's model {model.name}") from error
+    raise AssertionError("the last attempt returns or raises")
