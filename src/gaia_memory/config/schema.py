@@ -122,12 +122,17 @@ class MemoryConfig(Section):
     )
     llm: ProviderConfig = Field(
         default=ProviderConfig(),
-        description="The model that learns and writes profiles. `auto`: Gemini if its key is set, else offline.",
+        description=(
+            "The model that learns and writes profiles. `auto`: Gemini if there is a key or a project on Vertex AI, "
+            "else offline. `agent`: the agent's own model, in processes that run the agent."
+        ),
         json_schema_extra={"allowed": "a section with `provider` and the provider's own keys"},
     )
     embedder: ProviderConfig = Field(
         default=ProviderConfig(),
-        description="The model that embeds text. `auto`: Gemini if its key is set, else offline.",
+        description=(
+            "The model that embeds text. `auto`: Gemini if there is a key or a project on Vertex AI, else offline."
+        ),
         json_schema_extra={
             "takes_effect": AFTER_RESTART,
             "allowed": "a section with `provider` and the provider's own keys",

@@ -515,6 +515,58 @@ def gemini_config(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    ("model", "environ", "remedy"),
+    [
+        ("openai:gpt-5", {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, "put `llm: {provider: agent}` under `memory:`"),
+        (
+            "gemini-2.5-pro",
+            {"GOOGLE_GENAI_USE_VERTEXAI": "1"},
+            "put `llm: {provider: gemini, vertexai: true, project: YOUR-PROJECT, location: global}` under `memory:`",
+        ),
+    ],
+)
+def test_offline_parts_beside_a_real_model_are_a_warning(
+    config: Path, monkeypatch: pytest.MonkeyPatch, model: str, environ: dict[str, str], remedy: str
+) -> None:
+    """With the setting that changes it; where everything is offline, `auto` only says how to change that."""
+    monkeypatch.setenv("GAIA_MODEL", model)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    done = run_doctor(config, "--no-model")
+    [learns], [embeds] = findings_of(done, "memory's model"), findings_of(done, "embedder")
+
+    assert done.code == 0
+    assert (learns[0], embeds[0]) == ("warn", "warn")
+    assert f"although the agents' model is {model}" in learns[1]
+    assert learns[2].startswith(remedy)
+
+
+def test_what_vertex_ai_lacks_is_named(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """First the project; the location has a default."""
+    monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
+    without = findings_of(run_doctor(config, "--no-model"), "environment")[-1]
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "garden")
+    done = run_doctor(config, "--no-model")
+
+    assert without[0] == "warn"
+    assert without[2] == "set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION"
+    assert findings_of(done, "environment")[-1][:2] == (
+        "ok",
+        "Gemini on Vertex AI: project garden, location global, as GOOGLE_CLOUD_LOCATION is not set",
+    )
+    assert findings_of(done, "embedder")[0][1] == "gemini/gemini-embedding-001/768: not asked (--no-model)"
+
+
+def test_the_agents_own_model_is_in_order(config: Path) -> None:
+    """It is not asked here, and `gaia sweep` is named as a place where it is missing."""
+    config.write_text("memory: {llm: {provider: agent}}\n", encoding="utf-8")
+    [finding] = findings_of(run_doctor(config, "--no-model"), "memory's model")
+
+    assert finding[0] == "ok"
+    assert "gaia sweep" in finding[1]
+
+
 def test_each_model_is_asked_once(gemini_config: Path, gemini: FakeGemini) -> None:
     """If the agents use memory's model, one request is enough; a different one gets its own."""
     done = run_doctor(gemini_config)

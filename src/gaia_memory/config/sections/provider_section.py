@@ -44,7 +44,7 @@ class ProviderConfig(Section):
     provider: str = Field(
         default="auto",
         min_length=1,
-        description="The provider's name: one of mem0's, or `offline`, or `auto`.",
+        description="The provider's name: one of mem0's, `offline` or `auto`; for `memory.llm` also `agent`.",
         json_schema_extra={"allowed": "the name of a provider"},
     )
     config: Mapping[str, Any] = Field(
