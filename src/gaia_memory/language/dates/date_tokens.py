@@ -16,6 +16,7 @@ class Gap(IntEnum):
     DOT = 2
     COMMA = 3
     DASH = 4
+    HYPHEN = 5
 
 
 class Token(NamedTuple):
@@ -34,7 +35,7 @@ class Token(NamedTuple):
 
 _TOKEN = re.compile(r"[0-9]++(?:[.,:/t+-][0-9]++)*+(?:[a-z\u00e0]++[0-9]*+)?+|[a-z\u00e0]++")
 _GAP = re.compile(
-    r"(?P<join>[^\S\n]{1,3}|\s?\n\s?|'|(?<=[^\W\d])-(?=[^\W\d]))|(?P<dot>\.\s{0,2})|(?P<comma>\s?,\s{1,2})|(?P<dash>\s?-\s?)"
+    r"(?P<join>[^\S\n]{1,3}|\s?\n\s?|')|(?P<dot>\.\s{0,2})|(?P<comma>\s?,\s{1,2})|(?P<dash>\.?\s?-\s?)"
 )
 _GAPS = {"join": Gap.JOIN, "dot": Gap.DOT, "comma": Gap.COMMA, "dash": Gap.DASH}
 _AMOUNT_BEFORE = frozenset("$\u20ac\u00a3\u00a5#+@=\\&_~^*<>")
@@ -124,6 +125,8 @@ def _find_gap(folded: str, start: int, end: int) -> Gap:
             return Gap.JOIN
         if char == ".":
             return Gap.DOT
+        if char == "-":
+            return Gap.HYPHEN if folded[start - 1].isalpha() and folded[end].isalpha() else Gap.DASH
     if not 0 < end - start <= 4:
         return Gap.BREAK
     found = _GAP.fullmatch(folded, start, end)

@@ -218,7 +218,8 @@ _LIMITS: tuple[PhraseRow, ...] = (
     ("vor dem|der|den?", limit(Bound.BEFORE)),
     ("seit dem|der|den?", limit(Bound.SINCE)),
     ("ab dem|der|den?", limit(Bound.SINCE)),
-    ("von|vom dem|der?", limit(Bound.SINCE)),
+    ("von dem|der?", limit(Bound.SINCE)),
+    ("vom", limit(Bound.WITHIN)),
     ("zwischen dem|der?", limit(Bound.WITHIN)),
     ("nach dem|der?", limit(Bound.AFTER)),
 )

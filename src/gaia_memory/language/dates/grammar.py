@@ -14,6 +14,7 @@ from gaia_memory.language.dates.draft import Draft
 from gaia_memory.language.dates.resolution import Reference
 
 _DAY_AND_MONTH = re.compile(r"[0-9]{1,2}\.[0-9]{1,2}")
+_CENTURIES = ("19", "20")
 NUMBER_KEY = "0"
 """Key of the phrases that begin with a number."""
 
@@ -67,15 +68,27 @@ class Grammar:
                 for opener in self._openers(phrase.elements[0][1]):
                     self._by_opener[opener].append(phrase)
         self._by_opener = dict(self._by_opener)
+        self._by_two: dict[tuple[str, str], list[_Phrase]] = {}
+        self._words = frozenset(
+            word
+            for phrases in self._by_opener.values()
+            for phrase in phrases
+            for _, element in phrase.elements
+            for word in (element.words if isinstance(element, Slot) else element)
+        )
+
+    def knows_a_word_of(self, texts: Iterable[str]) -> bool:
+        """Return whether one of these words occurs in a phrase."""
+        return not self._words.isdisjoint(texts)
 
     def match(self, tokens: Sequence[Token], index: int, reference: Reference) -> Match | None:
         """Return the longest phrase that begins at a token."""
         token = tokens[index]
-        phrases = self._by_opener.get(NUMBER_KEY if token.text[0] <= "9" else token.text)
-        if not phrases or token.number == -2:
+        opener = NUMBER_KEY if token.text[0] <= "9" else token.text
+        if token.number == -2 or opener not in self._by_opener:
             return None
         best: Match | None = None
-        for phrase in phrases:
+        for phrase in self._candidates(opener, tokens, index + 1):
             if best is not None and index + len(phrase.elements) <= best.end:
                 continue
             values = self._read(phrase, tokens, index)
@@ -90,13 +103,42 @@ class Grammar:
                 best = Match(end, draft)
         return best
 
+    def opens_nothing(self, tokens: Sequence[Token], index: int) -> bool:
+        """Return whether no date begins at a token, told without a look at the phrases.
+
+        A number alone is none: a word of a date must follow, unless it contains a year.
+        """
+        token = tokens[index]
+        if token.number == -2:
+            return True
+        if token.text[0] > "9":
+            return token.text not in self._by_opener
+        if token.number == -1 and any(century in token.text for century in _CENTURIES):
+            return False
+        return not (index + 1 < len(tokens) and tokens[index + 1].gap and tokens[index + 1].text in self._words)
+
+    def _candidates(self, opener: str, tokens: Sequence[Token], second: int) -> list[_Phrase]:
+        """Return the phrases that begin with these two tokens, or with the first alone."""
+        key = ""
+        if second < len(tokens) and self.is_joined(tokens, second):
+            text = tokens[second].text
+            key = NUMBER_KEY if text[0] <= "9" else text if text in self._words else ""
+        found = self._by_two.get((opener, key))
+        if found is None:
+            found = self._by_two[opener, key] = [
+                phrase
+                for phrase in self._by_opener[opener]
+                if len(phrase.elements) == 1 or key in self._openers(phrase.elements[1][1])
+            ]
+        return found
+
     def is_joined(self, tokens: Sequence[Token], index: int) -> bool:
         """Return whether a token continues the phrase before it; after a number or abbreviation, also across a dot."""
         gap, before = tokens[index].gap, tokens[index - 1]
         if gap is Gap.DOT:
             is_day = 0 <= before.number <= 31 or _DAY_AND_MONTH.fullmatch(before.text)
             return bool(is_day) or before.text in self._abbreviations
-        return gap is Gap.JOIN
+        return gap in (Gap.JOIN, Gap.HYPHEN)
 
     def _read(self, phrase: _Phrase, tokens: Sequence[Token], index: int) -> dict[str, Any] | None:
         values: dict[str, Any] = {}

@@ -19,6 +19,7 @@ _FREQUENCIES = {
     Grain.YEAR: Frequency.YEARLY,
 }
 _SLOT_FIELDS = ("year", "month", "day", "days", "years", "season")
+_WEEKDAY_SLOTS = ("weekday", "short_weekday", "bare_weekday", "habit")
 _OTHER_SLOTS = {"bare_month": "month", "ordinal_day": "day"}
 WORKDAYS = (0, 1, 2, 3, 4)
 
@@ -72,6 +73,11 @@ def stretch(sign: int) -> Meaning:
 def adjacent(step: int, share: Share | None = None) -> Meaning:
     """Return the meaning of "last", "this" and "next" week, weekend, month, quarter or year."""
     return lambda values, reference: Draft(frame=period_around(reference.today, values["period"], step), share=share)
+
+
+def adjacent_weekend(step: int) -> Meaning:
+    """Return the meaning of "last", "this" and "next" weekend where it is no single word."""
+    return lambda _values, reference: Draft(frame=period_around(reference.today, Grain.WEEKEND, step))
 
 
 def weekday(step: int | None = None, part: tuple[int, int] | None = None) -> Meaning:
@@ -228,7 +234,7 @@ def _weekday_and_part(values: Values) -> tuple[int | None, tuple[int, int] | Non
     if "weekday_part" in values:
         number, hours = values["weekday_part"]
         return number, hours
-    number = next((values[name] for name in ("weekday", "short_weekday", "habit") if name in values), None)
+    number = next((values[name] for name in _WEEKDAY_SLOTS if name in values), None)
     return number, values.get("part")
 
 

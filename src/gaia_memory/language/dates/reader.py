@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from gaia_memory.language.dates.date_tokens import Gap, Token, fold_text, split_tokens
 from gaia_memory.language.dates.date_words import DateWords
 from gaia_memory.language.dates.draft import Draft, combine
-from gaia_memory.language.dates.grammar import Grammar
+from gaia_memory.language.dates.grammar import Grammar, Match
 from gaia_memory.language.dates.mention import Anchor, Bound, DateMention
 from gaia_memory.language.dates.numeric_dates import FIRST_YEAR, LAST_YEAR
 from gaia_memory.language.dates.resolution import Reference, join_range, resolve
@@ -22,6 +22,8 @@ Direction = Literal["future", "past"]
 _WORDS = {
     "en": ("english_dates", "ENGLISH"),
     "de": ("german_dates", "GERMAN"),
+    "fr": ("french_dates", "FRENCH"),
+    "es": ("spanish_dates", "SPANISH"),
 }
 _MAX_MARKED_TOKENS = 2_000
 """Tokens from which the language of a text is told."""
@@ -109,10 +111,12 @@ def _languages_of(tokens: Sequence[Token], language: str | None) -> list[str]:
     code = (language or "").partition("-")[0].partition("_")[0].lower()
     if code in _WORDS:
         return [code]
-    texts = [token.text for token in tokens[:_MAX_MARKED_TOKENS]]
+    texts = [token.text for token in tokens[:_MAX_MARKED_TOKENS] if token.text[0] > "9"]
     scores = {code: sum(text in _language(code)[0].markers for text in texts) for code in _WORDS}
     best = max(scores.values())
-    return [code for code, score in scores.items() if score == best]
+    likeliest = [code for code, score in scores.items() if score == best]
+    all_texts = {token.text for token in tokens}
+    return [code for code in likeliest if _language(code)[1].knows_a_word_of(all_texts)] or likeliest[:1]
 
 
 def _without_overlaps(mentions: Sequence[DateMention]) -> list[DateMention]:
@@ -145,11 +149,14 @@ class _Reader:
         """Return the dates."""
         mentions, index = [], 0
         while index < len(self.tokens):
-            blocked = self._blocked_until(index)
-            if blocked > index:
-                index = blocked
+            if self.grammar.opens_nothing(self.tokens, index):
+                index += 1
                 continue
-            found = self._read_at(index, self.reference)
+            match = self.grammar.match(self.tokens, index, self.reference)
+            if match is not None and match.draft is None:
+                index = match.end
+                continue
+            found = None if match is None else self._read_at(index, self.reference, match)
             if found is None:
                 index += 1
                 continue
@@ -158,14 +165,9 @@ class _Reader:
             index = found.end
         return mentions
 
-    def _blocked_until(self, index: int) -> int:
-        """Return the index after a phrase that looks like a date and is none."""
-        match = self.grammar.match(self.tokens, index, self.reference)
-        return match.end if match is not None and match.draft is None else index
-
-    def _read_at(self, index: int, reference: Reference) -> _Found | None:
-        """Return the date that begins at a token, with all its parts."""
-        match = self.grammar.match(self.tokens, index, reference)
+    def _read_at(self, index: int, reference: Reference, match: Match | None = None) -> _Found | None:
+        """Return the date that begins at a token, perhaps with this phrase, with all its parts."""
+        match = match or self.grammar.match(self.tokens, index, reference)
         if match is None or match.draft is None:
             return None
         draft, end = match.draft, match.end
@@ -236,7 +238,7 @@ class _Reader:
         if end >= len(self.tokens):
             return None
         token = self.tokens[end]
-        if token.gap is Gap.DASH:
+        if token.gap in (Gap.DASH, Gap.HYPHEN):
             return end
         is_between = self.tokens[index].text in self.words.between_words
         joins = token.text in self.words.to_words or (is_between and token.text in self.words.and_words)
