@@ -70,7 +70,7 @@ def days_of(label: str) -> tuple[date, date]:
 
 def read_phrases() -> Iterator[DatePhrase]:
     """Read the file."""
-    now, zone = datetime.min, ZoneInfo("UTC")
+    now, zone = datetime.min.replace(tzinfo=UTC), ZoneInfo("UTC")
     for line in PHRASES_FILE.read_text(encoding="utf-8").splitlines():
         if line.startswith("@"):
             _, moment, name = line.split()

@@ -34,9 +34,7 @@ class Token(NamedTuple):
 
 
 _TOKEN = re.compile(r"[0-9]++(?:[.,:/t+-][0-9]++)*+(?:[a-z\u00e0]++[0-9]*+)?+|[a-z\u00e0]++")
-_GAP = re.compile(
-    r"(?P<join>[^\S\n]{1,3}|\s?\n\s?|')|(?P<dot>\.\s{0,2})|(?P<comma>\s?,\s{1,2})|(?P<dash>\.?\s?-\s?)"
-)
+_GAP = re.compile(r"(?P<join>[^\S\n]{1,3}|\s?\n\s?|')|(?P<dot>\.\s{0,2})|(?P<comma>\s?,\s{1,2})|(?P<dash>\.?\s?-\s?)")
 _GAPS = {"join": Gap.JOIN, "dot": Gap.DOT, "comma": Gap.COMMA, "dash": Gap.DASH}
 _AMOUNT_BEFORE = frozenset("$\u20ac\u00a3\u00a5#+@=\\&_~^*<>")
 _AMOUNT_AFTER = re.compile(r"\s?[%\u2030\u20ac$\u00a3\u00a5\u00b0_@=]|[^\W\d_]")

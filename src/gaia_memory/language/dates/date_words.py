@@ -35,7 +35,7 @@ class DateWords:
 
     `abbreviations` may end with a dot inside a date. `markers` are frequent words that tell the language. `to_words`
     join the ends of a range, and after one of `between_words` also `and_words` do. `from_words` begin a range or mean
-    "since".
+    "since"; `articles` may stand before its ends.
     """
 
     rows: tuple[PhraseRow, ...]
@@ -54,6 +54,7 @@ class DateWords:
     between_words: frozenset[str]
     and_words: frozenset[str]
     from_words: frozenset[str]
+    articles: frozenset[str]
     abbreviations: frozenset[str]
     month_first: bool = False
     assumes_afternoon: bool = False

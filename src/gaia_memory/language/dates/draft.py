@@ -102,7 +102,7 @@ def combine(first: Draft, second: Draft) -> Draft | None:
 
 def _is_complete(draft: Draft) -> bool:
     """Return whether fragments make a date: "until" and "Fri", "end of" and "May", "Sat" and "9:30"."""
-    if draft.bound is not None or draft.share is not None:
+    if draft.bound not in (None, Bound.WITHIN) or draft.share is not None:
         return draft.has_date or draft.clock is not None
     is_named_day = draft.weekdays is not None and (draft.clock is not None or draft.month is not None)
     return is_named_day or (draft.month is not None and draft.year is not None)

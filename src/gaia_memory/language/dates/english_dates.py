@@ -13,6 +13,7 @@ from gaia_memory.language.dates.meanings import (
     adjacent,
     at_hour,
     clock,
+    clock_fragment,
     clock_range,
     clock_with,
     clock_word,
@@ -87,10 +88,11 @@ _DAYS_AND_PARTS: tuple[PhraseRow, ...] = (
 )
 _COUNTED: tuple[PhraseRow, ...] = (
     ("in about|around? {count} {unit} !of", counted(1)),
+    ("km|kilometers|kilometres|miles|metres|meters|laps|pages in {count} {unit}", None),
     ("in a couple of? {unit}", counted(1, 2)),
     ("in half an hour", minutes_later(30)),
     ("{count} {unit} from now|today", counted(1)),
-    ("about|around? {count} {unit} ago", counted(-1)),
+    ("about|around? {count} {unit} ago today?", counted(-1)),
     ("a couple of? {unit} ago", counted(-1, 2)),
     ("for|over|in|during? the? last|past|previous {count} {unit}", stretch(-1)),
     ("for|over|in|during? the? next|coming {count} {unit}", stretch(1)),
@@ -142,6 +144,7 @@ _CALENDAR: tuple[PhraseRow, ...] = (
     ("this {month}", stepped(0)),
     ("month|year|months|years of {month}", None),
     ("{month} madness", None),
+    ("at|on? {day} {month} street|road|avenue|lane|drive|square|court", None),
     ("on the? {ordinal_day} $", written),
     ("the {ordinal_day} of", fragment),
     ("on the? {ordinal_day} of", fragment),
@@ -176,6 +179,9 @@ _CLOCKS: tuple[PhraseRow, ...] = (
     ("at|around? {hour} in the {part}", clock),
     ("at {hour} at night", clock_with(part=(18, 30))),
     ("at {hour} $", clock),
+    ("at {hour} &in|at|with|for|and|or|on|by|near|to|so|but|then|because", clock),
+    ("{hour} o clock somewhere", None),
+    (f"at {{hour}} {_NOT_AMOUNT}", clock_fragment),
     ("at|around? half past {hour}", shifted_clock(30)),
     ("at|around? quarter past {hour}", shifted_clock(15)),
     ("at|around? quarter to {hour}", shifted_clock(-15)),
@@ -218,6 +224,7 @@ _LIMITS: tuple[PhraseRow, ...] = (
 _MARKERS = """
 the i my is are was were and you we of to at on with have has had do does did what when where who that this it for will
 me our your not he she they from
+tomorrow yesterday today next last every
 """
 
 ENGLISH = DateWords(
@@ -238,6 +245,7 @@ ENGLISH = DateWords(
     between_words=frozenset(("between",)),
     and_words=frozenset(("and",)),
     from_words=frozenset(("from",)),
+    articles=frozenset(("the",)),
     abbreviations=frozenset((*_SHORT_MONTHS, *_SHORT_WEEKDAYS, "a", "p", "m")),
     month_first=True,
     assumes_afternoon=True,

@@ -23,6 +23,7 @@ from gaia_memory.language.dates.meanings import (
     fixed,
     fragment,
     limit,
+    limit_day,
     minutes_later,
     numeric,
     numeric_fragment,
@@ -130,7 +131,6 @@ _CALENDAR: tuple[PhraseRow, ...] = (
     (f"en? {{month}} {_LAST}", stepped(-1)),
     ("le {ordinal_day} du|de", fragment),
     ("le {day}", fragment),
-    ("{day}", fragment),
     ("en {year} !euros|personnes", written),
     ("en? l an|annee {year}", written),
     ("en|de? {years} $", written),
@@ -196,12 +196,15 @@ _LIMITS: tuple[PhraseRow, ...] = (
     ("\u00e0|a partir de|du|d la|l?", limit(Bound.SINCE)),
     ("des le|la|l?", limit(Bound.SINCE)),
     ("du|de|d", limit(Bound.WITHIN)),
+    ("jusqu au {day} $", limit_day(Bound.UNTIL)),
+    ("avant le {day} $", limit_day(Bound.BEFORE)),
     ("entre le|la|l?", limit(Bound.WITHIN)),
     ("apres le|la|l?", limit(Bound.AFTER)),
 )
 _MARKERS = """
 je tu il elle nous vous ils elles le la les l des et ou est suis sont etait ai as avons avez mon ma mes me moi mon du au
 aux avec pour dans sur pas que qui quand quoi j c d qu ce cette chez chaque tous une \u00e0 y ne n
+demain hier aujourd apres
 """
 
 FRENCH = DateWords(
@@ -224,6 +227,7 @@ FRENCH = DateWords(
     between_words=frozenset(("entre",)),
     and_words=frozenset(("et",)),
     from_words=frozenset(("du", "de", "d")),
+    articles=frozenset(("le", "la", "l", "au")),
     abbreviations=frozenset(_SHORT_MONTHS),
     extra_slots={"habit": _HABITS},
 )

@@ -10,6 +10,7 @@ from gaia_memory.language.dates.meanings import (
     adjacent,
     at_hour,
     clock,
+    clock_fragment,
     clock_range,
     clock_word,
     counted,
@@ -92,6 +93,8 @@ _AFTER_NEXT = "ubernachste|ubernachsten|ubernachster|ubernachstes|uebernachste|u
 _BEFORE_LAST = "vorletzte|vorletzten|vorletzter|vorletztes"
 _EVERY_WORDS = "jeden|jede|jedes|jeder|jedem"
 
+_NOT_AMOUNT = "!prozent|euro|dollar|meter|km|kg|grad|punkte|leute|personen|stunden|minuten|tage|cm"
+
 _DAYS_AND_PARTS: tuple[PhraseRow, ...] = (
     ("heute", day(0)),
     ("morgen", day(1)),
@@ -111,6 +114,7 @@ _DAYS_AND_PARTS: tuple[PhraseRow, ...] = (
     ("guten|schonen|der|den|die|des|dem|eines|einen|jeder|ein|kein|diesem|fruhen morgen", None),
 )
 _COUNTED: tuple[PhraseRow, ...] = (
+    ("km|kilometer|meter|runden|seiten in {count} {unit}", None),
     ("heute? in etwa|ungefahr? {count} {unit}", counted(1)),
     ("in einer halben stunde", minutes_later(30)),
     ("vor etwa|ungefahr|ca? {count} {unit}", counted(-1)),
@@ -161,6 +165,7 @@ _CALENDAR: tuple[PhraseRow, ...] = (
     ("in|im jahr|jahre {year}", written),
     ("im {year}", written),
     ("in {year} $", written),
+    ("{year} &geboren|bin|war|waren|habe|haben|hat|hatte|wurde|wurden|ist|sind|gab|ging|kam", written),
     ("in|von|aus? {years} $", written),
     ("am|den? {numeric}", numeric),
     ("am|den|zum {short_date}", numeric),
@@ -184,6 +189,8 @@ _CLOCKS: tuple[PhraseRow, ...] = (
     ("um|gegen? {hour} uhr {part}?", clock),
     ("um|gegen? {hour} uhr {minute}", clock),
     ("um|gegen {hour} $", clock),
+    ("um|gegen {hour} &am|im|in|bei|beim|vor|mit|auf|zum|zur|an|und|oder|los|da|weg|fertig|zu", clock),
+    (f"um|gegen {{hour}} {_NOT_AMOUNT}", clock_fragment),
     ("um|gegen {hour} {part}", clock),
     ("um|gegen? halb {hour} {part}?", shifted_clock(-30)),
     ("um|gegen? viertel nach {hour}", shifted_clock(15)),
@@ -227,6 +234,7 @@ _LIMITS: tuple[PhraseRow, ...] = (
 _MARKERS = """
 ich du er sie es wir ihr der das den dem des und oder ist bin war sind habe hat mein meine mir mich im am um zum zur bei
 mit auf fur von nicht kein wann wo wer wie bis seit nach uhr ein eine einen noch auch
+morgen gestern heute jeden nachste letzte
 """
 
 GERMAN = DateWords(
@@ -246,6 +254,7 @@ GERMAN = DateWords(
     between_words=frozenset(("zwischen",)),
     and_words=frozenset(("und",)),
     from_words=frozenset(("von", "vom")),
+    articles=frozenset(("dem", "den", "der", "zum")),
     abbreviations=frozenset((*_SHORT_MONTHS, *_SHORT_WEEKDAYS)),
     extra_slots={"habit": _HABITS, "weekday_part": _COMPOUND_WEEKDAYS},
 )

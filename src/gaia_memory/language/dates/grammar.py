@@ -24,7 +24,7 @@ PhraseRow = tuple[str, Meaning | None]
 """A phrase and its meaning; None for a phrase that looks like a date and is none.
 
 The phrase is a sequence of words with "|" between alternatives, slots such as `{month}`, and "?" after what is
-optional. `!a|b` at the end excludes that one of these words follows, `$` demands the end of a clause.
+optional. `!a|b` at the end excludes that one of these words follows, `&a|b` demands it, and `$` demands the end of a clause.
 """
 
 
@@ -46,6 +46,7 @@ class _Phrase(NamedTuple):
     elements: tuple[tuple[str, frozenset[str] | Slot], ...]
     meaning: Meaning | None
     excluded: frozenset[str]
+    required: frozenset[str]
     ends_clause: bool
 
 
@@ -156,6 +157,8 @@ class Grammar:
                 return None
         end = index + len(phrase.elements)
         follower = tokens[end] if end < len(tokens) and tokens[end].gap is Gap.JOIN else None
+        if phrase.required and (follower is None or follower.text not in phrase.required):
+            return None
         if follower is not None and (follower.text in phrase.excluded or phrase.ends_clause):
             return None
         return values
@@ -166,11 +169,12 @@ class Grammar:
         ends_clause = words[-1] == "$"
         words = words[:-1] if ends_clause else words
         excluded = frozenset(words.pop()[1:].split("|")) if words[-1].startswith("!") else frozenset[str]()
+        required = frozenset(words.pop()[1:].split("|")) if words[-1].startswith("&") else frozenset[str]()
         choices = [(None, word[:-1]) if word.endswith("?") else (word,) for word in words]
         expanded = []
         for choice in product(*choices):
             elements = tuple(self._element(word) for word in choice if word is not None)
-            expanded.append(_Phrase(elements, meaning, excluded, ends_clause))
+            expanded.append(_Phrase(elements, meaning, excluded, required, ends_clause))
         return expanded
 
     def _element(self, word: str) -> tuple[str, frozenset[str] | Slot]:

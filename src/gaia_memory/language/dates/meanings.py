@@ -129,6 +129,11 @@ def limit(bound: Bound) -> Meaning:
     return lambda _values, _reference: Draft(bound=bound, is_fragment=True)
 
 
+def limit_day(bound: Bound) -> Meaning:
+    """Return the meaning of "until the 15th" where the day is a plain number."""
+    return lambda values, _: Draft(day=values["day"], bound=bound)
+
+
 def numeric(values: Values, reference: Reference) -> Draft | None:
     """Read a date in digits."""
     value = values.get("numeric") or values["short_date"]

@@ -15,7 +15,7 @@ from gaia_memory.language.dates.date_words import DateWords
 from gaia_memory.language.dates.draft import Draft, combine
 from gaia_memory.language.dates.grammar import Grammar, Match
 from gaia_memory.language.dates.mention import Anchor, Bound, DateMention
-from gaia_memory.language.dates.numeric_dates import FIRST_YEAR, LAST_YEAR
+from gaia_memory.language.dates.numeric_dates import FIRST_YEAR, LAST_YEAR, read_ordinal
 from gaia_memory.language.dates.resolution import Reference, join_range, resolve
 
 Direction = Literal["future", "past"]
@@ -25,6 +25,7 @@ _WORDS = {
     "fr": ("french_dates", "FRENCH"),
     "es": ("spanish_dates", "SPANISH"),
 }
+_MAX_DAY = 31
 _MAX_MARKED_TOKENS = 2_000
 """Tokens from which the language of a text is told."""
 
@@ -156,7 +157,7 @@ class _Reader:
             if match is not None and match.draft is None:
                 index = match.end
                 continue
-            found = None if match is None else self._read_at(index, self.reference, match)
+            found = self._read_shared(index) or (self._read_at(index, self.reference, match) if match else None)
             if found is None:
                 index += 1
                 continue
@@ -164,6 +165,29 @@ class _Reader:
             mentions.append(found.mention)
             index = found.end
         return mentions
+
+    def _read_shared(self, index: int) -> _Found | None:
+        """Return "between 3 and 5 May" and "from May to July 2023" as one date: its end names the rest."""
+        if self.tokens[index].text not in self.words.from_words | self.words.between_words:
+            return None
+        at = index + 1
+        while at < len(self.tokens) - 1 and self.tokens[at].text in self.words.articles:
+            at += 1
+        last_at = self._range_end_at(index, at + 1)
+        last = None if last_at is None else self._read_at(last_at, self.reference)
+        if last is None or last.draft.month is None:
+            return None
+        token = self.tokens[at]
+        month = self.words.months.get(token.text)
+        shared = replace(last.draft, month=month) if month else replace(last.draft, day=_day_of(token))
+        if (shared.day is None) is not (last.draft.day is None):
+            return None
+        start = self.tokens[index].start
+        first = resolve(shared, self.reference, (start, start))
+        if first is not None and last_at is not None and last.mention.anchor is Anchor.INFERRED:
+            last = self._read_at(last_at, replace(self.reference, now=first.start, is_past=False)) or last
+        joined = None if first is None else join_range(first, last.mention)
+        return None if joined is None else replace(last, mention=joined)
 
     def _read_at(self, index: int, reference: Reference, match: Match | None = None) -> _Found | None:
         """Return the date that begins at a token, perhaps with this phrase, with all its parts."""
@@ -218,6 +242,8 @@ class _Reader:
     def _read_range(self, index: int, first: _Found) -> _Found:
         """Return "A to B" as one date."""
         at = self._range_end_at(index, first.end)
+        if first.draft.bound not in (None, Bound.WITHIN, Bound.SINCE):
+            return first
         if at is None or first.draft.every is not None:
             return first
         last = self._read_at(at, self.reference)
@@ -238,11 +264,12 @@ class _Reader:
         if end >= len(self.tokens):
             return None
         token = self.tokens[end]
+        after = end + 2 if end + 1 < len(self.tokens) and self.tokens[end + 1].text in self.words.articles else end + 1
         if token.gap in (Gap.DASH, Gap.HYPHEN):
             return end
         is_between = self.tokens[index].text in self.words.between_words
         joins = token.text in self.words.to_words or (is_between and token.text in self.words.and_words)
-        return end + 1 if joins and self.grammar.is_joined(self.tokens, end) and end + 1 < len(self.tokens) else None
+        return after if joins and self.grammar.is_joined(self.tokens, end) and after < len(self.tokens) else None
 
 
 def _share_month_and_year(first: Draft, last: Draft) -> Draft:
@@ -252,3 +279,7 @@ def _share_month_and_year(first: Draft, last: Draft) -> Draft:
     if first.month is None:
         return first if first.day is None else replace(first, month=last.month, year=last.year)
     return replace(first, year=last.year)
+
+
+def _day_of(token: Token) -> int | None:
+    return token.number if 1 <= token.number <= _MAX_DAY else read_ordinal(token.text)

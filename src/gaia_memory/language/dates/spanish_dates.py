@@ -11,6 +11,7 @@ from gaia_memory.language.dates.meanings import (
     adjacent_weekend,
     at_hour,
     clock,
+    clock_fragment,
     clock_word,
     counted,
     day,
@@ -18,6 +19,7 @@ from gaia_memory.language.dates.meanings import (
     fixed,
     fragment,
     limit,
+    limit_day,
     minutes_later,
     numeric,
     numeric_fragment,
@@ -129,7 +131,6 @@ _CALENDAR: tuple[PhraseRow, ...] = (
     ("el|en? proximo {month}", stepped(1)),
     ("el dia {day} !de", written),
     ("el dia {day}", fragment),
-    ("{day}", fragment),
     ("en {year} !euros|personas|pesos", written),
     ("en|de? el? ano {year}", written),
     ("en|de? {years} $", written),
@@ -154,6 +155,7 @@ _CALENDAR: tuple[PhraseRow, ...] = (
 _CLOCKS: tuple[PhraseRow, ...] = (
     ("a|hacia la|las {hour} de|por la {part}", clock),
     ("a|hacia la|las {hour} $", clock),
+    ("a|hacia la|las {hour} !personas|veces", clock_fragment),
     ("a|hacia la|las {hour} en punto", clock),
     ("a|hacia la|las {clock}", clock),
     ("a|hacia la|las {clock} de|por la {part}", clock),
@@ -197,12 +199,15 @@ _LIMITS: tuple[PhraseRow, ...] = (
     ("desde el|la?", limit(Bound.SINCE)),
     ("a partir de|del la|el?", limit(Bound.SINCE)),
     ("de|del", limit(Bound.WITHIN)),
+    ("hasta el {day} $", limit_day(Bound.UNTIL)),
+    ("antes del {day} $", limit_day(Bound.BEFORE)),
     ("entre el?", limit(Bound.WITHIN)),
     ("despues de|del la|el?", limit(Bound.AFTER)),
 )
 _MARKERS = """
 el los las yo tu ella nosotros y o es soy son era fue he ha mi mis me con para por en que quien cuando donde como del al
-no se lo su una pero muy hay tengo tiene vivo cada hasta desde hace
+no se lo su una pero muy hay tengo tiene vivo cada hasta desde hace la las un de
+manana ayer hoy esta este
 """
 
 SPANISH = DateWords(
@@ -226,6 +231,7 @@ SPANISH = DateWords(
     between_words=frozenset(("entre",)),
     and_words=frozenset(("y",)),
     from_words=frozenset(("de", "del")),
+    articles=frozenset(("el", "la")),
     abbreviations=frozenset(_SHORT_MONTHS),
     extra_slots={"habit": _HABITS, "bare_weekday": {k: v for k, v in _WEEKDAYS.items() if k != "domingo"}},
 )
