@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -89,7 +89,8 @@ class Recall:
 
     The columns in memory answer by words and dates, the embedder by vectors. An embedder that fails or takes longer
     than `memory.recall.seconds` costs its share of the answer, and the hits name it. The same holds for query expansion
-    and the reranker, where they are switched on. `settings` is called at each question, so that they may change.
+    and the reranker, where they are switched on. `settings` and `zone` are called at each question, so that they may
+    change; "yesterday" is that of the zone, with None of this machine's.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Recall:
         models: RecallModels,
         clock: Clock,
         settings: Callable[[], RecallConfig] = RecallConfig,
+        zone: Callable[[], tzinfo | None] = lambda: UTC,
     ) -> None:
         self._database = database
         self._facts = facts
@@ -107,6 +109,7 @@ class Recall:
         self._clock = clock
         self._models = models
         self._settings = settings
+        self._zone = zone
 
     async def recall(
         self,
@@ -136,13 +139,16 @@ class Recall:
                 return RecallResult()
             query, settings = truncate_middle(query), self._settings()
             expansions, failed_expansion = await self._generate_expansions(scope, query, settings)
-            expanded = with_expansions(parse_query(query), expansions)
+            expanded = with_expansions(parse_query(query, self._local_now()), expansions)
             question = _Question(query, expansions, expanded, settings, limit, predicate, failed_expansion)
             # One after the other: the vector of the question is computed for the first and cached for the others.
             results = [await self._recall_scope(each, question) for each in dict.fromkeys((scope, *extra_scopes))]
             recalled = _merge_results(results, question, threshold=threshold)
             span.set_record_count(len(recalled.hits))
         return recalled
+
+    def _local_now(self) -> datetime:
+        return self._clock.now().astimezone(self._zone())
 
     async def find_by_words(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
         """Return the facts that contain one of these words, in any of its forms, best first; asks no model."""

@@ -1,5 +1,7 @@
 """A question is parsed into words with all their forms, and dates."""
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -83,11 +85,35 @@ def test_any_text_can_be_parsed_as_a_question(text):
         ("May I march there?", DateMentions()),
         ("in March", DateMentions(frozenset({3}))),
         ("you may", DateMentions()),
+        ("am 7. Mai", DateMentions(frozenset({5}), days=frozenset({7}))),
+        ("le 7 mai", DateMentions(frozenset({5}), days=frozenset({7}))),
+        ("el 7 de mayo de 2023", DateMentions(frozenset({5}), frozenset({2023}), frozenset({7}))),
+        ("05/07/2023", DateMentions(frozenset({5}), frozenset({2023}), frozenset({7}))),
     ],
 )
-def test_dates_are_recognised_in_english_and_iso_form(text, dates):
+def test_dates_are_recognised(text, dates):
     """The word "may" counts only as a month."""
     assert parse_dates(text) == dates
+
+
+@pytest.mark.parametrize(
+    ("text", "dates"),
+    [
+        ("What did I do yesterday?", DateMentions(frozenset({11}), frozenset({2026}), frozenset({21}))),
+        ("Was war letzte Woche?", DateMentions(frozenset({11}), frozenset({2026}), frozenset(range(9, 16)))),
+        ("¿Qué pasó el mes pasado?", DateMentions(frozenset({10}), frozenset({2026}))),
+        ("Où j'étais l'année dernière ?", DateMentions(years=frozenset({2025}))),
+        ("two months ago", DateMentions(frozenset({9}), frozenset({2026}))),
+        ("last summer", DateMentions(frozenset({6, 7, 8}), frozenset({2026}))),
+        ("on Friday", DateMentions(frozenset({11}), frozenset({2026}), frozenset({20}))),
+        ("What do I have tomorrow?", DateMentions()),
+        ("every Monday", DateMentions()),
+    ],
+)
+def test_a_relative_date_is_counted_from_the_day_of_the_question(text, dates):
+    """What is still to come was not talked about on that day."""
+    assert parse_dates(text, datetime(2026, 11, 22, 15, tzinfo=UTC)) == dates
+    assert parse_dates(text) == DateMentions()
 
 
 @pytest.mark.parametrize(
@@ -115,12 +141,12 @@ def test_an_impossible_date_is_ignored_completely(text):
         ("in May 2023, 5000 people", DateMentions(frozenset({5}), frozenset({2023}))),
         ("on May 7 2023", DateMentions(frozenset({5}), frozenset({2023}), frozenset({7}))),
         ("in June, and on 2023-13-45", DateMentions(frozenset({6}))),
-        ("at the end of 2023-02-30", DateMentions(frozenset({2}), frozenset({2023}), frozenset({30}))),
-        ("the season of 2023-24", DateMentions(years=frozenset({2023}))),
+        ("at the end of 2023-02-30", DateMentions(frozenset({2}), frozenset({2023}))),
+        ("the season of 2023-24", DateMentions(years=frozenset({2023, 2024}))),
     ],
 )
 def test_numbers_next_to_a_date_do_not_spoil_it(text, dates):
-    """A day beyond the end of its month counts as a slip."""
+    """A day beyond the end of its month counts as a slip: only the month is certain."""
     assert parse_dates(text) == dates
 
 

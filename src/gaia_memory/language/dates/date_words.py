@@ -63,7 +63,7 @@ class DateWords:
 
     def build_grammar(self) -> Grammar:
         """Return the index of all phrases."""
-        return Grammar(self._slots(), (*_ROWS_OF_EVERY_LANGUAGE, *self.rows), self.abbreviations)
+        return Grammar(self._slots(), (*self.rows, *_ROWS_OF_EVERY_LANGUAGE), self.abbreviations)
 
     def _slots(self) -> dict[str, Slot]:
         hours = {word: number for word, number in self.numbers.items() if number <= 12}

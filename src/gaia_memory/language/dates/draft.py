@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import date, datetime
 from enum import StrEnum
 
-from gaia_memory.language.dates.mention import Bound, Frequency, Grain
+from gaia_memory.language.dates.mention import Anchor, Bound, Frequency, Grain
 from gaia_memory.language.dates.numeric_dates import Clock
 
 
@@ -46,7 +46,7 @@ class Draft:
     """
 
     frame: Frame | None = None
-    moment: tuple[datetime, Grain] | None = None
+    moment: tuple[datetime, Grain, Anchor] | None = None
     year: int | None = None
     years: tuple[int, int] | None = None
     month: int | None = None

@@ -24,7 +24,8 @@ PhraseRow = tuple[str, Meaning | None]
 """A phrase and its meaning; None for a phrase that looks like a date and is none.
 
 The phrase is a sequence of words with "|" between alternatives, slots such as `{month}`, and "?" after what is
-optional. `!a|b` at the end excludes that one of these words follows, `&a|b` demands it, and `$` demands the end of a clause.
+optional. `!a|b` at the end excludes that one of these words follows, `&a|b` demands it, and `$` demands the end of a
+clause. Of two phrases of the same length the first counts.
 """
 
 
@@ -70,12 +71,11 @@ class Grammar:
                     self._by_opener[opener].append(phrase)
         self._by_opener = dict(self._by_opener)
         self._by_two: dict[tuple[str, str], list[_Phrase]] = {}
-        self._words = frozenset(
-            word
-            for phrases in self._by_opener.values()
-            for phrase in phrases
-            for _, element in phrase.elements
-            for word in (element.words if isinstance(element, Slot) else element)
+        phrases = [phrase for bucket in self._by_opener.values() for phrase in bucket]
+        elements = [element for phrase in phrases for _, element in phrase.elements]
+        self._words = frozenset[str]().union(
+            *(element.words if isinstance(element, Slot) else element for element in elements),
+            *(phrase.required for phrase in phrases),
         )
 
     def knows_a_word_of(self, texts: Iterable[str]) -> bool:

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from gaia_memory.language.dates.draft import Draft, Every, Frame, Share
 from gaia_memory.language.dates.grammar import Meaning, Values
-from gaia_memory.language.dates.mention import Bound, Frequency, Grain
+from gaia_memory.language.dates.mention import Anchor, Bound, Frequency, Grain
 from gaia_memory.language.dates.numeric_dates import CalendarDate, Clock, IsoMoment
 from gaia_memory.language.dates.resolution import Reference, period_around, shift_months
 
@@ -40,7 +40,7 @@ def counted(sign: int, count: int | None = None, bound: Bound | None = None) -> 
         number = sign * (values["count"] if count is None else count)
         unit = values["unit"]
         if unit in (Grain.MINUTE, Grain.HOUR):
-            return Draft(moment=(_shift_clock(reference, number, unit), unit), bound=bound)
+            return Draft(moment=(_shift_clock(reference, number, unit), unit, Anchor.CLOCK), bound=bound)
         shifted = _shift(reference.today, number, unit)
         return Draft(frame=Frame(shifted, shifted + timedelta(days=1), unit), bound=bound)
 
@@ -51,7 +51,7 @@ def minutes_later(minutes: int) -> Meaning:
     """Return the meaning of "in half an hour"."""
 
     def read(_: Values, reference: Reference) -> Draft:
-        return Draft(moment=(_shift_clock(reference, minutes, Grain.MINUTE), Grain.MINUTE))
+        return Draft(moment=(_shift_clock(reference, minutes, Grain.MINUTE), Grain.MINUTE, Anchor.CLOCK))
 
     return read
 
@@ -146,7 +146,7 @@ def numeric(values: Values, reference: Reference) -> Draft | None:
             value.date.year or 1, value.date.month, value.date.day or 1, value.clock.hour % 24, tzinfo=UTC
         )
         moment = stated + timedelta(minutes=(value.clock.minute or 0) - value.offset)
-        return Draft(moment=(moment.astimezone(reference.zone), Grain.MINUTE))
+        return Draft(moment=(moment.astimezone(reference.zone), Grain.MINUTE, Anchor.STATED))
     return None
 
 

@@ -184,7 +184,7 @@ class _Reader:
             return None
         start = self.tokens[index].start
         first = resolve(shared, self.reference, (start, start))
-        if first is not None and last_at is not None and last.mention.anchor is Anchor.INFERRED:
+        if first is not None and last_at is not None and last.mention.anchor in (Anchor.INFERRED, Anchor.YEARLESS):
             last = self._read_at(last_at, replace(self.reference, now=first.start, is_past=False)) or last
         joined = None if first is None else join_range(first, last.mention)
         return None if joined is None else replace(last, mention=joined)
@@ -253,7 +253,7 @@ class _Reader:
         if shared != first.draft:
             start = resolve(shared, self.reference, first.mention.span)
             first = first if start is None else replace(first, mention=start)
-        elif last.mention.anchor is Anchor.INFERRED:
+        elif last.mention.anchor in (Anchor.INFERRED, Anchor.YEARLESS):
             after = replace(self.reference, now=first.mention.start, is_past=False)
             last = self._read_at(at, after) or last
         joined = join_range(first.mention, last.mention)

@@ -83,10 +83,10 @@ def join_range(first: DateMention, last: DateMention) -> DateMention | None:
 
 def _resolve_moment(draft: Draft, reference: Reference, span: tuple[int, int]) -> DateMention | None:
     assert draft.moment is not None
-    moment, grain = draft.moment
+    moment, grain, anchor = draft.moment
     bound = draft.bound or Bound.WITHIN
     end = _later(moment, timedelta(minutes=1), reference.zone)
-    return DateMention(moment, end, span, grain, Anchor.RELATIVE, bound, has_time=True)
+    return DateMention(moment, end, span, grain, anchor, bound, has_time=True)
 
 
 def _find_frame(draft: Draft, reference: Reference) -> tuple[Frame, Anchor] | None:
@@ -153,7 +153,7 @@ def _month_or_day(draft: Draft, reference: Reference) -> tuple[Frame, Anchor] | 
         # "Tuesday, 5 May" names the year in which the 5th is a Tuesday.
         others = (frame_in(today.year + offset) for offset in (-1, 1, 0, 2, -2, -3, 3, 4, -4, 5, -5, 6, -6))
         frame = next((each for each in others if each.start.weekday() in draft.weekdays), frame)
-    return None if frame is None else (frame, Anchor.INFERRED)
+    return None if frame is None else (frame, Anchor.YEARLESS)
 
 
 def _stepped(frame_in: Callable[[int], Frame], step: int, today: date) -> Frame:
@@ -186,7 +186,7 @@ def _season(draft: Draft, reference: Reference) -> tuple[Frame, Anchor] | None:
     if draft.step is not None and draft.step != 0:
         return _stepped(frame_in, draft.step, today), Anchor.RELATIVE
     frames = [frame_in(each) for each in range(max(1, today.year - 1), min(9998, today.year + 1) + 1)]
-    anchor = Anchor.INFERRED if draft.step is None else Anchor.RELATIVE
+    anchor = Anchor.YEARLESS if draft.step is None else Anchor.RELATIVE
     nearest = _nearest(frames, reference)
     return None if nearest is None else (nearest, anchor)
 

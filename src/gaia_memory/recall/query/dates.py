@@ -3,35 +3,15 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-_MONTHS = [
-    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
-    *("october", "november", "december"),
-]
-_MONTH_NUMBERS = {name: number for number, month in enumerate(_MONTHS, 1) for name in (month, month[:3])}
-_AMBIGUOUS_MONTHS = ("may", "march")
-_MONTH_NAMES = "|".join(sorted(_MONTH_NUMBERS.keys() - set(_AMBIGUOUS_MONTHS), key=len, reverse=True))
-_AMBIGUOUS_MONTH_NAMES = "|".join(_AMBIGUOUS_MONTHS)
-_TIME_PREPOSITIONS = "|".join(
-    rf"(?<={word} )" for word in (r"\d", "st", "nd", "rd", "th", "of", "in", "on", "since", "during", "by")
-)
-_DAY = r"(?P<{0}>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?"
-_REMOTE_YEAR = rf"\.?(?: {_DAY.format('skipped')}\b)?,? (?:of )?(?!(?:19|20)\d\d\b)\d{{4,}}"
-"""A year outside 1900 to 2099: the date before it belongs to that year, and so to no conversation."""
-_MONTH = re.compile(
-    rf"\b(?:{_DAY.format('before')} (?:of )?)?"
-    # "may" and "march" are months only next to a day or a year, or after a preposition of time.
-    rf"(?P<month>{_MONTH_NAMES}|(?:{_TIME_PREPOSITIONS})(?:{_AMBIGUOUS_MONTH_NAMES})"
-    rf"|(?:{_AMBIGUOUS_MONTH_NAMES})(?= \d))\b(?!{_REMOTE_YEAR})"
-    rf"\.?(?: {_DAY.format('after')}\b(?!\d))?",
-    re.IGNORECASE,
-)
-_ISO = re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?:-(?P<day>0[1-9]|[12]\d|3[01]))?\b")
+from gaia_memory.language.dates import Anchor, DateMention, Grain, read
+
 _ISO_LIKE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_MAX_LISTED_DAYS = 31
+"""Days of a period that are compared one by one; of a longer one, only months or years count."""
 
 _NEXT_MONTH_SCORE = 0.3
 _OTHER_YEAR_FACTOR = 0.3
@@ -65,6 +45,10 @@ class DateMentions:
             score += max(0.0, 1 - min(abs(moment.day - day) for day in self.days) / _DAYS_PER_WEEK)
         return score
 
+    def union(self, other: DateMentions) -> DateMentions:
+        """Return the dates of both."""
+        return DateMentions(self.months | other.months, self.years | other.years, self.days | other.days)
+
     def relevance(self, moment: datetime) -> float:
         """Return the score of a fact said at a moment, regardless of its words; 0 if the moment does not fit."""
         if self.months:
@@ -77,16 +61,27 @@ def to_datetime(seconds: float) -> datetime:
     return _EPOCH + timedelta(seconds=seconds)
 
 
-def parse_dates(text: str) -> DateMentions:
-    """Return the dates in a text, in English or ISO form; invalid ISO dates are ignored."""
-    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    text = _ISO_LIKE.sub(lambda match: match[0] if _ISO.fullmatch(match[0]) else "", text)
-    months, days = set(), set()
-    years = {int(year) for year in _YEAR.findall(text)}
-    for match in _MONTH.finditer(text):
-        months.add(_MONTH_NUMBERS[match["month"].casefold()])
-        days |= {int(day) for day in (match["before"], match["after"]) if day}
-    for match in _ISO.finditer(text):
-        months.add(int(match["month"]))
-        days |= {int(match["day"])} if match["day"] else set()
-    return DateMentions(frozenset(months), frozenset(years), frozenset(days))
+def parse_dates(text: str, now: datetime | None = None) -> DateMentions:
+    """Return the dates in a question, in English, German, French or Spanish.
+
+    `now` is the local time at which it is asked. Without it, dates such as "yesterday" are left out. A month without a
+    year is one of any year. What is still to come was not talked about on that day, so "tomorrow" is left out as well.
+    """
+    found = DateMentions(years=frozenset(int(year) for year in _YEAR.findall(_ISO_LIKE.sub("", text))))
+    moment = now or _EPOCH
+    for mention in read(text, moment, moment.tzinfo or UTC, direction="past"):
+        is_counted = mention.anchor in (Anchor.RELATIVE, Anchor.INFERRED)
+        if mention.recurrence is None and not (is_counted and (now is None or mention.start > now)):
+            found = found.union(_calendar_parts(mention))
+    return found
+
+
+def _calendar_parts(mention: DateMention) -> DateMentions:
+    first, after = mention.widen()
+    last = max(first, after - timedelta(microseconds=1)).date()
+    days = [first.date() + timedelta(days=offset) for offset in range((last - first.date()).days + 1)]
+    years = frozenset[int]() if mention.anchor is Anchor.YEARLESS else frozenset(day.year for day in days)
+    months = frozenset(day.month for day in days)
+    if len(days) <= _MAX_LISTED_DAYS and mention.grain is not Grain.MONTH:
+        return DateMentions(months, years, frozenset(day.day for day in days))
+    return DateMentions(years=years) if mention.grain is Grain.YEAR else DateMentions(months, years)

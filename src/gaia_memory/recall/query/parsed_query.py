@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,8 +66,8 @@ def truncate_middle(text: str) -> str:
     return f"{text[: MAX_QUERY_CHARACTERS // 2]} {text[-MAX_QUERY_CHARACTERS // 2 :]}"
 
 
-def parse_query(text: str) -> ParsedQuery:
-    """Parse a question."""
+def parse_query(text: str, now: datetime | None = None) -> ParsedQuery:
+    """Parse a question that is asked at the local time `now`; without it, relative dates have no meaning."""
     term_indices: dict[frozenset[str], int] = {}
     word_alternatives = []
     for word in content_words(text):
@@ -91,7 +92,7 @@ def parse_query(text: str) -> ParsedQuery:
         tuple(
             ways for ways in word_alternatives if ways and all(index < MAX_QUERY_WORDS for way in ways for index in way)
         ),
-        parse_dates(text),
+        parse_dates(text, now),
         frozenset(each for name in _find_names(text) for each in index_tokens(name)),
     )
 
