@@ -237,7 +237,7 @@ class Engine:
         self, *, force: bool = False, progress: Progress | None = None, is_scheduled: bool = False
     ) -> SweepReport:
         await self.live.reload_if_changed()
-        if not self.is_learning_enabled:
+        if not self.is_learning_enabled or (is_scheduled and not self.config.sessions.background_sweep):
             return SweepReport()
         try:
             report = await self._sweeper.sweep(force=force, progress=progress, is_scheduled=is_scheduled)

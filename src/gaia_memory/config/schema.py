@@ -205,6 +205,13 @@ class SessionsConfig(Section):
         description="How long a conversation must be quiet before memory learns from it.",
         json_schema_extra={"unit": "minutes"},
     )
+    background_sweep: bool = Field(
+        default=True,
+        description=(
+            "Learn from quiet conversations in the background while memory is open. Off: `gaia sweep`, `gaia.sweep()` "
+            "and `/reset` do."
+        ),
+    )
     database_url: str | None = Field(
         default=None,
         description=(

@@ -488,13 +488,16 @@ def test_failed_conversations_are_reported_with_reason_and_next_attempt(used: Pa
 
 
 def test_an_overdue_conversation_is_pointed_out(used: Path) -> None:
-    """It is long overdue; with `auto_ingest: false` that is expected."""
+    """It is long overdue; with `auto_ingest: false` that is expected, without a background sweep a command is due."""
     _note(touched=time.time() - 86_400)
     overdue = findings_of(run_doctor(used), "conversations")
+    manual_config = write_offline_config(used.parent, "sessions: {background_sweep: false}")
+    manual = findings_of(run_doctor(manual_config), "conversations")
     off = findings_of(run_doctor(write_offline_config(used.parent, "memory: {auto_ingest: false}")), "conversations")
 
     assert (overdue[0][0], "nothing seems to sweep" in overdue[0][1]) == ("warn", True)
-    assert "gaia sweep" in overdue[0][2]
+    assert overdue[0][2].startswith("start the process")
+    assert (manual[0][0], "`sessions.background_sweep` is false" in manual[0][2]) == ("warn", True)
     assert (off[0][0], "`memory.auto_ingest` is false" in off[0][1]) == ("ok", True)
 
 

@@ -182,6 +182,26 @@ async def test_a_sweep_ends_when_learning_is_disabled_in_the_file(
     assert await sut.session("b", "cli") is not None
 
 
+async def test_without_the_background_sweep_only_an_explicit_one_learns(make: Make) -> None:
+    """The file is read at each interval: switched on, the next one learns."""
+    extractor = Extractor()
+    sut = await make("sessions: {background_sweep: false}", extractor=[extractor] * 2)
+    engine = sut.gaia._engine
+    await say(sut, "a")
+    sut.clock.advance(timedelta(minutes=31))
+    await engine._scheduled_sweep()
+    before = list(extractor.asked)
+    report = await sut.sweep()
+    await say(sut, "b")
+    sut.clock.advance(timedelta(minutes=31))
+    await asyncio.to_thread(sut.write_config, "sessions: {background_sweep: true}")
+    await engine._scheduled_sweep()
+
+    assert before == []
+    assert (report.consolidated, report.failed) == (1, 0)
+    assert extractor.asked == ["a", "b"]
+
+
 @pytest.mark.acceptance("I19")
 @pytest.mark.parametrize("by", ["the beat", "a host"])
 async def test_closing_during_a_request_releases_the_lease_in_time(make: Make, by: str) -> None:

@@ -69,4 +69,7 @@ def _quiet_findings(
     if any((each.retry_at or each.failing_since or 0.0) > now - OVERDUE_SECONDS for each in failed):
         return ok(f"{message}: not tried while others fail")
     apps = ", ".join(sorted({each.key.app for each in quiet}))
-    return warn(f"{message}: nothing seems to sweep", f"start the process that runs {apps}, or run `gaia sweep`")
+    remedy = f"start the process that runs {apps}, or run `gaia sweep`"
+    if not context.config.sessions.background_sweep:
+        remedy = "run `gaia sweep` regularly, because `sessions.background_sweep` is false"
+    return warn(f"{message}: nothing seems to sweep", remedy)
