@@ -29,10 +29,11 @@ def _require_nonempty(value: str | None) -> str | None:
     return value
 
 
-def _login_name() -> str:
+def login_name() -> str:
+    """Return the name of the account that runs this process: the default user id."""
     try:
         return getpass.getuser()
-    except (OSError, KeyError):
+    except (ImportError, OSError, KeyError):
         # A container may run as a user without a name.
         return "me"
 
@@ -57,7 +58,7 @@ UserOption = Annotated[
         "--user",
         "-u",
         help="The id of the user.",
-        default_factory=_login_name,
+        default_factory=login_name,
         show_default="your login name",
         callback=_require_nonempty,
     ),

@@ -1,4 +1,4 @@
-"""`gaia chat`, `gaia sweep` and `gaia demo`, and several processes on one home."""
+"""`gaia chat` and `gaia sweep`, and several processes on one home."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
 
 from gaia_memory import open_memory
@@ -298,58 +297,3 @@ def _reading(database: Path) -> sqlite3.Connection:
     connection.execute("BEGIN")
     connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     return connection
-
-
-def test_the_demo_passes_without_key_and_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of its lines is a check that passes; the machine's own settings do not affect it."""
-    monkeypatch.setenv("GAIA_MEMORY__ENABLED", "false")
-    monkeypatch.setenv("GEMINI_API_KEY", "no-real-key")
-    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9")
-    pipe = subprocess.PIPE
-    with running_command("demo", stdout=pipe, stderr=pipe) as process:
-        assert process.stdout is not None
-        first = process.stdout.readline().decode()
-        rest = process.stdout.read().decode().splitlines()
-        code = process.wait()
-
-    assert code == 0
-    assert {line[:4] for line in rest[:-1]} == {"OK  "}
-    assert len(rest) >= 20
-    assert "checks passed" in rest[-1]
-    assert "no key, no network" in first
-    assert not gaia_home().exists()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="this signal is of Unix")
-def test_a_demo_that_is_interrupted_leaves_neither_folder_nor_child() -> None:
-    """Even while a child is working in that folder."""
-    pipe = subprocess.PIPE
-    with running_command("demo", stdout=pipe, stderr=subprocess.DEVNULL) as process:
-        assert process.stdout is not None
-        folder = Path(str(re.search(rb"kept in (\S+)", process.stdout.readline())[1], "utf-8"))  # type: ignore[index]
-        while b"eli asks" not in process.stdout.readline():
-            assert process.poll() is None
-        # The next thing it does is to start a child; chroma's probe may be another one.
-        children: list[psutil.Process] = []
-        while not any(_is_sweep(child) for child in children):
-            assert process.poll() is None
-            children = psutil.Process(process.pid).children()
-        existed = folder.exists()
-        process.send_signal(signal.SIGINT)
-        code = process.wait(timeout=TIMEOUT_SECONDS)
-
-    assert existed
-    assert code != 0
-    assert not folder.exists()
-    # Whoever takes the children over may need a moment to let go of them.
-    _, alive = psutil.wait_procs(children, timeout=TIMEOUT_SECONDS)
-    assert not [child for child in alive if child.status() != psutil.STATUS_ZOMBIE]
-
-
-def _is_sweep(child: psutil.Process) -> bool:
-    try:
-        return "sweep" in child.cmdline()
-    except psutil.NoSuchProcess:
-        # One that came to its end after it was listed.
-        return False

@@ -10,7 +10,6 @@ import pytest
 import typer
 
 from gaia_memory.cli import engines, main
-from gaia_memory.cli.demo import story
 from gaia_memory.cli.ui.terminal import coloured
 from gaia_memory.errors import MemoryUnavailable
 from support.cli.cli_runner import CommandResult, run_gaia
@@ -94,23 +93,8 @@ def test_log_lines_are_single_lines_and_log_handlers_are_removed(
     assert done.err == "warning: running on fumes\ngaia: away\n"
 
 
-def test_a_demo_with_a_failed_check_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The failed check is marked and counted at the end."""
-
-    async def tell(told: story.DemoScript) -> None:
-        told._observe("water is wet", True)
-        told._observe("pigs fly", False)
-
-    monkeypatch.setattr(story.DemoScript, "run", tell)
-    done = run_gaia("demo")
-
-    assert done.code == 1
-    assert done.out.splitlines()[1:] == ["OK   water is wet", "FAIL pigs fly"]
-    assert "1 of 2 checks failed" in done.err
-
-
 def test_no_color_disables_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This applies to errors and demo results, even on a terminal."""
+    """This applies to errors and results, even on a terminal."""
     monkeypatch.delenv("NO_COLOR", raising=False)
     with_colour = coloured("OK", "green")
     monkeypatch.setenv("NO_COLOR", "1")

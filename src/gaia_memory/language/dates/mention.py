@@ -35,8 +35,8 @@ class Bound(StrEnum):
 class Anchor(StrEnum):
     """Where a date comes from.
 
-    It is written in full ("7 May 2023", "2023"), counted from today ("yesterday", "next Friday") or from the minute ("in
-    two hours"), written without its year ("in June", "7 May"), or completed because more is missing ("Friday", "at 9").
+    It is written in full ("7 May 2023", "2023"), counted from today ("yesterday", "next Friday") or from now ("in two
+    hours"), written without its year ("in June", "7 May"), or completed because more is missing ("Friday", "at 9").
     """
 
     STATED = "stated"
