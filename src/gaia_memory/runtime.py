@@ -32,7 +32,7 @@ LOOK_UP = ConfigLookup.LOOK_UP
 ConfigArgument = str | Path | Mapping[str, Any] | GaiaConfig | LoadedConfig | ConfigLookup | None
 
 
-class OpenMemory(AbstractAsyncContextManager[Gaia]):
+class OpenMemory(AbstractAsyncContextManager["Gaia"]):
     """What `open_memory` returns: opens memory at the beginning of an `async with` block, and closes it at the end."""
 
     def __init__(self, opening: AbstractAsyncContextManager[Gaia]) -> None:

@@ -110,7 +110,6 @@ async def _sweep_when_told(config: Path) -> None:
 
     async with open_engine(config) as engine:
         await load_adk()
-        await engine.load_embedder()
         # The end of the input is the end of the demo.
         if await asyncio.to_thread(sys.stdin.readline):
             await Gaia(engine, None).sweep(force=True)
