@@ -157,6 +157,27 @@ def test_a_failed_check_exits_with_1(monkeypatch: pytest.MonkeyPatch, arguments:
         assert ("FAIL pigs fly" if arguments else "expected: pigs fly; found: pigs walk") in done.out
 
 
+async def test_a_sweep_that_learned_nothing_fails_its_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Skipping is no recovery, and a process that survived was not killed."""
+
+    async def sweep(_: Path) -> tuple[int, str, int]:
+        return 0, '{"consolidated": 0, "failed": 0, "skipped": 2, "error": null}', 1
+
+    failed: list[str] = []
+    monkeypatch.setattr(demo_checks, "_sweep_in_a_process", sweep)
+    await demo_checks.run_checks(
+        tmp_path,
+        ImmortalSweep(),  # type: ignore[arg-type]
+        lambda description, passed: None if passed else failed.append(description),
+    )
+    killed, leased, recovered, learned, *_ = failed
+
+    assert "was killed" in killed
+    assert "held by no process" in leased
+    assert "took over and finished" in recovered
+    assert "nothing" in learned
+
+
 def test_the_files_of_a_home_are_searched_in_any_case(tmp_path: Path) -> None:
     """Each file counts once, at any depth and of any kind."""
     (tmp_path / "deep" / "er").mkdir(parents=True)
