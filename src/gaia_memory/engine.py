@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gaia_memory.backend.builder import Backend
@@ -35,7 +36,7 @@ from gaia_memory.sessions.learning.sweep import Progress, Sweeper
 from gaia_memory.sessions.learning.sweep_scheduler import SweepScheduler
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
-from gaia_memory.sessions.transcript_registry import TranscriptRegistry
+from gaia_memory.sessions.transcript_registry import TranscriptFinder, TranscriptRegistry
 from gaia_memory.sessions.turns.message_debounce import MessageDebouncer
 from gaia_memory.sessions.turns.session_locks import SessionLocks
 from gaia_memory.sessions.turns.turn_presence import TurnPresence
@@ -80,6 +81,7 @@ class Engine:
         self.database = database
         self.facts, self.ledger, self.outbox, self.indexes = SqlFacts(), SqlLedger(), SqlOutbox(), SqlIndexes()
         self.backend = Backend(config, stored_embedder=stored_embedder)
+        self.agent_models = self.backend.agent_models
         self.locks = SessionLocks()
         self.debouncer = MessageDebouncer(self.locks)
         self.pending_confirmations = PendingConfirmations()
@@ -103,8 +105,8 @@ class Engine:
         self.memory = self._build_memory(projects)
         self.consolidator = self._build_consolidator()
         self._sweeper = self._build_sweeper()
-        self._sweep_scheduler = SweepScheduler(self._scheduled_sweep, idle_seconds=_idle_seconds(config))
-        self.agent_models = self.backend.agent_models
+        sweep = partial(self._sweep, is_scheduled=True)
+        self._sweep_scheduler = SweepScheduler(sweep, idle_seconds=_idle_seconds(config))
         self.agent_models.on_new_app = self._sweep_scheduler.trigger
 
     @classmethod
@@ -205,6 +207,14 @@ class Engine:
         """The `mem0.Memory` over the follower's store; raises `StoreNotOwnedError` if another process owns it."""
         return self.follower.mem0
 
+    def set_transcript_fallback(self, finder: TranscriptFinder, *, keeps_existing: bool = False) -> None:
+        """Find the sessions of apps without a host in this process with `finder`."""
+        self.transcripts.set_fallback(finder, keeps_existing=keeps_existing)
+
+    def is_hosted(self, app: str) -> bool:
+        """Return True if the host of an app is in this process."""
+        return app in self.transcripts.hosted_apps
+
     def sessions_engine(self) -> AsyncEngine:
         """Return the engine of the session database, opened at first use and closed with this one."""
         if self._sessions is None:
@@ -224,14 +234,8 @@ class Engine:
             self._sweep_scheduler.start(delay_seconds=delay_seconds)
 
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
-        """Learn every conversation that is due, and delete what was cleared long ago.
-
-        `force` ignores idleness, back-off and parking.
-        """
+        """Learn what is due and delete what was cleared long ago; `force` ignores idleness, back-off and parking."""
         return await self._sweep(force=force, progress=progress)
-
-    async def _scheduled_sweep(self) -> None:
-        await self._sweep(is_scheduled=True)
 
     async def _sweep(
         self, *, force: bool = False, progress: Progress | None = None, is_scheduled: bool = False
@@ -315,7 +319,7 @@ class Engine:
             store_problem=self.follower.trouble,
             outage=self.circuit_breaker.current_outage(),
             readable_apps=self.readable_apps(),
-            has_model_for=self.backend.has_model_for,
+            has_model_for=self.agent_models.has_model_for,
             notes=self.agent_models.notes,
         )
 
@@ -364,7 +368,7 @@ class Engine:
             locks=self.locks,
             scope_of=self.scope,
             settings=lambda: learn_settings(self.config),
-            has_model_for=self.backend.has_model_for,
+            has_model_for=self.agent_models.has_model_for,
         )
 
     def _build_sweeper(self) -> Sweeper:
@@ -375,7 +379,7 @@ class Engine:
             circuit_breaker=self.circuit_breaker,
             idle_seconds=lambda: _idle_seconds(self.config),
             is_enabled=self._is_learning_still_enabled,
-            has_model_for=self.backend.has_model_for,
+            has_model_for=self.agent_models.has_model_for,
         )
 
     def _build_memory(self, projects: ProjectsProvider | None) -> Memory:

@@ -54,7 +54,7 @@ class Gaia:
         self._sessions = SessionDatabase(engine)
         app = engine.config.app
         engine.attach_transcript(app, DatabaseTranscript(self._sessions, app, clear_method="delete"))
-        engine.transcripts.set_fallback(partial(find_transcript, self._sessions))
+        engine.set_transcript_fallback(partial(find_transcript, self._sessions))
 
     async def require_sessions(self) -> None:
         """Check that sessions can be stored, without creating their tables.

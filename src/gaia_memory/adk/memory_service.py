@@ -68,7 +68,7 @@ class Mem0MemoryService(BaseMemoryService):
             if not engine.config.memory.enabled:
                 return
             key = SessionKey(session.app_name, session.user_id, session.id)
-            if key.app in engine.transcripts.hosted_apps:
+            if engine.is_hosted(key.app):
                 await engine.consolidate(key, clear=False)
                 return
             try:

@@ -75,7 +75,7 @@ class Backend:
         self._embedding_model: Any = None
         self._checked_providers: tuple[resolve_provider.Provider, ...] = ()
         self._prepared_providers: list[resolve_provider.Provider] = []
-        self.agent_models = AgentModels(self.offline_fallback)
+        self.agent_models = AgentModels(self.llm, self.offline_fallback)
         self.language_model = Mem0LanguageModel(
             self.llm, self.pools.model, agent_models=self.agent_models, prepare=self._prepare_llm
         )
@@ -107,10 +107,6 @@ class Backend:
                 self.pools.reranker.submit(self.reranker.close)
             self.reranker = self._create_reranker()
         self.llm.provider = resolve_provider.resolve_llm(config, self._environ)
-
-    def has_model_for(self, app: str) -> bool:
-        """Return whether a model can be asked about users of an app: with the provider `agent`, once its agent ran."""
-        return self.llm.provider.name != resolve_provider.AGENT or self.agent_models.get(app) is not None
 
     def offline_fallback(self, agent_model: str) -> OfflineFallback | None:
         """Return for which parts `auto` chose the offline provider; None if for none.

@@ -35,7 +35,7 @@ class Mem0LanguageModel:
         `prepare` imports packages before the first question; no time limit counts that.
         """
         self._llm = llm
-        self._agent_models = agent_models or AgentModels()
+        self._agent_models = agent_models or AgentModels(llm)
         self._pool = pool
         self._prepare = prepare
         self._deadline = deadline

@@ -59,9 +59,9 @@ def extraction_requests(model: ScriptedLlm) -> list[LlmRequest]:
 
 
 @asynccontextmanager
-async def opened(home: Path, **memory: Any) -> AsyncIterator[Gaia]:
+async def opened(home: Path, *, model: str = "auto", **memory: Any) -> AsyncIterator[Gaia]:
     settings = {"home": str(home), "sessions": {"coalesce_seconds": 0}, "memory": AGENT_LEARNS | memory}
-    async with open_memory(settings, home=home) as gaia:
+    async with open_memory(settings, home=home, model=model) as gaia:
         yield gaia
 
 
@@ -115,8 +115,8 @@ async def test_the_first_model_below_a_root_without_one_is_used(tmp_path: Path, 
 async def test_adks_gemini_is_asked_through_its_own_client(gemini: FakeGemini, tmp_path: Path) -> None:
     """The request has JSON mode, as it has with the provider `gemini`."""
     gemini.add("extractor", fake_gemini.facts(FACT))
-    async with opened(tmp_path) as gaia:
-        await send(gaia, "gemini-2.5-pro")
+    async with opened(tmp_path, model="gemini-2.5-pro") as gaia:
+        await send(gaia, gaia.model)
         await gaia.sweep(force=True)
         texts = await fact_texts(gaia)
 

@@ -276,7 +276,7 @@ class MemoryPlugin(BasePlugin):
 
         app = invocation.session.app_name
         engine.attach_transcript(app, SessionTranscript(invocation.session_service, app, clear_method="rewind"))
-        engine.transcripts.set_fallback(partial(find_transcript, SessionDatabase(engine)), keeps_existing=True)
+        engine.set_transcript_fallback(partial(find_transcript, SessionDatabase(engine)), keeps_existing=True)
         _introduce(engine, app, find_agent_model(invocation.agent))
 
     @asynccontextmanager

@@ -9,6 +9,8 @@ from tenacity import AsyncRetrying
 
 from gaia_memory.backend.model_errors import to_model_error
 from gaia_memory.backend.providers.offline_fallback import OfflineFallback
+from gaia_memory.backend.providers.resolve_provider import AGENT
+from gaia_memory.backend.providers.swappable_llm import SwappableLlm
 from gaia_memory.errors import BadAnswerError, GaiaMemoryError, ModelUnavailableError
 from gaia_memory.log import MultiLine, logger_for
 from gaia_memory.model_calls import LEARNING, asking_app, retry_policy
@@ -18,6 +20,8 @@ from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
 
+FindFallback = Callable[[str], OfflineFallback | None]
+
 
 class AgentModels:
     """The model of each app's agent, as of its last turn in this process.
@@ -25,8 +29,12 @@ class AgentModels:
     `on_new_app` is called when the first model of an app is adopted: its conversations can be learned from then on.
     """
 
-    def __init__(self, find_fallback: Callable[[str], OfflineFallback | None] = lambda _: None) -> None:
-        """Start without models; `find_fallback` returns what is offline beside an agent's model of a name."""
+    def __init__(self, llm: SwappableLlm, find_fallback: FindFallback = lambda _: None) -> None:
+        """Start without models; `llm` has the provider in force.
+
+        `find_fallback` returns what is offline beside an agent's model of a name.
+        """
+        self._llm = llm
         self.on_new_app: Callable[[], None] = lambda: None
         self._find_fallback = find_fallback
         self._models: dict[str, AgentModel] = {}
@@ -61,6 +69,10 @@ class AgentModels:
     def get(self, app: str | None) -> AgentModel | None:
         """Return the model of an app's agent, without an app the one of the last turn; None if there was no turn."""
         return next(reversed(self._models.values()), None) if app is None else self._models.get(app)
+
+    def has_model_for(self, app: str) -> bool:
+        """Return whether a model can be asked about users of an app: with the provider `agent`, once its agent ran."""
+        return self._llm.provider.name != AGENT or app in self._models
 
     def current(self) -> AgentModel:
         """Return the model for the current call.

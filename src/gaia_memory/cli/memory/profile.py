@@ -45,7 +45,7 @@ async def profile(
     async with open_scope(config, app_name, user) as (engine, scope):
         is_enabled = engine.config.memory.preload
         if refresh and is_enabled:
-            if not engine.backend.has_model_for(scope.app or engine.config.app):
+            if not engine.agent_models.has_model_for(scope.app or engine.config.app):
                 print_note(f"the model is not asked: {MISSING_AGENT_MODEL}")
             await engine.memory.profile(scope)
         preview = await engine.memory.preview_profile(scope)
