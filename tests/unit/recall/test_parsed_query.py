@@ -108,12 +108,20 @@ def test_dates_are_recognised(text, dates):
         ("on Friday", DateMentions(frozenset({11}), frozenset({2026}), frozenset({20}))),
         ("What do I have tomorrow?", DateMentions()),
         ("every Monday", DateMentions()),
+        ("two hours ago", DateMentions(frozenset({11}), frozenset({2026}), frozenset({22}))),
     ],
 )
 def test_a_relative_date_is_counted_from_the_day_of_the_question(text, dates):
     """What is still to come was not talked about on that day."""
     assert parse_dates(text, datetime(2026, 11, 22, 15, tzinfo=UTC)) == dates
     assert parse_dates(text) == DateMentions()
+
+
+def test_last_week_next_to_a_full_date_is_not_counted_from_the_question():
+    """It is the week before that date, which is not resolved."""
+    dates = parse_dates("his issue last week, as told on November 6, 2023", datetime(2026, 11, 22, 15, tzinfo=UTC))
+
+    assert dates == DateMentions(frozenset({11}), frozenset({2023}), frozenset({6}))
 
 
 @pytest.mark.parametrize(
@@ -139,6 +147,7 @@ def test_an_impossible_date_is_ignored_completely(text):
     ("text", "dates"),
     [
         ("in May 2023, 5000 people", DateMentions(frozenset({5}), frozenset({2023}))),
+        ("on May 7,2023", DateMentions(frozenset({5}), frozenset({2023}), frozenset({7}))),
         ("on May 7 2023", DateMentions(frozenset({5}), frozenset({2023}), frozenset({7}))),
         ("in June, and on 2023-13-45", DateMentions(frozenset({6}))),
         ("at the end of 2023-02-30", DateMentions(frozenset({2}), frozenset({2023}))),

@@ -33,8 +33,11 @@ class Token(NamedTuple):
     has_dot: bool
 
 
-_TOKEN = re.compile(r"[0-9]++(?:[.,:/t+-][0-9]++)*+(?:[a-z\u00e0]++[0-9]*+)?+|[a-z\u00e0]++")
-_GAP = re.compile(r"(?P<join>[^\S\n]{1,3}|\s?\n\s?|')|(?P<dot>\.\s{0,2})|(?P<comma>\s?,\s{1,2})|(?P<dash>\.?\s?-\s?)")
+_COMMA_IN_NUMBER = r",(?!(?:19|20)[0-9]{2}(?![0-9]))"
+"""A comma that is not the one of "December 1,2023"."""
+
+_TOKEN = re.compile(rf"[0-9]++(?:(?:[.:/t+-]|{_COMMA_IN_NUMBER})[0-9]++)*+(?:[a-z\u00e0]++[0-9]*+)?+|[a-z\u00e0]++")
+_GAP = re.compile(r"(?P<join>[^\S\n]{1,3}|\s?\n\s?|')|(?P<dot>\.\s{0,2})|(?P<comma>\s?,\s{0,2})|(?P<dash>\.?\s?-\s?)")
 _GAPS = {"join": Gap.JOIN, "dot": Gap.DOT, "comma": Gap.COMMA, "dash": Gap.DASH}
 _AMOUNT_BEFORE = frozenset("$\u20ac\u00a3\u00a5#+@=\\&_~^*<>")
 _AMOUNT_AFTER = re.compile(r"\s?[%\u2030\u20ac$\u00a3\u00a5\u00b0_@=]|[^\W\d_]")
@@ -121,8 +124,8 @@ def _find_gap(folded: str, start: int, end: int) -> Gap:
         char = folded[start]
         if char in " '\n":
             return Gap.JOIN
-        if char == ".":
-            return Gap.DOT
+        if char in ".,":
+            return Gap.DOT if char == "." else Gap.COMMA
         if char == "-":
             return Gap.HYPHEN if folded[start - 1].isalpha() and folded[end].isalpha() else Gap.DASH
     if not 0 < end - start <= 4:

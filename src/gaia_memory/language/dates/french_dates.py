@@ -204,7 +204,7 @@ _LIMITS: tuple[PhraseRow, ...] = (
 _MARKERS = """
 je tu il elle nous vous ils elles le la les l des et ou est suis sont etait ai as avons avez mon ma mes me moi mon du au
 aux avec pour dans sur pas que qui quand quoi j c d qu ce cette chez chaque tous une \u00e0 y ne n
-demain hier aujourd apres
+demain aujourd apres
 """
 
 FRENCH = DateWords(

@@ -10,6 +10,7 @@ from gaia_memory.language.dates import Anchor, DateMention, Grain, read
 
 _ISO_LIKE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_COUNTED_ANCHORS = (Anchor.RELATIVE, Anchor.CLOCK, Anchor.INFERRED)
 _MAX_LISTED_DAYS = 31
 """Days of a period that are compared one by one; of a longer one, only months or years count."""
 
@@ -69,9 +70,12 @@ def parse_dates(text: str, now: datetime | None = None) -> DateMentions:
     """
     found = DateMentions(years=frozenset(int(year) for year in _YEAR.findall(_ISO_LIKE.sub("", text))))
     moment = now or _EPOCH
-    for mention in read(text, moment, moment.tzinfo or UTC, direction="past"):
-        is_counted = mention.anchor in (Anchor.RELATIVE, Anchor.INFERRED)
-        if mention.recurrence is None and not (is_counted and (now is None or mention.start > now)):
+    mentions = [each for each in read(text, moment, moment.tzinfo or UTC, direction="past") if not each.recurrence]
+    # Next to a date in full, "last week" is the week before that date, not before the question.
+    keeps_counted = now is not None and all(each.anchor is not Anchor.STATED for each in mentions)
+    for mention in mentions:
+        is_counted = mention.anchor in _COUNTED_ANCHORS
+        if not is_counted or (keeps_counted and mention.start <= moment):
             found = found.union(_calendar_parts(mention))
     return found
 
