@@ -99,7 +99,6 @@ class Engine:
             owner=StoreOwner(self.owner, is_owner_dead),
             scrub=self._scrub,
             is_enabled=lambda: self.config.memory.enabled,
-            is_busy=lambda: self.turns.has_running,
         )
         self.circuit_breaker = ModelCircuitBreaker(clock)
         self.memory = self._build_memory(projects)
@@ -229,7 +228,7 @@ class Engine:
         erase forgotten facts from it.
         """
         self._has_started = True
-        self.follower.start(after=FOLLOWER_DELAY_SECONDS)
+        self.follower.start(after=FOLLOWER_DELAY_SECONDS, is_busy=lambda: self.turns.has_running)
         if self.is_learning_enabled or self.loaded.origin is not None:
             self._sweep_scheduler.start(delay_seconds=delay_seconds)
 

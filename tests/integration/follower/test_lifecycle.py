@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -25,7 +25,7 @@ async def always() -> bool:
     return True
 
 
-def another(memory: FollowerHarness, *, is_busy: Callable[[], bool] = lambda: False) -> StoreFollower:
+def another(memory: FollowerHarness) -> StoreFollower:
     """Return a second follower over the same database and home."""
     return StoreFollower(
         memory.database,
@@ -35,7 +35,6 @@ def another(memory: FollowerHarness, *, is_busy: Callable[[], bool] = lambda: Fa
         home=memory.home,
         owner=StoreOwner("test-host:1:0", is_owner_dead),
         scrub=always,
-        is_busy=is_busy,
     )
 
 
@@ -189,28 +188,50 @@ async def test_a_repeated_failure_is_logged_once_until_it_worked_again(
 
 async def test_the_store_is_opened_once_no_turn_is_running(tmp_path: Path) -> None:
     """Importing mem0 and Chroma stops a turn for seconds."""
-    looks: list[bool] = [True]
+    looks: list[bool] = []
+
+    def is_busy() -> bool:
+        looks.append(patient.is_owner)
+        return len(looks) < 3
+
     async with open_follower(tmp_path / "home", started=False) as memory:
-        patient = another(memory, is_busy=lambda: bool(looks.append(True)) or len(looks) < 4)
-        patient.start()
-        while len(looks) < 3:
-            await asyncio.sleep(0.01)
-        began = patient.is_owner
+        patient = another(memory)
+        patient.start(is_busy=is_busy)
         while not patient.is_owner:
             await asyncio.sleep(0.01)
         await patient.stop()
 
-    assert not began
+    assert looks == [False, False, False]
 
 
 async def test_settled_does_not_wait_for_running_turns(tmp_path: Path) -> None:
     """A turn itself may ask for it."""
     async with open_follower(tmp_path / "home", started=False) as memory:
         await memory.add(ANN, "Likes tea.")
-        patient = another(memory, is_busy=lambda: True)
-        patient.start(after=3600)
+        patient = another(memory)
+        patient.start(after=3600, is_busy=lambda: True)
         await patient.settled(stall_seconds=60)
         is_open = patient.is_ready
         await patient.stop()
 
     assert is_open
+
+
+async def test_an_erasure_does_not_wait_for_running_turns(tmp_path: Path) -> None:
+    """A process that ends within seconds would leave it to the next one, and that one again."""
+    async with open_follower(tmp_path / "home") as memory:
+        await memory.add(ANN, "Likes tea.")
+        await memory.follower.settled(stall_seconds=60)
+        await memory.follower.stop()
+        patient = another(memory)
+        patient.start(after=3600, is_busy=lambda: True)
+        await memory.forget(ANN)
+        patient.wake()
+        pending = 1
+        while pending:
+            await asyncio.sleep(0.01)
+            async with memory.database.read_transaction() as tx:
+                pending = (await memory.outbox.store(tx)).erasures
+        await patient.stop()
+
+    assert not pending

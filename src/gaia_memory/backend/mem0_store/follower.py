@@ -40,8 +40,7 @@ AWAITED_REST_RATIO = 0.25
 BACKLOG_FACTS = 500
 
 MAX_BUSY_SECONDS = 60.0
-BUSY_POLL_SECONDS = 0.25
-"""How long turns may put off the import of mem0 and Chroma, and how often to look whether one is running."""
+"""How long turns may put off the import of mem0 and Chroma."""
 
 IDLE_SECONDS = 0.5
 DISABLED_IDLE_SECONDS = 30.0
@@ -75,13 +74,11 @@ class StoreFollower:
         owner: StoreOwner,
         scrub: Callable[[], Awaitable[bool]],
         is_enabled: Callable[[], bool] = lambda: True,
-        is_busy: Callable[[], bool] = lambda: False,
     ) -> None:
         """Open nothing and touch no file.
 
         `scrub` rewrites the database's files and returns False while they are in use. While `is_enabled` is False,
-        the store is opened only to erase from it, or for a caller of `settled`. While `is_busy` is True, the start
-        waits, up to a minute.
+        the store is opened only to erase from it, or for a caller of `settled`.
         """
         embedder: Embedder = backend.embedder
         location, lock_path = resolve_location(backend, home)
@@ -108,7 +105,6 @@ class StoreFollower:
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._is_enabled = is_enabled
-        self._is_busy = is_busy
         self._waiters = 0
         self._seen_owner: str | None = None
         """The owner that kept this process from owning the store, blank if unknown; None before the first try."""
@@ -164,23 +160,22 @@ class StoreFollower:
 
     async def foreign_stores(self) -> list[str]:
         """Return the folders that another database has filled; no forget reaches them."""
-        async with self._database.read_transaction() as tx:
-            store_id = (await self._outbox.store(tx)).store_id
+        store_id = (await self._load_state()).store_id
         return await asyncio.to_thread(self._writer.location.foreign_stores, store_id)
 
     @property
     def _is_running(self) -> bool:
         return self._task is not None and not self._task.done()
 
-    def start(self, *, after: float = 0.0) -> None:
-        """Start in a background task of the running loop, in `after` seconds or when `settled` is called.
+    def start(self, *, after: float = 0.0, is_busy: Callable[[], bool] = lambda: False) -> None:
+        """Start in a background task, in `after` seconds or when `settled` is called.
 
-        A second call wakes the task.
+        While `is_busy` is True the start waits, for up to a minute more. A second call wakes the task.
         """
         if self._task is None:
             # The task works for every user, so it must not continue the trace of the caller that opened memory.
             running = asyncio.get_running_loop()
-            self._task = running.create_task(self._run(after), name="gaia-follower", context=Context())
+            self._task = running.create_task(self._run(after, is_busy), name="gaia-follower", context=Context())
         else:
             self.wake()
 
@@ -246,8 +241,8 @@ class StoreFollower:
             self.is_owner = False
         self._pool.shut_down()
 
-    async def _run(self, after: float) -> None:
-        await self._wait_for_quiet(after)
+    async def _run(self, after: float, is_busy: Callable[[], bool]) -> None:
+        await self._wait_for_quiet(after, is_busy)
         while not self._stopping.is_set():
             try:
                 if await self._run_once():
@@ -256,12 +251,24 @@ class StoreFollower:
                 # Database, Chroma, mem0 and the disk meet here: whatever fails is retried with growing pauses.
                 await self._back_off(error)
 
-    async def _wait_for_quiet(self, seconds: float) -> None:
-        """Wait, then for the end of running turns: importing mem0 and Chroma takes seconds and holds the GIL."""
-        await _wait(self._hurry, seconds)
+    async def _wait_for_quiet(self, seconds: float, is_busy: Callable[[], bool]) -> None:
+        """Wait until the first turns are over, as importing mem0 and Chroma holds the GIL; erasures do not wait."""
         started = time.monotonic()
-        while self._is_busy() and not self._hurry.is_set() and time.monotonic() - started < MAX_BUSY_SECONDS:
-            await _wait(self._hurry, BUSY_POLL_SECONDS)
+        while not self._hurry.is_set() and not await self._has_to_erase():
+            waited = time.monotonic() - started
+            if waited >= seconds and (waited >= seconds + MAX_BUSY_SECONDS or not is_busy()):
+                return
+            await self._wait_for_work(max(seconds - waited, IDLE_SECONDS))
+
+    async def _has_to_erase(self) -> bool:
+        # Short processes might put an erasure off for ever.
+        with contextlib.suppress(GaiaMemoryError, OSError):
+            return (await self._load_state()).erasures > 0
+        return False
+
+    async def _load_state(self) -> StoreState:
+        async with self._database.read_transaction() as tx:
+            return await self._outbox.store(tx)
 
     async def _run_once(self) -> bool:
         """Take one step or wait for work; False when the step does not prove that the store works."""
@@ -296,8 +303,7 @@ class StoreFollower:
         """Return whether the store is needed: while memory is off, only for erasures and waiting callers."""
         if self._is_enabled():
             return True
-        async with self._database.read_transaction() as tx:
-            state = await self._outbox.store(tx)
+        state = await self._load_state()
         return state.erasures > 0 or (self._waiters > 0 and state.lag > 0)
 
     async def _apply_batch(self, rows: list[DirtyFact], erasures: set[int], *, is_bulk: bool) -> None:
@@ -320,8 +326,7 @@ class StoreFollower:
     async def _try_to_own(self) -> bool:
         self.is_owner = await self._ownership.acquire()
         if not self.is_owner:
-            async with self._database.read_transaction() as tx:
-                self._seen_owner = (await self._outbox.store(tx)).owner_description
+            self._seen_owner = (await self._load_state()).owner_description
         return self.is_owner
 
     async def _open_or_recreate(self, state: StoreState, erasures: set[int]) -> bool:
