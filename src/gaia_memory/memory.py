@@ -135,9 +135,9 @@ class Memory:
     ) -> list[Hit]:
         """Return the facts that answer a question best, at most `limit` (default `memory.recall_limit`).
 
-        `filters`, in mem0's form, select the facts that may answer: `{"category": "health"}`,
-        `{"said_at": {"gte": "2026-03-01"}}`. Facts of `extra_scopes`, such as those of a family, may answer, too;
-        `hit.fact.scope` says whose a fact is.
+        A blank question has no answer: the list is empty. `filters`, in mem0's form, select the facts that may answer:
+        `{"category": "health"}`, `{"said_at": {"gte": "2026-03-01"}}`. Facts of `extra_scopes`, such as those of a
+        family, may answer, too; `hit.fact.scope` says whose a fact is.
 
         Raises:
             InvalidInputError: the query is no text, `limit` is not from 1 to 1000, the filters have another form, or

@@ -14,7 +14,7 @@ from gaia_memory.cli.memory.group import app as memory
 from gaia_memory.cli.setup import adk_servers
 from gaia_memory.cli.ui.command_app import CommandApp, PlainGroup
 from gaia_memory.cli.ui.output_files import describe_os_error
-from gaia_memory.cli.ui.terminal import configure_logging, print_error, print_line
+from gaia_memory.cli.ui.terminal import configure_logging, print_error, print_line, print_text
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.language.printable_text import escape_lines
 
@@ -66,11 +66,27 @@ def gaia(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show log lines and tracebacks.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Long-term memory for Google ADK agents."""
     context.call_on_close(configure_logging(debug=debug))
+
+
+@app.command("help", epilog="Example: `gaia help memory add` shows what `gaia memory add --help` shows.")
+def show_help(
+    context: typer.Context,
+    command: Annotated[list[str] | None, typer.Argument(help="A command.", show_default=False)] = None,
+) -> None:
+    """Show the help of a command, or of `gaia` itself."""
+    shown: Any = context.find_root()
+    for name in command or []:
+        commands = getattr(shown.command, "commands", {})
+        if name not in commands:
+            choices = f": choose from {', '.join(commands)}" if commands else ""
+            raise typer.BadParameter(f"{shown.command_path} has no command {name!r}{choices}", param_hint="COMMAND")
+        shown = type(context)(commands[name], info_name=name, parent=shown)
+    print_text(shown.get_help(), end="")
 
 
 app.command("demo", epilog=demo.EXAMPLES)(demo.demo)

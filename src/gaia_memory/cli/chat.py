@@ -33,9 +33,9 @@ Examples:
 
 `gaia chat` uses your login name as the user id.
 
-`gaia chat --user itay --channel telegram` continues the conversation `itay:telegram`.
+`gaia chat --user ada --channel telegram` continues the conversation `ada:telegram`.
 
-`echo "What do you know about me?" | gaia chat --user itay` sends one message.
+`echo "What do you know about me?" | gaia chat --user ada` sends one message.
 
 In the conversation, `/help` lists the commands (Tab completes them). Ctrl-D, `quit` or `exit` leaves it.
 """

@@ -48,6 +48,7 @@ def check(
         Path | None, typer.Argument(help="The gaia.yaml. Default: GAIA_CONFIG, else the one in GAIA_HOME.")
     ] = None,
     as_json: JsonOption = False,
+    config: ConfigOption = None,
 ) -> None:
     """Check the configuration and the environment.
 
@@ -55,6 +56,9 @@ def check(
     """
     from gaia_memory.errors import ConfigError
 
+    if path is not None and config is not None:
+        raise typer.BadParameter("the file is given twice: pass PATH or --config", param_hint="--config")
+    path = path or config
     source, display_source, problems = "", "", []
     try:
         with silence_logger("gaia_memory.config"):
@@ -65,13 +69,16 @@ def check(
     except ConfigError as error:
         source = source or error.source
         problems += error.problems
+        problems += [line for line in _provider_problems(source) if line not in problems]
     problems += _unknown_variables(problems)
     if as_json:
         print_json({"ok": not problems, "source": source, "problems": problems})
     elif not problems:
         print_line(f"OK: {display_source}")
+    lines = _line_numbers(source) if problems else {}
     for problem in problems:
-        print_error(f"{source}: {problem}")
+        line = lines.get(problem.partition(":")[0])
+        print_error(f"{source}: {problem}{f' (line {line})' if line else ''}")
     if problems:
         raise typer.Exit(1)
 
@@ -86,6 +93,45 @@ def _unknown_variables(problems: Sequence[str]) -> list[str]:
         for name, meant in suggestions.items()
         if not any(line.startswith(f"{name}:") for line in problems)
     ]
+
+
+def _provider_problems(source: str) -> Sequence[str]:
+    """Return what is wrong with the providers of a file that has other problems; nothing if it cannot be read."""
+    from gaia_memory.config.sources.environment import PROVIDER_SECTIONS
+    from gaia_memory.config.sources.load import load
+    from gaia_memory.config.sources.yaml_file import read_snapshot
+    from gaia_memory.errors import ConfigError
+
+    try:
+        memory = read_snapshot(Path(source)).settings().get("memory")
+        sections = {part: memory[part] for part in PROVIDER_SECTIONS if part in memory} if memory else {}
+        with silence_logger("gaia_memory.config"):
+            asyncio.run(_check_providers(load({"memory": sections})))
+    except ConfigError as error:
+        return error.problems
+    except TypeError:
+        # `memory` is no section, which is a problem that is listed.
+        return []
+    return []
+
+
+def _line_numbers(source: str) -> dict[str, int]:
+    """Return the line of each key in a YAML file, by its dotted path; nothing if it is no file, or not valid."""
+    import yaml
+
+    lines: dict[str, int] = {}
+
+    def collect(node: yaml.Node | None, prefix: str) -> None:
+        for key, value in node.value if isinstance(node, yaml.MappingNode) else []:
+            name = f"{prefix}{key.value}"
+            lines.setdefault(name, key.start_mark.line + 1)
+            collect(value, f"{name}.")
+
+    try:
+        collect(yaml.compose(Path(source).read_text(encoding="utf-8-sig"), Loader=yaml.SafeLoader), "")
+    except (OSError, ValueError, yaml.YAMLError, RecursionError):
+        return {}
+    return lines
 
 
 def _lookup_note() -> str:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 _SQLITE = re.compile(r"sqlite(?:\+aiosqlite)?:///(?P<path>[^?]+)(?P<query>\?.*)?", re.IGNORECASE | re.DOTALL)
+_SUPPORTED = frozenset({"sqlite", "postgres", "postgresql"})
 _POSTGRES = re.compile(r"(?:postgres|postgresql|postgresql\+asyncpg)://(?P<rest>.*[^/].*)", re.IGNORECASE | re.DOTALL)
 
 
@@ -25,7 +26,15 @@ def normalize_url(url: str) -> str:
     if found := _POSTGRES.fullmatch(url):
         # libpq's `sslmode` is called `ssl` in asyncpg, with the same values.
         return "postgresql+asyncpg://" + re.sub(r"(?<=[?&])sslmode=", "ssl=", found["rest"])
-    raise ValueError("names a database that is not supported")
+    raise ValueError(unsupported_database(url) or "names a database that is not supported")
+
+
+def unsupported_database(url: str) -> str | None:
+    """Return what is wrong with the kind of database in a URL; None if it is supported, or the URL names none."""
+    kind = url.partition("://")[0].partition("+")[0].lower()
+    if not kind.isalnum() or kind in _SUPPORTED:
+        return None
+    return f"names {kind}, which is not supported; use sqlite:///… or postgresql+asyncpg://…"
 
 
 def sqlite_url(path: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gaia_memory.config.database_urls import unsupported_database
 from gaia_memory.config.key_path import value_at
 from gaia_memory.redaction.mask import KEY_PATTERN, assigns_secret, is_secret_name, mask_secrets
 from gaia_memory.redaction.secret_forms import has_url_password, variable_for_key
@@ -82,6 +83,9 @@ class _SecretScanner:
         return path != _FREE_TEXT_PATH and (has_url_password(value) or assigns_secret(value))
 
     def _remedy(self, path: tuple[str, ...], value: Any) -> str:
+        problem = unsupported_database(value) if path[-1] == "database_url" and isinstance(value, str) else None
+        if problem is not None:
+            return f"it {problem}"
         variable = self._variable(path, value if isinstance(value, str) else "")
         if variable:
             return f"remove this entry and set the environment variable {variable}"

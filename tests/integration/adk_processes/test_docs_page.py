@@ -54,7 +54,11 @@ def test_the_commands_of_the_page_work(background_command: Path, tmp_path: Path)
     address = f"http://127.0.0.1:{(port := free_port())}"
     folder = tmp_path / "reader"
     folder.mkdir()
-    instead = {"adk web": f"{background_command} adk web --port {port}", "http://127.0.0.1:8000": address}
+    instead = {
+        "adk web --": f"{background_command} adk web --port {port} --",
+        "gaia web agents\n": f"{background_command} gaia web agents --port {port}\n",
+        "http://127.0.0.1:8000": address,
+    }
 
     shown, _ = run_page(PAGE, folder, replacements=instead, environment={"ADDRESS": address})
 

@@ -208,3 +208,41 @@ def test_show_rejects_an_invalid_configuration(tmp_path: Path) -> None:
 
     assert (done.code, done.out) == (1, "")
     assert "memory.recall_limit" in done.err
+
+
+def test_all_problems_are_found_in_one_pass_with_their_lines(tmp_path: Path) -> None:
+    """A wrong provider, too, although mem0 checks only whole configurations."""
+    file = tmp_path / "gaia.yaml"
+    file.write_text("app: shop\nmemory:\n  recall_limit: 99\n  llm: {provider: gemnii}\n  recal_limit: 5\n")
+    done = run_gaia("config", "check", "--config", str(file))
+
+    assert done.code == 1
+    lines = done.err.splitlines()
+    assert [(line.split(": ")[2], line[-9:]) for line in lines] == [
+        ("memory.recall_limit", " (line 3)"),
+        ("memory.recal_limit", " (line 5)"),
+        ("memory.llm.provider", " (line 4)"),
+    ]
+    assert "'gemnii' is not a provider; did you mean 'gemini'?" in lines[2]
+
+
+@pytest.mark.parametrize("url", ["mysql://db/x", "mysql+aiomysql://me:hush-hush@db/x", "mongodb://db/x"])
+def test_a_database_that_is_not_supported_is_named_with_the_supported_ones(tmp_path: Path, url: str) -> None:
+    """Moving it into a variable would not help."""
+    file = tmp_path / "gaia.yaml"
+    file.write_text(f"memory:\n  database_url: {url}\n")
+    done = run_gaia("config", "check", str(file))
+
+    kind = url.partition("://")[0].partition("+")[0]
+    assert done.code == 1
+    assert f"names {kind}, which is not supported; use sqlite:///… or postgresql+asyncpg://…" in done.err
+    assert "hush-hush" not in done.err
+
+
+def test_the_file_to_check_is_named_once(tmp_path: Path) -> None:
+    """As an argument or with the option of the other commands."""
+    file = tmp_path / "gaia.yaml"
+    file.write_text("app: shop\n")
+
+    assert run_gaia("config", "check", "-c", str(file)).code == 0
+    assert run_gaia("config", "check", str(file), "-c", str(file)).code == 2

@@ -34,7 +34,7 @@ def test_each_hit_is_shown_with_the_parts_of_its_score_by_size(config: Path) -> 
     assert float(best.split()[1]) > 0.3
     assert "subject" in best
     assert " - 0." in next(line for line in shown.splitlines() if "Green hats?" in line)
-    assert "The best score, from 0 to 1, is the share of the question's words" in shown
+    assert "A score from 0 to 1 says how well a fact answers" in shown
     assert "Dropped" not in shown
     assert "Failed" not in shown
 
@@ -73,7 +73,7 @@ def test_a_failed_reranker_is_named(config: Path) -> None:
     done = search(config)
 
     assert done.code == 0
-    assert "Failed, so their part is missing: reranker" in done.out
+    assert "These results are without the reranker, which failed" in done.out
     assert "recall goes on without reranker" in done.err
 
 

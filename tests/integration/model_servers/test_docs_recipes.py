@@ -81,7 +81,7 @@ def test_the_ollama_recipe_works(tmp_path: Path) -> None:
 
     _proven(shown, outputs=1)
     assert calls.splitlines() == [
-        "pip install gaia-memory[ollama]",
+        "pip install .[ollama]",
         "ollama pull llama3.1:8b",
         "ollama pull nomic-embed-text",
     ]
@@ -103,7 +103,7 @@ async def test_the_recipe_for_several_processes_on_postgresql_and_a_chroma_serve
         )
 
     _proven(shown, outputs=4)
-    assert calls.splitlines() == ["pip install gaia-memory[postgres]"]
+    assert calls.splitlines() == ["pip install .[postgres]"]
 
 
 PAGES = [path.relative_to(ROOT / "docs").as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))]

@@ -79,6 +79,21 @@ def test_the_help_is_about_as_fast_as_importing_its_own_libraries() -> None:
     assert is_soon, tries
 
 
+@pytest.mark.parametrize("command", [(), ("chat",), ("memory", "add"), ("people", "merge")], ids=" ".join)
+def test_the_help_command_shows_the_help_of_a_command(command: tuple[str, ...]) -> None:
+    """It shows what `--help` shows."""
+    shown, expected = run_gaia("help", *command), run_gaia(*command, "--help")
+
+    assert (shown.code, shown.out.strip()) == (0, expected.out.strip())
+
+
+def test_the_help_of_an_unknown_command_lists_the_known_ones() -> None:
+    """The message names the group."""
+    told = " ".join(run_gaia("help", "memory", "lst").err.replace("│", " ").split())
+
+    assert "gaia memory has no command 'lst': choose from list, add, search" in told
+
+
 def test_the_version_is_that_of_the_package() -> None:
     """`gaia --version` prints package and version."""
     from importlib.metadata import version

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 EXAMPLES = """
 Examples:
 
-`gaia memory add --user itay "Allergic to nuts" "Has a sister called Noa"` keeps two facts.
+`gaia memory add --user ada "Allergic to nuts" "Has a sister called Noa"` keeps two facts.
 
-`printf 'Lives in Haifa\\nLikes tea\\n' | gaia memory add --user itay` keeps one fact per line.
+`printf 'Lives in Haifa\\nLikes tea\\n' | gaia memory add --user ada` keeps one fact per line.
 
-`echo '{"results": [{"memory": "Likes tea"}]}' | gaia memory add --user itay --file - --dry-run` only shows it.
+`echo '{"results": [{"memory": "Likes tea"}]}' | gaia memory add --user ada --file - --dry-run` only shows it.
 """
 
 _MAX_NAMED_USERS = 3

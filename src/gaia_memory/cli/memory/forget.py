@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 EXAMPLES = """
 Examples:
 
-`gaia memory forget --user itay` asks, forgets everything and waits until the files are rewritten.
+`gaia memory forget --user ada` asks, forgets everything and waits until the files are rewritten.
 
-`gaia memory forget --user itay -y --json` does not ask, and prints the receipt.
+`gaia memory forget --user ada -y --json` does not ask, and prints the receipt.
 
 `--receipt FILE` writes a file that only you can read: what was deleted where, and what stays.
 
-`--session itay:telegram` forgets what only that conversation taught.
+`--session ada:telegram` forgets what only that conversation taught.
 
 `--id` with at least the first six characters of an id (see `gaia memory list`) forgets one fact.
 """

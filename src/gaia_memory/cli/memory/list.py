@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 EXAMPLES = """
 Examples:
 
-`gaia memory list --user itay` shows every fact.
+`gaia memory list --user ada` shows every fact.
 
-`gaia memory list --user itay --where category=health --since 2026-03-01` shows only these.
+`gaia memory list --user ada --where category=health --since 2026-03-01` shows only these.
 
-`gaia memory list --user itay --limit 20 --offset 20` shows the second twenty.
+`gaia memory list --user ada --limit 20 --offset 20` shows the second twenty.
 
-`gaia memory list --user itay --json | jq -r '.memories[].text'` prints only the texts.
+`gaia memory list --user ada --json | jq -r '.memories[].text'` prints only the texts.
 """
 
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 EXAMPLES = """
 Examples:
 
-`gaia memory profile --user itay` shows the profiles of itay's running sessions and of the next one.
+`gaia memory profile --user ada` shows the profiles of ada's running sessions and of the next one.
 
-`gaia memory profile --user itay --refresh` makes the model write the next one now, if anything changed.
+`gaia memory profile --user ada --refresh` makes the model write the next one now, if anything changed.
 
-`gaia memory profile --user itay --json | jq -r .next.block` prints only the block.
+`gaia memory profile --user ada --json | jq -r .next.block` prints only the block.
 """
 
 _OFFLINE_MODEL, _OFFLINE_RULES = "the offline model", "the offline rules"

@@ -26,19 +26,25 @@ if TYPE_CHECKING:
 EXAMPLES = """
 Examples:
 
-`gaia memory search --user itay "Do I have an allergy to nuts?"` shows the facts that answer best.
+`gaia memory search --user ada "Do I have an allergy to nuts?"` shows the facts that answer best.
 
-`gaia memory search --user itay --limit 1 --json nuts` prints the best one with its score.
+`gaia memory search --user ada --limit 1 --json nuts` prints the best one with its score.
 
-`gaia memory search --user itay --until 2025-12-31 "Where do I live?"` answers from facts said by that day.
+`gaia memory search --user ada --until 2025-12-31 "Where do I live?"` answers from facts said by that day.
 
-`gaia memory search --user itay --explain "my sister's dog"` shows the parts of each score.
+`gaia memory search --user ada --explain "my sister's dog"` shows the parts of each score.
 """
 
-_SCORE_NOTE = (
-    "The best score, from 0 to 1, is the share of the question's words in the fact, or the cosine of its vector. The "
-    "other scores are relative to it."
-)
+_SCORE_NOTE = "A score from 0 to 1 says how well a fact answers; `why` shows what it consists of."
+_LOWEST_SHOWN_SCORE = 0.005
+"""A lower score would be shown as 0.00: such a fact only fills the list."""
+_PART_NAMES = {
+    "hashed": "the search by similar spelling",
+    "vectors": "the search by meaning",
+    "rewriting": "the words that the model would have added",
+    "reranker": "the reranker",
+}
+"""What a user reads for the name of a part that failed."""
 
 
 async def search(
@@ -73,7 +79,8 @@ async def search(
     elif explain:
         _print_recall(recalled, threshold=threshold, long_ids=long_ids, empty_message=empty_message)
     else:
-        facts, scores = [hit.fact for hit in recalled.hits], [hit.score for hit in recalled.hits]
+        shown = [hit for hit in recalled.hits if hit.score >= _LOWEST_SHOWN_SCORE]
+        facts, scores = [hit.fact for hit in shown], [hit.score for hit in shown]
         print_facts(facts, scores=scores, long_ids=long_ids, empty_message=empty_message)
         if facts:
             print_line(f"{user}: {pluralize(len(facts), 'fact')}.")
@@ -105,7 +112,8 @@ def _print_recall(recalled: RecallResult, *, threshold: float | None, long_ids: 
     if recalled.expansions:
         print_line(f"Also searched for, as memory.llm proposed: {'; '.join(recalled.expansions)}")
     if recalled.missing:
-        print_line(f"Failed, so their part is missing: {', '.join(recalled.missing)}")
+        failed = ", ".join(_PART_NAMES.get(name, name) for name in recalled.missing)
+        print_line(f"These results are without {failed}, which failed: try again, or see `gaia doctor`.")
 
 
 def _hit_to_dict(hit: Hit) -> dict[str, Any]:

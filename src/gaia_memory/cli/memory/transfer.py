@@ -19,16 +19,16 @@ from gaia_memory.errors import InvalidInputError
 EXPORT_EXAMPLES = """
 Examples:
 
-`gaia memory export --user itay --output itay.json` writes a file that only you can read.
+`gaia memory export --user ada --output ada.json` writes a file that only you can read.
 
-`gaia memory export --user itay | jq '.facts | length'` writes to standard output.
+`gaia memory export --user ada | jq '.facts | length'` writes to standard output.
 """
 IMPORT_EXAMPLES = """
 Examples:
 
-`gaia memory import --user itay itay.json` imports an export; a second time it adds nothing.
+`gaia memory import --user ada ada.json` imports an export; a second time it adds nothing.
 
-`gaia memory export -u itay -c old.yaml | gaia memory import -u itay -c new.yaml -` copies a user to another home.
+`gaia memory export -u ada -c old.yaml | gaia memory import -u ada -c new.yaml -` copies a user to another home.
 """
 
 

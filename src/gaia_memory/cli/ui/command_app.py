@@ -45,6 +45,9 @@ class CommandApp(typer.Typer):
 
 def _name_values(parameters: Sequence[Any]) -> list[Any]:
     for parameter in parameters:
+        if not hasattr(parameter, "type_descriptor"):
+            # Earlier versions of Typer show no type for a flag.
+            continue
         if isinstance(parameter, TyperOption) and parameter.metavar is None:
             value_type = parameter.type_descriptor.annotation
             parameter.metavar = "" if parameter.is_flag else _VALUE_NAMES.get(value_type, "TEXT")
