@@ -25,7 +25,8 @@ async def numbers(database):
     async with database.read_transaction() as tx:
         rows = list((await tx.execute(select(tables.facts.c.row).order_by(tables.facts.c.row))).scalars())
         words = list((await tx.execute(text(f"SELECT {key} FROM gaia_words ORDER BY 1"))).scalars())
-        told = list((await tx.execute(select(tables.sources.c.fact_row).order_by(text("1")))).scalars())
+        of_sources = select(tables.facts.c.row).join(tables.sources, tables.sources.c.fact_id == tables.facts.c.id)
+        told = list((await tx.execute(of_sources.order_by(text("1")))).scalars())
     return rows, words, told
 
 

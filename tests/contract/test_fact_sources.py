@@ -27,6 +27,12 @@ async def test_the_sources_of_a_fact_are_returned_oldest_first(database):
     async with database.read_transaction() as tx:
         found = await facts.origins(tx, ITAY)
     first = Origin(
-        source="conversation", app="gaia", session_id="itay:cli", seq=4, said_at=SAID, event_ids=("e1", "e2")
+        source="conversation",
+        app="gaia",
+        session_id="itay:cli",
+        seq=4,
+        said_at=SAID,
+        event_ids=("e1", "e2"),
+        noted_at=NOW,
     )
-    assert found == {fact.id: [first, Origin(source="add")]}
+    assert found == {fact.id: [first, Origin(source="add", noted_at=NOW)]}

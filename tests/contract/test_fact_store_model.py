@@ -93,7 +93,7 @@ async def check(database, model):
                 count = await count_indexed(tx, scope, word.casefold())
                 assert count == sum(word.casefold() in normal for normal in expected)
         assert (await tx.execute(text("SELECT count(*) FROM gaia_words"))).scalar() == len(current)
-        orphans = "SELECT count(*) FROM gaia_fact_sources WHERE fact_row NOT IN (SELECT row FROM gaia_facts)"
+        orphans = "SELECT count(*) FROM gaia_fact_sources WHERE fact_id NOT IN (SELECT id FROM gaia_facts)"
         assert (await tx.execute(text(orphans))).scalar() == 0
         owed = {row.fact_id for row in await outbox.dirty(tx, limit=1000)}
     behind = {key for key in current.keys() | model.store.keys() if current.get(key) != model.store.get(key)}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import signal
 import sys
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,13 +21,16 @@ from gaia_memory.database import migrations
 from gaia_memory.database.id_encoding import encode_id, index_key
 from gaia_memory.database.sql_engine import open_database, open_engine
 from gaia_memory.facts import SqlFacts, SqlIndexes, scopes, tables
+from gaia_memory.facts.identity.text_identity import normal_hash
 from gaia_memory.facts.indexing import keyword_index
+from gaia_memory.facts.rows import from_epoch_seconds
 from gaia_memory.ledger import SqlLedger
 from gaia_memory.ledger.tables import bootstraps, conversations, late_turns, skips
-from gaia_memory.models import EventPosition, FrozenProfile, LearningProgress, SessionKey, WindowAnchor
-from support.databases import ITAY, count_indexed, fact_texts, memory_url, on_each_database
+from gaia_memory.models import Draft, EventPosition, FrozenProfile, LearningProgress, NewFact, SessionKey, WindowAnchor
+from support.databases import ITAY, NOW, count_indexed, fact_texts, make_draft, memory_url, on_each_database
 
 facts, ledger = SqlFacts(), SqlLedger()
+TEA = normal_hash("likes tea")
 ME = "elsewhere:1:1.00/a"
 LONG = "\u05d0" * 2000
 """An app whose id does not fit into an index."""
@@ -64,14 +69,14 @@ def old_row(state: str) -> dict:
 
 
 @asynccontextmanager
-async def old_engine(url):
-    """Yield an engine on a new database of the first version."""
+async def old_engine(url, version="0001"):
+    """Yield an engine on a new database of an old version, by default the first."""
 
     async def make():
         # Alembic reads its scripts from disk.
         maker = open_engine(url, poolclass=NullPool)
         async with maker.begin() as connection:
-            await connection.run_sync(_make_old)
+            await connection.run_sync(_make_old, version)
         await maker.dispose()
 
     await asyncio.to_thread(lambda: asyncio.run(make()))
@@ -82,11 +87,11 @@ async def old_engine(url):
         await engine.dispose()
 
 
-def _make_old(connection: Connection) -> None:
+def _make_old(connection: Connection, version: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
     config.attributes["connection"] = connection
-    command.upgrade(config, "0001")
+    command.upgrade(config, version)
 
 
 async def old_facts(connection, *said: str) -> None:
@@ -162,6 +167,82 @@ async def test_everything_is_kept_and_new_columns_start_empty(kind, tmp_path):
         assert row["active_owner"] is None
         assert (row["profile_made_at"], row["profile_made_by"]) == (None, None)
         assert row["app_key"] == index_key(key_of(state).app)
+
+
+SOURCED = {
+    "by a person": ("remember", "remember", None, {}, [("remember", None, [])]),
+    "by a model": ("remember", "agent", "itay:cli", {}, [("remember", "itay:cli", ["e1"])]),
+    "in bulk": ("add", "add", None, {"category": "health", "level": 5, "sensitive": True}, [("add", None, [])]),
+    "imported": ("import", "import", None, {"entity": 7}, [("import", None, [])]),
+    "twice": (
+        "conversation",
+        "conversation",
+        "itay:cli",
+        {"context": "work"},
+        [("conversation", "itay:cli", ["e1", "e2"]), ("remember", "itay:tg", ["e3"])],
+    ),
+}
+"""Facts of version 0.1: their source, the one they have now, their session, metadata and sources."""
+
+
+async def write_sourced(connection) -> None:
+    """Write facts with their sources in the tables of version 0.1."""
+    state = await scopes.bump_revision(connection, ITAY)
+    for number, (said, (source, _, session, noted, origins)) in enumerate(SOURCED.items()):
+        row = {"id": f"f-{number}", "its": ITAY.partition, "said": said, "normal": said, "source": source}
+        row |= {"session": session and encode_id(session), "noted": json.dumps(noted, separators=(",", ":"))}
+        names = (
+            "id, partition, text, normal, words, said_at, source, session_id, metadata, version, created_at, updated_at"
+        )
+        values = ":id, :its, :said, :normal, 1, 50, :source, :session, :noted, :version, :made, 200"
+        entry = f"INSERT INTO gaia_facts ({names}) VALUES ({values})"
+        await connection.execute(text(entry), {**row, "version": state.revision, "made": 100.0 + number})
+        query = text("SELECT row FROM gaia_facts WHERE id = :id")
+        place = (await connection.execute(query, {"id": row["id"]})).scalar_one()
+        for kind, where, events in origins:
+            names = "fact_row, origin, kind, app, session_id, event_ids"
+            entry = f"INSERT INTO gaia_fact_sources ({names}) VALUES (:place, :hash, :kind, 'gaia', :session, :events)"
+            hashed = {"kind": kind, "app": "gaia", "session_id": where and encode_id(where), "seq": None}
+            hashed |= {"said_at": None, "event_ids": events}
+            found = hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()
+            told = {"place": place, "hash": found, "kind": kind, "session": hashed["session_id"]}
+            await connection.execute(text(entry), {**told, "events": json.dumps(events, separators=(",", ":"))})
+
+
+@on_each_database
+async def test_facts_of_version_0_1_get_labels_and_sources_their_facts_id(kind, tmp_path):
+    """Labels come from the metadata, which stay; a tool call that has events is the agent's."""
+    async with memory_url(kind, tmp_path) as url:
+        async with old_engine(url, "0008") as engine, engine.begin() as connection:
+            await write_sourced(connection)
+        database = await open_database(url, home=tmp_path)
+        async with database.read_transaction() as tx:
+            kept = {fact.text: fact for fact in await facts.facts(tx, ITAY)}
+            origins = await facts.origins(tx, ITAY)
+        again = Draft(fact=NewFact("by a model", session_id="itay:cli"), source="agent", app="gaia", event_ids=("e1",))
+        async with database.transaction() as tx:
+            await tx.execute(text("UPDATE gaia_facts SET normal = :it WHERE text = 'by a model'"), {"it": TEA})
+            await facts.write(tx, ITAY, [replace(again, fact=replace(again.fact, text="likes tea"))], now=NOW)
+            await facts.write(tx, ITAY, [make_draft("new")], now=NOW)
+            sourced = await facts.origins(tx, ITAY)
+        await database.close()
+
+    assert {said: fact.source for said, fact in kept.items()} == {said: row[1] for said, row in SOURCED.items()}
+    assert {said: dict(fact.metadata) for said, fact in kept.items()} == {said: row[3] for said, row in SOURCED.items()}
+    bulk, twice = kept["in bulk"], kept["twice"]
+    assert (bulk.category, bulk.context, bulk.sensitive) == ("health", "global", True)
+    assert (twice.context, twice.category, kept["imported"].entity) == ("work", None, None)
+    assert {fact.first_said_at for fact in kept.values()} == {from_epoch_seconds(50.0)}
+    for fact in kept.values():
+        assert {origin.noted_at for origin in origins[fact.id]} == {fact.created_at}
+    assert [(each.source, each.event_ids) for each in origins[twice.id]] == [
+        ("conversation", ("e1", "e2")),
+        ("agent", ("e3",)),
+    ]
+    assert [each.is_imported for each in origins[kept["imported"].id]] == [True]
+    # The same call again is the same source.
+    assert len(sourced[kept["by a model"].id]) == 1
+    assert len(sourced) == len(SOURCED) + 1
 
 
 @on_each_database

@@ -19,7 +19,7 @@ from support.harness import make as open_sut
 
 Make = Callable[..., Awaitable[Sut]]
 START = datetime(2020, 1, 1, tzinfo=UTC)
-KINDS: tuple[Source, ...] = ("remember", "add", "conversation", "import")
+KINDS: tuple[Source, ...] = ("remember", "agent", "add", "conversation", "import")
 TEXTS = (
     "likes tea",
     "Likes tea.",
@@ -47,17 +47,55 @@ def any_draft(chance: random.Random) -> Draft:
         said_at=chance.choice((None, any_moment(chance))),
         session_id=session,
         seq=None if session is None else chance.choice((None, 0, 2**63 - 1)),
-        metadata=chance.choice(({}, {"speaker": "Itay", "n": 1.5, "is": True, "דגל": 2**62})),
+        metadata=chance.choice(({}, {"speaker": "Itay", "n": 1.5, "is": True, "דגל": 2**62, "category": "food"})),
+        **any_details(chance),
     )
     events = tuple(f"e-{chance.randrange(99)}" for _ in range(chance.randrange(3)))
-    return Draft(fact=fact, source=chance.choice(KINDS), app=chance.choice((None, "gaia", "x:y")), event_ids=events)
+    source = chance.choice(KINDS)
+    return Draft(
+        fact=fact,
+        # A person's own word has no events: with events it is read as a model's tool call.
+        source="agent" if source == "remember" and events else source,
+        app=chance.choice((None, "gaia", "x:y")),
+        event_ids=events,
+        turn_event_ids=events[:1],
+        noted_at=any_moment(chance),
+        agent=chance.choice((None, "helper")),
+        channel=chance.choice((None, "cli")),
+        excerpt=chance.choice((None, "I like tea")),
+        extractor=chance.choice((None, "offline/rules/mem0-1")),
+    )
+
+
+def any_details(chance: random.Random) -> dict[str, Any]:
+    """Return random details of a fact."""
+    moment = any_moment(chance)
+    every = {
+        "category": "health",
+        "entity": "Noa",
+        "context": "family",
+        "agent": "planner",
+        "sensitive": True,
+        "due_at": moment,
+        "due_zone": "Asia/Tokyo",
+        "due_all_day": True,
+        "reminded_at": moment,
+        "valid_from": moment,
+        "valid_until": moment + timedelta(days=1),
+        "first_said_at": moment,
+        "in_doubt_since": moment,
+    }
+    details = {name: value for name, value in every.items() if chance.random() < 0.5}
+    return details | ({"every": "FREQ=WEEKLY;BYDAY=MO"} if "due_at" in details else {})
 
 
 async def held(sut: Sut, user: str) -> dict[str, Any]:
-    """Return an export without the values that differ each time."""
+    """Return an export without the values that differ each time, or that an import changes."""
     data = json.loads(json.dumps(await sut.gaia.memory.export(sut.scope(user))))
     for fact in data["facts"]:
-        del fact["id"]
+        del fact["id"], fact["source"]
+        for source in fact["sources"]:
+            del source["imported"], source["origin_scope"], source["origin_id"]
         fact["sources"].sort(key=json.dumps)
     return {key: data[key] for key in ("facts", "profile", "pending")}
 
@@ -101,6 +139,19 @@ async def test_thousands_of_facts_are_imported_at_once(make: Make, count: int) -
     assert [fact["id"] for fact in (await sut.gaia.memory.export(sut.scope("u")))["facts"]] == [
         fact["id"] for fact in whole["facts"]
     ]
+
+
+async def test_an_imported_fact_says_that_it_is_one(make: Make) -> None:
+    """Its sources keep what the data claims, and name the fact they were copied from."""
+    sut = await make()
+    memory, ada, ben = sut.gaia.memory, sut.scope("ada"), sut.scope("ben")
+    told = await memory.remember(ada, "Likes tea")
+    await memory.import_(ben, await memory.export(ada))
+    [copy] = (await memory.export(ben))["facts"]
+    [source] = copy["sources"]
+
+    assert (copy["source"], source["source"], source["imported"]) == ("import", "remember", True)
+    assert (source["origin_scope"], source["origin_id"]) == (ada.partition, told.id)
 
 
 async def test_each_imported_fact_has_a_vector(make: Make) -> None:

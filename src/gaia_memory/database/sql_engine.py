@@ -42,6 +42,8 @@ _CORRUPTION_MESSAGES = ("malformed", "not a database")
 _INACCESSIBLE_MESSAGES = ("unable to open", "readonly")
 _SCRUBBED_TABLES = (
     "gaia_facts",
+    "gaia_past_facts",
+    "gaia_endings",
     "gaia_fact_sources",
     "gaia_words",
     "gaia_profiles",

@@ -13,7 +13,7 @@ from gaia_memory.facts import scopes
 from gaia_memory.facts.current import current_or_past
 from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.rows import in_chunks
-from gaia_memory.facts.tables import facts, forgotten_words, outbox, profiles, sources, tombstones
+from gaia_memory.facts.tables import endings, facts, forgotten_words, outbox, past_facts, profiles, sources, tombstones
 from gaia_memory.ports import FactStore
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ class FactDeletionMixin(FactStore):
         state = await scopes.bump_revision(tx, scope)
         for rows in in_chunks(owned):
             await keyword_index.unindex(tx, rows)
-            removed["sources"] += (await tx.execute(delete_from(sources).where(sources.c.fact_row.in_(rows)))).rowcount
+            is_source = sources.c.fact_id.in_([owned[row] for row in rows])
+            removed["sources"] += (await tx.execute(delete_from(sources).where(is_source))).rowcount
             await tx.execute(delete_from(facts).where(facts.c.row.in_(rows)))
         # The cached profile may quote a deleted fact.
         deleted_profiles = await tx.execute(delete_from(profiles).where(profiles.c.partition == scope.partition))
@@ -60,15 +61,21 @@ class FactDeletionMixin(FactStore):
         new_version = {"version": dirty.excluded.version}
         await tx.execute(dirty.on_conflict_do_update(index_elements=[outbox.c.fact_id], set_=new_version))
         await keyword_index.unindex_all(tx, scope.partition)
-        of_scope = select(facts.c.row).where(in_scope, current_or_past())
+        of_scope = select(facts.c.id).where(in_scope, current_or_past())
+        past = select(past_facts.c.id).where(past_facts.c.partition == scope.partition)
+        is_source = sources.c.fact_id.in_(of_scope) | sources.c.fact_id.in_(past)
         removed = {
-            "sources": (await tx.execute(delete_from(sources).where(sources.c.fact_row.in_(of_scope)))).rowcount,
+            "sources": (await tx.execute(delete_from(sources).where(is_source))).rowcount,
             "facts": (await tx.execute(delete_from(facts).where(in_scope))).rowcount,
             "vectors": vectors or 0,
         }
         for name, table in (("profiles", profiles), ("tombstones", tombstones)):
             deleted = await tx.execute(delete_from(table).where(table.c.partition == scope.partition))
             removed[name] = deleted.rowcount
+        await tx.execute(delete_from(endings).where(endings.c.partition == scope.partition))
+        in_history = past_facts.c.partition == scope.partition
+        if history := (await tx.execute(delete_from(past_facts).where(in_history))).rowcount:
+            removed["history"] = history
         # `forgotten_at` keeps out everything said so far, so single facts need no tombstones.
         await tx.execute(delete_from(forgotten_words).where(forgotten_words.c.partition == scope.partition))
         return removed | {"words": removed["facts"]}

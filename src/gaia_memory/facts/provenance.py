@@ -30,7 +30,7 @@ class ProvenanceMixin(FactStore):
         for chunk in in_chunks(fact_ids):
             statement = (
                 select(sources.c.app, sources.c.session_id, sources.c.event_ids)
-                .join(facts, facts.c.row == sources.c.fact_row)
+                .join(facts, facts.c.id == sources.c.fact_id)
                 .where(facts.c.partition == scope.partition, facts.c.id.in_(chunk), current_or_past())
                 .where(sources.c.session_id.is_not(None))
             )
@@ -46,8 +46,8 @@ class ProvenanceMixin(FactStore):
         self, tx: Transaction, scope: Scope, fact_ids: Collection[str] | None = None
     ) -> dict[str, list[Origin]]:
         statement = (
-            select(facts.c.id, sources)
-            .join(sources, sources.c.fact_row == facts.c.row)
+            select(sources)
+            .join(facts, facts.c.id == sources.c.fact_id)
             .where(facts.c.partition == scope.partition, current())
             .order_by(sources.c.row)
         )
@@ -63,8 +63,17 @@ class ProvenanceMixin(FactStore):
                 seq=row.seq,
                 said_at=None if row.said_at is None else from_epoch_seconds(row.said_at),
                 event_ids=tuple(row.event_ids),
+                turn_event_ids=tuple(row.turn_event_ids),
+                noted_at=from_epoch_seconds(row.noted_at),
+                agent=row.agent,
+                channel=row.channel,
+                excerpt=row.excerpt,
+                extractor=row.extractor,
+                is_imported=row.imported,
+                origin_scope=row.origin_scope,
+                origin_id=row.origin_id,
             )
-            found.setdefault(row.id, []).append(origin)
+            found.setdefault(row.fact_id, []).append(origin)
         return found
 
     @override
@@ -76,34 +85,33 @@ class ProvenanceMixin(FactStore):
     @override
     async def drop_source(self, tx: Transaction, scope: Scope, session_id: str) -> int:
         is_taught_with_others = _is_learned_from(scope, session_id, has_others=True)
-        shared = select(facts.c.row).where(is_taught_with_others, current_or_past())
-        rows = list((await tx.execute(shared.order_by(facts.c.row))).scalars())
-        if not rows:
+        shared = select(facts.c.id).where(is_taught_with_others, current_or_past())
+        ids = list((await tx.execute(shared.order_by(facts.c.row))).scalars())
+        if not ids:
             return 0
         state = await bump_revision(tx, scope)
         removed, moved = 0, []
-        for chunk in in_chunks(rows):
-            statement = delete(sources).where(sources.c.fact_row.in_(chunk), _is_from_session(session_id))
+        for chunk in in_chunks(ids):
+            statement = delete(sources).where(sources.c.fact_id.in_(chunk), _is_from_session(session_id))
             removed += (await tx.execute(statement)).rowcount
             moved += await _reassign_to_oldest_source(tx, chunk, session_id, state.revision)
         await mark_dirty(tx, sorted(moved), state.revision)
         return removed
 
 
-async def _reassign_to_oldest_source(tx: Transaction, rows: list[int], session_id: str, version: int) -> list[str]:
+async def _reassign_to_oldest_source(tx: Transaction, ids: list[str], session_id: str, version: int) -> list[str]:
     statement = (
-        select(facts.c.id, sources)
-        .join(sources, sources.c.fact_row == facts.c.row)
-        .where(facts.c.row.in_(rows), facts.c.session_id == encode_id(session_id), current_or_past())
+        select(sources)
+        .join(facts, facts.c.id == sources.c.fact_id)
+        .where(facts.c.id.in_(ids), facts.c.session_id == encode_id(session_id), current_or_past())
         .order_by(sources.c.row.desc())
     )
-    oldest = {row.fact_row: row for row in await tx.execute(statement)}
-    for fact_row, source in oldest.items():
+    oldest = {row.fact_id: row for row in await tx.execute(statement)}
+    for fact_id, source in oldest.items():
         position: dict[str, Any] = {"session_id": source.session_id, "seq": source.seq, "said_at": source.said_at}
-        await tx.execute(
-            update(facts).where(facts.c.row == fact_row).values(**position, source=source.kind, version=version)
-        )
-    return [row.id for row in oldest.values()]
+        kind = "import" if source.imported else source.kind
+        await tx.execute(update(facts).where(facts.c.id == fact_id).values(**position, source=kind, version=version))
+    return list(oldest)
 
 
 def _is_learned_from(scope: Scope, session_id: str, *, has_others: bool) -> ColumnElement[bool]:
@@ -114,7 +122,7 @@ def _is_learned_from(scope: Scope, session_id: str, *, has_others: bool) -> Colu
 
 
 def _has_source(condition: ColumnElement[bool]) -> ColumnElement[bool]:
-    return exists().where(sources.c.fact_row == facts.c.row, condition).correlate(facts)
+    return exists().where(sources.c.fact_id == facts.c.id, condition).correlate(facts)
 
 
 def _is_from_session(session_id: str) -> ColumnElement[bool]:

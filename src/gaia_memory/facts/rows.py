@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from sqlalchemy import Row
 
 from gaia_memory.database.id_encoding import decode_id
 from gaia_memory.facts.tables import facts
-from gaia_memory.models import Fact, Metadata, Scope, Vector
+from gaia_memory.models import LABELS, Fact, Metadata, NewFact, Scope, Vector
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,10 +27,19 @@ MAX_VALUES_PER_STATEMENT = 500
 VECTORS_PER_STATEMENT = 250
 """Vectors looked up in one statement, by two values each."""
 
-FACT_COLUMNS = tuple(
-    facts.c[name]
-    for name in ("row", "id", "text", "source", "created_at", "updated_at", "said_at", "session_id", "seq", "metadata")
-)
+_TIME_DETAILS = ("due_at", "reminded_at", "valid_from", "valid_until", "first_said_at", "in_doubt_since")
+DETAIL_DEFAULTS: Mapping[str, Any] = {
+    **LABELS,
+    "sensitive": False,
+    "due_zone": None,
+    "due_all_day": False,
+    "every": None,
+    **dict.fromkeys(_TIME_DETAILS),
+}
+"""The columns from `category` on, with the values that most facts have."""
+
+_FACT_COLUMN_NAMES = ("row", "id", "text", "source", "created_at", "updated_at", "said_at", "session_id", "seq")
+FACT_COLUMNS = tuple(facts.c[name] for name in (*_FACT_COLUMN_NAMES, "metadata", *DETAIL_DEFAULTS))
 """The columns that `fact_of` reads; most of the rest of a row is its vector."""
 
 INDEXED_FACT_COLUMNS = tuple(facts.c[name] for name in ("id", "session_id", "seq", "said_at", "created_at", "traits"))
@@ -48,6 +58,11 @@ def in_chunks(items: Iterable[Item], size: int = MAX_VALUES_PER_STATEMENT) -> It
 def to_epoch_seconds(moment: datetime) -> float:
     """Return an aware time as seconds since the epoch."""
     return (moment - _EPOCH).total_seconds()
+
+
+def to_optional_seconds(moment: datetime | None) -> float | None:
+    """Return an aware time as seconds since the epoch, and None as None."""
+    return None if moment is None else to_epoch_seconds(moment)
 
 
 def from_epoch_seconds(since_epoch: float) -> datetime:
@@ -72,10 +87,13 @@ def stack_vectors(packed: Sequence[bytes]) -> NDArray[np.float32]:
     return np.frombuffer(b"".join(packed), dtype="<f4").astype(np.float32, copy=False).reshape(len(packed), -1)
 
 
-def fact_of(row: Row[Any], scope: Scope) -> Fact:
-    """Return the fact of a row."""
-    metadata: Metadata = row.metadata
+def fact_of(row: Row[Any] | SimpleNamespace, scope: Scope) -> Fact:
+    """Return the fact of a row, which is or will be in the database."""
     created_at = from_epoch_seconds(row.created_at)
+    details: dict[str, Any] = {}
+    for name, default in DETAIL_DEFAULTS.items():
+        if (value := getattr(row, name)) != default:
+            details[name] = from_epoch_seconds(value) if name in _TIME_DETAILS else value
     return Fact(
         id=row.id,
         scope=scope,
@@ -86,10 +104,40 @@ def fact_of(row: Row[Any], scope: Scope) -> Fact:
         said_at=None if row.said_at is None else from_epoch_seconds(row.said_at),
         session_id=None if row.session_id is None else decode_id(row.session_id),
         seq=row.seq,
-        metadata=metadata,
+        metadata=_with_labels(row.metadata, details),
+        **details,
     )
+
+
+def details_of(fact: NewFact) -> dict[str, Any]:
+    """Return those columns from `category` on in which a new fact differs from the defaults."""
+    details: dict[str, Any] = {}
+    for name, default in DETAIL_DEFAULTS.items():
+        if (value := getattr(fact, name)) != default:
+            details[name] = to_epoch_seconds(value) if name in _TIME_DETAILS else value
+    if fact.first_said_at is None and fact.said_at is not None:
+        details["first_said_at"] = to_epoch_seconds(fact.said_at)
+    return details
+
+
+def fill_defaults(rows: Sequence[dict[str, Any]], defaults: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
+    """Give each row the columns that any of them has; one that none has is left to the database, which is faster."""
+    named = {name for row in rows for name in row} & defaults.keys()
+    return [{**{name: defaults[name] for name in named}, **row} for row in rows] if named else rows
+
+
+def _with_labels(metadata: Metadata, details: Mapping[str, Any]) -> Metadata:
+    """Return metadata in which the texts under the names of labels are those of the columns, which are the truth."""
+    if metadata.keys().isdisjoint(details):
+        return metadata
+    return {
+        name: details[name] if name in LABELS and name in details and isinstance(value, str) else value
+        for name, value in metadata.items()
+    }
 
 
 def scope_of(app: str | None, user: str) -> Scope:
     """Return the scope of an encoded app and user."""
+    if app is not None and not user:
+        return Scope.app_wide(decode_id(app))
     return Scope(None if app is None else decode_id(app), decode_id(user))

@@ -2,12 +2,48 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Index, LargeBinary, String, Table, Text, UniqueConstraint
+from typing import Any
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    false,
+    text,
+)
 
 from gaia_memory.database.dialects import TextSearchVector
 from gaia_memory.database.metadata import BigInt, EpochSeconds, Json, metadata
+from gaia_memory.models import DEFAULT_CONTEXT
 
 PARTITION_TYPE = String(512)
+
+
+def _detail_columns() -> list[Column[Any]]:
+    """Return the columns of what is known about a fact besides its text, which past facts have too."""
+    return [
+        Column("category", Text),
+        Column("entity", Text, comment="whom or what the fact is about"),
+        Column("context", Text, nullable=False, server_default=DEFAULT_CONTEXT),
+        Column("agent", Text),
+        Column("sensitive", Boolean, nullable=False, server_default=false()),
+        Column("due_at", EpochSeconds),
+        Column("due_zone", Text, comment="IANA name"),
+        Column("due_all_day", Boolean, nullable=False, server_default=false()),
+        Column("every", Text, comment="a word or an RRULE"),
+        Column("reminded_at", EpochSeconds),
+        Column("valid_from", EpochSeconds),
+        Column("valid_until", EpochSeconds),
+        Column("first_said_at", EpochSeconds),
+        Column("in_doubt_since", EpochSeconds),
+    ]
+
 
 scopes = Table(
     "gaia_scopes",
@@ -43,12 +79,60 @@ facts = Table(
     Column("embedder", Text),
     Column("form", BigInt, nullable=False, server_default="1", comment="of its words in the keyword index"),
     Column("traits", LargeBinary, comment="what recall compares of its text"),
+    *_detail_columns(),
     UniqueConstraint("partition", "normal"),
     sqlite_autoincrement=True,
 )
 Index(None, facts.c.partition, facts.c.row, facts.c.words)
 Index(None, facts.c.partition, facts.c.session_id, facts.c.seq)
 Index("ix_gaia_facts_embedder_form", facts.c.embedder, facts.c.form)
+for _name in ("due_at", "valid_from", "valid_until"):
+    # Most facts have none of these times, so the indexes are small.
+    _is_set = text(f"{_name} IS NOT NULL")
+    _columns = facts.c[_name], facts.c.partition
+    Index(f"ix_gaia_facts_{_name}", *_columns, sqlite_where=_is_set, postgresql_where=_is_set)
+
+past_facts = Table(
+    "gaia_past_facts",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("partition", PARTITION_TYPE, ForeignKey(scopes.c.partition), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("normal", String(64), nullable=False, comment="SHA-256 of the normal form"),
+    Column("said_at", EpochSeconds),
+    Column("session_id", Text, comment="percent-encoded"),
+    Column("seq", BigInt),
+    Column("source", String(16), nullable=False),
+    Column("metadata", Json, nullable=False),
+    Column("version", BigInt, nullable=False, comment="revision of the scope when it ended"),
+    Column("created_at", EpochSeconds, nullable=False),
+    Column("updated_at", EpochSeconds, nullable=False),
+    Column("vector", LargeBinary, comment="float32, little-endian"),
+    Column("embedder", Text),
+    *_detail_columns(),
+)
+"""Facts that ended: replaced, retracted or expired. A fact keeps its id, and its sources stay."""
+Index(None, past_facts.c.partition, past_facts.c.normal)
+
+endings = Table(
+    "gaia_endings",
+    metadata,
+    Column("row", BigInt, primary_key=True, autoincrement=True),
+    Column("partition", PARTITION_TYPE, ForeignKey(scopes.c.partition), nullable=False),
+    Column("fact_id", String(36), nullable=False, comment="the fact that ended"),
+    Column("ended_at", EpochSeconds, nullable=False, comment="from then on it was not true"),
+    Column("noted_at", EpochSeconds, nullable=False, comment="when that was learned"),
+    Column("ended_by", String(36), comment="the fact that took its place"),
+    Column("why", String(16), nullable=False, comment="`replaced`, `retracted`, `expired` or `merged`"),
+    Column("actor", Text, nullable=False, comment="`person`, `host`, `agent:NAME`, `model`, `rule:NAME` or `clock`"),
+    Column("app", Text, comment="percent-encoded, of the conversation that ended it"),
+    Column("session_id", Text, comment="percent-encoded"),
+    Column("undone_at", EpochSeconds),
+    sqlite_autoincrement=True,
+)
+"""Endings of facts, never overwritten: an undone one stays with the time of that."""
+Index(None, endings.c.partition, endings.c.fact_id)
+Index(None, endings.c.partition, endings.c.ended_by)
 
 reindexing = Table(
     "gaia_reindexing",
@@ -62,15 +146,24 @@ sources = Table(
     "gaia_fact_sources",
     metadata,
     Column("row", BigInt, primary_key=True, autoincrement=True),
-    Column("fact_row", BigInt, ForeignKey(facts.c.row, ondelete="CASCADE"), nullable=False),
-    Column("origin", String(64), nullable=False, comment="SHA-256 of all that follows"),
+    Column("fact_id", String(36), nullable=False, comment="of a current or past fact"),
+    Column("origin", String(64), nullable=False, comment="SHA-256 of the columns up to `event_ids`"),
     Column("kind", String(16), nullable=False),
     Column("app", Text, comment="percent-encoded"),
     Column("session_id", Text, comment="percent-encoded"),
     Column("seq", BigInt),
     Column("said_at", EpochSeconds),
     Column("event_ids", Json, nullable=False),
-    UniqueConstraint("fact_row", "origin"),
+    Column("turn_event_ids", Json, nullable=False, server_default="[]", comment="of the turn it is attributed to"),
+    Column("noted_at", EpochSeconds, nullable=False),
+    Column("agent", Text),
+    Column("channel", Text),
+    Column("excerpt", Text),
+    Column("extractor", Text, comment="provider, model and version of the prompt"),
+    Column("imported", Boolean, nullable=False, server_default=false(), comment="an import says the rest"),
+    Column("origin_scope", Text, comment="partition of the fact it was copied from"),
+    Column("origin_id", Text, comment="id of that fact"),
+    UniqueConstraint("fact_id", "origin"),
 )
 
 tombstones = Table(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
@@ -19,7 +20,17 @@ from gaia_memory.database.id_encoding import encode_id
 from gaia_memory.facts.current import current
 from gaia_memory.facts.identity.text_identity import normal_hash
 from gaia_memory.facts.indexing import keyword_index
-from gaia_memory.facts.rows import FACT_COLUMNS, fact_of, from_epoch_seconds, in_chunks, pack_vector, to_epoch_seconds
+from gaia_memory.facts.rows import (
+    DETAIL_DEFAULTS,
+    FACT_COLUMNS,
+    details_of,
+    fact_of,
+    fill_defaults,
+    in_chunks,
+    pack_vector,
+    to_epoch_seconds,
+    to_optional_seconds,
+)
 from gaia_memory.facts.scopes import bump_revision, dialect_insert, mark_dirty
 from gaia_memory.facts.tables import facts, sources
 from gaia_memory.language.text_features import pack_features
@@ -34,6 +45,13 @@ if TYPE_CHECKING:
 THREAD_MIN_DRAFTS = 20
 """Drafts from which on the work moves to a thread; hot path, measured in tests/benchmarks/scale.py."""
 
+_SOURCE_DEFAULTS: Mapping[str, Any] = {
+    "turn_event_ids": [],
+    "imported": False,
+    **dict.fromkeys(("agent", "channel", "excerpt", "extractor", "origin_scope", "origin_id")),
+}
+"""The optional columns of a source, with the values that most have."""
+
 DraftsByForm = Mapping[str, Sequence[Draft]]
 """Drafts by their normal form."""
 
@@ -43,7 +61,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class _NewFact:
-    """A new fact, its row, its entry in the keyword index, and the rows of its sources without its number."""
+    """A new fact, its row, its entry in the keyword index, and the rows of its sources."""
 
     fact: Fact
     row: dict[str, Any]
@@ -74,9 +92,7 @@ class FactWriteMixin(FactStore):
             await _insert_facts(tx, new, state.revision)
             facts_by_form.update(zip(normals, (each.fact for each in new), strict=True))
         if known:
-            facts_by_form |= await _add_to_known(
-                tx, scope, known, drafts_by_form, version=state.revision, now=to_epoch_seconds(now)
-            )
+            facts_by_form |= await _add_to_known(tx, scope, known, drafts_by_form, version=state.revision, now=now)
         new_forms = {normal: True for normal in facts_by_form if normal not in known}
         is_new = tuple(new_forms.pop(normal, False) for normal in order)
         return AddResult(tuple(facts_by_form[normal] for normal in order), is_new)
@@ -110,10 +126,10 @@ def _build_new_fact(
         "text": draft.fact.text,
         "normal": normal,
         "words": len(words),
-        "said_at": _to_seconds(draft.fact.said_at),
+        "said_at": to_optional_seconds(draft.fact.said_at),
         "session_id": _encode(draft.fact.session_id),
         "seq": draft.fact.seq,
-        "source": draft.source,
+        "source": "import" if draft.is_imported else draft.source,
         "metadata": dict(draft.fact.metadata),
         "version": version,
         "created_at": to_epoch_seconds(draft.created_at or now),
@@ -122,44 +138,42 @@ def _build_new_fact(
         "embedder": None if draft.vector is None else draft.embedder,
         "form": TOKENIZER_VERSION,
         "traits": pack_features(draft.fact.text, find_author(draft.fact.metadata), words, compounds),
+        **details_of(draft.fact),
     }
     # The times of the fact are rounded as the database stores them.
-    fact = Fact(
-        id=row["id"],
-        scope=scope,
-        text=draft.fact.text,
-        source=draft.source,
-        created_at=from_epoch_seconds(row["created_at"]),
-        updated_at=from_epoch_seconds(row["updated_at"]),
-        said_at=None if row["said_at"] is None else from_epoch_seconds(row["said_at"]),
-        session_id=draft.fact.session_id,
-        seq=draft.fact.seq,
-        metadata=row["metadata"],
-    )
+    fact = fact_of(SimpleNamespace(**{**DETAIL_DEFAULTS, **row}), scope)
     entry = keyword_index.index_entry(prefix, words, compounds)
-    return _NewFact(fact, row, entry, [_source_row(each) for each in drafts])
+    return _NewFact(fact, row, entry, [_source_row(each, now) | {"fact_id": fact.id} for each in drafts])
 
 
 async def _insert_facts(tx: Transaction, new: Sequence[_NewFact], version: int) -> None:
-    await tx.execute(insert(facts), [each.row for each in new])
+    await tx.execute(insert(facts), fill_defaults([each.row for each in new], DETAIL_DEFAULTS))
     ids = [each.fact.id for each in new]
     statement = select(facts.c.id, facts.c.row).where(facts.c.id.in_(ids), current())
     numbers = {row.id: row.row for row in await tx.execute(statement)}
     entries = [(numbers[each.fact.id], each.index_entry) for each in new]
     await tx.exec_driver_sql(keyword_index.INSERT[tx.dialect.name], entries)
-    await _add_sources(tx, [source | {"fact_row": numbers[each.fact.id]} for each in new for source in each.sources])
+    await _add_sources(tx, [source for each in new for source in each.sources])
     await mark_dirty(tx, ids, version)
 
 
 async def _add_to_known(
-    tx: Transaction, scope: Scope, known: dict[str, Row[Any]], drafts_by_form: DraftsByForm, *, version: int, now: float
+    tx: Transaction,
+    scope: Scope,
+    known: dict[str, Row[Any]],
+    drafts_by_form: DraftsByForm,
+    *,
+    version: int,
+    now: datetime,
 ) -> dict[str, Fact]:
     """Add sources to known facts; return, by normal form, the facts that got a missing vector."""
-    completed = await _fill_missing_vectors(tx, known.values(), drafts_by_form, version=version, now=now)
+    completed = await _fill_missing_vectors(
+        tx, known.values(), drafts_by_form, version=version, now=to_epoch_seconds(now)
+    )
     changed = {normal: fact_of(row, scope) for normal, row in (await _load_rows(tx, scope, completed)).items()}
-    drafts = [(row.row, draft) for normal, row in known.items() for draft in drafts_by_form[normal]]
+    drafts = [(row.id, draft) for normal, row in known.items() for draft in drafts_by_form[normal]]
     for chunk in in_chunks(drafts):
-        await _add_sources(tx, [_source_row(draft) | {"fact_row": number} for number, draft in chunk])
+        await _add_sources(tx, [_source_row(draft, now) | {"fact_id": fact_id} for fact_id, draft in chunk])
     await mark_dirty(tx, sorted(fact.id for fact in changed.values()), version)
     return changed
 
@@ -209,27 +223,40 @@ async def _fill_missing_vectors(
 async def _add_sources(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
     """Write sources; a known one stays unchanged."""
     statement = dialect_insert(tx, sources)
-    await tx.execute(statement.on_conflict_do_nothing(index_elements=[sources.c.fact_row, sources.c.origin]), rows)
+    statement = statement.on_conflict_do_nothing(index_elements=[sources.c.fact_id, sources.c.origin])
+    await tx.execute(statement, fill_defaults(rows, _SOURCE_DEFAULTS))
 
 
-def _source_row(draft: Draft) -> dict[str, Any]:
-    """Return the row of a source without the row of its fact."""
+def _source_row(draft: Draft, now: datetime) -> dict[str, Any]:
+    """Return the row of a source without the id of its fact."""
     fact = draft.fact
     source = {
         "kind": draft.source,
         "app": _encode(draft.app),
         "session_id": _encode(fact.session_id),
         "seq": fact.seq,
-        "said_at": _to_seconds(fact.said_at),
+        "said_at": to_optional_seconds(fact.said_at),
         "event_ids": list(draft.event_ids),
     }
-    # Stored hashes are compared with this one: neither a key nor the form may change.
-    return source | {"origin": hashlib.sha256(json.dumps(source, sort_keys=True).encode()).hexdigest()}
+    # Stored hashes are compared with this one: neither a key nor the form may change. Version 0.1 had no `agent`.
+    hashed = source | {"kind": "remember"} if draft.source == "agent" else source
+    row = source | {
+        "origin": hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest(),
+        "noted_at": to_epoch_seconds(draft.noted_at or now),
+    }
+    optional = {
+        "turn_event_ids": list(draft.turn_event_ids),
+        # An import says itself who wrote each source.
+        "agent": draft.agent if draft.agent is not None or draft.is_imported else fact.agent,
+        "channel": draft.channel,
+        "excerpt": draft.excerpt,
+        "extractor": draft.extractor,
+        "imported": draft.is_imported,
+        "origin_scope": draft.origin_scope,
+        "origin_id": draft.origin_id,
+    }
+    return row | {name: value for name, value in optional.items() if value}
 
 
 def _encode(identifier: str | None) -> str | None:
     return None if identifier is None else encode_id(identifier)
-
-
-def _to_seconds(moment: datetime | None) -> float | None:
-    return None if moment is None else to_epoch_seconds(moment)

@@ -1,21 +1,18 @@
 """Values shared by all packages: frozen, typed, with no behaviour beyond checking their own form."""
 
-from gaia_memory.models.fact import RESERVED_METADATA as RESERVED_METADATA
+from gaia_memory.models.fact import REMEMBERED_SOURCES as REMEMBERED_SOURCES
 from gaia_memory.models.fact import AddResult as AddResult
 from gaia_memory.models.fact import Contact as Contact
 from gaia_memory.models.fact import Draft as Draft
 from gaia_memory.models.fact import Fact as Fact
 from gaia_memory.models.fact import Hit as Hit
 from gaia_memory.models.fact import MergeResult as MergeResult
-from gaia_memory.models.fact import Metadata as Metadata
-from gaia_memory.models.fact import NewFact as NewFact
 from gaia_memory.models.fact import Origin as Origin
 from gaia_memory.models.fact import Page as Page
 from gaia_memory.models.fact import Profile as Profile
 from gaia_memory.models.fact import ProfileMaker as ProfileMaker
 from gaia_memory.models.fact import RecallResult as RecallResult
 from gaia_memory.models.fact import Receipt as Receipt
-from gaia_memory.models.fact import Scalar as Scalar
 from gaia_memory.models.fact import ScopeState as ScopeState
 from gaia_memory.models.fact import Source as Source
 from gaia_memory.models.fact import Vector as Vector
@@ -45,6 +42,13 @@ from gaia_memory.models.ledger_state import SweepProgress as SweepProgress
 from gaia_memory.models.ledger_state import SweepReport as SweepReport
 from gaia_memory.models.ledger_state import TurnState as TurnState
 from gaia_memory.models.ledger_state import WindowAnchor as WindowAnchor
+from gaia_memory.models.new_fact import DEFAULT_CONTEXT as DEFAULT_CONTEXT
+from gaia_memory.models.new_fact import LABELS as LABELS
+from gaia_memory.models.new_fact import RESERVED_METADATA as RESERVED_METADATA
+from gaia_memory.models.new_fact import FactDetails as FactDetails
+from gaia_memory.models.new_fact import Metadata as Metadata
+from gaia_memory.models.new_fact import NewFact as NewFact
+from gaia_memory.models.new_fact import Scalar as Scalar
 from gaia_memory.models.scope import MAX_PARTITION_CHARACTERS as MAX_PARTITION_CHARACTERS
 from gaia_memory.models.scope import PersonSummary as PersonSummary
 from gaia_memory.models.scope import Scope as Scope

@@ -5,88 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from math import isfinite
 from typing import Literal, overload
 
-from gaia_memory.errors import InvalidInputError
-from gaia_memory.language.printable_text import replace_unstorable
+from gaia_memory.models.new_fact import DEFAULT_CONTEXT, Metadata, NewFact
 from gaia_memory.models.scope import Scope
-from gaia_memory.models.validation import format_value, raise_invalid, require_int, require_text, require_time
 
-Scalar = str | int | float | bool
-Metadata = Mapping[str, Scalar]
 Vector = Sequence[float]
-Source = Literal["remember", "add", "conversation", "import"]
-RESERVED_METADATA = frozenset(
-    {"user_id", "agent_id", "run_id", "actor_id", "role", "data", "hash", "text_lemmatized", "expiration_date"}
-    | {"created_at", "updated_at", "said_at", "session_id", "seq", "source", "id"}
-)
-"""Names used by mem0's payload or by fields of a fact: some of them would change the owner of a fact."""
-
-
-@dataclass(frozen=True, slots=True)
-class NewFact:
-    """A fact to be stored verbatim.
-
-    `said_at` is an aware time. `session_id` and `seq` (its position in that conversation) let recall use the neighbours
-    of a fact. `metadata` are flat scalars under names that are not reserved.
-    """
-
-    text: str
-    said_at: datetime | None = None
-    session_id: str | None = None
-    seq: int | None = None
-    metadata: Metadata = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Validate the fields; replace NUL and lone surrogates in the text, which databases cannot store.
-
-        Raises:
-            InvalidInputError: the text is not a string or blank, `said_at` has no time zone, `session_id` is not an id,
-                `seq` not a whole number, or the metadata is not flat or uses a reserved name.
-        """
-        object.__setattr__(self, "text", replace_unstorable(require_text("NewFact.text", self.text)))
-        if self.said_at is not None:
-            require_time("NewFact.said_at", self.said_at)
-        session_id: object = self.session_id
-        if session_id == "" or not isinstance(session_id, str | None):
-            raise_invalid("NewFact.session_id", session_id, "pass the id of the conversation as text, or None")
-        if self.seq is not None:
-            fix = "pass a whole number from 0 to 2**63 - 1, or None"
-            require_int("NewFact.seq", self.seq, minimum=0, maximum=2**63 - 1, fix=fix)
-        _check_metadata(self.metadata)
-
-
-def _check_metadata(metadata: object) -> None:
-    if not isinstance(metadata, Mapping):
-        raise_invalid("NewFact.metadata", metadata, "pass a mapping of names to text, numbers and true/false")
-    for name, value in metadata.items():
-        if not isinstance(name, str) or replace_unstorable(name) != name or name.startswith("chroma:"):
-            fix = "name it with text that has no NUL, no lone surrogate and does not begin with 'chroma:'"
-            raise_invalid("a name in NewFact.metadata", name, fix)
-        if name in RESERVED_METADATA:
-            raise InvalidInputError(f"NewFact.metadata names {name!r}, which the store uses itself: rename it")
-        if not isinstance(value, str | int | float):
-            fix = "metadata is flat, with text, numbers and true/false"
-            raise_invalid(f"NewFact.metadata[{format_value(name)}]", value, fix)
-        if isinstance(value, float) and not isfinite(value):
-            raise_invalid(f"NewFact.metadata[{format_value(name)}]", value, "pass a finite number, or leave it out")
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise_invalid(f"NewFact.metadata[{format_value(name)}]", value, "pass a number of 64 bits, or text")
+Source = Literal["remember", "agent", "conversation", "add", "import"]
+"""Who wrote a fact: a person or the host, a model's tool call, learning, the host in bulk, or an import."""
+REMEMBERED_SOURCES: frozenset[Source] = frozenset({"remember", "agent"})
+"""The sources of facts that somebody wanted remembered, one at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """A fact on its way into the database: a `NewFact` with its source and, if there is one, its vector.
 
-    `event_ids` are the events it was learned from, `app` the app of that conversation, `embedder` the origin of the
-    vector. `created_at` and `updated_at` default to the time of the write.
+    The fields up to `origin_id` are those of the `Origin` that the write adds; its agent defaults to that of the fact.
+    The fact of an import (`is_imported`) has the source `import`, whatever the import says about `source`. `embedder`
+    is the origin of the vector. `noted_at`, `created_at` and `updated_at` default to the time of the write.
     """
 
     fact: NewFact
     source: Source
     app: str | None = None
     event_ids: tuple[str, ...] = ()
+    turn_event_ids: tuple[str, ...] = ()
+    noted_at: datetime | None = None
+    agent: str | None = None
+    channel: str | None = None
+    excerpt: str | None = None
+    extractor: str | None = None
+    is_imported: bool = False
+    origin_scope: str | None = None
+    origin_id: str | None = None
     vector: Vector | None = None
     embedder: str | None = None
     created_at: datetime | None = None
@@ -95,7 +47,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """A stored fact about a person."""
+    """A stored fact about a person; the fields from `category` on are those of `NewFact`."""
 
     id: str
     scope: Scope
@@ -107,6 +59,20 @@ class Fact:
     session_id: str | None = None
     seq: int | None = None
     metadata: Metadata = field(default_factory=dict)
+    category: str | None = None
+    entity: str | None = None
+    context: str = DEFAULT_CONTEXT
+    agent: str | None = None
+    sensitive: bool = False
+    due_at: datetime | None = None
+    due_zone: str | None = None
+    due_all_day: bool = False
+    every: str | None = None
+    reminded_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    first_said_at: datetime | None = None
+    in_doubt_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +108,13 @@ class AddResult(Sequence[Fact]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """One source of a fact: its kind, conversation, time and events."""
+    """One source of a fact: its kind, conversation, time and events.
+
+    `event_ids` are all events the fact may come from, `turn_event_ids` those of the turn it is attributed to.
+    `noted_at` is when it was learned, `agent` who spoke with the person, `channel` where, `excerpt` what the person
+    said, `extractor` which model and prompt worded the fact. An import says the rest about an `is_imported` source. A
+    copy names the fact it was made from: `origin_id` in the scope with the partition `origin_scope`.
+    """
 
     source: Source
     app: str | None = None
@@ -150,6 +122,15 @@ class Origin:
     seq: int | None = None
     said_at: datetime | None = None
     event_ids: tuple[str, ...] = ()
+    turn_event_ids: tuple[str, ...] = ()
+    noted_at: datetime | None = None
+    agent: str | None = None
+    channel: str | None = None
+    excerpt: str | None = None
+    extractor: str | None = None
+    is_imported: bool = False
+    origin_scope: str | None = None
+    origin_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

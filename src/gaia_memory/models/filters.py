@@ -8,7 +8,8 @@ from typing import Any
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.unicode_forms import compose
-from gaia_memory.models.fact import RESERVED_METADATA, Fact, Scalar
+from gaia_memory.models.fact import Fact
+from gaia_memory.models.new_fact import LABELS, RESERVED_METADATA, Scalar
 from gaia_memory.models.validation import format_value, raise_invalid
 
 Filters = Mapping[str, Any]
@@ -53,7 +54,7 @@ def compile_filters(filters: Filters) -> FactPredicate:
     A filter maps names to conditions that must all be true: an equal value, `"*"` for any value, or operators with
     operands (`eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `nin`, `contains`, `icontains`). `AND`, `OR` and `NOT` take a
     list of filters; `NOT` requires all of them to fail. A name is a field of a fact (`id`, `source`, `session_id`,
-    `seq`, `said_at`, `created_at`, `updated_at`) or a key of its metadata.
+    `seq`, `said_at`, `created_at`, `updated_at`, `category`, `entity`, `context`, `agent`) or a key of its metadata.
 
     A time is compared with an aware `datetime`, a `date` or their ISO text; a day begins at midnight UTC. `said_at` is
     the creation time for facts without one. Values of different types are neither equal nor ordered: `5` is not `"5"`.
@@ -89,9 +90,16 @@ def _compile_condition(name: object, condition: object, path: str, *, depth: int
     if name in RESERVED_METADATA - _FIELDS.keys():
         fix = "the scope says whose memory it is; name another field, or metadata"
         raise InvalidInputError(f"{path} names {name!r}, which no fact can be filtered by: {fix}")
-    value_of = _FIELDS.get(name) or (lambda fact: fact.metadata.get(name))
+    value_of = _FIELDS.get(name) or _metadata_getter(name)
     matches = _compile_comparison(condition, condition_path, is_time=name in _TIME_FIELDS)
     return lambda fact: matches(value_of(fact))
+
+
+def _metadata_getter(name: str) -> Callable[[Fact], _Value]:
+    if name in LABELS:
+        # Metadata under the name of a label agrees with it, unless it cannot be one, such as a number.
+        return lambda fact: fact.metadata.get(name, getattr(fact, name))
+    return lambda fact: fact.metadata.get(name)
 
 
 def _compile_comparison(condition: object, path: str, *, is_time: bool) -> _ValuePredicate:

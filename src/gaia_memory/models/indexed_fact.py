@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gaia_memory.language.text_features import extract_features
-from gaia_memory.models.fact import Metadata
+from gaia_memory.models.new_fact import Metadata
 
 
 @dataclass(frozen=True, slots=True)

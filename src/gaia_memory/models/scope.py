@@ -30,6 +30,23 @@ class Scope:
     app: str | None
     user: str
 
+    @classmethod
+    def app_wide(cls, app: str | int) -> Scope:
+        """Return the scope of facts that every user of an app may be told. Its user is empty, as no person's is.
+
+        Raises:
+            InvalidInputError: `app` is empty, or neither text nor a whole number.
+        """
+        scope = object.__new__(cls)
+        object.__setattr__(scope, "app", require_id("app", app, "pass a non-empty id"))
+        object.__setattr__(scope, "user", "")
+        return scope
+
+    @property
+    def is_app_wide(self) -> bool:
+        """Whether the scope belongs to all users of its app."""
+        return not self.user
+
     def __post_init__(self) -> None:
         """Convert numbers to text and refuse invalid ids, which would match every user or none.
 
@@ -42,12 +59,14 @@ class Scope:
 
     @property
     def partition(self) -> str:
-        """The scope as one opaque ASCII id, `app:user` with both halves percent-encoded.
+        """The scope as one opaque ASCII id, `app:user` with both halves percent-encoded; app-wide, `app::app`.
 
-        Only equal scopes share a partition. It contains neither wildcards nor white space, which some vector stores
-        interpret. A very long id becomes a digest, which has no colon and so never equals an encoded one.
+        Only equal scopes share a partition: no percent-encoded user contains a colon. It contains neither wildcards nor
+        white space, which some vector stores interpret. A very long id becomes a digest, which has no colon and so
+        never equals an encoded one.
         """
-        joined = f"{'' if self.app is None else _percent_encode(self.app)}:{_percent_encode(self.user)}"
+        user = ":app" if self.is_app_wide else _percent_encode(self.user)
+        joined = f"{'' if self.app is None else _percent_encode(self.app)}:{user}"
         if len(joined) <= MAX_PARTITION_CHARACTERS:
             return joined
         return "sha256-" + hashlib.sha256(joined.encode()).hexdigest()
@@ -85,3 +104,9 @@ class SessionKey:
     app: str
     user: str
     session: str
+
+    @property
+    def channel(self) -> str | None:
+        """The channel in a session id of the form `user:channel`; None in any other."""
+        user, channel = self.session[: len(self.user) + 1], self.session[len(self.user) + 1 :]
+        return channel if channel and user == f"{self.user}:" else None

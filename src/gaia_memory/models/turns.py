@@ -66,6 +66,11 @@ class Turn:
         """Ids of the events the messages came from, in order."""
         return tuple(message.event_id for message in self.messages)
 
+    @property
+    def agent(self) -> str | None:
+        """The agent that gave the last answer; None without an answer."""
+        return next((message.speaker for message in reversed(self.messages) if message.role == "assistant"), None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptSlice:
@@ -110,10 +115,12 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedFact:
-    """A fact in the extractor's words, before screening."""
+    """A fact in the extractor's words, before screening; `extractor` names the model and the prompt."""
 
     text: str
     attributed_to: str | None = None
+    category: str | None = None
+    extractor: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import unicodedata
 from datetime import UTC, datetime
 from typing import NoReturn
 from uuid import UUID
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import is_blank
+
+MAX_LABEL_CHARACTERS = 200
+"""Characters of a category, an entity, a context or the name of an agent."""
 
 _MAX_VALUE_CHARACTERS = 80
 _MIN_TIME = datetime.min.replace(tzinfo=UTC)
@@ -53,6 +57,36 @@ def require_text(name: str, value: object) -> str:
     if not isinstance(value, str) or is_blank(value):
         raise_invalid(name, value, "pass a sentence")
     return value
+
+
+def is_label(value: object) -> bool:
+    """Return whether a value can be a label: a short visible text without control characters."""
+    return (
+        isinstance(value, str)
+        and len(value) <= MAX_LABEL_CHARACTERS
+        and not is_blank(value)
+        and (value.isprintable() or not any(unicodedata.category(char) in ("Cc", "Cs") for char in value))
+    )
+
+
+def require_label(name: str, value: object) -> None:
+    """Check that a value is a label.
+
+    Raises:
+        InvalidInputError: it is blank, too long, no text, or has control characters.
+    """
+    if not is_label(value):
+        raise_invalid(name, value, f"pass a visible text of at most {MAX_LABEL_CHARACTERS} characters in one line")
+
+
+def require_bool(name: str, value: object) -> None:
+    """Check that a value is true or false.
+
+    Raises:
+        InvalidInputError: it is not.
+    """
+    if not isinstance(value, bool):
+        raise_invalid(name, value, "pass True or False")
 
 
 def require_time(name: str, value: object) -> datetime:

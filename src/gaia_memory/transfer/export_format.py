@@ -4,22 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast, get_args
 
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.language.printable_text import replace_unstorable
 from gaia_memory.learn.screen import reject_unkeepable
-from gaia_memory.models import Draft, Fact, NewFact, Origin, PendingConversation, Profile, Scope, Source
+from gaia_memory.models import (
+    LABELS,
+    REMEMBERED_SOURCES,
+    Draft,
+    Fact,
+    NewFact,
+    Origin,
+    PendingConversation,
+    Profile,
+    Scope,
+    Source,
+)
 from gaia_memory.models.validation import raise_invalid, require_int, require_text, require_time
+from gaia_memory.redaction.credentials import contains_credential
 
 EXPORT_FORMAT = "gaia-memory"
-EXPORT_VERSION = 1
+EXPORT_VERSION = 2
+READABLE_VERSIONS = (1, 2)
 
+_MAX_TEXT_CHARACTERS = 1_000
+"""Characters of a short text about a source, such as an excerpt."""
+
+_PLAIN_DETAILS = (*LABELS, "sensitive", "due_zone", "due_all_day", "every")
+_TIME_DETAILS = ("due_at", "reminded_at", "valid_from", "valid_until", "first_said_at", "in_doubt_since")
+_ORIGIN_TEXTS = ("agent", "channel", "excerpt", "extractor", "origin_scope", "origin_id")
 _FACT_KEYS = frozenset(
     {"id", "text", "metadata", "said_at", "session_id", "seq", "source", "sources", "created_at", "updated_at"}
+    | {*_PLAIN_DETAILS, *_TIME_DETAILS}
 )
-_ORIGIN_KEYS = frozenset({"source", "app", "session_id", "seq", "said_at", "event_ids"})
+_ORIGIN_KEYS = frozenset(
+    {"source", "app", "session_id", "seq", "said_at", "event_ids", "turn_event_ids", "noted_at", "imported"}
+    | {*_ORIGIN_TEXTS}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +84,10 @@ def build_export(
 
 
 def parse_export(data: object) -> list[ImportedFact]:
-    """Validate an export and return its facts.
+    """Validate an export of any version and return its facts.
 
-    Only `format`, `version`, `facts` and each fact's `text` are required.
+    Only `format`, `version`, `facts` and each fact's `text` are required. Every source is marked as imported and names
+    the fact it was copied from.
 
     Raises:
         InvalidInputError: a value is invalid; the message names its path, the value and the fix.
@@ -72,17 +97,17 @@ def parse_export(data: object) -> list[ImportedFact]:
         if (written_format := document.get("format")) != EXPORT_FORMAT:
             fix = f"pass the result of `export`, which contains {EXPORT_FORMAT!r}"
             raise_invalid("data['format']", written_format, fix)
-        if (version := document.get("version")) != EXPORT_VERSION:
-            raise_invalid(
-                "data['version']", version, f"export again with a release that writes version {EXPORT_VERSION}"
-            )
+        if (version := document.get("version")) not in READABLE_VERSIONS or isinstance(version, bool):
+            fix = f"export again with a release that writes version {EXPORT_VERSION}"
+            raise_invalid("data['version']", version, fix)
+        partition = _parse_partition(document.get("scope"))
         facts = _require_sequence(document.get("facts"), "data['facts']")
-        return [_parse_fact(fact, f"data['facts'][{at}]") for at, fact in enumerate(facts)]
+        return [_parse_fact(fact, f"data['facts'][{at}]", partition) for at, fact in enumerate(facts)]
     except InvalidInputError as error:
         raise InvalidInputError(f"{error}; nothing was imported") from error
 
 
-def _parse_fact(data: object, path: str) -> ImportedFact:
+def _parse_fact(data: object, path: str, partition: str | None) -> ImportedFact:
     fact = _require_mapping(data, path, known_keys=_FACT_KEYS)
     text = require_text(f"{path}['text']", fact.get("text"))
     metadata = {} if fact.get("metadata") is None else _require_mapping(fact["metadata"], f"{path}['metadata']")
@@ -90,25 +115,65 @@ def _parse_fact(data: object, path: str) -> ImportedFact:
     created, updated = (_parse_time(fact.get(key), f"{path}['{key}']") for key in ("created_at", "updated_at"))
     listed = _require_sequence(fact.get("sources") or [], f"{path}['sources']")
     origins = [_parse_origin(origin, f"{path}['sources'][{at}]") for at, origin in enumerate(listed)]
-    sources = {own.source} if fact.get("source") is not None else set(get_args(Source))
-    first = next((each for each in origins if each.source in sources and _position(each) == _position(own)), own)
+    first = next((each for each in origins if _is_of_fact(each, own, fact.get("source"))), own)
+    copied_from = {"origin_scope": partition, "origin_id": _parse_optional_text(fact.get("id"), f"{path}['id']")}
     try:
-        # The first draft determines the date, conversation and source of the fact.
+        new_fact = NewFact(text, metadata=dict(metadata), **_parse_details(fact, path))
+        # The first draft determines the date and conversation of the fact.
         drafts = tuple(
-            Draft(
-                fact=NewFact(text, origin.said_at, origin.session_id, origin.seq, dict(metadata)),
-                source=origin.source,
-                app=origin.app,
-                event_ids=origin.event_ids,
-                created_at=created,
-                updated_at=updated,
-            )
+            _to_draft(new_fact, origin, copied_from, created_at=created, updated_at=updated)
             for origin in (first, *(each for each in origins if each is not first))
         )
         reject_unkeepable(drafts[0])
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from error
     return ImportedFact(drafts)
+
+
+def _is_of_fact(origin: Origin, own: Origin, source: object) -> bool:
+    """Return whether a source is the one that gave the fact its conversation and date."""
+    may_differ = source in (None, "import") or {origin.source, own.source} <= REMEMBERED_SOURCES
+    return _position(origin) == _position(own) and (may_differ or origin.source == own.source)
+
+
+def _parse_details(fact: Mapping[str, Any], path: str) -> dict[str, Any]:
+    details = {name: fact[name] for name in _PLAIN_DETAILS if fact.get(name) is not None}
+    return details | {name: _parse_time(fact.get(name), f"{path}['{name}']") for name in _TIME_DETAILS}
+
+
+def _to_draft(
+    fact: NewFact,
+    origin: Origin,
+    copied_from: Mapping[str, str | None],
+    *,
+    created_at: datetime | None,
+    updated_at: datetime | None,
+) -> Draft:
+    return Draft(
+        fact=replace(fact, said_at=origin.said_at, session_id=origin.session_id, seq=origin.seq),
+        source=origin.source,
+        app=origin.app,
+        event_ids=origin.event_ids,
+        turn_event_ids=origin.turn_event_ids,
+        noted_at=origin.noted_at or created_at,
+        agent=origin.agent,
+        channel=origin.channel,
+        excerpt=origin.excerpt,
+        extractor=origin.extractor,
+        is_imported=True,
+        origin_scope=origin.origin_scope or copied_from["origin_scope"],
+        origin_id=origin.origin_id or copied_from["origin_id"],
+        created_at=created_at,
+        updated_at=updated_at,
+    )
+
+
+def _parse_partition(scope: object) -> str | None:
+    """Return the partition of the exported scope; None if the data names none."""
+    app, user = (scope.get("app"), scope.get("user")) if isinstance(scope, Mapping) else (None, None)
+    if not isinstance(user, str) or not isinstance(app, str | None) or app == "" or not (app or user):
+        return None
+    return Scope(app, user).partition if user else Scope.app_wide(app or "").partition
 
 
 def _position(origin: Origin) -> tuple[str | None, int | None, datetime | None]:
@@ -120,14 +185,26 @@ def _parse_origin(data: object, path: str) -> Origin:
     if (seq := origin.get("seq")) is not None:
         fix = "pass a whole number from 0 to 2**63 - 1, or null"
         require_int(f"{path}['seq']", seq, minimum=0, maximum=2**63 - 1, fix=fix)
-    events = _require_sequence(origin.get("event_ids") or [], f"{path}['event_ids']")
+    event_ids, turn_event_ids = (
+        _parse_ids(origin.get(key), f"{path}['{key}']") for key in ("event_ids", "turn_event_ids")
+    )
+    source = _parse_source(origin.get("source"), f"{path}['source']")
+    texts: dict[str, Any] = {
+        name: _parse_optional_text(origin.get(name), f"{path}['{name}']") for name in _ORIGIN_TEXTS
+    }
+    if texts["excerpt"] is not None and contains_credential(texts["excerpt"]):
+        texts["excerpt"] = None
     return Origin(
-        source=_parse_source(origin.get("source"), f"{path}['source']"),
+        # Version 1 wrote `remember` for a model's tool call, too; only that one has events.
+        source="agent" if source == "remember" and event_ids else source,
         app=_parse_optional_id(origin.get("app"), f"{path}['app']"),
         session_id=_parse_optional_id(origin.get("session_id"), f"{path}['session_id']"),
         seq=seq,
         said_at=_parse_time(origin.get("said_at"), f"{path}['said_at']"),
-        event_ids=tuple(require_text(f"{path}['event_ids'][{at}]", event) for at, event in enumerate(events)),
+        event_ids=event_ids,
+        turn_event_ids=turn_event_ids,
+        noted_at=_parse_time(origin.get("noted_at"), f"{path}['noted_at']"),
+        **texts,
     )
 
 
@@ -150,6 +227,19 @@ def _parse_optional_id(value: object, path: str) -> str | None:
     if value is not None and (not isinstance(value, str) or not value):
         raise_invalid(path, value, "pass an id as text, or null")
     return value
+
+
+def _parse_ids(value: object, path: str) -> tuple[str, ...]:
+    ids = _require_sequence(value or [], path)
+    return tuple(require_text(f"{path}[{at}]", each) for at, each in enumerate(ids))
+
+
+def _parse_optional_text(value: object, path: str) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or len(value) > _MAX_TEXT_CHARACTERS:
+        raise_invalid(path, value, f"pass text of at most {_MAX_TEXT_CHARACTERS} characters, or null")
+    return replace_unstorable(value)
 
 
 def _parse_source(value: object, path: str) -> Source:
@@ -178,6 +268,8 @@ def _fact_to_dict(fact: Fact, origins: Sequence[Origin]) -> dict[str, Any]:
         "session_id": fact.session_id,
         "seq": fact.seq,
         "source": fact.source,
+        **{name: getattr(fact, name) for name in _PLAIN_DETAILS},
+        **{name: _iso(getattr(fact, name)) for name in _TIME_DETAILS},
         "sources": [origin_to_dict(origin) for origin in origins],
         "created_at": _iso(fact.created_at),
         "updated_at": _iso(fact.updated_at),
@@ -185,7 +277,7 @@ def _fact_to_dict(fact: Fact, origins: Sequence[Origin]) -> dict[str, Any]:
 
 
 def origin_to_dict(origin: Origin) -> dict[str, Any]:
-    """Return one source of a fact as JSON-compatible data: kind, conversation, time and events."""
+    """Return one source of a fact as JSON-compatible data."""
     return {
         "source": origin.source,
         "app": origin.app,
@@ -193,6 +285,10 @@ def origin_to_dict(origin: Origin) -> dict[str, Any]:
         "seq": origin.seq,
         "said_at": _iso(origin.said_at),
         "event_ids": list(origin.event_ids),
+        "turn_event_ids": list(origin.turn_event_ids),
+        "noted_at": _iso(origin.noted_at),
+        **{name: getattr(origin, name) for name in _ORIGIN_TEXTS},
+        "imported": origin.is_imported,
     }
 
 

@@ -45,7 +45,11 @@ async def fill(gaia: Gaia, others: int) -> dict[str, list[str]]:
         for place, (user, kind) in enumerate((("ann", "all"), ("ada", "one"), ("ida", "talk"))):
             texts = [f"Likes {word(60 * batch + 6 * n + 2 * place + n % 2)} tea on trip {n}" for n in range(10)]
             doomed[kind] += texts
-            facts = [NewFact(text, session_id="gone", metadata={"note": text}) for text in texts]
+            labels = [dict.fromkeys(("category", "entity", "context", "agent"), text) for text in texts]
+            facts = [
+                NewFact(text, session_id="gone", metadata={"note": text}, **label)
+                for text, label in zip(texts, labels, strict=True)
+            ]
             await memory.add(gaia.scope(user), facts)
         await memory.settled()
     await memory.add(gaia.scope("ada"), [NewFact("Ada likes tea")])

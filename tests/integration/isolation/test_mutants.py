@@ -69,6 +69,9 @@ OF_FINDING = 3
 """Conditions on facts found in memory or by a filter: these are looked up again within
 the scope; see `contract/test_column_cache.py` and `contract/test_fact_store.py`."""
 
+OF_HISTORY = 3
+"""Conditions on past facts and their endings when a scope is deleted; see `contract/test_fact_details.py`."""
+
 OTHERS = [
     Mutant(
         f"{FACTS}.sql_facts",
@@ -102,7 +105,7 @@ def test_every_partition_condition_has_a_mutant() -> None:
     ]
     conditions = sum(source.count(".c.partition == scope.partition") for source in sources)
 
-    assert conditions == len(BORDERS) + BEHIND_THE_SALT + OF_MERGING + OF_FORGETTING_ALL + OF_FINDING
+    assert conditions == len(BORDERS) + BEHIND_THE_SALT + OF_MERGING + OF_FORGETTING_ALL + OF_FINDING + OF_HISTORY
 
 
 async def fuzzed(folder: Path) -> None:

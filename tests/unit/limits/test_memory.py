@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory.backend.builder import Backend
-from gaia_memory.models import Source
 from gaia_memory.transfer.export_format import parse_export
 from support.storage.scripted_backend import backend_config
 
@@ -56,11 +54,6 @@ async def test_a_write_through_the_mem0_object_is_not_refused(tmp_path: Path) ->
         await asyncio.to_thread(gaia.mem0.add, "Likes tea", user_id=scope.partition, infer=False)
 
         assert await gaia.memory.facts(scope) == []
-
-
-def test_a_fact_does_not_say_whether_the_user_or_a_model_stored_it() -> None:
-    """`remember` is the source of both the command and the tool."""
-    assert set(get_args(Source)) == {"remember", "add", "conversation", "import"}
 
 
 def test_an_import_takes_facts_alone() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from gaia_memory import NewFact
 from gaia_memory.errors import InvalidInputError
 
+DUE = datetime(2026, 3, 2, 9, tzinfo=UTC)
 FAR_EAST = timezone(timedelta(hours=14))
 
 FAULTS = [
@@ -36,6 +38,25 @@ FAULTS = [
     ({"metadata": {"\udcff": 1}}, "a name in NewFact.metadata is '\\udcff'"),
     ({"metadata": {"chroma:document": "a"}}, "a name in NewFact.metadata is 'chroma:document'"),
     ({"metadata": {"user_id": "noa"}}, "NewFact.metadata names 'user_id'"),
+    ({"category": " "}, "NewFact.category is ' ': pass a visible text"),
+    ({"category": 7}, "NewFact.category is 7"),
+    ({"entity": "x" * 201}, "NewFact.entity is 'xxx"),
+    ({"context": "a\nb"}, "NewFact.context is 'a\\nb'"),
+    ({"context": None}, "NewFact.context is None"),
+    ({"agent": ""}, "NewFact.agent is ''"),
+    ({"sensitive": 1}, "NewFact.sensitive is 1: pass True or False"),
+    ({"due_all_day": None}, "NewFact.due_all_day is None"),
+    ({"due_at": datetime(2026, 1, 1)}, "NewFact.due_at is"),  # noqa: DTZ001 - what is refused
+    ({"due_zone": "Mars/Olympus"}, "NewFact.due_zone is 'Mars/Olympus': pass the IANA name"),
+    ({"due_zone": 7}, "NewFact.due_zone is 7"),
+    ({"every": "weekly"}, "NewFact.every is 'weekly': pass due_at too"),
+    ({"due_at": DUE, "every": "hourly"}, "NewFact.every is 'hourly': pass one of daily, weekly"),
+    ({"due_at": DUE, "every": "FREQ=SECONDLY"}, "NewFact.every is 'FREQ=SECONDLY'"),
+    ({"due_at": DUE, "every": "FREQ=DAILY;INTERVAL=0"}, "NewFact.every is 'FREQ=DAILY;INTERVAL=0'"),
+    ({"due_at": DUE, "every": "FREQ=WEEKLY;BYDAY=XX"}, "NewFact.every is"),
+    ({"due_at": DUE, "every": "FREQ=DAILY\nFREQ=DAILY"}, "NewFact.every is"),
+    ({"due_at": DUE, "every": 7}, "NewFact.every is 7"),
+    ({"valid_from": DUE, "valid_until": DUE}, "NewFact.valid_until is '2026-03-02T09:00:00+00:00': pass a time after"),
 ]
 
 
@@ -71,3 +92,42 @@ def test_everything_that_can_be_stored_is_accepted():
     )
 
     assert fact.text == "נעה\u200d ☕\ufe0f"
+
+
+def test_a_text_in_the_metadata_under_the_name_of_a_label_sets_it():
+    """The metadata stay as they are; a value that is no label stays there alone."""
+    fact = NewFact("x", metadata={"category": "health", "context": "work", "entity": 5, "agent": "a\nb"})
+
+    assert (fact.category, fact.context, fact.entity, fact.agent) == ("health", "work", None, None)
+    assert fact.metadata == {"category": "health", "context": "work", "entity": 5, "agent": "a\nb"}
+    assert NewFact("x", metadata={"sensitive": True}).sensitive
+
+
+def test_a_given_label_wins_over_the_metadata():
+    """There is one category."""
+    fact = NewFact("x", category="food", metadata={"category": "health", "level": 5})
+
+    assert (fact.category, fact.metadata) == ("food", {"category": "food", "level": 5})
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("Weekly", "weekly"),
+        ("RRULE:freq=monthly;byday=-1fr", "FREQ=MONTHLY;BYDAY=-1FR"),
+        ("FREQ=DAILY;UNTIL=20261231T000000Z", "FREQ=DAILY;UNTIL=20261231T000000Z"),
+        ("FREQ=YEARLY;UNTIL=20301231", "FREQ=YEARLY;UNTIL=20301231"),
+    ],
+)
+def test_a_recurrence_is_stored_in_one_form(given, stored):
+    """A word, or a rule without its prefix."""
+    assert NewFact("x", due_at=DUE, every=given).every == stored
+
+
+def test_the_zone_of_a_due_time_is_kept():
+    """A weekly nine o'clock must survive a change of clocks."""
+    berlin = datetime(2026, 3, 2, 9, tzinfo=ZoneInfo("Europe/Berlin"))
+
+    assert NewFact("x", due_at=berlin).due_zone == "Europe/Berlin"
+    assert NewFact("x", due_at=berlin, due_zone="Asia/Tokyo").due_zone == "Asia/Tokyo"
+    assert NewFact("x", due_at=DUE).due_zone is None

@@ -6,6 +6,7 @@ import pytest
 
 from gaia_memory import Scope
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.models import SessionKey
 
 HOSTILE = [
     "*",
@@ -59,3 +60,25 @@ def test_a_uuid_is_a_valid_id():
     person = UUID("12345678-1234-5678-1234-567812345678")
 
     assert Scope("gaia", person) == Scope("gaia", str(person))  # type: ignore[arg-type]
+
+
+def test_an_app_wide_scope_has_a_partition_that_no_user_can_have():
+    """A percent-encoded user contains no colon."""
+    shared = Scope.app_wide("a:b")
+
+    assert shared.partition == "a%3Ab::app"
+    assert shared.is_app_wide
+    assert not Scope("a:b", ":app").is_app_wide
+    assert shared == Scope.app_wide("a:b") != Scope.app_wide("c")
+    assert {Scope("a:b", user).partition for user in (":app", "app", "%3Aapp", "app:")}.isdisjoint({shared.partition})
+    with pytest.raises(InvalidInputError, match="app is ''"):
+        Scope.app_wide("")
+
+
+@pytest.mark.parametrize(
+    ("user", "session", "channel"),
+    [("itay", "itay:cli", "cli"), ("a:b", "a:b:web", "web"), ("itay", "itay:", None), ("itay", "itayx", None)],
+)
+def test_the_channel_is_the_rest_of_a_session_id_that_begins_with_the_user(user, session, channel):
+    """Other hosts name their sessions as they like."""
+    assert SessionKey("gaia", user, session).channel == channel

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,9 @@ from gaia_memory.models import Draft, NewFact
 from gaia_memory.transfer.export_format import parse_export
 
 SAID = datetime(2026, 1, 2, tzinfo=UTC)
+VERSION_1 = Path(__file__).with_name("export_version_1.json")
+"""An export that version 0.1 wrote."""
+
 FACT = {
     "id": "1",
     "text": "Sister is Noa",
@@ -59,22 +64,16 @@ def test_each_source_becomes_a_draft_and_that_of_the_fact_comes_first():
 
     assert imported.text == "Sister is Noa"
     assert imported.created_at == noted
+    copied = {"is_imported": True, "origin_id": "1", "noted_at": noted, "created_at": noted, "updated_at": changed_at}
     assert imported.drafts == (
         Draft(
             fact=NewFact("Sister is Noa", said_at=SAID, session_id="itay:cli", seq=4, metadata=metadata),
             source="conversation",
             app="gaia",
             event_ids=("e1",),
-            created_at=noted,
-            updated_at=changed_at,
+            **copied,
         ),
-        Draft(
-            fact=NewFact("Sister is Noa", metadata=metadata),
-            source="remember",
-            app="gaia",
-            created_at=noted,
-            updated_at=changed_at,
-        ),
+        Draft(fact=NewFact("Sister is Noa", metadata=metadata), source="remember", app="gaia", **copied),
     )
 
 
@@ -82,7 +81,7 @@ def test_a_fact_needs_only_a_text():
     """Data from other systems may contain nothing else."""
     [imported] = parse_export(data({"text": "likes teal"}))
 
-    assert imported.drafts == (Draft(fact=NewFact("likes teal"), source="import"),)
+    assert imported.drafts == (Draft(fact=NewFact("likes teal"), source="import", is_imported=True),)
     assert imported.created_at is None
 
 
@@ -96,10 +95,41 @@ def test_a_fact_without_a_source_kind_takes_that_of_the_matching_source():
     assert [draft.source for draft in elsewhere.drafts] == ["import", "remember", "conversation"]
 
 
+def test_an_export_of_version_1_is_read():
+    """A model's tool call, which it called `remember`, has events; metadata sets the category."""
+    nuts, canal, sister, tea, tokyo = parse_export(json.loads(VERSION_1.read_text(encoding="utf-8")))
+
+    assert [each.drafts[0].source for each in (nuts, canal, sister, tea, tokyo)] == [
+        "remember",
+        "add",
+        "conversation",
+        "agent",
+        "import",
+    ]
+    assert (canal.drafts[0].fact.category, canal.drafts[0].fact.metadata["level"]) == ("health", 5)
+    assert [draft.event_ids for draft in sister.drafts] == [("e-1", "e-2"), ("e-7",)]
+    assert {draft.origin_scope for draft in sister.drafts} == {"gaia:itay"}
+    assert all(draft.is_imported and draft.noted_at == draft.created_at for draft in sister.drafts)
+
+
+def test_an_excerpt_with_a_credential_is_left_out():
+    """The rest of the source is kept."""
+    source = {**FACT["sources"][1], "excerpt": "my password: hunter2hunter2", "channel": "cli"}
+    [imported] = parse_export({**data({**FACT, "sources": [source]}), "version": 2})
+
+    assert (imported.drafts[0].excerpt, imported.drafts[0].channel) == (None, "cli")
+
+
 FAULTS: list[tuple[object, str]] = [
     ([FACT], "data is [{"),
     ({**data(FACT), "format": "mem0"}, "data['format'] is 'mem0'"),
-    ({**data(FACT), "version": 2}, "data['version'] is 2: export again with a release that writes version 1"),
+    ({**data(FACT), "version": 3}, "data['version'] is 3: export again with a release that writes version 2"),
+    ({**data(FACT), "version": True}, "data['version'] is True"),
+    (changed("facts", 1, "due_at", to="soon"), "data['facts'][1]['due_at'] is 'soon'"),
+    (changed("facts", 1, "category", to=5), "data['facts'][1]: NewFact.category is 5"),
+    (changed("facts", 1, "entity", to="password: hunter2hunter2"), "data['facts'][1]: entity contains a credential"),
+    (changed("facts", 1, "sources", 1, "agent", to=5), "data['facts'][1]['sources'][1]['agent'] is 5: pass text"),
+    (changed("facts", 1, "sources", 1, "turn_event_ids", to=[1]), "['turn_event_ids'][0] is 1"),
     ({**data(FACT), "facts": None}, "data['facts'] is None: pass a list"),
     (data(FACT, "text"), "data['facts'][1] is 'text': pass a mapping"),
     (changed("facts", 1, "txt", to="x"), "a key of data['facts'][1] is 'txt'"),

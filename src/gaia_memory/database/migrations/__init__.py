@@ -1,4 +1,4 @@
 """The history of the tables: one script per version, applied in order and never changed afterwards."""
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
 """Every version this package knows, oldest first."""

@@ -1,0 +1,173 @@
+"""A fact before it is stored, with every field validated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import datetime
+from math import isfinite
+from typing import Any, TypedDict
+from zoneinfo import ZoneInfo
+
+from gaia_memory.errors import InvalidInputError
+from gaia_memory.language.printable_text import replace_unstorable
+from gaia_memory.models.recurrence import parse_recurrence
+from gaia_memory.models.time_zone import load_time_zone
+from gaia_memory.models.validation import (
+    format_value,
+    is_label,
+    raise_invalid,
+    require_bool,
+    require_int,
+    require_label,
+    require_text,
+    require_time,
+)
+
+Scalar = str | int | float | bool
+Metadata = Mapping[str, Scalar]
+RESERVED_METADATA = frozenset(
+    {"user_id", "agent_id", "run_id", "actor_id", "role", "data", "hash", "text_lemmatized", "expiration_date"}
+    | {"created_at", "updated_at", "said_at", "session_id", "seq", "source", "id"}
+)
+"""Names used by mem0's payload or by fields of a fact: some of them would change the owner of a fact."""
+
+DEFAULT_CONTEXT = "global"
+"""The context of a fact that belongs to no named one."""
+
+LABELS: Mapping[str, str | None] = {"category": None, "entity": None, "context": DEFAULT_CONTEXT, "agent": None}
+"""The fields of a fact that its metadata may set and filters find under the same name, with their defaults."""
+
+_TIMES = ("said_at", "due_at", "reminded_at", "valid_from", "valid_until", "first_said_at", "in_doubt_since")
+
+
+class FactDetails(TypedDict, total=False):
+    """The fields of a `NewFact` that whoever remembers a single fact may give."""
+
+    metadata: Metadata
+    category: str | None
+    entity: str | None
+    context: str
+    agent: str | None
+    sensitive: bool
+    due_at: datetime | None
+    due_zone: str | None
+    due_all_day: bool
+    every: str | None
+    valid_from: datetime | None
+    valid_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewFact:
+    """A fact to be stored verbatim.
+
+    `said_at` is an aware time. `session_id` and `seq` (its position in that conversation) let recall use the neighbours
+    of a fact. `metadata` are flat scalars under names that are not reserved.
+
+    `category`, `entity` (whom or what it is about), `context` and `agent` (who wrote it) are short texts that filters
+    find by these names. A text under one of these names in the metadata sets the field, unless the field is given.
+    `due_at` may repeat (`every`: `daily`, `weekly`, `monthly`, `yearly` or an RRULE) in the zone `due_zone`, by default
+    that of `due_at`. The fact holds from `valid_from` to before `valid_until`. `first_said_at` defaults to `said_at`.
+    """
+
+    text: str
+    said_at: datetime | None = None
+    session_id: str | None = None
+    seq: int | None = None
+    metadata: Metadata = field(default_factory=dict)
+    _: KW_ONLY
+    category: str | None = None
+    entity: str | None = None
+    context: str = DEFAULT_CONTEXT
+    agent: str | None = None
+    sensitive: bool = False
+    due_at: datetime | None = None
+    due_zone: str | None = None
+    due_all_day: bool = False
+    every: str | None = None
+    reminded_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    first_said_at: datetime | None = None
+    in_doubt_since: datetime | None = None
+
+    def __post_init__(self) -> None:
+        """Validate the fields; replace NUL and lone surrogates in the text, which databases cannot store.
+
+        Raises:
+            InvalidInputError: the text is not a string or blank, a time has no time zone, `session_id` is not an id,
+                `seq` not a whole number, a label is blank or too long, the due date or the validity contradicts itself,
+                or the metadata is not flat or uses a reserved name.
+        """
+        object.__setattr__(self, "text", replace_unstorable(require_text("NewFact.text", self.text)))
+        for name in _TIMES:
+            if (moment := getattr(self, name)) is not None:
+                require_time(f"NewFact.{name}", moment)
+        session_id: object = self.session_id
+        if session_id == "" or not isinstance(session_id, str | None):
+            raise_invalid("NewFact.session_id", session_id, "pass the id of the conversation as text, or None")
+        if self.seq is not None:
+            fix = "pass a whole number from 0 to 2**63 - 1, or None"
+            require_int("NewFact.seq", self.seq, minimum=0, maximum=2**63 - 1, fix=fix)
+        _check_metadata(self.metadata)
+        self._set_labels()
+        require_bool("NewFact.sensitive", self.sensitive)
+        if self.metadata.get("sensitive") is True:
+            object.__setattr__(self, "sensitive", True)
+        self._check_due()
+        if self.valid_from is not None and self.valid_until is not None and self.valid_from >= self.valid_until:
+            raise_invalid(
+                "NewFact.valid_until",
+                self.valid_until.isoformat(),
+                f"pass a time after valid_from, which is {self.valid_from.isoformat()}",
+            )
+
+    def _set_labels(self) -> None:
+        """Validate the labels and make them and the metadata of the same names agree; a given label wins."""
+        for name, default in LABELS.items():
+            label, noted = getattr(self, name), self.metadata.get(name) if self.metadata else None
+            if label != default:
+                require_label(f"NewFact.{name}", label)
+                if isinstance(noted, str) and noted != label:
+                    object.__setattr__(self, "metadata", {**self.metadata, name: label})
+            elif is_label(noted):
+                object.__setattr__(self, name, noted)
+
+    def _check_due(self) -> None:
+        require_bool("NewFact.due_all_day", self.due_all_day)
+        if self.every is not None:
+            object.__setattr__(self, "every", parse_recurrence("NewFact.every", self.every))
+            if self.due_at is None:
+                raise_invalid("NewFact.every", self.every, "pass due_at too, the first time it is due")
+        zone: object = self.due_zone
+        if zone is None:
+            if self.due_at is not None and isinstance(self.due_at.tzinfo, ZoneInfo):
+                object.__setattr__(self, "due_zone", self.due_at.tzinfo.key)
+            return
+        try:
+            load_time_zone(zone if isinstance(zone, str) else "")
+        except ValueError:
+            raise_invalid("NewFact.due_zone", zone, "pass the IANA name of a time zone, such as Europe/Berlin, or None")
+
+
+def _check_metadata(metadata: object) -> None:
+    if not isinstance(metadata, Mapping):
+        raise_invalid("NewFact.metadata", metadata, "pass a mapping of names to text, numbers and true/false")
+    for name, value in metadata.items():
+        _check_metadata_entry(name, value)
+
+
+def _check_metadata_entry(name: object, value: Any) -> None:
+    if not isinstance(name, str) or replace_unstorable(name) != name or name.startswith("chroma:"):
+        fix = "name it with text that has no NUL, no lone surrogate and does not begin with 'chroma:'"
+        raise_invalid("a name in NewFact.metadata", name, fix)
+    if name in RESERVED_METADATA:
+        raise InvalidInputError(f"NewFact.metadata names {name!r}, which the store uses itself: rename it")
+    if not isinstance(value, str | int | float):
+        fix = "metadata is flat, with text, numbers and true/false"
+        raise_invalid(f"NewFact.metadata[{format_value(name)}]", value, fix)
+    if isinstance(value, float) and not isfinite(value):
+        raise_invalid(f"NewFact.metadata[{format_value(name)}]", value, "pass a finite number, or leave it out")
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise_invalid(f"NewFact.metadata[{format_value(name)}]", value, "pass a number of 64 bits, or text")
