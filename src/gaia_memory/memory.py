@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from typing_extensions import Unpack
+
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError
@@ -22,6 +24,7 @@ from gaia_memory.models import (
     Contact,
     Draft,
     Fact,
+    FactDetails,
     Filters,
     Hit,
     MergeResult,
@@ -79,22 +82,29 @@ class Memory:
         return self.live.config
 
     async def remember(
-        self, scope: Scope, text: str, *, origin: Origin | None = None, user_statement: UserStatement | None = None
+        self,
+        scope: Scope,
+        text: str,
+        *,
+        origin: Origin | None = None,
+        user_statement: UserStatement | None = None,
+        **details: Unpack[FactDetails],
     ) -> Fact:
         """Store one fact word for word; it is on disk when this returns.
 
-        A fact that is known already is confirmed and returned as it is. `origin` names the conversation and the events
-        that the fact comes from: once it is forgotten, those events never teach it again. A forgotten fact may be
-        remembered again. A tool that a model calls passes `user_statement`, what the user said: a forgotten fact is
+        `details` are fields of `NewFact`, such as `metadata`, `category` and `due_at`. A fact that is known already is
+        confirmed and returned as it is. `origin` names the conversation and the events that the fact comes from: once
+        it is forgotten, those events never teach it again. A forgotten fact may be remembered again. A tool that a
+        model calls passes the source `agent` in `origin`, and `user_statement`, what the user said: a forgotten fact is
         then refused unless the user mentions it.
 
         Raises:
-            InvalidInputError: the text is blank, too long or contains a credential; or it was forgotten and
-                `user_statement` does not mention it.
+            InvalidInputError: the text is blank, too long or contains a credential, a detail is invalid, or the fact
+                was forgotten and `user_statement` does not mention it.
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)
-        draft = Draft(fact=NewFact(require_text("text", text).strip()), source="remember", app=scope.app)
+        draft = Draft(fact=NewFact(require_text("text", text).strip(), **details), source="remember", app=scope.app)
         if origin is not None:
             draft = await attribute(self.stores, scope, draft, origin)
         await asyncio.to_thread(reject_unkeepable, draft)
@@ -323,9 +333,9 @@ class Memory:
     ) -> int:
         """Store what `export` returned, all or none; returns how many facts were stored or confirmed.
 
-        Facts keep their times and sources. Importing twice changes nothing. The data may come from another scope or
-        home. Anything this scope forgot stays forgotten, unless `restore_forgotten` is true: single facts, everything
-        noted before a forget of all, and what a conversation had taught before it was forgotten.
+        Facts get the source `import` and keep everything else. Importing twice changes nothing. The data may come from
+        another scope or home. Anything this scope forgot stays forgotten, unless `restore_forgotten` is true: single
+        facts, everything noted before a forget of all, and what a conversation had taught before it was forgotten.
 
         Raises:
             InvalidInputError: the data has another form; the message names place, value and fix. Nothing was stored.
@@ -341,10 +351,7 @@ class Memory:
         return count
 
     async def status(self, scope: Scope) -> Status:
-        """Return how memory is doing for this person: state, reason and remedy, counts, pending conversations.
-
-        If the database gives no answer, that is the reason and nothing is counted.
-        """
+        """Return how memory is doing for this person; without an answer of the database nothing is counted."""
         await self._require(scope, enabled=False)
         return await load_status(scope, self.live, self.stores, self.follower, self.engine_state)
 

@@ -39,6 +39,17 @@ async def test_mem0_reads_a_fact_with_its_owner_source_and_metadata(tmp_path: Pa
         assert not {"run_id", "agent_id", "expiration_date"} & row.keys()
 
 
+async def test_mem0_reads_the_labels_of_a_fact_as_metadata(tmp_path: Path) -> None:
+    """Those that are set; mem0 can then filter by the category."""
+    async with open_follower(tmp_path / "home") as memory:
+        details = {"category": "food", "entity": "Ann", "agent": "cook", "sensitive": True}
+        [fact] = await memory.add(ANN, "Ann likes saffron", **details)
+        await memory.follower.settled(stall_seconds=60)
+        row: dict[str, Any] = await asyncio.to_thread(memory.follower.mem0.get, fact.id)
+
+    assert row["metadata"] == {**details, "source": "add"}
+
+
 async def test_a_fact_with_values_the_store_cannot_hold_is_kept(tmp_path: Path) -> None:
     """Chroma would drop the whole payload because of one number; such a value is stored as text."""
     async with open_follower(tmp_path / "home") as memory:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
+from typing_extensions import override
 
 from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.fact_framing import DATA_NOTE, render_hits
@@ -36,7 +37,17 @@ def memory_tools(source: EngineSource) -> list[BaseTool]:
     They do not use the Runner's memory service, so they work inside an AgentTool too: its Runner has an empty one.
     """
     functions = _ToolFunctions(source)
-    return [FunctionTool(functions.remember), FunctionTool(functions.load_memory)]
+    return [_RememberTool(functions.remember), FunctionTool(functions.load_memory)]
+
+
+class _RememberTool(FunctionTool):
+    """Accepts the fact as `text`, too, as models call it that know the tools of other memories."""
+
+    @override
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> Any:
+        if "text" in args and "fact" not in args:
+            args = {**args, "fact": args["text"]}
+        return await super().run_async(args=args, tool_context=tool_context)
 
 
 class _ToolFunctions:
@@ -100,7 +111,14 @@ def _scope(engine: Engine, tool_context: ToolContext) -> Scope:
 def _origin_of_turn(tool_context: ToolContext) -> Origin:
     session, turn = tool_context.session, tool_context.invocation_id
     event_ids = tuple(event.id for event in session.events if event.invocation_id == turn)
-    return Origin(source="remember", app=session.app_name, session_id=session.id, event_ids=event_ids)
+    return Origin(
+        source="agent",
+        app=session.app_name,
+        session_id=session.id,
+        event_ids=event_ids,
+        turn_event_ids=event_ids,
+        agent=tool_context.agent_name,
+    )
 
 
 def _error_response(message: str, **more: Collection[Any]) -> dict[str, Any]:

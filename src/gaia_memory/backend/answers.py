@@ -10,6 +10,9 @@ from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError, field_va
 
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.models import ExtractedFact
+from gaia_memory.models.validation import is_label
+
+MAX_CATEGORY_CHARACTERS = 40
 
 _WHOLE_CODE_BLOCK = re.compile(r"\A\s*```[a-zA-Z]*\s*\n(?P<inside>.*?)\n?\s*```\s*\Z", re.DOTALL)
 _CODE_BLOCK = re.compile(r"^\s*```[a-zA-Z]*[ \t]*\n(?P<inside>.*?)\n\s*```", re.DOTALL | re.MULTILINE)
@@ -22,6 +25,7 @@ class _FactItem(BaseModel):
 
     text: StrictStr
     attributed_to: Any = None
+    category: Any = None
 
     @field_validator("text")
     @classmethod
@@ -63,10 +67,15 @@ def parse_extraction(answer: str) -> list[ExtractedFact]:
     seen: dict[tuple[str, str | None], ExtractedFact] = {}
     for item in items:
         speaker = item.attributed_to if isinstance(item.attributed_to, str) else None
-        seen.setdefault(
-            (" ".join(item.text.split()).casefold(), speaker), ExtractedFact(text=item.text, attributed_to=speaker)
-        )
+        fact = ExtractedFact(text=item.text, attributed_to=speaker, category=_parse_category(item.category))
+        seen.setdefault((" ".join(item.text.split()).casefold(), speaker), fact)
     return list(seen.values())
+
+
+def _parse_category(value: object) -> str | None:
+    """Return a category in lower case; None for anything else than a short label, which costs nobody the fact."""
+    category = " ".join(value.split()).lower() if isinstance(value, str) else None
+    return category if is_label(category) and len(category or "") <= MAX_CATEGORY_CHARACTERS else None
 
 
 def _unwrap_code_block(answer: str) -> tuple[str, bool]:

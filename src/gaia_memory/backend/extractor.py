@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +20,9 @@ from gaia_memory.models import Chunk, ExtractedFact, Message
 
 MAX_CONTEXT_CHARACTERS = 300
 """mem0 shows no more of an earlier message: a longer one is sent in pieces."""
+
+PROMPT_VERSION = "mem0-1"
+"""Whose prompt asks, and the version of what we add to it; stored with each fact that it taught."""
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -59,7 +63,8 @@ class Mem0Extractor:
                 hint = _RETRY_HINT.format(reason=reason) if reason else ""
                 try:
                     answer = await self._model.ask(prompt + hint, system=system, json=True)
-                    return parse_extraction(answer)
+                    extractor = f"{self._model.identity}/{PROMPT_VERSION}"
+                    return [replace(fact, extractor=extractor) for fact in parse_extraction(answer)]
                 except BadAnswerError as bad:
                     reason = str(bad)
                     raise

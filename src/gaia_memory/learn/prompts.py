@@ -31,17 +31,21 @@ ATTRIBUTION_INSTRUCTIONS = """\
 what only the assistant said."""
 
 
+CATEGORY_INSTRUCTIONS = """\
+- You may add "category" to a fact: its topic in one lower-case English word, such as health, food, family, friends, \
+home, work, hobby, travel, finance, preference or plan."""
+
+
 def extraction_instructions(config: GaiaConfig) -> str:
     """Return the instructions for the extractor: `memory.extraction_instructions` if set, else the default ones.
 
-    If only the user's statements count, the extractor also has to attribute each fact; facts of the assistant are
-    dropped later.
+    Both ask for a category of each fact. If only the user's statements count, the extractor also has to attribute each
+    fact; facts of the assistant are dropped later.
     """
     custom_instructions = config.memory.extraction_instructions.strip()
-    if config.memory.learn_from == "both":
-        return custom_instructions or DEFAULT_INSTRUCTIONS
-    return (
-        f"{custom_instructions}\n{ATTRIBUTION_INSTRUCTIONS}"
-        if custom_instructions
-        else f"{DEFAULT_INSTRUCTIONS}\n{USER_ONLY_INSTRUCTIONS}\n{ATTRIBUTION_INSTRUCTIONS}"
-    )
+    parts = [custom_instructions or DEFAULT_INSTRUCTIONS]
+    if config.memory.learn_from != "both":
+        parts += (
+            [ATTRIBUTION_INSTRUCTIONS] if custom_instructions else [USER_ONLY_INSTRUCTIONS, ATTRIBUTION_INSTRUCTIONS]
+        )
+    return "\n".join([*parts, CATEGORY_INSTRUCTIONS])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import is_blank
 from gaia_memory.log import logger_for
-from gaia_memory.models import Chunk, Draft, ExtractedFact, NewFact, Scalar, Turn
+from gaia_memory.models import LABELS, REMEMBERED_SOURCES, Chunk, Draft, ExtractedFact, NewFact, Scalar, Turn
+from gaia_memory.models.validation import is_label
 from gaia_memory.redaction.credentials import contains_credential
 from gaia_memory.telemetry import log_fields
 
@@ -36,9 +38,7 @@ def drop_assistant_claims(extracted: Sequence[ExtractedFact]) -> list[ExtractedF
 
 def drop_unkeepable(extracted: Sequence[ExtractedFact]) -> list[ExtractedFact]:
     """Return the facts that may be stored, white space collapsed: none blank, too long or with a credential."""
-    normalized = [
-        ExtractedFact(text=" ".join(item.text.split()), attributed_to=item.attributed_to) for item in extracted
-    ]
+    normalized = [_normalize(item) for item in extracted]
     kept = [item for item in normalized if _is_keepable(item.text)]
     if len(kept) < len(extracted):
         dropped = len(extracted) - len(kept)
@@ -49,6 +49,12 @@ def drop_unkeepable(extracted: Sequence[ExtractedFact]) -> list[ExtractedFact]:
             extra=log_fields("facts.dropped", facts=dropped),
         )
     return kept
+
+
+def _normalize(item: ExtractedFact) -> ExtractedFact:
+    """Collapse white space, and leave out a category with a credential."""
+    category = None if item.category and contains_credential(item.category) else item.category
+    return replace(item, text=" ".join(item.text.split()), category=category)
 
 
 def _is_keepable(text: str) -> bool:
@@ -62,11 +68,15 @@ def reject_unkeepable(draft: Draft) -> None:
         InvalidInputError: the fact is too long or contains a credential.
     """
     text = draft.fact.text
-    max_characters = MAX_FACT_CHARACTERS if draft.source == "remember" else MAX_VERBATIM_CHARACTERS
+    max_characters = MAX_FACT_CHARACTERS if draft.source in REMEMBERED_SOURCES else MAX_VERBATIM_CHARACTERS
     if len(text) > max_characters:
         raise InvalidInputError(f"the fact has {len(text)} characters: shorten it to {max_characters} or split it")
     if contains_credential(text):
         raise InvalidInputError("the fact contains a credential: keep secrets in a password store, not in memory")
+    for name in LABELS:
+        label = getattr(draft.fact, name)
+        if label is not None and contains_credential(label):
+            raise InvalidInputError(f"{name} contains a credential: keep secrets in a password store, not in memory")
 
 
 def build_drafts(chunk: Chunk, extracted: Sequence[ExtractedFact]) -> list[Draft]:
@@ -78,14 +88,18 @@ def build_drafts(chunk: Chunk, extracted: Sequence[ExtractedFact]) -> list[Draft
     """
     event_ids = tuple(dict.fromkeys(message.event_id for message in (*chunk.before, *chunk.messages)))
     turn_words = [_distinct_words(" ".join(message.text for message in turn.messages)) for turn in chunk.turns]
+    attributed = [(item, _most_similar_turn(item.text, chunk.turns, turn_words)) for item in drop_unkeepable(extracted)]
     return [
         Draft(
-            fact=_build_fact(item, chunk, _most_similar_turn(item.text, chunk.turns, turn_words)),
+            fact=_build_fact(item, chunk, turn),
             source="conversation",
             app=chunk.key.app,
             event_ids=event_ids,
+            turn_event_ids=turn.event_ids,
+            channel=chunk.key.channel,
+            extractor=item.extractor,
         )
-        for item in drop_unkeepable(extracted)
+        for item, turn in attributed
     ]
 
 
@@ -96,6 +110,8 @@ def _build_fact(item: ExtractedFact, chunk: Chunk, turn: Turn) -> NewFact:
         session_id=chunk.key.session,
         seq=turn.seq,
         metadata=_build_metadata(item, turn),
+        category=item.category,
+        agent=turn.agent if is_label(turn.agent) else None,
     )
 
 

@@ -11,7 +11,17 @@ from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.embed_drafts import EMBED_TIMEOUT_SECONDS, embed_drafts
 from gaia_memory.learn.screen import reject_unkeepable
 from gaia_memory.log import logger_for
-from gaia_memory.models import AddResult, Draft, NewFact, Origin, Scope, SessionKey, UserStatement
+from gaia_memory.models import (
+    REMEMBERED_SOURCES,
+    AddResult,
+    Draft,
+    NewFact,
+    Origin,
+    Scope,
+    SessionKey,
+    Source,
+    UserStatement,
+)
 from gaia_memory.models.validation import raise_invalid
 from gaia_memory.ports import Clock, Embedder, FactStore, MemoryStores, Transaction
 from gaia_memory.telemetry import log_fields, memory_span
@@ -76,7 +86,7 @@ async def write_verbatim(
     Raises:
         InvalidInputError: a text was forgotten, and `user_statement`, if there is one, does not mention it.
     """
-    is_remembered = all(draft.source == "remember" for draft in drafts)
+    is_remembered = all(draft.source in REMEMBERED_SOURCES for draft in drafts)
     seconds = REMEMBER_EMBED_TIMEOUT_SECONDS if is_remembered else EMBED_TIMEOUT_SECONDS
     texts = [draft.fact.text for draft in drafts]
     with memory_span("create_memory", scope) as span:
@@ -92,18 +102,27 @@ async def write_verbatim(
 
 
 async def attribute(stores: MemoryStores, scope: Scope, draft: Draft, origin: Origin) -> Draft:
-    """Return a draft attributed to the conversation of `origin`, if the ledger knows it.
+    """Return a draft attributed to the agent of `origin` and, if the ledger knows it, to its conversation.
 
     Other conversations, such as the temporary one of an agent that is called as a tool, are soon gone.
     """
-    draft = replace(draft, app=origin.app)
+    source: Source = "agent" if origin.source == "agent" else draft.source
+    agent = draft.fact.agent or origin.agent
+    draft = replace(draft, fact=replace(draft.fact, agent=agent), source=source, app=origin.app)
     if origin.session_id is None or origin.app is None:
         return draft
+    key = SessionKey(origin.app, scope.user, origin.session_id)
     async with stores.database.read_transaction() as tx:
-        row = await stores.ledger.row(tx, SessionKey(origin.app, scope.user, origin.session_id))
+        row = await stores.ledger.row(tx, key)
     if row is None:
         return draft
-    return replace(draft, fact=replace(draft.fact, session_id=origin.session_id), event_ids=origin.event_ids)
+    return replace(
+        draft,
+        fact=replace(draft.fact, session_id=key.session),
+        event_ids=origin.event_ids,
+        turn_event_ids=origin.turn_event_ids,
+        channel=origin.channel or key.channel,
+    )
 
 
 async def _reject_forgotten(

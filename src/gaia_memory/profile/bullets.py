@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from gaia_memory.language.printable_text import estimate_tokens
-from gaia_memory.models import Fact
+from gaia_memory.models import REMEMBERED_SOURCES, Fact
 
 MAX_BULLET_CHARACTERS = 400
 """Characters of one bullet."""
@@ -35,13 +35,13 @@ def parse_bullets(answer: str, *, limit: int) -> tuple[str, ...]:
 def rank_facts(facts: Sequence[Fact]) -> list[Fact]:
     """Return facts (given oldest first) in the order of their importance: remembered ones first, then the newest."""
     newest_first = facts[::-1]
-    return sorted(newest_first, key=lambda fact: fact.source != "remember")
+    return sorted(newest_first, key=lambda fact: fact.source not in REMEMBERED_SOURCES)
 
 
 def fallback_bullets(facts: Sequence[Fact], projects: Sequence[str]) -> tuple[str, ...]:
     """Return a bullet for each fact and project: remembered facts, projects, and other facts, the newest first."""
-    remembered = [fact.text for fact in rank_facts(facts) if fact.source == "remember"]
-    others = [fact.text for fact in rank_facts(facts) if fact.source != "remember"]
+    remembered = [fact.text for fact in rank_facts(facts) if fact.source in REMEMBERED_SOURCES]
+    others = [fact.text for fact in rank_facts(facts) if fact.source not in REMEMBERED_SOURCES]
     lines = map(_truncate_line, [*remembered, *projects, *others])
     return tuple(dict.fromkeys(line for line in lines if line))
 

@@ -51,6 +51,20 @@ async def test_remember_stores_the_text_and_does_not_log_it(tmp_path: Path, capl
     assert "timezone" not in caplog.text
 
 
+async def test_a_remembered_fact_names_its_agent_and_turn(tmp_path: Path) -> None:
+    """The source is the model's tool call, not the person; the argument may be called `text`, too."""
+    model = ScriptedLlm(call("remember", text="Likes tea"), "ok")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        await host.run_turn("I like tea")
+        page = await (await host.engine()).memory.browse(SCOPE, include_origins=True)
+
+    [fact] = page.facts
+    [origin] = page.origins[fact.id]
+    assert (fact.text, fact.source, fact.agent) == ("Likes tea", "agent", build_agent(model).name)
+    assert (origin.source, origin.agent) == ("agent", fact.agent)
+    assert origin.turn_event_ids == origin.event_ids != ()
+
+
 @pytest.mark.acceptance("R02")
 async def test_a_blank_fact_is_refused_and_the_turn_continues(tmp_path: Path) -> None:
     """Nothing is stored."""

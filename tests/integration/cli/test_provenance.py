@@ -61,4 +61,9 @@ def test_a_learned_fact_names_its_session_events_and_time(tmp_path: Path) -> Non
     assert events[0] in source["event_ids"]
     assert source["seq"] == 1
     [remembered] = [row for row in listed if row["text"] == "Likes tea"]
-    assert remembered["sources"][0]["source"] == "remember"
+    assert (remembered["source"], remembered["agent"]) == ("agent", learned["agent"])
+    assert remembered["sources"][0]["source"] == "agent"
+    assert learned["agent"] is not None
+    assert source["turn_event_ids"] == source["event_ids"][:2]
+    assert (source["agent"], source["channel"]) == (learned["agent"], "cli")
+    assert source["extractor"].startswith("offline/")

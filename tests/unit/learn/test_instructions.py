@@ -5,6 +5,7 @@ import pytest
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.learn.prompts import (
     ATTRIBUTION_INSTRUCTIONS,
+    CATEGORY_INSTRUCTIONS,
     DEFAULT_INSTRUCTIONS,
     USER_ONLY_INSTRUCTIONS,
     extraction_instructions,
@@ -16,17 +17,18 @@ def test_the_default_instructions_ask_for_durable_facts_only():
     """They apply if the configuration has none."""
     text = extraction_instructions(GaiaConfig())
 
-    assert text == f"{DEFAULT_INSTRUCTIONS}\n{USER_ONLY_INSTRUCTIONS}\n{ATTRIBUTION_INSTRUCTIONS}"
+    parts = [DEFAULT_INSTRUCTIONS, USER_ONLY_INSTRUCTIONS, ATTRIBUTION_INSTRUCTIONS, CATEGORY_INSTRUCTIONS]
+    assert text == "\n".join(parts)
     assert "durable facts" in text
     assert "Extract nothing" in text
 
 
 @pytest.mark.acceptance("L07")
 def test_custom_instructions_replace_the_default_ones():
-    """Only the rule for marking the assistant's statements is appended."""
+    """Only the rules for marking the assistant's statements and for categories are appended."""
     config = GaiaConfig.model_validate({"memory": {"extraction_instructions": " ONLY-CATS\n"}})
 
-    assert extraction_instructions(config) == f"ONLY-CATS\n{ATTRIBUTION_INSTRUCTIONS}"
+    assert extraction_instructions(config) == f"ONLY-CATS\n{ATTRIBUTION_INSTRUCTIONS}\n{CATEGORY_INSTRUCTIONS}"
 
 
 @pytest.mark.parametrize(("own", "text"), [("", DEFAULT_INSTRUCTIONS), ("ONLY-CATS", "ONLY-CATS")])
@@ -34,4 +36,4 @@ def test_learn_from_both_includes_the_assistants_statements(own: str, text: str)
     """The setting is `memory.learn_from: both`."""
     config = GaiaConfig.model_validate({"memory": {"extraction_instructions": own, "learn_from": "both"}})
 
-    assert extraction_instructions(config) == text
+    assert extraction_instructions(config) == f"{text}\n{CATEGORY_INSTRUCTIONS}"

@@ -13,7 +13,7 @@ from gaia_memory.learn.screen import (
     drop_assistant_claims,
     drop_unkeepable,
 )
-from gaia_memory.models import ExtractedFact
+from gaia_memory.models import ExtractedFact, SessionKey
 from support.factories import KEY, make_chunk, make_turn
 
 # Put together at run time, so that scanners do not take the tests for a leak.
@@ -167,3 +167,24 @@ def test_the_message_a_chunk_replies_to_is_a_source_of_its_facts():
     )
 
     assert draft.event_ids == ("7-assistant", "8-user", "8-assistant")
+
+
+def test_a_draft_names_the_turn_the_agent_and_the_channel_it_is_attributed_to():
+    """The events of the whole chunk stay those that forgetting skips."""
+    turns = [make_turn(1, "I like tea", "Noted."), make_turn(2, "My sister is Noa", "Nice.")]
+    key = SessionKey(KEY.app, "itay", "itay:telegram")
+    [draft] = build_drafts(
+        replace(make_chunk(*turns), key=key), [ExtractedFact(text="User's sister is Noa", category="family")]
+    )
+
+    assert draft.turn_event_ids == turns[1].event_ids
+    assert set(draft.event_ids) == {*turns[0].event_ids, *turns[1].event_ids}
+    assert draft.fact.agent == turns[1].agent is not None
+    assert (draft.channel, draft.fact.category) == ("telegram", "family")
+
+
+def test_a_category_that_holds_a_credential_is_left_out():
+    """The fact is kept."""
+    [kept] = drop_unkeepable([ExtractedFact(text="User likes tea", category=CREDENTIALS[7])])
+
+    assert (kept.text, kept.category) == ("User likes tea", None)

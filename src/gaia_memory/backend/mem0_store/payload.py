@@ -7,7 +7,7 @@ import math
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from gaia_memory.models import RESERVED_METADATA, Scalar
+from gaia_memory.models import LABELS, RESERVED_METADATA, Scalar
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,13 +21,17 @@ def build_payload(fact: Fact, *, with_search_text: bool) -> dict[str, Scalar]:
     """Return mem0's payload for `fact`, of flat scalars that every store takes.
 
     The owner is the partition of the fact's scope. The fact's metadata keeps its names, without reserved ones, which
-    could hide the fact or give it to another user. `with_search_text` adds the copy of the text for stores with their
-    own keyword search.
+    could hide the fact or give it to another user; labels such as the category stand beside it. `with_search_text` adds
+    the copy of the text for stores with their own keyword search.
     """
     text = _encodable(fact.text)
     fields: dict[str, Scalar] = {
         key: _storable(value) for key, value in fact.metadata.items() if key and key not in RESERVED_METADATA
     }
+    labels = {name: getattr(fact, name) for name, default in LABELS.items() if getattr(fact, name) != default}
+    fields = {name: _storable(label) for name, label in labels.items()} | fields
+    if fact.sensitive:
+        fields["sensitive"] = True
     fields |= {
         "data": text,
         "hash": hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(),

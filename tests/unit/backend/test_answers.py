@@ -1,0 +1,38 @@
+"""The answer of an extraction model is parsed strictly, but for its optional keys."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from gaia_memory.backend.answers import parse_extraction
+
+
+@pytest.mark.parametrize(
+    ("given", "category"),
+    [
+        ("health", "health"),
+        (" Health  and\nSport ", "health and sport"),
+        ("x" * 40, "x" * 40),
+        ("x" * 41, None),
+        ("", None),
+        (None, None),
+        (7, None),
+        (["health"], None),
+        ("a\x00b", None),
+    ],
+)
+def test_a_category_is_a_short_label_in_lower_case(given: Any, category: str | None) -> None:
+    """Any other is left out, and the fact is kept."""
+    [fact] = parse_extraction(json.dumps({"memory": [{"text": "likes tea", "category": given}]}))
+
+    assert (fact.text, fact.category) == ("likes tea", category)
+
+
+def test_a_fact_without_a_category_has_none() -> None:
+    """mem0's own prompt asks for none."""
+    [fact] = parse_extraction('{"memory": [{"text": "likes tea"}]}')
+
+    assert fact.category is None
