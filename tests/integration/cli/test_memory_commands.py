@@ -404,6 +404,50 @@ def test_an_unanswered_confirmation_names_the_option_to_skip_it(config: str) -> 
     assert texts(config, "itay") == ["likes tea"]
 
 
+def test_facts_are_added_with_a_category_and_metadata(config: str) -> None:
+    """A value has the type that `--where` compares with it; the category has a column of its own in tables."""
+    options = (
+        "--category",
+        "health",
+        "--metadata",
+        "level=5",
+        "-m",
+        "sure=true",
+        "-m",
+        'year="2025"',
+        "-m",
+        "who= Ann ",
+    )
+    memory(config, "add", "itay", *options, "Runs in the park")
+    memory(config, "add", "itay", "Runs late")
+    where = ("--where", "category=health", "--where", "level>=5", "--where", "sure=true", "--where", 'year>"2024"')
+    [found] = memory(config, "list", "itay", *where, "--json").json_output["memories"]
+
+    assert (found["text"], found["category"]) == ("Runs in the park", "health")
+    assert found["metadata"] == {"level": 5, "sure": True, "year": "2025", "who": "Ann"}
+    assert memory(config, "list", "itay").out.splitlines()[0].split() == ["date", "fact", "category", "id"]
+    assert "health" in memory(config, "search", "itay", "Who runs in the park?").out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--metadata", "level"), "pass a name, = and a value"),
+        (("--metadata", "=5"), "pass a name, = and a value"),
+        (("-m", "a=1", "-m", "a=2"), "names 'a' twice"),
+        (("-m", "user_id=noa"), "--metadata names 'user_id'"),
+        (("--category", " "), "--category is ' ': pass a visible text"),
+    ],
+)
+def test_invalid_metadata_are_refused(config: str, options: tuple[str, ...], words: str) -> None:
+    """Nothing is stored."""
+    done = memory(config, "add", "itay", *options, "Runs late")
+
+    assert done.code != 0
+    assert words in " ".join(done.err.replace("│", " ").split())
+    assert texts(config, "itay") == []
+
+
 @pytest.fixture
 def diary(config: str) -> str:
     """Return the configuration of a home with facts said on two days and on an unknown one."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope
+from gaia_memory.cli.memory.filter_options import MetadataOption, parse_metadata
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows
 from gaia_memory.cli.ui.read_input import display_name, has_piped_input, is_interactive, read_text
 from gaia_memory.cli.ui.terminal import known_note, pluralize, print_line, print_note, progress_bar
@@ -17,11 +19,14 @@ from gaia_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from gaia_memory.cli.memory.fact_files import FileFact
+    from gaia_memory.models import Scalar
 
 EXAMPLES = """
 Examples:
 
 `gaia memory add --user ada "Allergic to nuts" "Has a sister called Noa"` keeps two facts.
+
+`gaia memory add --user ada --category health --metadata level=5 "Runs every morning"` adds metadata to filter by.
 
 `printf 'Lives in Haifa\\nLikes tea\\n' | gaia memory add --user ada` keeps one fact per line.
 
@@ -53,6 +58,10 @@ async def add(
             help="Read facts from a file: lines, bullets, JSON, or JSON Lines; `-` is standard input.",
         ),
     ] = None,
+    category: Annotated[
+        str | None, typer.Option("--category", help="The category of the facts, such as health.")
+    ] = None,
+    metadata: MetadataOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the facts, and keep none.")] = False,
     app_name: AppOption = None,
     as_json: JsonOption = False,
@@ -65,7 +74,7 @@ async def add(
     """
     if file is None and texts and has_piped_input():
         print_note("standard input was not read, because facts are given as arguments: `--file -` reads it, too")
-    entries = _entries(texts or [], file)
+    entries = _with_details(_entries(texts or [], file), category, parse_metadata(metadata))
     _require_one_owner(entries, user)
     if dry_run:
         _print_dry_run(entries, user, as_json=as_json)
@@ -104,6 +113,24 @@ def _entries(texts: Sequence[str], file: Path | None) -> list[FileFact]:
     if not entries:
         raise typer.BadParameter("there is no fact to add: pass texts, --file, or lines on standard input")
     return entries
+
+
+def _with_details(entries: Sequence[FileFact], category: str | None, metadata: Mapping[str, Scalar]) -> list[FileFact]:
+    """Give the category and the metadata of the options to each fact that does not name its own."""
+    try:
+        return [
+            replace(
+                entry,
+                fact=replace(
+                    entry.fact,
+                    category=entry.fact.category or category,
+                    metadata={**metadata, **entry.fact.metadata},
+                ),
+            )
+            for entry in entries
+        ]
+    except InvalidInputError as error:
+        raise InvalidInputError(str(error).replace("NewFact.", "--", 1)) from error
 
 
 def _require_one_owner(entries: Sequence[FileFact], user: str) -> None:

@@ -1,15 +1,18 @@
-"""Options that filter facts by their metadata and time."""
+"""Options that give facts metadata, and filter facts by metadata and time."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gaia_memory.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from gaia_memory.models import Scalar
 
 WhereOption = Annotated[
     list[str] | None,
@@ -17,9 +20,19 @@ WhereOption = Annotated[
         "--where",
         "-w",
         metavar="NAME=VALUE",
-        help="Only facts whose metadata, or source, session_id, seq, said_at …, match: `=`, `!=`, `<`, `<=`, `>`, "
+        help="Only facts whose category, metadata, or source, agent, said_at …, match: `=`, `!=`, `<`, `<=`, `>`, "
         "`>=`, or `~` for a part of the value; `NAME=*` matches any value. A number in quotes is text. Several "
         "options must all match.",
+        show_default=False,
+    ),
+]
+MetadataOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metadata",
+        "-m",
+        metavar="NAME=VALUE",
+        help="Metadata of the facts: text, a number, true or false. A number in quotes is text. Repeat it for more.",
         show_default=False,
     ),
 ]
@@ -35,6 +48,24 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.\d+)?")
 _ORDER_OPERATORS = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
 _TIME_FIELDS = ("said_at", "created_at", "updated_at")
 _BOOLEAN_WORDS = {"true": True, "false": False}
+
+
+def parse_metadata(options: Sequence[str] | None) -> dict[str, Scalar]:
+    """Return the metadata of these options; a value has the type that `--where` compares with it.
+
+    Raises:
+        typer.BadParameter: an option has another form, or a name occurs twice; the message names what to pass.
+    """
+    metadata: dict[str, Scalar] = {}
+    for option in options or ():
+        name, sign, text = (part.strip() for part in option.partition("="))
+        if not sign or not name:
+            raise typer.BadParameter(f"--metadata is {option!r}: pass a name, = and a value, such as level=5")
+        if name in metadata:
+            raise typer.BadParameter(f"--metadata names {name!r} twice: pass each name once")
+        number, word = _number(text), _BOOLEAN_WORDS.get(text.casefold())
+        metadata[name] = number if number is not None else word if word is not None else _unquoted(text)
+    return metadata
 
 
 def build_filters(where: Sequence[str] | None, since: str | None, until: str | None) -> dict[str, Any] | None:

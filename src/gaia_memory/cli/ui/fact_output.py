@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from gaia_memory.models import Fact
 
 _PIPE_COLUMNS = 10_000
-_WHOLE_COLUMNS = ("score", "date", "id")
-"""Columns that are never wrapped, so that an id can be copied."""
+_MAX_LABEL_COLUMNS = 16
+_WHOLE_COLUMNS = ("score", "date", "category", "id")
+"""Columns that are never wrapped: they are short, and an id can be copied."""
 
 _LINE_BREAKS = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
 _ESCAPED_IN_JSON = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -47,6 +48,17 @@ def fact_to_dict(fact: Fact) -> dict[str, Any]:
         "created_at": _iso(fact.created_at),
         "session_id": fact.session_id,
         "metadata": dict(fact.metadata),
+        "category": fact.category,
+        "entity": fact.entity,
+        "context": fact.context,
+        "agent": fact.agent,
+        "sensitive": fact.sensitive,
+        "due_at": _iso(fact.due_at),
+        "due_zone": fact.due_zone,
+        "due_all_day": fact.due_all_day,
+        "every": fact.every,
+        "valid_from": _iso(fact.valid_from),
+        "valid_until": _iso(fact.valid_until),
     }
 
 
@@ -74,15 +86,21 @@ def print_facts(
         print_line(empty_message)
         return
     ids = [each.id for each in facts]
-    rows = [
-        ((each.said_at or each.created_at).astimezone().date().isoformat(), each.text, shown_id)
-        for each, shown_id in zip(facts, ids if long_ids else shorten_ids(ids), strict=True)
-    ]
+    columns = {
+        "date": [(each.said_at or each.created_at).astimezone().date().isoformat() for each in facts],
+        "fact": [each.text for each in facts],
+        "category": [_shorten(each.category or "") for each in facts],
+        "id": ids if long_ids else shorten_ids(ids),
+    }
+    if not any(columns["category"]):
+        del columns["category"]
     if scores:
-        scored = [(f"{score:.2f}", *row) for score, row in zip(scores, rows, strict=True)]
-        print_rows(("score", "date", "fact", "id"), scored)
-    else:
-        print_rows(("date", "fact", "id"), rows)
+        columns = {"score": [f"{score:.2f}" for score in scores], **columns}
+    print_rows(tuple(columns), list(zip(*columns.values(), strict=True)))
+
+
+def _shorten(label: str) -> str:
+    return label if len(label) <= _MAX_LABEL_COLUMNS else label[: _MAX_LABEL_COLUMNS - 1] + "…"
 
 
 def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -94,7 +112,8 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in header:
         is_whole = name in _WHOLE_COLUMNS
-        table.add_column(name, no_wrap=is_whole, overflow="ignore" if is_whole else "fold")
+        style = "dim" if name == "category" else None
+        table.add_column(name, no_wrap=is_whole, overflow="ignore" if is_whole else "fold", style=style)
     for row in rows:
         # The text of a fact is not markup.
         table.add_row(*(Text(_single_line(cell)) for cell in row))
