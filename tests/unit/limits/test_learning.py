@@ -57,11 +57,31 @@ def test_a_fact_has_the_events_of_its_whole_chunk_as_its_source() -> None:
 
 
 def test_the_offline_model_draws_no_conclusion() -> None:
-    """It stores sentences as they were said, without resolving pronouns."""
-    assert learned_offline("I eat neither meat nor fish.", "She works there too.") == [
+    """It reads each sentence for itself."""
+    assert learned_offline("I eat neither meat nor fish.", "I moved in with Tom in Rome.") == [
         "User eats neither meat nor fish.",
-        "She works there too.",
+        "User moved in with Tom in Rome.",
     ]
+
+
+def test_the_offline_model_leaves_out_pronouns_other_than_a_subject() -> None:
+    """Only "she", "he" and "they" at the beginning of a statement stand for the person named before."""
+    assert learned_offline("My sister Noa is a nurse.", "I visited her in May.") == ["User's sister Noa is a nurse."]
+
+
+def test_the_offline_model_takes_sarcasm_for_a_statement() -> None:
+    """It does not know the world."""
+    assert learned_offline("I just love being stuck in traffic.") == ["User just loves being stuck in traffic."]
+
+
+def test_the_offline_model_drops_guesses() -> None:
+    """What somebody only thinks may be wrong."""
+    assert learned_offline("I think I prefer tea.", "Maybe we will move to Rome.") == []
+
+
+def test_the_offline_model_quotes_what_it_cannot_conjugate() -> None:
+    """A wrong verb would be worse."""
+    assert learned_offline("Mein Zwirbel ist kaputt") == ["Der Nutzer sagt: „Mein Zwirbel ist kaputt“"]
 
 
 def test_the_offline_model_skips_sentences_of_more_than_600_characters() -> None:
@@ -70,8 +90,8 @@ def test_the_offline_model_skips_sentences_of_more_than_600_characters() -> None
 
 
 def test_the_offline_model_keeps_other_languages_in_the_first_person() -> None:
-    """English becomes "User ..."."""
-    assert learned_offline("Ich mag grünen Tee.", "I like green tea.") == [
-        "Ich mag grünen Tee.",
-        "User likes green tea.",
+    """English becomes "User ...", and German, French and Spanish likewise."""
+    assert learned_offline("Mi piace il tè verde.", "Ich mag grünen Tee.") == [
+        "Mi piace il tè verde.",
+        "Der Nutzer mag grünen Tee.",
     ]

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from datetime import UTC, date, datetime
 
-from gaia_memory.backend.offline import relative_dates, sentences, third_person
+from gaia_memory.backend.offline import corrections, relative_dates, sentences
+from gaia_memory.backend.offline.grammar import english, french, german, spanish
+from gaia_memory.backend.offline.grammar.identify import language_of
+from gaia_memory.backend.offline.grammar.rules import Grammar
+from gaia_memory.backend.offline.referents import Referents
 
 _NEW_MESSAGES = re.compile(r"^## New Messages\n(?P<inside>.*?)\n\n## Observation Date\n", re.DOTALL | re.MULTILINE)
 _OBSERVATION_DATE = re.compile(r"^## Observation Date\n(?P<day>\d{4}-\d{2}-\d{2})", re.MULTILINE)
 _ROLE_PREFIX = re.compile(r"^(?P<role>user|assistant|system): ", re.MULTILINE)
 _MAX_SENTENCE_CHARACTERS = 600
 """A longer sentence is pasted text, not a statement about the user."""
+
+_GRAMMARS = {"en": english.GRAMMAR, "de": german.GRAMMAR, "fr": french.GRAMMAR, "es": spanish.GRAMMAR}
 
 
 def is_extraction_prompt(prompt: str) -> bool:
@@ -25,23 +32,70 @@ def extract_facts(prompt: str) -> list[str]:
     found = _NEW_MESSAGES.search(prompt)
     day = _observation_date(prompt)
     unique_facts: dict[str, str] = {}
+    referents = Referents()
     for text in _user_messages(found["inside"] if found else ""):
-        for sentence in sentences.split_sentences(text):
-            fact = _to_fact(sentence, day)
-            if fact:
-                unique_facts.setdefault(fact.casefold(), fact)
+        for fact in _facts_of_message(text, day, referents):
+            unique_facts.setdefault(fact.casefold(), fact)
     return list(unique_facts.values())
 
 
-def _to_fact(sentence: str, day: date) -> str | None:
-    if len(sentence) > _MAX_SENTENCE_CHARACTERS:
+def _facts_of_message(text: str, day: date, referents: Referents) -> list[str]:
+    kept: list[list[str]] = []
+    main_language = language_of(sentences.normalize(text))
+    previous = ""
+    for sentence in sentences.split_sentences(text):
+        if len(sentence) > _MAX_SENTENCE_CHARACTERS:
+            continue
+        normalized = sentences.normalize(sentence)
+        amended = corrections.amended(previous, normalized)
+        if amended or corrections.is_retraction(normalized) or corrections.withdraws_previous(normalized):
+            del kept[-1:]
+        previous = amended or normalized
+        if not corrections.withdraws_itself(previous):
+            language = language_of(previous, main_language)
+            facts = list(_facts_of_sentence(amended or sentence, language, day, referents))
+            kept += [facts] if facts else []
+    return [fact for facts in kept for fact in facts]
+
+
+def _facts_of_sentence(sentence: str, language: str | None, day: date, referents: Referents) -> Iterator[str]:
+    if language is None:
+        if sentences.is_statement(sentence):
+            yield sentence
+        return
+    grammar = _GRAMMARS[language]
+    normalized = sentences.normalize(sentence)
+    statement = corrections.apply_correction(_strip_lead_in(normalized, grammar))
+    if sentences.is_question_or_link(normalized) or grammar.patterns["doubt"].match(statement):
+        return
+    for clause in grammar.split_clauses(_strip_lead_in(statement, grammar)):
+        fact = _to_fact(clause, grammar, day, referents)
+        if fact:
+            referents.note(fact, grammar)
+            yield relative_dates.annotate_dates(fact, day)
+
+
+def _to_fact(clause: str, grammar: Grammar, day: date, referents: Referents) -> str | None:
+    if grammar.patterns["birthday_today"].match(clause):
+        return grammar.birthday(day)
+    named = referents.resolve(clause, grammar)
+    if named is None or grammar.patterns["doubt"].match(named):
         return None
-    if not third_person.is_english(sentence):
-        return sentence if sentences.is_statement(sentence) else None
-    statement = (
-        third_person.to_third_person(sentence) if sentences.is_statement(third_person.strip_lead_in(sentence)) else None
+    told = grammar.to_third_person(named)
+    # The third person of a refusal ("don't call me before 10") is a statement, the words themselves are a request.
+    return (
+        told
+        if told and (told.startswith(("User does not want", "User wants")) or sentences.is_statement(named))
+        else None
     )
-    return relative_dates.annotate_dates(statement, day) if statement else None
+
+
+def _strip_lead_in(sentence: str, grammar: Grammar) -> str:
+    """Return a sentence without its lead-in, such as "by the way" or "please remember that"."""
+    lead = grammar.patterns["lead_in"].match(sentence)
+    rest = sentence[lead.end() :] if lead else sentence
+    # "remember to buy milk" is a command, not a lead-in with a statement.
+    return sentence if rest.lower().startswith("to ") else rest
 
 
 def _observation_date(prompt: str) -> date:

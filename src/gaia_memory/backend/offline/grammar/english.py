@@ -1,0 +1,145 @@
+"""English statements: what they begin with, where they end, and their third person."""
+
+from __future__ import annotations
+
+import re
+
+from gaia_memory.backend.offline.grammar.english_verbs import (
+    BASES,
+    TABLES,
+    conjugate,
+    is_past,
+    is_verb,
+    participle,
+)
+from gaia_memory.backend.offline.grammar.rules import Grammar, capitalize
+
+_P = TABLES.patterns
+
+
+def split_clauses(sentence: str) -> list[str]:
+    """Split "my sister is called Noa and I'm allergic to nuts" and "I play chess and sing in a choir" in two."""
+    sentence = _P["aside"].sub(r"\1 ", _type_out(sentence))
+    clauses, start, subject = [], 0, ""
+    for joint in _P["joint"].finditer(sentence):
+        left, right = f"{subject}{sentence[start : joint.start()]}", sentence[joint.end() :]
+        if _P["request_clause"].match(right) and "," in joint["joint"]:
+            sentence = sentence[: joint.start()]
+            break
+        opens = _opening_subject(left, right, joint["joint"])
+        if opens is not None:
+            clauses.append(left)
+            start, subject = joint.end(), opens
+    return [*clauses, f"{subject}{sentence[start:]}"]
+
+
+def _opening_subject(left: str, right: str, joint: str) -> str | None:
+    """Return what the next clause lacks ("I " or nothing); None when no clause ends here."""
+    if _P["subordinate"].match(left) or not _has_verb(left):
+        return None
+    clause = re.split(r",|\s+(?:and|but)\s", right[:120], maxsplit=1)[0]
+    if _P["new_subject"].match(right):
+        return "" if _has_verb(clause) or _has_verb(right[:120].split(",")[0]) else None
+    shared = _P["shared_subject"].match(right)
+    subject = re.match(
+        rf"(?:I|We)(?:'m|'ve)? (?P<adverbs>{TABLES.parts['adverb']})(?P<verb>[\w']+)", left, re.IGNORECASE
+    )
+    if not shared or not subject or not joint.strip(" ,"):
+        return None
+    return "I " if _continues(left, subject["verb"].lower(), shared["verb"].lower(), "but" in joint) else None
+
+
+def _continues(left: str, first: str, second: str, is_contrast: bool) -> bool:
+    """Return whether the second verb is a finite verb of the first one's subject."""
+    if second in ("don't", "can't", "won't", "didn't", "never", "am", "have", "used"):
+        return True
+    if second not in BASES and not is_past(second):
+        return False
+    if is_contrast:
+        return True
+    if is_past(second) and second not in BASES:
+        return is_past(first) and first not in ("had", "can", "will")
+    return not is_past(first) and not first.endswith("n't") and first != "do" and " to " not in left
+
+
+def _has_verb(text: str) -> bool:
+    """Return whether a verb follows the first word."""
+    found = _P["word"].findall(text)
+    return any(is_verb(word) for word in found[1:]) or bool(re.match(r"\W*(?:I|we)'", text, re.IGNORECASE))
+
+
+def to_third_person(clause: str) -> str | None:
+    """Return an English statement in the third person; None when it states nothing."""
+    text = _type_out(clause)
+    name = _P["call_me"].match(text)
+    if name:
+        return f"User wants to be called {name['name'].strip()}"
+    refusal = _P["refusal"].match(text)
+    if refusal:
+        return f"User does not want to be {participle(refusal['verb'])}{refusal['rest'].rstrip()}"
+    if not text or _P["no_fact"].match(text) or _is_fragment(text):
+        return None
+    text = _name_couple(TABLES.replace("contractions", _name_we(text)))
+    text = _P["first_person"].sub(_third_person_verb, text)
+    text = _P["possessive"].sub(_third_person_possessive, text)
+    text = TABLES.replace("pronouns", text)
+    return None if _means_anybody(text) else capitalize(text.strip())
+
+
+def _means_anybody(text: str) -> bool:
+    """Return whether "him" or "her" stands for a person whom the sentence does not name."""
+    found = re.search(r"\b(?:him|her|his|hers|he|she)\b", text)
+    if not found or "User" not in text[: found.start()]:
+        return False
+    return not _P["somebody"].search(text[1 : found.start()].replace("User", "", 1))
+
+
+def _type_out(text: str) -> str:
+    return TABLES.replace("typed", text.strip())
+
+
+def _is_fragment(text: str) -> bool:
+    found = _P["word"].findall(text)
+    if re.search(r"\b(?:I|I'\w+|[Ww]e|[Ww]e'\w+|WE'\w+|I'\w+)(?!\w)", text) or _has_verb(text):
+        return False
+    if len(found) <= 3 or _P["fragment"].match(text):
+        return True
+    # "Noa juggles swords" has a verb that no list knows; "milk, eggs, bread" has none.
+    return not re.search(r"\s[a-z]+[^s\W]s\s+\w", text)
+
+
+def _name_we(text: str) -> str:
+    """Speak of one person, unless the sentence makes sense of several only."""
+    if _P["common_we"].match(text):
+        return re.sub(r"(?i)^we(?:'re)?\b( are)?", lambda found: f"User and others{_plural_be(found)}", text)
+    return TABLES.replace("we", text)
+
+
+def _plural_be(found: re.Match[str]) -> str:
+    return " are" if found[1] or "'" in found[0] else ""
+
+
+def _name_couple(text: str) -> str:
+    """Return "User and User's wife have two kids": the verb stays in the plural."""
+    couple = _P["couple"].match(text)
+    if not couple:
+        return text
+    other = couple["whose"] or couple["whose2"]
+    named = f"User's {other}" if other else couple["name"] or couple["name2"]
+    rest = re.sub(r"^am\b", "are", text[couple.end() :])
+    return f"User and {named} {rest}"
+
+
+def _third_person_possessive(found: re.Match[str]) -> str:
+    """Return "User's" the first time, and "their" after that."""
+    return "their" if "User" in found.string[: found.start()] else "User's"
+
+
+def _third_person_verb(found: re.Match[str]) -> str:
+    before = found.string[: found.start()].lower()
+    is_plural = before.endswith(("and ", "or ")) and found["verb"].lower() != "am" and not _has_verb(before)
+    verb = found["verb"] if is_plural else conjugate(found["verb"])
+    return f"User {found['adverbs']}{verb}{found['rest'] or ''}"
+
+
+GRAMMAR = Grammar(TABLES, split_clauses, to_third_person)

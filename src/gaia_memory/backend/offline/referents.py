@@ -1,0 +1,55 @@
+"""Who "she", "er" or "il" is: the person whom the statements before were about."""
+
+from __future__ import annotations
+
+import re
+
+from gaia_memory.backend.offline.grammar.rules import Grammar
+
+_GENDER_OF_PRONOUN = {"she": "woman", "he": "man", "they": "people"}
+_USER_HAS = re.compile(r"User has an? ")
+
+
+class Referents:
+    """The persons a message has named so far, the latest of each gender."""
+
+    def __init__(self) -> None:
+        """Start without anybody."""
+        self._names: dict[str, str] = {}
+        self._latest: str | None = None
+
+    def note(self, fact: str, grammar: Grammar) -> None:
+        """Remember the first person a fact is about."""
+        for name, pattern in grammar.patterns.items():
+            found = pattern.match(fact) if name.startswith("person_") else None
+            if found:
+                groups = found.groupdict()
+                gender = next((g for g in ("woman", "man", "people", "anyone") if groups.get(g)), "anyone")
+                self._latest = self._names[gender] = _designation(groups, found[0])
+                return
+
+    def resolve(self, clause: str, grammar: Grammar) -> str | None:
+        """Return a clause with its subject named; None when its pronoun may be anybody."""
+        found = grammar.patterns["pronoun"].match(clause)
+        if not found:
+            return clause
+        kind = found.lastgroup or ""
+        groups = found.groupdict()
+        gender = next((_GENDER_OF_PRONOUN[name] for name in _GENDER_OF_PRONOUN if groups.get(name)), "")
+        name = self._names.get(gender) or (self._names.get("anyone") if gender else self._latest)
+        if name is None:
+            return None
+        if groups.get("any"):
+            return f"{name} {clause[:1].lower()}{clause[1:]}"
+        if found[0].lower() in ("her", "his", "their"):
+            name = f"{name}'s"
+        verb = " are" if kind == "is" and gender == "people" else " is" if kind == "is" else ""
+        return f"{name}{verb}{clause[found.end() :]}"
+
+
+def _designation(groups: dict[str, str | None], whole: str) -> str:
+    """Return "User's sister Noa", "Noa" or "Die Schwester des Nutzers"."""
+    name = groups.get("name") or groups.get("named")
+    if groups.get("owner"):
+        return f"User's {groups['kind']}{f' {name}' if name else ''}"
+    return name or groups.get("kind") or groups.get("anyone") or whole
