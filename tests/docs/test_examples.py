@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^(?P<indent> *)```python\n(?P<code>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
+OUTPUT = re.compile(r"^```python\n.*?^```\n\n```text\n(?P<output>.*?)^```$", re.MULTILINE | re.DOTALL)
 EVERY_RUN = ("README.md",)
 """The page a newcomer reads first runs in every tier; of the others, only the names they import are checked there."""
 WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
@@ -33,7 +34,7 @@ def code_of(page: Path) -> list[str]:
     ],
 )
 def test_the_code_blocks_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None:
-    """Warnings are errors."""
+    """Warnings are errors; the programs print what the page shows below them."""
     program = tmp_path / "page.py"
     program.write_text("\n\n".join(code_of(page)), encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
@@ -51,6 +52,8 @@ def test_the_code_blocks_of_a_page_run_in_order(page: Path, tmp_path: Path) -> N
     )
 
     assert ran.returncode == 0, ran.stderr
+    shown = "".join(found["output"] for found in OUTPUT.finditer(page.read_text(encoding="utf-8")))
+    assert not shown or ran.stdout == shown
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: str(page.relative_to(ROOT)))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 
 import pytest
-from docs.render import config_files
+from docs.render import config_files, llms_txt
 from docs.render import reference_pages as render
 from docs.render.__main__ import COMMAND, main
 
@@ -30,6 +31,16 @@ def test_the_committed_pages_are_up_to_date(name: str, pages: dict[str, str]) ->
     committed = (ROOT / f"docs/reference/{name}.md").read_text(encoding="utf-8")
 
     assert committed == pages[f"docs/reference/{name}.md"], f"{name}.md is stale: run `{COMMAND}`"
+
+
+def test_the_list_for_coding_agents_is_up_to_date_and_names_every_page_of_the_start_page() -> None:
+    """`python -m docs.render` in the checkout updates it."""
+    [(name, text)] = llms_txt.rendered_files(ROOT / "docs").items()
+    targets = re.findall(r"]\(([^)]+)\)", (ROOT / "docs/index.md").read_text(encoding="utf-8"))
+
+    assert (ROOT / name).read_text(encoding="utf-8") == text, f"{name} is stale: run `{COMMAND}`"
+    assert len(targets) > 20
+    assert [target for target in targets if f"]({target})" not in text] == []
 
 
 def test_the_cli_page_documents_every_option_of_a_command(pages: dict[str, str]) -> None:
