@@ -259,11 +259,9 @@ class Engine:
     async def consolidate(
         self, key: SessionKey, *, clear: bool = True, turn_owner: str = "", learned: LearnedFacts | None = None
     ) -> Outcome:
-        """Learn one conversation now, quiet or not, and clear it.
+        """Learn one conversation now, quiet or not, and clear it; `learned` gets the new facts.
 
-        `turn_owner` is the turn that asks for it; `learned` gets the new facts.
-
-        With `memory.auto_ingest` off it is only cleared; with `clear=False`, a host's explicit wish, it is learned.
+        It is the wish of `turn_owner`. With `memory.auto_ingest` off it is only cleared, or, with `clear=False`, learned.
         """
         await self.conversations.ensure_row(key)
         if clear and not self.is_learning_enabled:

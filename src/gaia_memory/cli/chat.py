@@ -18,7 +18,7 @@ import typer
 from gaia_memory.cli.engines import ChannelOption, ConfigOption, UserOption, finish_erasures, load_config
 from gaia_memory.cli.ui.prompt import is_goodbye
 from gaia_memory.cli.ui.read_input import is_interactive, iter_stdin_lines, require_stdin
-from gaia_memory.cli.ui.terminal import coloured, pluralize, print_line, print_note, print_text
+from gaia_memory.cli.ui.terminal import coloured, pluralize, print_line, print_note, print_speaker, print_text
 from gaia_memory.cli.ui.word_wrap import WordWrapper, terminal_width, wrap_words
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.language.printable_text import escape_line
@@ -178,7 +178,8 @@ async def _answer(conversation: Conversation, line: str, *, is_dialogue: bool) -
     if not line.strip():
         return True
     label = f"{_AGENT_NAME}> " if is_dialogue else ""
-    typer.echo(coloured(label, _AGENT_COLOUR) if label else "", nl=False)
+    if label:
+        print_speaker(label, _AGENT_COLOUR)
     wrapper = WordWrapper(terminal_width(), column=len(label))
     try:
         async with aclosing(conversation.stream(line)) as pieces:

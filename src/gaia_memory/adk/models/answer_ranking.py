@@ -17,20 +17,20 @@ MIN_SCORE = 0.5
 _TYPE_BONUS, _PAST_PENALTY, _SAME_CONTENT_SHARE = 0.3, 0.4, 0.5
 _MAX_ANSWERS = 2
 
-_WHERE = re.compile(
+_PLACE_QUESTION = re.compile(
     r"\b(?:where|which (?:city|town|country)|wo|woher|wohin|où|d'où|dónde|donde|adónde)\b", re.IGNORECASE
 )
-_WHEN = re.compile(r"\b(?:when|what (?:day|time|date)|wann|quand|cuándo|cuando)\b", re.IGNORECASE)
-_HOW_MANY = re.compile(
+_MOMENT_QUESTION = re.compile(r"\b(?:when|what (?:day|time|date)|wann|quand|cuándo|cuando)\b", re.IGNORECASE)
+_NUMBER_QUESTION = re.compile(
     r"\b(?:how (?:many|much|old|tall|long)|wie (?:viele?|alt|gro(?:ß|ss)|lange)|combien|quel âge|cuánt[oa]s?)\b",
     re.IGNORECASE,
 )
-_SINGLE = re.compile(
+_SINGLE_ANSWER_QUESTION = re.compile(
     r"\b(?:who|what(?:'s| is) my|which|wer|wie hei(?:ß|ss)|mein name|qui|comment|quel(?:le)? est|quién|cómo|cuál|"
     r"favou?rite|liebling\w*|préféré\w*|favorit[oa])\b",
     re.IGNORECASE,
 )
-_POSSESSED = re.compile(
+_POSSESSED_NOUN = re.compile(
     r"\b(?:my|our|mein(?:e[nmrs]?)?|unser(?:e[nmrs]?)?|mon|ma|mes|notre|nos|mis?|User's|their)\s+(?P<noun>[^\W\d_]+)",
     re.IGNORECASE,
 )
@@ -41,7 +41,7 @@ _OTHER_SUBJECT = re.compile(
     r"(?P<name>\s+[A-ZÀ-Þ]\w+)?|"
     r"(?P<pronoun>[Hh]e|[Ss]he|[Tt]hey|[Ee]r|[Ss]ie|[Ii]l|[Ee]lle|[Éé]l|[Ee]lla)\b)"
 )
-_PAST = re.compile(
+_PAST_MARK = re.compile(
     r"\b(?:used to|no longer|not any ?more|any ?more|formerly|früher|nicht mehr|avant|autrefois|plus à|ya no|antes)\b",
     re.IGNORECASE,
 )
@@ -131,18 +131,20 @@ def _parse_question(text: str) -> _Question:
     language = detect_language(text)
     words = topic_words(text, language)
     without_name = tuple(word for word in words if word not in _NAME_WORDS)
-    required = {token for noun in _POSSESSED.findall(text) for token in index_tokens(noun)}
+    required = {token for noun in _POSSESSED_NOUN.findall(text) for token in index_tokens(noun)}
     if language != "de":
         required |= {token for name in re.findall(r"(?<=\w )[A-ZÀ-Þ][^\W\d_]+", text) for token in index_tokens(name)}
     answer_types = (
-        PLACE * bool(_WHERE.search(text)) | MOMENT * bool(_WHEN.search(text)) | NUMBER * bool(_HOW_MANY.search(text))
+        PLACE * bool(_PLACE_QUESTION.search(text))
+        | MOMENT * bool(_MOMENT_QUESTION.search(text))
+        | NUMBER * bool(_NUMBER_QUESTION.search(text))
     )
     return _Question(
         text=text,
         words=without_name or words,
         required=tuple(required.intersection(without_name)),
         answer_types=answer_types,
-        has_one_answer=bool(answer_types or _SINGLE.search(text)),
+        has_one_answer=bool(answer_types or _SINGLE_ANSWER_QUESTION.search(text)),
         is_about_name=bool(_NAME_QUESTION.search(text)),
         is_about_age=bool(_AGE_QUESTION.search(text)),
     )
@@ -173,7 +175,7 @@ def _word_score(question: _Question, text: str) -> float:
         return 0.0
     if score:
         score += _TYPE_BONUS * has_type
-    is_past = score > MIN_SCORE and _PAST.search(text)
+    is_past = score > MIN_SCORE and _PAST_MARK.search(text)
     return score - _PAST_PENALTY if is_past else score
 
 

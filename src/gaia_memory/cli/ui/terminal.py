@@ -44,6 +44,11 @@ def print_text(text: str, *, end: str = "\n") -> None:
     typer.echo(f"{strip_controls(text)}{end}", nl=False)
 
 
+def print_speaker(name: str, colour: str) -> None:
+    """Print the name of who speaks next, in a colour, without a line break."""
+    typer.echo(coloured(name, colour), nl=False)
+
+
 def print_error(message: str) -> None:
     """Print an error in red to standard error; all lines but the first are indented."""
     typer.echo(coloured(escape_lines(f"gaia: {message}"), typer.colors.RED), err=True)

@@ -42,6 +42,23 @@ Progress = Callable[[SweepProgress], None]
 """Called whenever a conversation starts or ends."""
 
 
+@dataclass(slots=True)
+class _Tally:
+    """The number of conversations by outcome, and what they gave."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    learned: LearnedFacts = field(default_factory=LearnedFacts)
+
+    def add(self, task: asyncio.Task[_Result]) -> None:
+        """Count a conversation that has ended."""
+        if task.cancelled():
+            self.counts["skipped"] += 1
+            return
+        outcome, learned = task.result()
+        self.counts["private" if learned.is_private and outcome in ("learned", "kept") else outcome] += 1
+        self.learned.add_facts(learned.first, count=learned.count)
+
+
 @dataclass(slots=True, eq=False)
 class _SweepRun:
     """One sweep: the conversations it started, those it waits for and counts, and their outcomes.
@@ -59,24 +76,14 @@ class _SweepRun:
     seen: set[SessionKey] = field(default_factory=set)
     tasks: set[asyncio.Task[_Result]] = field(default_factory=set)
     started: set[asyncio.Task[_Result]] = field(default_factory=set)
-    counts: Counter[str] = field(default_factory=Counter)
-    learned: LearnedFacts = field(default_factory=LearnedFacts)
-
-    def count(self, task: asyncio.Task[_Result]) -> None:
-        """Count a conversation that has ended."""
-        if task.cancelled():
-            self.counts["skipped"] += 1
-            return
-        outcome, learned = task.result()
-        self.counts["private" if learned.is_private and outcome in ("learned", "kept") else outcome] += 1
-        self.learned.add_facts(learned.first, count=learned.count)
+    tally: _Tally = field(default_factory=_Tally)
 
     @property
     def progress(self) -> SweepProgress:
         return SweepProgress(
-            consolidated=self.counts["learned"] + self.counts["kept"] + self.counts["private"],
-            failed=self.counts["failed"],
-            skipped=self.counts["skipped"],
+            consolidated=self.tally.counts["learned"] + self.tally.counts["kept"] + self.tally.counts["private"],
+            failed=self.tally.counts["failed"],
+            skipped=self.tally.counts["skipped"],
             in_progress=len(self.tasks),
             waiting=max(0, self.initial_count - len(self.seen)),
         )
@@ -254,7 +261,7 @@ class Sweeper:
         run.tasks -= ended
         run.started -= ended
         for task in ended:
-            run.count(task)
+            run.tally.add(task)
         return bool(ended)
 
     async def _consolidate(self, key: SessionKey) -> _Result:
@@ -272,23 +279,23 @@ class Sweeper:
 
     async def _report(self, run: _SweepRun) -> SweepReport:
         outage = self._circuit_breaker.current_outage()
-        skipped = run.counts["skipped"]
+        skipped = run.tally.counts["skipped"]
         without_model: list[PendingConversation] = []
         if run.force or outage is not None or not all(map(self._has_model_for, self._transcripts.apps)):
             remaining = await self._remaining(run)
             without_model = [each for each in remaining if self._waits_for_model(each)]
             skipped += len(remaining if run.force or outage is not None else without_model)
         reason = outage.reason if outage is not None and skipped else ""
-        learned = run.counts["learned"] + run.counts["kept"]
+        learned = run.tally.counts["learned"] + run.tally.counts["kept"]
         return SweepReport(
             consolidated=learned,
-            failed=run.counts["failed"],
+            failed=run.tally.counts["failed"],
             skipped=skipped,
             reason=reason,
             without_model=len(without_model),
-            private=run.counts["private"],
-            fact_count=run.learned.count,
-            facts=tuple(run.learned.first),
+            private=run.tally.counts["private"],
+            fact_count=run.tally.learned.count,
+            facts=tuple(run.tally.learned.first),
         )
 
     def _waits_for_model(self, waiting: PendingConversation) -> bool:
