@@ -6,12 +6,15 @@ import time
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from datetime import time as time_of_day
 from functools import cache
+from itertools import repeat
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import strategies as st
 
 from gaia_memory.language.dates import Anchor, Bound, Frequency, Grain, Recurrence, read
+from gaia_memory.language.dates.date_words import DateWords
+from gaia_memory.language.dates.reader import load_language
 from support.oracles.date_phrases import read_phrases
 from support.property_testing import property_test
 
@@ -99,6 +102,34 @@ def test_every_date_is_a_period(text: str, now: datetime, zone: tzinfo, language
     spans = [position for mention in mentions for position in mention.span]
     assert spans == sorted(spans)
     assert all(0 <= start < end <= len(text) for start, end in (mention.span for mention in mentions))
+
+
+@pytest.mark.parametrize("code", ["en", "de", "fr", "es"])
+def test_every_phrase_can_be_read(code: str) -> None:
+    """Each phrase of a language has a meaning for the words in its slots, alone and before a time."""
+    words, _ = load_language(code)
+
+    for sentence in map(_sample_sentence, (text for text, _ in words.rows), repeat(words)):
+        read(sentence, SUNDAY, BERLIN, code)
+        read(f"{sentence} 2026 9:30", SUNDAY, BERLIN, code)
+
+
+def _sample_sentence(phrase: str, words: DateWords) -> str:
+    """Return a phrase with the first of its alternatives, and a word or a number in each slot."""
+    samples = {
+        **{"count": "3", "day": "3", "ordinal_day": "3.", "days": "3-5", "year": "2023", "years": "2021-22"},
+        **{
+            "numeric": "3.5.2026",
+            "short_date": "3.5",
+            "clock": "9:30",
+            "dotted_clock": "9.30",
+            "hour": "9",
+            "minute": "5",
+        },
+        **{name: next(iter(slot.words)) for name, slot in words.build_slots().items() if slot.words},
+    }
+    parts = [part.removesuffix("?").split("|")[0] for part in phrase.split() if part[0] not in "!&$"]
+    return " ".join(samples[part[1:-1]] if part.startswith("{") else part for part in parts)
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def _fold_character(char: str) -> str:
     return "".join(each for each in plain if not unicodedata.combining(each)) or lower
 
 
-_FOLDED = _FoldTable()
+_FOLD_TABLE = _FoldTable()
 
 
 def fold_text(text: str) -> tuple[str, list[int] | None]:
@@ -85,7 +85,7 @@ def fold_text(text: str) -> tuple[str, list[int] | None]:
         "\u00e0" if pair in ("a\u0300", "A\u0300") else ""
         for pair in map("".join, zip(text, text[1:] + " ", strict=True))
     ]
-    pieces = [piece or _FOLDED[char] for piece, char in zip(pieces, text, strict=True)]
+    pieces = [piece or _FOLD_TABLE[char] for piece, char in zip(pieces, text, strict=True)]
     folded = "".join(pieces)
     if len(folded) == len(text) and "" not in pieces:
         return folded, None

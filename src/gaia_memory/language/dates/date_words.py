@@ -63,9 +63,10 @@ class DateWords:
 
     def build_grammar(self) -> Grammar:
         """Return the index of all phrases."""
-        return Grammar(self._slots(), (*self.rows, *_ROWS_OF_EVERY_LANGUAGE), self.abbreviations)
+        return Grammar(self.build_slots(), (*self.rows, *_ROWS_OF_EVERY_LANGUAGE), self.abbreviations)
 
-    def _slots(self) -> dict[str, Slot]:
+    def build_slots(self) -> dict[str, Slot]:
+        """Return the slots of the phrases by name."""
         hours = {word: number for word, number in self.numbers.items() if number <= 12}
         return {
             "count": Slot(self.numbers, partial(_between, 1, _MAX_COUNT)),

@@ -40,9 +40,10 @@ class _Found:
 
 
 @cache
-def _language(code: str) -> tuple[DateWords, Grammar]:
+def load_language(code: str) -> tuple[DateWords, Grammar]:
+    """Return the words and the grammar of "en", "de", "fr" or "es"."""
     module, name = _WORDS[code]
-    words: DateWords = getattr(import_module(f"gaia_memory.language.dates.{module}"), name)
+    words: DateWords = getattr(import_module(f"gaia_memory.language.dates.phrases.{module}"), name)
     return words, words.build_grammar()
 
 
@@ -75,7 +76,7 @@ def read(
     local_now = _to_local(now, local_zone)
     found: list[DateMention] = []
     for code in codes:
-        words, grammar = _language(code)
+        words, grammar = load_language(code)
         reference = Reference(local_now, local_zone, direction == "past", words.assumes_afternoon)
         reader = _Reader(tokens, words, grammar, reference)
         found += reader.read()
@@ -113,11 +114,11 @@ def _languages_of(tokens: Sequence[Token], language: str | None) -> list[str]:
     if code in _WORDS:
         return [code]
     texts = [token.text for token in tokens[:_MAX_MARKED_TOKENS] if token.text[0] > "9"]
-    scores = {code: sum(text in _language(code)[0].markers for text in texts) for code in _WORDS}
+    scores = {code: sum(text in load_language(code)[0].markers for text in texts) for code in _WORDS}
     best = max(scores.values())
     likeliest = [code for code, score in scores.items() if score == best]
     all_texts = {token.text for token in tokens}
-    return [code for code in likeliest if _language(code)[1].knows_a_word_of(all_texts)] or likeliest[:1]
+    return [code for code in likeliest if load_language(code)[1].knows_a_word_of(all_texts)] or likeliest[:1]
 
 
 def _without_overlaps(mentions: Sequence[DateMention]) -> list[DateMention]:

@@ -58,8 +58,8 @@ _DAYPARTS = {"matin": _MORNING, "midi": (11, 14), "soir": _EVENING, "soiree": _E
 _SEASONS = {"printemps": 3, "ete": 6, "automne": 9, "hiver": 12}
 _HOLIDAYS = {"noel": (12, 25), "halloween": (10, 31)}
 _HABITS = {f"{name}s": number for name, number in _WEEKDAYS.items()} | _WEEKDAYS
-_NEXT = "prochain|prochaine"
-_LAST = "dernier|derniere|passe|passee"
+_NEXT_WORDS = "prochain|prochaine"
+_LAST_WORDS = "dernier|derniere|passe|passee"
 
 _DAYS_AND_PARTS: tuple[PhraseRow, ...] = (
     ("aujourd hui", day(0)),
@@ -74,7 +74,7 @@ _DAYS_AND_PARTS: tuple[PhraseRow, ...] = (
     ("dans|pendant la? {part}", fragment),
     ("apres midi", lambda values, reference: fragment({"part": _AFTERNOON}, reference)),
 )
-_COUNTED: tuple[PhraseRow, ...] = (
+_COUNT_ROWS: tuple[PhraseRow, ...] = (
     ("dans environ? {count} {unit} !de|du", counted(1)),
     ("dans une demi heure", minutes_later(30)),
     ("il y a environ|presque? {count} {unit}", counted(-1)),
@@ -86,8 +86,8 @@ _COUNTED: tuple[PhraseRow, ...] = (
     ("les? {count} prochaines|prochains {unit}", stretch(1)),
 )
 _PERIODS: tuple[PhraseRow, ...] = (
-    (f"de|dans|pendant? la|le|l|au|du? {{period}} {_LAST}", adjacent(-1)),
-    (f"de|dans|pendant? la|le|l|au|du? {{period}} {_NEXT}", adjacent(1)),
+    (f"de|dans|pendant? la|le|l|au|du? {{period}} {_LAST_WORDS}", adjacent(-1)),
+    (f"de|dans|pendant? la|le|l|au|du? {{period}} {_NEXT_WORDS}", adjacent(1)),
     ("de|dans|pendant? la|le|l|au|du? {period} qui vient", adjacent(1)),
     ("de|dans|pendant? ce|cet|cette {period}", adjacent(0)),
     ("fin du|de? l|la|cette? {period}", adjacent(0, Share.LATE)),
@@ -103,13 +103,13 @@ _PERIODS: tuple[PhraseRow, ...] = (
     ("\u00e0? la fin de|du", share(Share.LATE)),
 )
 _WEEKEND_ROWS: tuple[PhraseRow, ...] = (
-    (f"le? week end {_NEXT}", adjacent_weekend(1)),
-    (f"le? week end {_LAST}", adjacent_weekend(-1)),
+    (f"le? week end {_NEXT_WORDS}", adjacent_weekend(1)),
+    (f"le? week end {_LAST_WORDS}", adjacent_weekend(-1)),
     ("ce week end", adjacent_weekend(0)),
 )
 _WEEKDAY_ROWS: tuple[PhraseRow, ...] = (
-    (f"le|de? {{weekday}} {_NEXT}", weekday(1)),
-    (f"le|de? {{weekday}} {_LAST}", weekday(-1)),
+    (f"le|de? {{weekday}} {_NEXT_WORDS}", weekday(1)),
+    (f"le|de? {{weekday}} {_LAST_WORDS}", weekday(-1)),
     ("ce {weekday}", weekday(0)),
     ("{weekday}", weekday()),
     ("{weekday} {part}", weekday()),
@@ -127,8 +127,8 @@ _CALENDAR: tuple[PhraseRow, ...] = (
     ("le|du|l? {day} {month}", written),
     ("le|du|l? {day} {month} {year}", written),
     ("en? {month} {year}", written),
-    (f"en? {{month}} {_NEXT}", stepped(1)),
-    (f"en? {{month}} {_LAST}", stepped(-1)),
+    (f"en? {{month}} {_NEXT_WORDS}", stepped(1)),
+    (f"en? {{month}} {_LAST_WORDS}", stepped(-1)),
     ("le {ordinal_day} du|de", fragment),
     ("le {day}", fragment),
     ("en {year} !euros|personnes", written),
@@ -151,24 +151,24 @@ _CALENDAR: tuple[PhraseRow, ...] = (
     ("au|le nouvel an", fixed(1, 1)),
     ("le jour de l an", fixed(1, 1)),
 )
-_AT = "\u00e0|vers|des"
+_AT_WORDS = "\u00e0|vers|des"
 _CLOCKS: tuple[PhraseRow, ...] = (
-    (f"{_AT} {{clock}}", clock),
-    (f"{_AT}? {{clock}} du|de {{part}}", clock),
-    (f"{_AT}? {{clock}} de l apres midi", clock_with(part=_AFTERNOON)),
-    (f"{_AT} {{hour}} heure|heures {{minute}}?", clock),
-    (f"{_AT} {{hour}} heure|heures du|de {{part}}", clock),
-    (f"{_AT} {{hour}} heure|heures de l apres midi", clock_with(part=_AFTERNOON)),
+    (f"{_AT_WORDS} {{clock}}", clock),
+    (f"{_AT_WORDS}? {{clock}} du|de {{part}}", clock),
+    (f"{_AT_WORDS}? {{clock}} de l apres midi", clock_with(part=_AFTERNOON)),
+    (f"{_AT_WORDS} {{hour}} heure|heures {{minute}}?", clock),
+    (f"{_AT_WORDS} {{hour}} heure|heures du|de {{part}}", clock),
+    (f"{_AT_WORDS} {{hour}} heure|heures de l apres midi", clock_with(part=_AFTERNOON)),
     ("{hour} heures du {part}", clock),
-    (f"{_AT} {{hour}} heure|heures et demie|demi", shifted_clock(30)),
-    (f"{_AT} {{hour}} heure|heures et quart", shifted_clock(15)),
-    (f"{_AT} {{hour}} heure|heures trente", shifted_clock(30)),
-    (f"{_AT} midi", at_hour(12)),
-    (f"{_AT} minuit", at_hour(24)),
+    (f"{_AT_WORDS} {{hour}} heure|heures et demie|demi", shifted_clock(30)),
+    (f"{_AT_WORDS} {{hour}} heure|heures et quart", shifted_clock(15)),
+    (f"{_AT_WORDS} {{hour}} heure|heures trente", shifted_clock(30)),
+    (f"{_AT_WORDS} midi", at_hour(12)),
+    (f"{_AT_WORDS} minuit", at_hour(24)),
     ("minuit", clock_word(24)),
     ("{days} heures", clock_range),
 )
-_EVERY: tuple[PhraseRow, ...] = (
+_RECURRENCE_ROWS: tuple[PhraseRow, ...] = (
     ("chaque {weekday} {part}?", every()),
     ("chaque {unit}", every()),
     ("chaque {part}", every()),
@@ -209,8 +209,8 @@ demain aujourd apres
 
 FRENCH = DateWords(
     rows=(
-        *(*_DAYS_AND_PARTS, *_COUNTED, *_PERIODS, *_WEEKEND_ROWS, *_WEEKDAY_ROWS, *_CALENDAR, *_CLOCKS),
-        *(*_EVERY, *_LIMITS),
+        *(*_DAYS_AND_PARTS, *_COUNT_ROWS, *_PERIODS, *_WEEKEND_ROWS, *_WEEKDAY_ROWS, *_CALENDAR, *_CLOCKS),
+        *(*_RECURRENCE_ROWS, *_LIMITS),
     ),
     months=_MONTHS,
     bare_months=frozenset(_MONTHS) - frozenset(_SHORT_MONTHS) - {"mars", "mai", "avril", "aout"},

@@ -8,6 +8,7 @@ from gaia_memory.language.dates.grammar import PhraseRow
 from gaia_memory.language.dates.meanings import (
     WORKDAYS,
     adjacent,
+    adjacent_weekend,
     at_hour,
     clock,
     clock_fragment,
@@ -80,17 +81,17 @@ _COMPOUND_WEEKDAYS = {
 _SEASONS = {"fruhling": 3, "fruehling": 3, "fruhjahr": 3, "sommer": 6, "herbst": 9, "winter": 12}
 _HOLIDAYS = {"weihnachten": (12, 25), "halloween": (10, 31)}
 _HABITS = {f"{name}s": number for name, number in _WEEKDAYS.items()}
-_NEXT = (
+_NEXT_WORDS = (
     "nachste|nachsten|nachster|nachstes|nachstem|naechste|naechsten|naechster|naechstes"
     "|kommende|kommenden|kommender|kommendes"
 )
-_LAST = (
+_LAST_WORDS = (
     "letzte|letzten|letzter|letztes|letztem|vergangene|vergangenen|vergangener|vergangenes"
     "|vorige|vorigen|voriger|voriges"
 )
-_THIS = "diese|diesen|dieser|dieses|diesem"
-_AFTER_NEXT = "ubernachste|ubernachsten|ubernachster|ubernachstes|uebernachste|uebernaechste|uebernaechsten"
-_BEFORE_LAST = "vorletzte|vorletzten|vorletzter|vorletztes"
+_THIS_WORDS = "diese|diesen|dieser|dieses|diesem"
+_AFTER_NEXT_WORDS = "ubernachste|ubernachsten|ubernachster|ubernachstes|uebernachste|uebernaechste|uebernaechsten"
+_BEFORE_LAST_WORDS = "vorletzte|vorletzten|vorletzter|vorletztes"
 _EVERY_WORDS = "jeden|jede|jedes|jeder|jedem"
 
 _NOT_AMOUNT = "!prozent|euro|dollar|meter|km|kg|grad|punkte|leute|personen|stunden|minuten|tage|cm"
@@ -113,7 +114,7 @@ _DAYS_AND_PARTS: tuple[PhraseRow, ...] = (
     ("am morgen", None),
     ("guten|schonen|der|den|die|des|dem|eines|einen|jeder|ein|kein|diesem|fruhen morgen", None),
 )
-_COUNTED: tuple[PhraseRow, ...] = (
+_COUNT_ROWS: tuple[PhraseRow, ...] = (
     ("km|kilometer|meter|runden|seiten in {count} {unit}", None),
     ("heute? in etwa|ungefahr? {count} {unit}", counted(1)),
     ("in einer halben stunde", minutes_later(30)),
@@ -123,12 +124,12 @@ _COUNTED: tuple[PhraseRow, ...] = (
     ("in? den|die? nachsten|naechsten|kommenden {count} {unit}", stretch(1)),
 )
 _PERIODS: tuple[PhraseRow, ...] = (
-    (f"im|in|am? der|die|das|den|dem|des? {_LAST} {{period}}", adjacent(-1)),
-    (f"im|in|am? der|die|das|den|dem|des? {_NEXT} {{period}}", adjacent(1)),
-    (f"in|an? {_THIS} {{period}}", adjacent(0)),
-    (f"im|in|am? der|die|das|den|dem? {_AFTER_NEXT} {{period}}", adjacent(2)),
-    (f"im|in|am? der|die|das|den|dem? {_BEFORE_LAST} {{period}}", adjacent(-2)),
-    ("am|ubers|uebers wochenende", adjacent(0)),
+    (f"im|in|am? der|die|das|den|dem|des? {_LAST_WORDS} {{period}}", adjacent(-1)),
+    (f"im|in|am? der|die|das|den|dem|des? {_NEXT_WORDS} {{period}}", adjacent(1)),
+    (f"in|an? {_THIS_WORDS} {{period}}", adjacent(0)),
+    (f"im|in|am? der|die|das|den|dem? {_AFTER_NEXT_WORDS} {{period}}", adjacent(2)),
+    (f"im|in|am? der|die|das|den|dem? {_BEFORE_LAST_WORDS} {{period}}", adjacent(-2)),
+    ("am|ubers|uebers wochenende", adjacent_weekend(0)),
     ("ende des|der|dieses|dieser {period}", adjacent(0, Share.LATE)),
     ("anfang des|der|dieses|dieser {period}", adjacent(0, Share.EARLY)),
     ("mitte des|der|dieses|dieser {period}", adjacent(0, Share.MIDDLE)),
@@ -137,16 +138,16 @@ _PERIODS: tuple[PhraseRow, ...] = (
     ("ende", share(Share.LATE)),
 )
 _WEEKDAY_ROWS: tuple[PhraseRow, ...] = (
-    (f"am|an|den|der? {_NEXT} {{weekday}}", weekday(1)),
-    (f"am|an|den|der? {_LAST} {{weekday}}", weekday(-1)),
-    (f"an|am? {_THIS} {{weekday}}", weekday(0)),
-    (f"am|den? {_AFTER_NEXT} {{weekday}}", weekday(2)),
+    (f"am|an|den|der? {_NEXT_WORDS} {{weekday}}", weekday(1)),
+    (f"am|an|den|der? {_LAST_WORDS} {{weekday}}", weekday(-1)),
+    (f"an|am? {_THIS_WORDS} {{weekday}}", weekday(0)),
+    (f"am|den? {_AFTER_NEXT_WORDS} {{weekday}}", weekday(2)),
     ("am? {weekday}", weekday()),
     ("am? {weekday} {part}", weekday()),
     ("am? {weekday} morgen", weekday(part=_MORNING)),
     ("am? {weekday_part}", weekday()),
-    (f"{_NEXT} {{weekday_part}}", weekday(1)),
-    (f"{_LAST} {{weekday_part}}", weekday(-1)),
+    (f"{_NEXT_WORDS} {{weekday_part}}", weekday(1)),
+    (f"{_LAST_WORDS} {{weekday_part}}", weekday(-1)),
     ("{short_weekday}", weekday_fragment),
 )
 _CALENDAR: tuple[PhraseRow, ...] = (
@@ -156,9 +157,9 @@ _CALENDAR: tuple[PhraseRow, ...] = (
     ("am|den? {day} {month}", written),
     ("am|den? {day} {month} {year}", written),
     ("im? {month} {year}", written),
-    (f"im|am? {_NEXT} {{month}}", stepped(1)),
-    (f"im|am? {_LAST} {{month}}", stepped(-1)),
-    (f"in? {_THIS} {{month}}", stepped(0)),
+    (f"im|am? {_NEXT_WORDS} {{month}}", stepped(1)),
+    (f"im|am? {_LAST_WORDS} {{month}}", stepped(-1)),
+    (f"in? {_THIS_WORDS} {{month}}", stepped(0)),
     ("am|zum|vom|den {ordinal_day} !stock|tag|mal|platz|versuch|spieltag|geburtstag|jahrestag|etage|kapitel", written),
     ("am|den {ordinal_day}", fragment),
     ("{ordinal_day} $", fragment),
@@ -171,12 +172,12 @@ _CALENDAR: tuple[PhraseRow, ...] = (
     ("am|den|zum {short_date}", numeric),
     ("{short_date}", numeric_fragment),
     ("im {season} {year}", written),
-    (f"im|in? {_NEXT} {{season}}", stepped(1)),
-    (f"im|in? {_LAST} {{season}}", stepped(-1)),
-    (f"in|im? {_THIS} {{season}}", stepped(0)),
+    (f"im|in? {_NEXT_WORDS} {{season}}", stepped(1)),
+    (f"im|in? {_LAST_WORDS} {{season}}", stepped(-1)),
+    (f"in|im? {_THIS_WORDS} {{season}}", stepped(0)),
     ("an|zu {holiday}", written),
-    (f"{_NEXT} {{holiday}}", stepped(1)),
-    (f"{_LAST} {{holiday}}", stepped(-1)),
+    (f"{_NEXT_WORDS} {{holiday}}", stepped(1)),
+    (f"{_LAST_WORDS} {{holiday}}", stepped(-1)),
     ("{holiday}", fragment),
     ("an|am? heiligabend|heilig", fixed(12, 24)),
     ("an? silvester", fixed(12, 31)),
@@ -200,7 +201,7 @@ _CLOCKS: tuple[PhraseRow, ...] = (
     ("mitternacht", clock_word(24)),
     ("von? {days} uhr", clock_range),
 )
-_EVERY: tuple[PhraseRow, ...] = (
+_RECURRENCE_ROWS: tuple[PhraseRow, ...] = (
     (f"{_EVERY_WORDS} {{weekday}} {{part}}?", every()),
     (f"{_EVERY_WORDS} {{weekday_part}}", every()),
     (f"{_EVERY_WORDS} zweiten|zweite|zweites {{weekday}}", every(2)),
@@ -238,7 +239,7 @@ morgen gestern heute jeden nachste letzte
 """
 
 GERMAN = DateWords(
-    rows=(*_DAYS_AND_PARTS, *_COUNTED, *_PERIODS, *_WEEKDAY_ROWS, *_CALENDAR, *_CLOCKS, *_EVERY, *_LIMITS),
+    rows=(*_DAYS_AND_PARTS, *_COUNT_ROWS, *_PERIODS, *_WEEKDAY_ROWS, *_CALENDAR, *_CLOCKS, *_RECURRENCE_ROWS, *_LIMITS),
     months=_MONTHS,
     bare_months=frozenset(_MONTHS) - frozenset(_SHORT_MONTHS) - {"mai", "april", "juni", "august"},
     weekdays=_WEEKDAYS,

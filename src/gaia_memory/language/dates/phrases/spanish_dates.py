@@ -54,8 +54,8 @@ _DAYPARTS = {"manana": _MORNING, "tarde": _AFTERNOON, "noche": _NIGHT, "madrugad
 _SEASONS = {"primavera": 3, "verano": 6, "otono": 9, "invierno": 12}
 _HOLIDAYS = {"navidad": (12, 25), "halloween": (10, 31)}
 _HABITS = {**_WEEKDAYS, "sabados": 5, "domingos": 6}
-_NEXT = "proximo|proxima"
-_LAST = "pasado|pasada|ultimo|ultima"
+_NEXT_WORDS = "proximo|proxima"
+_LAST_WORDS = "pasado|pasada|ultimo|ultima"
 
 _DAYS_AND_PARTS: tuple[PhraseRow, ...] = (
     ("hoy", day(0)),
@@ -72,7 +72,7 @@ _DAYS_AND_PARTS: tuple[PhraseRow, ...] = (
     ("la|las|una|cada|buena manana|mananas", None),
     ("por la manana|tarde|noche $", None),
 )
-_COUNTED: tuple[PhraseRow, ...] = (
+_COUNT_ROWS: tuple[PhraseRow, ...] = (
     ("en|dentro unos|unas? {count} {unit}", counted(1)),
     ("dentro de unos|unas? {count} {unit}", counted(1)),
     ("en|dentro de? media hora", minutes_later(30)),
@@ -84,9 +84,9 @@ _COUNTED: tuple[PhraseRow, ...] = (
 )
 _PERIODS: tuple[PhraseRow, ...] = (
     ("en|de|durante? el|la|del|al? {period} pasado|pasada", adjacent(-1)),
-    (f"en|de|durante? el|la|del|al? {{period}} {_NEXT}", adjacent(1)),
+    (f"en|de|durante? el|la|del|al? {{period}} {_NEXT_WORDS}", adjacent(1)),
     ("en|de|durante? el|la|del|al? {period} que viene", adjacent(1)),
-    (f"en|de|durante? el|la|del|al? {_NEXT} {{period}}", adjacent(1)),
+    (f"en|de|durante? el|la|del|al? {_NEXT_WORDS} {{period}}", adjacent(1)),
     ("en|de|durante? el|la|del|al? pasado|pasada {period}", adjacent(-1)),
     ("en|de|durante? este|esta {period}", adjacent(0)),
     ("a? finales|final|fines|fin del|de|de la? {period}", adjacent(0, Share.LATE)),
@@ -107,9 +107,9 @@ _WEEKENDS: tuple[PhraseRow, ...] = (
     ("el? fin de semana proximo", adjacent_weekend(1)),
 )
 _WEEKDAY_ROWS: tuple[PhraseRow, ...] = (
-    (f"el? {{weekday}} {_NEXT}", weekday(1)),
+    (f"el? {{weekday}} {_NEXT_WORDS}", weekday(1)),
     ("el? {weekday} que viene", weekday(1)),
-    (f"el? {_NEXT} {{weekday}}", weekday(1)),
+    (f"el? {_NEXT_WORDS} {{weekday}}", weekday(1)),
     ("el? {weekday} pasado", weekday(-1)),
     ("el? pasado|ultimo {weekday}", weekday(-1)),
     ("este {weekday}", weekday(0)),
@@ -172,7 +172,7 @@ _CLOCKS: tuple[PhraseRow, ...] = (
     ("mediodia", clock_word(12)),
     ("medianoche", clock_word(24)),
 )
-_EVERY: tuple[PhraseRow, ...] = (
+_RECURRENCE_ROWS: tuple[PhraseRow, ...] = (
     ("cada {weekday}", every()),
     ("cada {unit}", every()),
     ("cada {count} {unit}", every()),
@@ -212,8 +212,8 @@ manana ayer hoy esta este
 
 SPANISH = DateWords(
     rows=(
-        *(*_DAYS_AND_PARTS, *_COUNTED, *_PERIODS, *_WEEKENDS, *_WEEKDAY_ROWS, *_CALENDAR, *_CLOCKS),
-        *(*_EVERY, *_LIMITS),
+        *(*_DAYS_AND_PARTS, *_COUNT_ROWS, *_PERIODS, *_WEEKENDS, *_WEEKDAY_ROWS, *_CALENDAR, *_CLOCKS),
+        *(*_RECURRENCE_ROWS, *_LIMITS),
     ),
     months=_MONTHS,
     bare_months=frozenset(_MONTHS) - frozenset(_SHORT_MONTHS) - {"abril", "mayo", "julio", "agosto"},

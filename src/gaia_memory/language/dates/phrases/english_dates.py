@@ -11,6 +11,7 @@ from gaia_memory.language.dates.grammar import PhraseRow
 from gaia_memory.language.dates.meanings import (
     WORKDAYS,
     adjacent,
+    adjacent_weekend,
     at_hour,
     clock,
     clock_fragment,
@@ -86,7 +87,7 @@ _DAYS_AND_PARTS: tuple[PhraseRow, ...] = (
     ("in the {part}", fragment),
     ("at? {part}", fragment),
 )
-_COUNTED: tuple[PhraseRow, ...] = (
+_COUNT_ROWS: tuple[PhraseRow, ...] = (
     ("in about|around? {count} {unit} !of", counted(1)),
     ("km|kilometers|kilometres|miles|metres|meters|laps|pages in {count} {unit}", None),
     ("in a couple of? {unit}", counted(1, 2)),
@@ -103,7 +104,7 @@ _PERIODS: tuple[PhraseRow, ...] = (
     ("in|during|of? this {period}", adjacent(0)),
     ("the {period} after next", adjacent(2)),
     ("the {period} before last", adjacent(-2)),
-    ("at|on|over the weekend", adjacent(0)),
+    ("at|on|over the weekend", adjacent_weekend(0)),
     ("the? end of the|this {period}", adjacent(0, Share.LATE)),
     ("the? beginning|start of the|this {period}", adjacent(0, Share.EARLY)),
     ("the? middle of the|this {period}", adjacent(0, Share.MIDDLE)),
@@ -191,7 +192,7 @@ _CLOCKS: tuple[PhraseRow, ...] = (
     ("midnight", clock_word(24)),
     ("from? {days} {meridiem}", clock_range),
 )
-_EVERY: tuple[PhraseRow, ...] = (
+_RECURRENCE_ROWS: tuple[PhraseRow, ...] = (
     ("on? every|each {weekday}", every()),
     ("on? every other|second {weekday}", every(2)),
     ("on {habit}", every()),
@@ -228,7 +229,7 @@ tomorrow yesterday today next last every
 """
 
 ENGLISH = DateWords(
-    rows=(*_DAYS_AND_PARTS, *_COUNTED, *_PERIODS, *_WEEKDAY_ROWS, *_CALENDAR, *_CLOCKS, *_EVERY, *_LIMITS),
+    rows=(*_DAYS_AND_PARTS, *_COUNT_ROWS, *_PERIODS, *_WEEKDAY_ROWS, *_CALENDAR, *_CLOCKS, *_RECURRENCE_ROWS, *_LIMITS),
     months=_MONTHS,
     bare_months=frozenset(("january", "february", "july", "september", "october", "november", "december")),
     weekdays=_WEEKDAYS,
