@@ -34,3 +34,16 @@ def test_a_failing_program_raises_its_error() -> None:
 
     with pytest.raises(RuntimeError, match="boom"):
         startup.measure(broken, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("from gaia_memory import MemoryPlugin, open_memory", 1.3), ("open_memory to its first turn", 1.8)],
+)
+def test_starting_takes_little_longer_than_adk_alone(name: str, most: float) -> None:
+    """Both sides run by turns, so that other work on the machine meets both."""
+    [case] = [case for case in startup.CASES if case.name == name]
+
+    assert startup.measure(case, 7).ratio <= most
