@@ -47,3 +47,10 @@ def _escape_value(value: object) -> object:
     escaped = escape_lines(text) if isinstance(value, MultiLine | BaseException) else escape_line(text)
     # Keep numbers as they are: the format string may need them.
     return value if escaped == text else escaped
+
+
+def limit_to_warnings(library: str) -> None:
+    """Let a library log warnings and errors only, unless the host has set a level for it."""
+    logger = logging.getLogger(library)
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.WARNING)

@@ -43,7 +43,6 @@ from gaia_memory.models import (
     require_scopes,
 )
 from gaia_memory.models.validation import raise_invalid, require_int, require_text
-from gaia_memory.people_overview import load_people
 from gaia_memory.ports import Clock, Embedder, Follower, MemoryStores
 from gaia_memory.profile.distil import Distiller, ProfilePreview
 from gaia_memory.profile.session_profiles import SessionProfile, load_session_profiles
@@ -52,6 +51,7 @@ from gaia_memory.recall.phone_numbers import find_contact
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.telemetry import log_fields, memory_span
 from gaia_memory.transfer.merge_people import Merger
+from gaia_memory.transfer.people_overview import load_people
 from gaia_memory.transfer.transfer import Transfer
 
 logger = logger_for(__name__)

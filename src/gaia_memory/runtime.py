@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from enum import Enum
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
 
 from gaia_memory.adk.lazy_imports import load_adk_if_imported, load_module
 from gaia_memory.adk.models.model_factory import split_model_argument
@@ -32,7 +33,10 @@ LOOK_UP = ConfigLookup.LOOK_UP
 ConfigArgument = str | Path | Mapping[str, Any] | GaiaConfig | LoadedConfig | ConfigLookup | None
 
 
-class OpenMemory(AbstractAsyncContextManager["Gaia"]):
+Parameters = ParamSpec("Parameters")
+
+
+class MemoryContext(AbstractAsyncContextManager["Gaia"]):
     """What `open_memory` returns: opens memory at the beginning of an `async with` block, and closes it at the end."""
 
     def __init__(self, opening: AbstractAsyncContextManager[Gaia]) -> None:
@@ -51,35 +55,36 @@ class OpenMemory(AbstractAsyncContextManager["Gaia"]):
         raise AttributeError(f"memory is not open: write `async with open_memory(…) as gaia:`, then `gaia.{name}`")
 
 
-def open_memory(
+def _explain_misuse(
+    opener: Callable[Parameters, AbstractAsyncContextManager[Gaia]],
+) -> Callable[Parameters, MemoryContext]:
+    @wraps(opener)
+    def open_context(*args: Parameters.args, **kwargs: Parameters.kwargs) -> MemoryContext:
+        return MemoryContext(opener(*args, **kwargs))
+
+    return open_context
+
+
+@_explain_misuse
+@asynccontextmanager
+async def open_memory(
     source: ConfigArgument = LOOK_UP,
     *,
     home: str | Path | None = None,
     model: str | BaseLlm | None = None,
     clock: Clock | None = None,
     projects: ProjectsProvider | None = None,
-) -> OpenMemory:
-    """Return a context manager: an `async with` block over it gets the open `Gaia`, which is closed at the end.
+) -> AsyncIterator[Gaia]:
+    """Open memory and yield the `Gaia` for it; close both at the end. ADK is imported at its first use.
 
     `source` is a path, a mapping or a `GaiaConfig`. Without it, the configuration is looked up (`GAIA_CONFIG`, then
     `$GAIA_HOME/gaia.yaml`, then the defaults); an explicit None reads no file. `home` and `model` override the
-    configuration. A `model` that is an ADK `BaseLlm` is used unchanged. ADK is imported at its first use.
+    configuration. A `model` that is an ADK `BaseLlm` is used unchanged.
 
-    Entering the block raises `ConfigError` if the configuration is invalid, with every problem in the message, and
-    `MemoryUnavailable` if a database cannot be opened.
+    Raises:
+        ConfigError: the configuration is invalid; the message lists every problem.
+        MemoryUnavailable: a database cannot be opened.
     """
-    return OpenMemory(_open(source, home=home, model=model, clock=clock, projects=projects))
-
-
-@asynccontextmanager
-async def _open(
-    source: ConfigArgument,
-    *,
-    home: str | Path | None,
-    model: str | BaseLlm | None,
-    clock: Clock | None,
-    projects: ProjectsProvider | None,
-) -> AsyncIterator[Gaia]:
     llm, name = split_model_argument(model)
     loaded = await asyncio.to_thread(lambda: _load_config(source, home=home, model=name))
     async with AsyncExitStack() as stack:

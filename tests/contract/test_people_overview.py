@@ -14,8 +14,8 @@ from gaia_memory.ledger import SqlLedger
 from gaia_memory.ledger.rows import insert, new_row_values
 from gaia_memory.ledger.tables import conversations
 from gaia_memory.models import PersonSummary, Scope, SessionKey
-from gaia_memory.people_overview import load_people
 from gaia_memory.ports import MemoryStores
+from gaia_memory.transfer.people_overview import load_people
 from support.databases import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]

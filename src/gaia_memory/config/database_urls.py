@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 _SQLITE = re.compile(r"sqlite(?:\+aiosqlite)?:///(?P<path>[^?]+)(?P<query>\?.*)?", re.IGNORECASE | re.DOTALL)
-_SUPPORTED = frozenset({"sqlite", "postgres", "postgresql"})
+_SUPPORTED_KINDS = frozenset({"sqlite", "postgres", "postgresql"})
 _POSTGRES = re.compile(r"(?:postgres|postgresql|postgresql\+asyncpg)://(?P<rest>.*[^/].*)", re.IGNORECASE | re.DOTALL)
 
 
@@ -32,7 +32,7 @@ def normalize_url(url: str) -> str:
 def unsupported_database(url: str) -> str | None:
     """Return what is wrong with the kind of database in a URL; None if it is supported, or the URL names none."""
     kind = url.partition("://")[0].partition("+")[0].lower()
-    if not kind.isalnum() or kind in _SUPPORTED:
+    if not kind.isalnum() or kind in _SUPPORTED_KINDS:
         return None
     return f"names {kind}, which is not supported; use sqlite:///… or postgresql+asyncpg://…"
 

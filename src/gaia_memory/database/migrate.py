@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from gaia_memory.database import sqlite
 from gaia_memory.database.connections import open_connection
 from gaia_memory.database.migrations import REVISIONS
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.log import logger_for
+from gaia_memory.log import limit_to_warnings, logger_for
 
 logger = logger_for(__name__)
 
@@ -75,10 +74,8 @@ async def _upgrade(engine: AsyncEngine) -> None:
 
 
 def _run_alembic(connection: Connection) -> None:
-    alembic_logger = logging.getLogger("alembic")
-    if alembic_logger.level == logging.NOTSET:
-        # At INFO it writes a line for each step, also into the log of a host such as `adk web`.
-        alembic_logger.setLevel(logging.WARNING)
+    # At INFO it writes a line for each step, also into the log of a host such as `adk web`.
+    limit_to_warnings("alembic")
     # Late: only a migration needs Alembic.
     from alembic import command
     from alembic.config import Config

@@ -168,8 +168,8 @@ class SqlFacts(FactWriteMixin, FactDeletionMixin, TombstoneMixin, ProvenanceMixi
     @override
     async def summaries(self, tx: Transaction) -> list[PersonSummary]:
         table = tables.scopes
-        counts = select(facts.c.partition, func.count().label("facts"), func.max(facts.c.updated_at).label("changed"))
-        counted = counts.where(current()).group_by(facts.c.partition).subquery()
+        columns = (facts.c.partition, func.count().label("facts"), func.max(facts.c.updated_at).label("changed"))
+        counted = select(*columns).select_from(facts).where(current()).group_by(facts.c.partition).subquery()
         statement = select(table.c.app, table.c.user_id, counted.c.facts, counted.c.changed).join(
             counted, counted.c.partition == table.c.partition
         )

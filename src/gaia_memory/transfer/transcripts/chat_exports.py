@@ -9,7 +9,11 @@ from typing import Any
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import Role
 from gaia_memory.models.validation import format_value
-from gaia_memory.transfer.transcripts.conversation import ImportedConversation, ImportedMessage, build_conversation
+from gaia_memory.transfer.transcripts.imported_conversation import (
+    ImportedConversation,
+    ImportedMessage,
+    build_conversation,
+)
 from gaia_memory.transfer.transcripts.values import ROLES, read_text, read_time
 
 _ROLE_KEYS = ("role", "sender", "author")
@@ -59,9 +63,8 @@ def _messages(
     if isinstance(entry.get("mapping"), Mapping):
         rows: Sequence[Any] = _current_branch(entry["mapping"], entry.get("current_node"))
     else:
-        rows = (
-            next((entry[key] for key in ("chat_messages", "messages") if isinstance(entry.get(key), list)), None) or []
-        )
+        lists = [entry[key] for key in ("chat_messages", "messages") if isinstance(entry.get(key), list)]
+        rows = lists[0] if lists else []
         if not rows and "chat_messages" not in entry and "messages" not in entry:
             raise InvalidInputError(
                 f"{place} has no messages: pass conversations.json of ChatGPT or Claude, or a list of messages with "

@@ -9,7 +9,11 @@ from datetime import datetime, tzinfo
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import Role
-from gaia_memory.transfer.transcripts.conversation import ImportedConversation, ImportedMessage, build_conversation
+from gaia_memory.transfer.transcripts.imported_conversation import (
+    ImportedConversation,
+    ImportedMessage,
+    build_conversation,
+)
 from gaia_memory.transfer.transcripts.values import in_zone
 
 USER_NAMES = frozenset({"user", "human", "me", "ich", "moi", "yo", "you"})
@@ -20,8 +24,10 @@ _MAX_NAMED_SPEAKERS = 10
 _CLOCK = r"(?P<clock>\d{1,2}:\d{2}(?::\d{2})?)(?:\s?(?P<half>[AaPp])\.?[Mm]\.?)?"
 _ISO = r"(?P<iso>\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?)"
 _LOCAL = rf"(?P<a>\d{{1,2}})(?P<mark>[./])(?P<b>\d{{1,2}})\.?[./](?P<year>\d{{4}}|\d{{2}}),?\s+{_CLOCK}"
-_TIMED = re.compile(rf"[\u200e\u200f]?\[?\s*(?:{_ISO}|{_LOCAL})\s*\]?\s*(?:[-\u2013]\s+)?(?P<rest>.*)")
-_SPOKEN = re.compile(r"(?P<speaker>[^\W\d_][^:\n]{0,39}?)\s*:\s+(?P<text>.*)|(?P<alone>[^\W\d_][^:\n]{0,39}?)\s*:$")
+_TIMED_LINE = re.compile(rf"[\u200e\u200f]?\[?\s*(?:{_ISO}|{_LOCAL})\s*\]?\s*(?:[-\u2013]\s+)?(?P<rest>.*)")
+_SPOKEN_LINE = re.compile(
+    r"(?P<speaker>[^\W\d_][^:\n]{0,39}?)\s*:\s+(?P<text>.*)|(?P<alone>[^\W\d_][^:\n]{0,39}?)\s*:$"
+)
 _MAX_SPEAKER_WORDS = 4
 
 
@@ -62,10 +68,10 @@ def parse_transcript(
 
 
 def _read_lines(lines: Sequence[str]) -> Iterator[_Line]:
-    has_times = any((found := _TIMED.fullmatch(line)) and _speaker_of(found["rest"]) for line in lines)
+    has_times = any((found := _TIMED_LINE.fullmatch(line)) and _speaker_of(found["rest"]) for line in lines)
     current: _Line | None = None
     for number, line in enumerate(lines, 1):
-        timed = _TIMED.fullmatch(line) if has_times else None
+        timed = _TIMED_LINE.fullmatch(line) if has_times else None
         spoken = _speaker_of(timed["rest"] if timed else line) if timed or not has_times else None
         if spoken is not None:
             if current is not None:
@@ -79,7 +85,7 @@ def _read_lines(lines: Sequence[str]) -> Iterator[_Line]:
 
 
 def _speaker_of(line: str) -> tuple[str, str] | None:
-    found = _SPOKEN.fullmatch(line.strip())
+    found = _SPOKEN_LINE.fullmatch(line.strip())
     if found is None:
         return None
     speaker = found["speaker"] or found["alone"]

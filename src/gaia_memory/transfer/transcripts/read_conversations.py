@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.transfer.transcripts.chat_exports import parse_export
-from gaia_memory.transfer.transcripts.conversation import ImportedConversation
+from gaia_memory.transfer.transcripts.imported_conversation import ImportedConversation
 from gaia_memory.transfer.transcripts.plain_text import parse_transcript
 
 
@@ -37,7 +37,7 @@ def _parse_json(text: str) -> object | None:
     if not text.lstrip().startswith(("{", "[{", "[ ", "[\n", "[\r", "[]")):
         return None
     try:
-        return json.loads(text)
+        document: object = json.loads(text)
     except RecursionError as error:
         raise InvalidInputError("the JSON is nested too deeply") from error
     except ValueError as error:
@@ -46,3 +46,4 @@ def _parse_json(text: str) -> object | None:
             return [json.loads(line) for line in lines]
         except (ValueError, RecursionError):
             raise InvalidInputError(f"it is not valid JSON: {error}") from error
+    return document
