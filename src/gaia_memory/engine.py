@@ -261,7 +261,7 @@ class Engine:
     ) -> Outcome:
         """Learn one conversation now, quiet or not, and clear it; `learned` gets the new facts.
 
-        It is the wish of `turn_owner`. With `memory.auto_ingest` off it is only cleared, or, with `clear=False`, learned.
+        `turn_owner` asked for it. With `memory.auto_ingest` off it is only cleared or, with `clear=False`, learned.
         """
         await self.conversations.ensure_row(key)
         if clear and not self.is_learning_enabled:
