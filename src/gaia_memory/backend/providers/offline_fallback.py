@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 _RULES = "offline rules learn from conversations"
 _EMBEDDER = "the offline embedder finds facts by their words alone"
 _EMBEDDER_HINT = "The embedder is chosen separately"
-_REINDEX_HINT = "After a change of the embedder, run `gaia memory reindex`."
+_REINDEX_HINT = "Then run `gaia memory reindex`."
+_CONFIRMATION_HINT = "That confirms it. For another embedder, name it there and run `gaia memory reindex`."
 _NO_ACCESS = "there is no GEMINI_API_KEY and no project on Vertex AI"
 
 
@@ -66,7 +67,8 @@ class OfflineFallback:
         contrast = f", although the agent's model is {agent_model}" if agent_model else ""
         lines = [f"{self.what}{contrast}: {self.reason}. Put this into gaia.yaml:", "  memory:", f"    {self.setting}"]
         if self.replaces_embedder:
-            lines.append(f"{_EMBEDDER_HINT}: {self.embedder_remedy}." if self.replaces_llm else _REINDEX_HINT)
+            hint = _REINDEX_HINT if self.needs_reindex else _CONFIRMATION_HINT
+            lines.append(f"{_EMBEDDER_HINT}: {self.embedder_remedy}." if self.replaces_llm else hint)
         return "\n".join(lines)
 
 
