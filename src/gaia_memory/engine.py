@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     from gaia_memory.config.schema import GaiaConfig
 
-
 FOLLOWER_DELAY_SECONDS = 3.0
 """How long the follower waits before it imports mem0 and Chroma: short programs have ended by then, and the first turn
 does not share the interpreter with the import. Until then the outbox keeps its work."""
@@ -105,7 +104,7 @@ class Engine:
         self.consolidator = self._build_consolidator()
         self._sweeper = self._build_sweeper()
         sweep = partial(self._sweep, is_scheduled=True)
-        self._sweep_scheduler = SweepScheduler(sweep, idle_seconds=_idle_seconds(config))
+        self._sweep_scheduler = SweepScheduler(sweep, idle_seconds=config.sessions.idle_seconds)
         self.agent_models.on_new_app = self._sweep_scheduler.trigger
 
     @classmethod
@@ -159,11 +158,6 @@ class Engine:
     def model_name(self) -> str:
         """The provider and name of the model that learns and writes profiles, as `provider/model`."""
         return self.backend.language_model.identity
-
-    @property
-    def embedder_name(self) -> str:
-        """The identity of the embedder."""
-        return self.backend.embedder.identity
 
     @property
     def remote_stores(self) -> tuple[str, ...]:
@@ -312,7 +306,7 @@ class Engine:
     def _state(self) -> EngineState:
         return EngineState(
             model=self.describe_model(),
-            embedder=self.embedder_name,
+            embedder=self.memory.embedder.identity,
             store_problem=self.follower.trouble,
             outage=self.circuit_breaker.current_outage(),
             readable_apps=self.readable_apps(),
@@ -345,7 +339,7 @@ class Engine:
         """Put in force what is not read from the configuration at each use."""
         self.backend.reconfigure(config)
         self.circuit_breaker.reset()
-        self._sweep_scheduler.reschedule(_idle_seconds(config))
+        self._sweep_scheduler.reschedule(config.sessions.idle_seconds)
         if self._has_started:
             self.start()
 
@@ -374,7 +368,7 @@ class Engine:
             transcripts=self.transcripts,
             consolidator=self.consolidator,
             circuit_breaker=self.circuit_breaker,
-            idle_seconds=lambda: _idle_seconds(self.config),
+            idle_seconds=lambda: self.config.sessions.idle_seconds,
             is_enabled=self._is_learning_still_enabled,
             has_model_for=self.agent_models.has_model_for,
         )
@@ -404,7 +398,3 @@ class Engine:
             follower=self.follower,
             engine_state=self._state,
         )
-
-
-def _idle_seconds(config: GaiaConfig) -> float:
-    return config.sessions.idle_consolidate_minutes * 60

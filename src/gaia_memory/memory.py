@@ -12,7 +12,7 @@ from typing_extensions import Unpack
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.live_config import LiveConfig
-from gaia_memory.errors import InvalidInputError, MemoryDisabledError
+from gaia_memory.errors import MemoryDisabledError
 from gaia_memory.forget.delete import ForgetPreview, Forgetter
 from gaia_memory.forget.finish_erasures import finish_erasures
 from gaia_memory.health import EngineState, foreign_stores_note, load_status
@@ -42,7 +42,7 @@ from gaia_memory.models import (
     compile_filters,
     require_scopes,
 )
-from gaia_memory.models.validation import raise_invalid, require_int, require_text
+from gaia_memory.models.validation import raise_invalid, require_text
 from gaia_memory.ports import Clock, Embedder, Follower, MemoryStores
 from gaia_memory.profile.distil import Distiller, ProfilePreview
 from gaia_memory.profile.session_profiles import SessionProfile, load_session_profiles
@@ -58,9 +58,6 @@ logger = logger_for(__name__)
 
 Progress = Callable[[int, int], None]
 """Called with the number of facts done and their total."""
-
-MAX_RECALL_LIMIT = 1_000
-"""The highest `limit` of one `recall`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,10 +165,6 @@ class Memory:
         """Return the hits of `recall` with what it dropped and what failed; raises what `recall` raises."""
         await self._require(scope)
         require_scopes("extra_scopes", extra_scopes)
-        if not isinstance(query, str):
-            raise_invalid("query", query, "pass what to look for as text")
-        if limit is not None:
-            require_int("limit", limit, minimum=1, maximum=MAX_RECALL_LIMIT, fix=f"pass 1 to {MAX_RECALL_LIMIT}")
         settings = self.config.memory
         if limit is None and settings.recall_limit != "auto":
             limit = settings.recall_limit
@@ -236,8 +229,6 @@ class Memory:
             InvalidInputError: both `fact_id` and `session_id` are given.
         """
         await self._require(scope, enabled=False)
-        if fact_id is not None and session_id is not None:
-            raise InvalidInputError("forget takes fact_id or session_id, not both")
         with memory_span("delete_memory", scope, record_id=fact_id, session=session_id) as span:
             # Transcripts carry the host's wall clock, so the border between before and after does, too.
             receipt = await Forgetter(*self.stores).forget(
@@ -311,8 +302,6 @@ class Memory:
         Raises:
             InvalidInputError: `who` is blank.
         """
-        if not isinstance(who, str):
-            raise_invalid("who", who, "pass a relation or a name, such as 'girlfriend'")
         return find_contact(await self.facts(scope), who)
 
     async def export(self, scope: Scope) -> dict[str, Any]:

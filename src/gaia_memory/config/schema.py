@@ -245,6 +245,11 @@ class SessionsConfig(Section):
         json_schema_extra={"unit": "seconds"},
     )
 
+    @property
+    def idle_seconds(self) -> float:
+        """How long a conversation must be quiet, in seconds."""
+        return self.idle_consolidate_minutes * 60
+
     @field_validator("database_url")
     @classmethod
     def _database(cls, value: str | None) -> str | None:

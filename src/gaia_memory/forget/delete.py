@@ -9,6 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
+from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import Fact, PendingConversation, Receipt, Scope
 from gaia_memory.ports import Database, FactStore, Ledger, Outbox, Transaction
 
@@ -58,7 +59,12 @@ class Forgetter:
         """Forget one fact, the facts of one conversation or, if neither is given, everything.
 
         Messages up to `said_until` (the host's wall clock) never teach it again, in whatever wording.
+
+        Raises:
+            InvalidInputError: both `fact_id` and `session_id` are given.
         """
+        if fact_id is not None and session_id is not None:
+            raise InvalidInputError("forget takes fact_id or session_id, not both")
         async with self.database.transaction() as tx:
             # Locks the scope, so that the facts read are those deleted: on a server, a concurrent learner could
             # otherwise commit between the read and the delete.

@@ -48,14 +48,14 @@ def require_id(name: str, value: object, fix: str) -> str:
     return str(value)
 
 
-def require_text(name: str, value: object) -> str:
+def require_text(name: str, value: object, *, fix: str = "pass a sentence") -> str:
     """Return the value if it is a text with visible characters.
 
     Raises:
         InvalidInputError: it is blank or not a string.
     """
     if not isinstance(value, str) or is_blank(value):
-        raise_invalid(name, value, "pass a sentence")
+        raise_invalid(name, value, fix)
     return value
 
 

@@ -6,9 +6,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.unicode_forms import fold_case
 from gaia_memory.models import Contact, Fact
+from gaia_memory.models.validation import require_text
 
 _PHONE_DIGIT_COUNTS = range(8, 16)
 """Digits of a phone number: fewer are a year or a short id, and no network allows more than 15."""
@@ -38,11 +38,9 @@ def find_contact(facts: Iterable[Fact], name: str) -> Contact:
     and numbers of fewer than 8 digits are ignored. Numbers in a fact about several people count for each of them.
 
     Raises:
-        InvalidInputError: `name` is blank.
+        InvalidInputError: `name` is blank or no text.
     """
-    words = fold_case(name).split()
-    if not words:
-        raise InvalidInputError("the name is blank: pass a relation or a name, such as 'girlfriend'")
+    words = fold_case(require_text("who", name, fix="pass a relation or a name, such as 'girlfriend'")).split()
     # A hyphen belongs to the word: an ex-wife is not the wife.
     name_pattern = re.compile(r"(?<![\w-])" + r"\s+".join(map(re.escape, words)) + r"(?!\w|-\w)")
     numbers: dict[str, str] = {}

@@ -15,6 +15,7 @@ from gaia_memory.errors import MemoryUnavailable, ModelError
 from gaia_memory.log import logger_for
 from gaia_memory.model_calls import asking_about, time_limit
 from gaia_memory.models import Fact, FactPredicate, Hit, RecallResult, Scope
+from gaia_memory.models.validation import raise_invalid, require_int
 from gaia_memory.ports import Clock, Database, Embedder, FactStore, LanguageModel, Reranker
 from gaia_memory.recall.index.candidates import select_candidates
 from gaia_memory.recall.index.column_cache import ColumnCache
@@ -37,6 +38,9 @@ from gaia_memory.recall.ranking.token_budget import cut_to_budget
 from gaia_memory.telemetry import log_fields, memory_span
 
 logger = logger_for(__name__)
+
+MAX_LIMIT = 1_000
+"""The highest `limit` of one recall."""
 
 CONFIDENCE_SAMPLE_SIZE = 10
 """Number of the best facts that determine the confidence that the question is answered."""
@@ -132,10 +136,15 @@ class Recall:
         and the hits of all are sorted by score: scores are comparable between scopes.
 
         Raises:
+            InvalidInputError: the query is no text, or `limit` is not from 1 to 1000.
             MemoryUnavailable: the database does not answer, or only vectors could answer and the embedder failed.
         """
+        if not isinstance(query, str):
+            raise_invalid("query", query, "pass what to look for as text")
+        if limit is not None:
+            require_int("limit", limit, minimum=1, maximum=MAX_LIMIT, fix=f"pass 1 to {MAX_LIMIT}")
         with memory_span("search_memory", scope) as span:
-            if not query.strip() or (limit is not None and limit < 1):
+            if not query.strip():
                 return RecallResult()
             query, settings = truncate_middle(query), self._settings()
             expansions, failed_expansion = await self._generate_expansions(scope, query, settings)

@@ -70,7 +70,7 @@ def test_a_pattern_in_the_name_is_plain_text():
 
 def test_a_blank_name_is_an_error():
     """It would match every fact."""
-    with pytest.raises(InvalidInputError, match="the name is blank"):
+    with pytest.raises(InvalidInputError, match="who is ' ': pass a relation or a name"):
         find_contact(facts("Grace 0501234567"), " ")
 
 
