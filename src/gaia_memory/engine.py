@@ -379,14 +379,7 @@ class Engine:
             clock=self.clock,
             stores=MemoryStores(self.database, self.facts, self.ledger, self.outbox),
             embedder=self.backend.embedder,
-            recaller=Recall(
-                self.database,
-                self.facts,
-                self.backend,
-                self.clock,
-                settings=lambda: self.config.memory.recall,
-                zone=lambda: self.config.memory.zone,
-            ),
+            recaller=Recall(self.database, self.facts, self.backend, self.clock, lambda: self.config.memory),
             distiller=Distiller(
                 self.database,
                 self.facts,

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from gaia_memory.config.schema import MemoryConfig
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.facts import sql_facts as room
@@ -30,7 +31,7 @@ DAY = datetime(2026, 2, 1, tzinfo=UTC)
 def recall(request, database):
     """Return recall by words and vectors, and by vectors alone."""
     settings = recall_config(candidates=10, keywords=request.param)
-    return Recall(database, facts, Models(), FakeClock(), lambda: settings)
+    return Recall(database, facts, Models(), FakeClock(), lambda: MemoryConfig(recall=settings))
 
 
 async def write(database, scope, *given):

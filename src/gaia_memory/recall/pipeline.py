@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime
 from typing import Protocol, TypeVar
 
 import numpy as np
 
+from gaia_memory.config.schema import MemoryConfig
 from gaia_memory.config.sections.recall_section import RecallConfig
 from gaia_memory.errors import MemoryUnavailable, ModelError
 from gaia_memory.log import logger_for
@@ -93,8 +94,8 @@ class Recall:
 
     The columns in memory answer by words and dates, the embedder by vectors. An embedder that fails or takes longer
     than `memory.recall.seconds` costs its share of the answer, and the hits name it. The same holds for query expansion
-    and the reranker, where they are switched on. `settings` and `zone` are called at each question, so that they may
-    change; "yesterday" is that of the zone, with None of this machine's.
+    and the reranker, where they are switched on. `settings` is called at each question, so that they may change;
+    "yesterday" is that of `memory.time_zone`.
     """
 
     def __init__(
@@ -103,8 +104,7 @@ class Recall:
         facts: FactStore,
         models: RecallModels,
         clock: Clock,
-        settings: Callable[[], RecallConfig] = RecallConfig,
-        zone: Callable[[], tzinfo | None] = lambda: UTC,
+        settings: Callable[[], MemoryConfig] = MemoryConfig,
     ) -> None:
         self._database = database
         self._facts = facts
@@ -113,7 +113,6 @@ class Recall:
         self._clock = clock
         self._models = models
         self._settings = settings
-        self._zone = zone
 
     async def recall(
         self,
@@ -146,7 +145,7 @@ class Recall:
         with memory_span("search_memory", scope) as span:
             if not query.strip():
                 return RecallResult()
-            query, settings = truncate_middle(query), self._settings()
+            query, settings = truncate_middle(query), self._settings().recall
             expansions, failed_expansion = await self._generate_expansions(scope, query, settings)
             expanded = with_expansions(parse_query(query, self._local_now()), expansions)
             question = _Question(query, expansions, expanded, settings, limit, predicate, failed_expansion)
@@ -157,7 +156,7 @@ class Recall:
         return recalled
 
     def _local_now(self) -> datetime:
-        return self._clock.now().astimezone(self._zone())
+        return self._clock.now().astimezone(self._settings().zone)
 
     async def find_by_words(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
         """Return the facts that contain one of these words, in any of its forms, best first; asks no model."""

@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from gaia_memory.config.schema import MemoryConfig
 from gaia_memory.errors import MemoryUnavailable, ModelUnavailableError
 from gaia_memory.facts import SqlFacts
 from gaia_memory.learn.embed_drafts import embed_drafts
@@ -36,7 +37,7 @@ class Memory:
 
     def __init__(self, database, embedder=None, **settings):
         self.database, self.facts, self.embedder = database, SqlFacts(), embedder or ScriptedEmbedder()
-        config = recall_config(**settings)
+        config = MemoryConfig(recall=recall_config(**settings))
         self.recaller = Recall(database, self.facts, Models(self.embedder), FakeClock(), lambda: config)
 
     async def recall(self, *args, **arguments):

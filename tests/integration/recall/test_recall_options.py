@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from gaia_memory.config.schema import MemoryConfig
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.facts import SqlFacts
 from gaia_memory.learn.embed_drafts import embed_drafts
@@ -41,7 +42,7 @@ class House:
         self.settings = recall_config(seconds=0.5)
         self.model, self.models = model, Models(self.embedder, model)
         self.models.reranker = reranker
-        self.recall = Recall(database, self.facts, self.models, FakeClock(), lambda: self.settings)
+        self.recall = Recall(database, self.facts, self.models, FakeClock(), lambda: MemoryConfig(recall=self.settings))
 
     def told(self, **settings):
         self.settings = recall_config(**{"seconds": 0.5, **settings})
