@@ -10,6 +10,7 @@ from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import is_blank
 from gaia_memory.log import logger_for
 from gaia_memory.models import LABELS, REMEMBERED_SOURCES, Chunk, Draft, ExtractedFact, NewFact, Scalar, Turn
+from gaia_memory.models.new_fact import require_known_zone
 from gaia_memory.models.validation import is_label
 from gaia_memory.redaction.credentials import contains_credential
 from gaia_memory.telemetry import log_fields
@@ -65,8 +66,9 @@ def reject_unkeepable(draft: Draft) -> None:
     """Refuse a verbatim fact that is too long or contains a credential.
 
     Raises:
-        InvalidInputError: the fact is too long or contains a credential.
+        InvalidInputError: the fact is too long or contains a credential, or its due zone is unknown.
     """
+    require_known_zone(draft.fact)
     text = draft.fact.text
     max_characters = MAX_FACT_CHARACTERS if draft.source in REMEMBERED_SOURCES else MAX_VERBATIM_CHARACTERS
     if len(text) > max_characters:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import _get_running_loop
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
@@ -38,6 +39,7 @@ DEFAULT_CONTEXT = "global"
 LABELS: Mapping[str, str | None] = {"category": None, "entity": None, "context": DEFAULT_CONTEXT, "agent": None}
 """The fields of a fact that its metadata may set and filters find under the same name, with their defaults."""
 
+_ZONE_FIX = "pass the IANA name of a time zone, such as Europe/Berlin, or None"
 _TIMES = ("said_at", "due_at", "reminded_at", "valid_from", "valid_until", "first_said_at", "in_doubt_since")
 
 
@@ -145,10 +147,23 @@ class NewFact:
             if self.due_at is not None and isinstance(self.due_at.tzinfo, ZoneInfo):
                 object.__setattr__(self, "due_zone", self.due_at.tzinfo.key)
             return
+        if not isinstance(zone, str) or not zone:
+            raise_invalid("NewFact.due_zone", zone, _ZONE_FIX)
+        if _get_running_loop() is None:
+            require_known_zone(self)
+
+
+def require_known_zone(fact: NewFact) -> None:
+    """Check that the due zone exists. It may read a file: on an event loop only the write checks it, in a thread.
+
+    Raises:
+        InvalidInputError: there is no such zone.
+    """
+    if fact.due_zone is not None:
         try:
-            load_time_zone(zone if isinstance(zone, str) else "")
-        except ValueError:
-            raise_invalid("NewFact.due_zone", zone, "pass the IANA name of a time zone, such as Europe/Berlin, or None")
+            load_time_zone(fact.due_zone)
+        except ValueError as error:
+            raise InvalidInputError(f"NewFact.due_zone is {format_value(fact.due_zone)}: {_ZONE_FIX}") from error
 
 
 def _check_metadata(metadata: object) -> None:

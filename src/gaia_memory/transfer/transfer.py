@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -43,7 +44,7 @@ class Transfer:
         Unless `restore_forgotten` is set, forgotten facts stay forgotten: facts with a tombstone, facts created before
         everything was forgotten, and facts that a forgotten conversation had taught by then.
         """
-        imported = parse_export(data)
+        imported = await asyncio.to_thread(parse_export, data)
         if not restore_forgotten:
             async with self.database.read_transaction() as tx:
                 imported = await self._without_forgotten(tx, scope, imported)

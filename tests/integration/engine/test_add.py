@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,15 @@ async def test_browse_returns_the_sources_of_the_facts_on_the_page(gaia):
     assert plain.origins == {}
     assert list(page.origins) == [added[1].id]
     assert [origin.session_id for origin in page.origins[added[1].id]] == ["s"]
+
+
+async def test_an_unknown_due_zone_is_refused_before_anything_is_stored(gaia):
+    """On an event loop the write checks it, because it may have to read a file."""
+    memory, scope, due_at = gaia.memory, gaia.scope("zoe"), datetime(2026, 3, 2, 9, tzinfo=UTC)
+    with pytest.raises(InvalidInputError, match="due_zone is 'Mars/Olympus': pass the IANA name"):
+        await memory.remember(scope, "Takes out the bins", due_at=due_at, due_zone="Mars/Olympus")
+    with pytest.raises(InvalidInputError, match="due_zone is 'Mars/Olympus'"):
+        await memory.add(scope, [NewFact("Takes out the bins", due_at=due_at, due_zone="Mars/Olympus")])
+    kept = await memory.remember(scope, "Takes out the bins", due_at=due_at, due_zone="Asia/Tokyo", every="weekly")
+
+    assert [fact.due_zone for fact in await memory.facts(scope)] == [kept.due_zone] == ["Asia/Tokyo"]
