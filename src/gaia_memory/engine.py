@@ -160,6 +160,11 @@ class Engine:
         return self.backend.language_model.identity
 
     @property
+    def embedder_name(self) -> str:
+        """The identity of the embedder."""
+        return self.backend.embedder.identity
+
+    @property
     def remote_stores(self) -> tuple[str, ...]:
         """The stores whose files are on a server."""
         database = () if self.database.is_local else ("the memory database",)
@@ -306,7 +311,7 @@ class Engine:
     def _state(self) -> EngineState:
         return EngineState(
             model=self.describe_model(),
-            embedder=self.memory.embedder.identity,
+            embedder=self.embedder_name,
             store_problem=self.follower.trouble,
             outage=self.circuit_breaker.current_outage(),
             readable_apps=self.readable_apps(),

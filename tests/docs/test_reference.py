@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def test_the_committed_pages_are_up_to_date(name: str, pages: dict[str, str]) ->
 def test_the_list_for_coding_agents_is_up_to_date_and_names_every_page_of_the_start_page() -> None:
     """`python -m docs.render` in the checkout updates it."""
     [(name, text)] = llms_txt.rendered_files(ROOT / "docs").items()
-    targets = re.findall(r"]\(([^)]+)\)", (ROOT / "docs/index.md").read_text(encoding="utf-8"))
+    targets = re.findall(r"(?<!!)\[[^]]+]\(([^)]+)\)", (ROOT / "docs/index.md").read_text(encoding="utf-8"))
 
     assert (ROOT / name).read_text(encoding="utf-8") == text, f"{name} is stale: run `{COMMAND}`"
     assert len(targets) > 20
@@ -88,6 +89,9 @@ def test_rendering_writes_only_into_a_checkout(tmp_path, monkeypatch, capsys):
     left = list(tmp_path.rglob("*.md"))
     (tmp_path / "src/gaia_memory/config").mkdir(parents=True)
     (tmp_path / "src/gaia_memory/config/schema.py").touch()
+    for name in ("README.md", "docs/index.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
     written = main()
 
     assert (refused, left, written) == (2, [], 0)

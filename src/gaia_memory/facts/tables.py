@@ -87,10 +87,11 @@ Index(None, facts.c.partition, facts.c.row, facts.c.words)
 Index(None, facts.c.partition, facts.c.session_id, facts.c.seq)
 Index("ix_gaia_facts_embedder_form", facts.c.embedder, facts.c.form)
 for _name in ("due_at", "valid_from", "valid_until"):
-    # Most facts have none of these times, so the indexes are small.
+    # Most facts have none of these times, so the indexes are small. On PostgreSQL, too, the migration makes them
+    # partial; naming that here would import the dialect of PostgreSQL.
     _is_set = text(f"{_name} IS NOT NULL")
     _columns = facts.c[_name], facts.c.partition
-    Index(f"ix_gaia_facts_{_name}", *_columns, sqlite_where=_is_set, postgresql_where=_is_set)
+    Index(f"ix_gaia_facts_{_name}", *_columns, sqlite_where=_is_set)
 
 past_facts = Table(
     "gaia_past_facts",

@@ -56,6 +56,9 @@ def responded(name: str, **response: object) -> types.Content:
     return types.Content(role="user", parts=[types.Part.from_function_response(name=name, response=response)])
 
 
+FOUND_NOTHING = responded("load_memory", status="success", memories=[])
+
+
 @pytest.mark.parametrize(
     ("said", "fact"),
     [
@@ -82,7 +85,7 @@ async def test_the_offline_model_looks_up_questions_that_the_profile_does_not_an
 
 async def test_the_offline_model_answers_from_the_profile_too() -> None:
     """It quotes only the lines related to the question."""
-    asks = asked(words("In which city, Berlin?"), responded("load_memory", status="success", memories=[]), system=BLOCK)
+    asks = asked(words("In which city, Berlin?"), FOUND_NOTHING, system=BLOCK)
     answer = await text(asks)
 
     assert "Lives in Berlin" in answer
@@ -99,7 +102,7 @@ async def test_the_offline_model_describes_the_results_of_memory_tools() -> None
     kept = await text(asked(words("?"), responded("remember", status="success", text="tea")))
     refused = await text(asked(words("?"), responded("remember", status="error", message="it is a credential")))
 
-    assert hits.endswith("\nYour sister is Noa.")
+    assert hits == "Your sister is Noa."
     assert none.endswith("\nI don't know that yet.")
     assert "cannot answer" in down
     assert "memory is disabled" in failed
@@ -121,7 +124,7 @@ async def test_the_newer_fact_answers_where_two_fit() -> None:
     ]
     for memories in (moved, moved[::-1]):
         found = responded("load_memory", status="success", memories=memories)
-        assert (await text(asked(words("Where do I live?"), found))).endswith("\nYou live in Lisbon.")
+        assert (await text(asked(words("Where do I live?"), found))) == "You live in Lisbon."
 
 
 async def test_what_is_known_is_listed_once_and_at_most_ten_lines_long() -> None:
@@ -151,22 +154,24 @@ async def test_a_private_message_is_not_noted() -> None:
 async def test_a_long_conversation_is_answered_from_its_latest_messages_in_time() -> None:
     """Ten thousand messages cost no more than the last two hundred."""
     said = [words(f"I own the book number {number} about gardens") for number in range(10_000)]
-    found = responded("load_memory", status="success", memories=[])
     started = time.process_time()
-    answer = await text(asked(*said, words("I live in Oslo"), words("Where do I live?"), found))
+    answer = await text(asked(*said, words("I live in Oslo"), words("Where do I live?"), FOUND_NOTHING))
 
     assert answer.endswith("You live in Oslo.")
     assert time.process_time() - started < 2.0
 
 
 async def test_the_offline_model_introduces_itself_once_per_conversation_and_on_request() -> None:
-    """Users must not mistake it for a real model."""
+    """Users must not mistake it for a real model; an answer from memory is not interrupted."""
     first = await text(asked(words("I moved to Berlin")))
     later = await text(asked(words("I moved to Berlin"), words(first, role="model"), words("It rains")))
     when_asked = await text(asked(words("hi"), words(first, role="model"), words("Who are you?")))
 
+    answered = await text(asked(words("I live in Oslo"), words("Where do I live?"), FOUND_NOTHING))
+
     assert INTRODUCTION in first
     assert INTRODUCTION not in later
+    assert answered == "You live in Oslo."
     assert INTRODUCTION in when_asked
 
 
@@ -193,8 +198,7 @@ async def test_the_offline_model_answers_an_empty_request() -> None:
 
 async def test_a_general_question_gets_the_whole_profile() -> None:
     """An example is "What do you know about me?"."""
-    found = responded("load_memory", status="success", memories=[])
-    answer = await text(asked(words("What do you know about me?"), found, system=BLOCK))
+    answer = await text(asked(words("What do you know about me?"), FOUND_NOTHING, system=BLOCK))
 
     assert "Name: Itay" in answer
     assert "Lives in Berlin" in answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Hashable, Iterator, Mapping, Sequence
+from dataclasses import astuple
 from typing import Any
 
 from google.adk.models.base_llm import BaseLlm
@@ -39,6 +40,8 @@ _OVERVIEW_QUERY = "name home work family birthday allergic lives works likes lov
 """Looked up for "What do you know about me?", which has no word that a fact contains."""
 
 _MAX_INTRODUCED_CONVERSATIONS = 1_024
+_STOCK_REPLIES = frozenset(reply for phrases in PHRASES.values() for reply in astuple(phrases))
+"""Replies without a word of the person. Only these introduce the model: an answer from memory speaks for itself."""
 
 
 class OfflineModel(BaseLlm):
@@ -46,8 +49,8 @@ class OfflineModel(BaseLlm):
 
     "Remember that …" calls `remember`. A question calls `load_memory`, and is answered with what the person said in
     this conversation or earlier, or with "I don't know that yet."; nothing is invented. A statement is acknowledged.
-    It answers in English, German, French or Spanish. The first answer in a conversation, and the answer to any question
-    about itself, says that it is the offline model.
+    It answers in English, German, French or Spanish. The first acknowledgement in a conversation, and the answer to any
+    question about itself, says that it is the offline model.
     """
 
     model: str = "offline"
@@ -61,7 +64,7 @@ class OfflineModel(BaseLlm):
         if isinstance(answer, types.Part):
             yield _response(answer, partial=False)
             return
-        if not self._is_introduced(llm_request) and answer != INTRODUCTION:
+        if answer in _STOCK_REPLIES and not self._is_introduced(llm_request):
             answer = f"{INTRODUCTION}\n{answer}"
         if stream:
             for piece in _PIECE.findall(answer):

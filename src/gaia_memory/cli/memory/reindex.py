@@ -38,7 +38,7 @@ async def reindex(
         reindexer, model_error = engine.reindexer(), None
         with progress_bar("Indexing words") as advance:
             await reindexer.rebuild_keywords(advance, from_scratch=anew)
-        embedder = engine.memory.embedder.identity
+        embedder = engine.embedder_name
         if engine.config.memory.embedder.provider == "auto":
             print_note(f"`memory.embedder` is auto, which is {embedder} here; set it in gaia.yaml to change it")
         with progress_bar("Embedding facts") as advance:
