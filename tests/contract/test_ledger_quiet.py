@@ -8,9 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete
 
+from gaia_memory.database.dialects import dialect_insert
 from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.ledger import SqlLedger
-from gaia_memory.ledger.rows import insert, new_row_values
+from gaia_memory.ledger.rows import new_row_values
 from gaia_memory.ledger.tables import conversations
 from gaia_memory.models import SessionKey
 from gaia_memory.ports.ledger import LEASE_SECONDS, MAX_BACKOFF_SECONDS, MAX_CLOCK_SKEW_SECONDS, TURN_LEASE_SECONDS
@@ -56,7 +57,7 @@ async def test_the_sql_condition_and_the_python_rule_agree(database: SqlDatabase
         for number, row in enumerate(drawn):
             values = new_row_values(SessionKey(APP, f"u{number}", "s"), touched=0.0) | row
             values |= {"learned_turn_no": row["done_turn_no"], "active_owner": "elsewhere:1:1-1/a"}
-            await tx.execute(insert(tx, conversations).values(values))
+            await tx.execute(dialect_insert(tx, conversations).values(values))
         by_rule = {
             waiting.key
             for waiting in await ledger.pending(tx, user=None, app=None)

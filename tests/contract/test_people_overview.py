@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from gaia_memory.database.dialects import dialect_insert
 from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.ledger import SqlLedger
-from gaia_memory.ledger.rows import insert, new_row_values
+from gaia_memory.ledger.rows import new_row_values
 from gaia_memory.ledger.tables import conversations
 from gaia_memory.models import PersonSummary, Scope, SessionKey
 from gaia_memory.ports import MemoryStores
@@ -27,7 +28,7 @@ async def add_conversation(stores: MemoryStores, key: SessionKey, *, touched: fl
     """Write the row of a conversation."""
     async with stores.database.transaction() as tx:
         values = new_row_values(key, touched=touched) | columns
-        await tx.execute(insert(tx, conversations).values(values))
+        await tx.execute(dialect_insert(tx, conversations).values(values))
 
 
 @pytest.fixture

@@ -66,13 +66,14 @@ async def _switch(call: Call, enable: bool) -> str:
 async def _show(call: Call) -> str:
     rows = number_facts(await call.memory.facts(call.scope))
     text = await _list_rows(call, rows) if rows else NOTHING_REMEMBERED
-    status = await call.memory.status(call.scope)
-    text = "\n".join([text, *_describe_waiting(call, status.pending)])
+    status, notes = await call.memory.status(call.scope), []
     if await call.flags.is_private(call.key):
-        text += f"\n{IS_PRIVATE}"
+        notes.append(IS_PRIVATE)
     if status.state == "degraded":
-        text += f"\nThere is a problem: {redact_locations(f'{status.reason}; {status.remedy}')}"
-    return text
+        notes.append(f"There is a problem: {redact_locations(f'{status.reason}; {status.remedy}')}")
+    notes += _describe_waiting(call, status.pending)
+    # In Markdown, a line right behind a list belongs to its last item.
+    return "\n".join([text, *([""] if rows and notes else []), *notes])
 
 
 def _describe_waiting(call: Call, pending: Sequence[PendingConversation]) -> list[str]:

@@ -32,8 +32,8 @@ what only the assistant said."""
 
 
 CATEGORY_INSTRUCTIONS = """\
-- You may add "category" to a fact: its topic in one lower-case English word, such as health, food, family, friends, \
-home, work, hobby, travel, finance, preference or plan."""
+- You may add "category" to a fact: its topic in one lower-case English word, such as health, food, family, people, \
+work, education, home, travel, preference, hobby, pet, event, contact or finance."""
 
 
 def extraction_instructions(config: GaiaConfig) -> str:

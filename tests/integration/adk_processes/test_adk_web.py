@@ -34,7 +34,7 @@ def test_a_user_is_remembered_across_sessions_without_any_key(server: Server, ag
     assert "offline model" in server.stream("Hello", session="one")
     assert server.stream("/remember I like teal", session="one") == "I will remember: I like teal"
     server.create_session("two")
-    assert "I like teal" in server.stream("What do you know about me?", session="two")
+    assert "You like teal" in server.stream("What do you know about me?", session="two")
 
     server.send("My sister is called Noa", session="one")
     wait_for(lambda: any("Noa" in text for text in agents.fact_texts()), describe=lambda: str(agents.facts()))
@@ -86,6 +86,6 @@ def test_in_a_browser_a_user_is_known_in_a_new_session(server: Server, tmp_path:
         page.send_message("Hello", "I am the offline model")
         page.send_message("/remember I like mauve", "I will remember: I like mauve")
         page.start_new_session()
-        page.send_message("What do you know about me?", "I like mauve")
+        page.send_message("What do you know about me?", "You like mauve")
         page.send_message("/forget yes", "I forgot 1 fact about you.")
         page.send_message("/memory", "I don't remember anything about you yet.")

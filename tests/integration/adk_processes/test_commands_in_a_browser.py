@@ -26,7 +26,7 @@ def test_a_user_lists_searches_and_forgets_facts(tmp_path: Path) -> None:
     agents = AgentsFolder(tmp_path / "agents", SETTINGS, assistant=agent_source(model=OFFLINE_MODEL))
     with adk_server("web", agents) as server, chromium.open_page(server.url, tmp_path / "browser") as page:
         page.select_agent(APP)
-        page.send_message("/help", "/forget [NUMBERS/WORDS] [yes]")
+        page.send_message("/help", "/forget [ROWS or WORDS]")
         for fact in FACTS:
             page.send_message(f"/remember {fact}", f"I will remember: {fact}")
         page.send_message("/memory", "I own a boat")

@@ -161,7 +161,7 @@ def test_a_chat_is_learned_by_a_forced_sweep_and_known_in_the_next_chat(config: 
 
     nothing = {"consolidated": 0, "failed": 0, "skipped": 0, "facts": 0, "waiting": 1, "error": None}
     assert early.json_output == nothing
-    assert first.json_output == {**nothing, "consolidated": 1, "facts": 1, "waiting": 0}
+    assert first.json_output == {**nothing, "consolidated": 1, "facts": 2, "waiting": 0}
     assert second.out == "0 conversations learned, 0 failed, 0 skipped\n"
     assert "Haifa" in answer.out
 

@@ -80,7 +80,8 @@ async def test_an_invalid_file_is_reported_once_and_fixing_it_is_enough(
     assert len(told) == 1
     assert "memory cannot be opened" in told[0]
     assert "memory.recall_limit: 0 is not allowed" in told[0]
-    assert mended == ["ok", "I will remember: I like figs", "I remember 1 fact about you:\n1. I like figs"]
+    assert mended[:2] == ["ok", "I will remember: I like figs"]
+    assert mended[2].startswith("I remember 1 fact about you:\n1. I like figs")
     assert offered_tools(host.model.requests[-1]) == ["remember", "load_memory"]
     assert len(errors_in(caplog)) == 1
 

@@ -12,7 +12,12 @@ import pytest
 from google.adk.platform.time import reset_time_provider, set_time_provider
 from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT
 
-from gaia_memory.learn.prompts import ATTRIBUTION_INSTRUCTIONS, DEFAULT_INSTRUCTIONS, USER_ONLY_INSTRUCTIONS
+from gaia_memory.learn.prompts import (
+    ATTRIBUTION_INSTRUCTIONS,
+    CATEGORY_INSTRUCTIONS,
+    DEFAULT_INSTRUCTIONS,
+    USER_ONLY_INSTRUCTIONS,
+)
 from gaia_memory.testing import FakeClock
 from support.harness import Sut, facts
 from support.hosts.extractor_input import (
@@ -116,7 +121,7 @@ async def test_the_complete_prompt(opened: Open, clock: FakeClock) -> None:
         await learn_and_read_messages(host)
         [prompt] = host.script.prompts["extractor"]
 
-    ours = f"{DEFAULT_INSTRUCTIONS}\n{USER_ONLY_INSTRUCTIONS}\n{ATTRIBUTION_INSTRUCTIONS}"
+    ours = f"{DEFAULT_INSTRUCTIONS}\n{USER_ONLY_INSTRUCTIONS}\n{ATTRIBUTION_INSTRUCTIONS}\n{CATEGORY_INSTRUCTIONS}"
     assert prompt == f"{ADDITIVE_EXTRACTION_PROMPT}\n\n{WHOLE.format(instructions=ours)}"
 
 
@@ -130,7 +135,7 @@ async def test_the_complete_prompt_with_custom_instructions(opened: Open, clock:
         await learn_and_read_messages(host)
         [prompt] = host.script.prompts["extractor"]
 
-    own = f"ONLY-CATS\n{ATTRIBUTION_INSTRUCTIONS}"
+    own = f"ONLY-CATS\n{ATTRIBUTION_INSTRUCTIONS}\n{CATEGORY_INSTRUCTIONS}"
     assert prompt == f"{ADDITIVE_EXTRACTION_PROMPT}\n\n{WHOLE.format(instructions=own)}"
     assert DEFAULT_INSTRUCTIONS not in prompt
 

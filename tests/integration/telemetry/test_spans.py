@@ -235,6 +235,7 @@ async def run_every_operation(sut: Sut) -> None:
     await sut.chat("ada", "cli", f"look for {MARKER}")
     await sut.sweep_after_idle()
     await sut.chat("ada", "desk", "hi")
+    await sut.gaia.memory.settled()
     await sut.gaia.memory.forget(sut.scope("ada"))
     await sut.gaia.memory.settled()
 

@@ -282,7 +282,11 @@ class InterleavingHarness:
     async def _learned(self) -> list[tuple[str, str, str]]:
         """Return each source of each fact of this story: the word, the user, the session."""
         columns = (facts.c.text, scopes.c.user_id, sources.c.session_id)
-        statement = select(*columns).select_from(facts.join(scopes).join(sources)).where(facts.c.row > self._first_row)
+        statement = (
+            select(*columns)
+            .select_from(facts.join(scopes).join(sources, sources.c.fact_id == facts.c.id))
+            .where(facts.c.row > self._first_row)
+        )
         async with self.gaias[0]._engine.database.read_transaction() as tx:
             rows = (await tx.execute(statement)).all()
         return [(WORD_PATTERN.findall(text)[0], unquote(user), unquote(session)) for text, user, session in rows]

@@ -367,7 +367,7 @@ def _preload_forkserver() -> None:
 
 _FACTS = """
 SELECT gaia_scopes.user_id, gaia_facts.id, gaia_facts.text,
-  (SELECT count(*) FROM gaia_fact_sources WHERE fact_row = gaia_facts.row) FROM gaia_facts
+  (SELECT count(*) FROM gaia_fact_sources WHERE fact_id = gaia_facts.id) FROM gaia_facts
 JOIN gaia_scopes ON gaia_scopes.partition = gaia_facts.partition
 """
 _UNDONE = "SELECT count(*) FROM gaia_conversations WHERE turn_no > done_turn_no"

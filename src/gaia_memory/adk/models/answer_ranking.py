@@ -94,6 +94,7 @@ class _Question:
     text: str
     words: tuple[str, ...]
     required: tuple[str, ...]
+    names: tuple[str, ...]
     answer_types: int
     has_one_answer: bool
     is_about_name: bool = field(default=False)
@@ -132,8 +133,9 @@ def _parse_question(text: str) -> _Question:
     words = topic_words(text, language)
     without_name = tuple(word for word in words if word not in _NAME_WORDS)
     required = {token for noun in _POSSESSED_NOUN.findall(text) for token in index_tokens(noun)}
+    names: set[str] = set()
     if language != "de":
-        required |= {token for name in re.findall(r"(?<=\w )[A-ZÀ-Þ][^\W\d_]+", text) for token in index_tokens(name)}
+        names = {token for name in re.findall(r"(?<=\w )[A-ZÀ-Þ][^\W\d_]+", text) for token in index_tokens(name)}
     answer_types = (
         PLACE * bool(_PLACE_QUESTION.search(text))
         | MOMENT * bool(_MOMENT_QUESTION.search(text))
@@ -142,7 +144,8 @@ def _parse_question(text: str) -> _Question:
     return _Question(
         text=text,
         words=without_name or words,
-        required=tuple(required.intersection(without_name)),
+        required=tuple((required | names).intersection(without_name)),
+        names=tuple(names.intersection(without_name)),
         answer_types=answer_types,
         has_one_answer=bool(answer_types or _SINGLE_ANSWER_QUESTION.search(text)),
         is_about_name=bool(_NAME_QUESTION.search(text)),
@@ -168,6 +171,9 @@ def _word_score(question: _Question, text: str) -> float:
         return 0.0
     matched = [word for word in question.words if any(is_same_word(word, other) for other in words)]
     if not set(question.required).issubset(matched):
+        return 0.0
+    # A name alone does not answer: "Where does Tom work?" is about his work, too.
+    if set(matched).issubset(question.names) and not set(question.words).issubset(question.names):
         return 0.0
     score = len(matched) / len(question.words)
     has_type = bool(question.answer_types & detect_answer_types(text, index_tokens(text)))

@@ -45,7 +45,7 @@ class LiveConfig:
     ) -> None:
         """Start with `loaded`; `apply` is called with each later version that passes the schema and `check`."""
         self._current = loaded
-        self._fingerprint, self._profile_fingerprint = _fingerprints(loaded.config)
+        self._profile_fingerprint = _profile_fingerprint(loaded.config)
         self._seen_snapshot = loaded.origin.version if loaded.origin is not None else None
         self._problem: ConfigProblem | None = None
         self._check = check
@@ -64,13 +64,8 @@ class LiveConfig:
         return self._current.config
 
     @property
-    def fingerprint(self) -> str:
-        """A hash of every setting in force."""
-        return self._fingerprint
-
-    @property
     def profile_fingerprint(self) -> str:
-        """A hash of the settings in force that may shape a profile: neither the sessions nor the agent's model do."""
+        """A hash of the settings in force, without the debounce: a terminal has none, and shows the same profiles."""
         return self._profile_fingerprint
 
     @property
@@ -168,7 +163,7 @@ class LiveConfig:
         changed = _changed_keys(previous.config, loaded.config)
         if not changed:
             return False
-        self._fingerprint, self._profile_fingerprint = _fingerprints(loaded.config)
+        self._profile_fingerprint = _profile_fingerprint(loaded.config)
         if self._apply is not None:
             self._apply(loaded.config)
         logger.info("%s: now in force: %s", loaded.source, ", ".join(changed))
@@ -188,8 +183,8 @@ async def load_newest(loaded: LoadedConfig, *, check: ConfigCheck) -> LoadedConf
     return found[1]
 
 
-def _fingerprints(config: GaiaConfig) -> tuple[str, str]:
-    return fingerprint(config), fingerprint(config, without=("model", "sessions"))
+def _profile_fingerprint(config: GaiaConfig) -> str:
+    return fingerprint(config, without={"sessions": {"coalesce_seconds"}})
 
 
 def _write_setting(origin: Origin, path: KeyPath, value: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -186,9 +186,10 @@ def _make_loaded(config: GaiaConfig, source: str, warnings: tuple[str, ...], ori
     return LoadedConfig(config=config, source=source, path=path, warnings=warnings, identity=identity, origin=origin)
 
 
-def fingerprint(config: GaiaConfig, *, without: Collection[str] = ()) -> str:
-    """Return a hash of every setting but some top-level ones; comments, order and origin do not count."""
-    content = json.dumps(config.model_dump(mode="python", exclude=set(without)), sort_keys=True, default=repr)
+def fingerprint(config: GaiaConfig, *, without: Mapping[str, set[str]] | None = None) -> str:
+    """Return a hash of every setting but those `without` by section; comments, order and origin do not count."""
+    settings = config.model_dump(mode="python", exclude=None if without is None else dict(without))
+    content = json.dumps(settings, sort_keys=True, default=repr)
     return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 
 
