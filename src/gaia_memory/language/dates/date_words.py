@@ -35,7 +35,7 @@ class DateWords:
 
     `abbreviations` may end with a dot inside a date. `markers` are frequent words that tell the language. `to_words`
     join the ends of a range, and after one of `between_words` also `and_words` do. `from_words` begin a range or mean
-    "since"; `articles` may stand before its ends.
+    "since"; `articles` may stand before its ends. What one of `since_words` begins is over or goes on: "since March".
     """
 
     rows: tuple[PhraseRow, ...]
@@ -54,6 +54,7 @@ class DateWords:
     between_words: frozenset[str]
     and_words: frozenset[str]
     from_words: frozenset[str]
+    since_words: frozenset[str]
     articles: frozenset[str]
     abbreviations: frozenset[str]
     month_first: bool = False

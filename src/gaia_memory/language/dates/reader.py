@@ -196,6 +196,8 @@ class _Reader:
         if match is None or match.draft is None:
             return None
         draft, end = match.draft, match.end
+        if self.tokens[index].text in self.words.since_words:
+            reference = replace(reference, is_past=True)
         while end < len(self.tokens):
             follower = self._follower(draft, end, reference)
             if follower is None:

@@ -246,6 +246,7 @@ ENGLISH = DateWords(
     between_words=frozenset(("between",)),
     and_words=frozenset(("and",)),
     from_words=frozenset(("from",)),
+    since_words=frozenset(("since",)),
     articles=frozenset(("the",)),
     abbreviations=frozenset((*_SHORT_MONTHS, *_SHORT_WEEKDAYS, "a", "p", "m")),
     month_first=True,

@@ -227,6 +227,7 @@ FRENCH = DateWords(
     between_words=frozenset(("entre",)),
     and_words=frozenset(("et",)),
     from_words=frozenset(("du", "de", "d")),
+    since_words=frozenset(("depuis",)),
     articles=frozenset(("le", "la", "l", "au")),
     abbreviations=frozenset(_SHORT_MONTHS),
     extra_slots={"habit": _HABITS},

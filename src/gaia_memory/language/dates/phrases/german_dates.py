@@ -255,6 +255,7 @@ GERMAN = DateWords(
     between_words=frozenset(("zwischen",)),
     and_words=frozenset(("und",)),
     from_words=frozenset(("von", "vom")),
+    since_words=frozenset(("seit",)),
     articles=frozenset(("dem", "den", "der", "zum")),
     abbreviations=frozenset((*_SHORT_MONTHS, *_SHORT_WEEKDAYS)),
     extra_slots={"habit": _HABITS, "weekday_part": _COMPOUND_WEEKDAYS},

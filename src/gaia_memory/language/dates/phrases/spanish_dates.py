@@ -231,6 +231,7 @@ SPANISH = DateWords(
     between_words=frozenset(("entre",)),
     and_words=frozenset(("y",)),
     from_words=frozenset(("de", "del")),
+    since_words=frozenset(("desde",)),
     articles=frozenset(("el", "la")),
     abbreviations=frozenset(_SHORT_MONTHS),
     extra_slots={"habit": _HABITS, "bare_weekday": {k: v for k, v in _WEEKDAYS.items() if k != "domingo"}},
