@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,8 +48,13 @@ USUAL = (("ours", "auto", "forget"), ("database", "auto", "sweep"))
 @contextmanager
 def staged(kind: str) -> Iterator[tuple[InterleavingHarness, Play]]:
     """Open a harness in its own event loop, and yield it with a function that runs a scenario."""
-    folder = Path(tempfile.mkdtemp(dir=IN_MEMORY if IN_MEMORY.is_dir() else None))
-    with pytest.MonkeyPatch.context() as patch, asyncio.Runner(loop_factory=DeterministicEventLoop) as runner:
+    # The folder goes last: until the loop is closed, SQLite may still be removing its files.
+    with (
+        tempfile.TemporaryDirectory(dir=IN_MEMORY if IN_MEMORY.is_dir() else None) as name,
+        pytest.MonkeyPatch.context() as patch,
+        asyncio.Runner(loop_factory=DeterministicEventLoop) as runner,
+    ):
+        folder = Path(name)
         patch.setattr(Engine, "start", lambda *_, **__: None)
         patch.setattr("gaia_memory.sessions.turns.turn_presence._AcquireWait.next_poll_seconds", lambda _: 0.0)
         loop = runner.get_loop()
@@ -68,7 +72,6 @@ def staged(kind: str) -> Iterator[tuple[InterleavingHarness, Play]]:
         finally:
             runner.run(opened.__aexit__(None, None, None))
             runner.run(database.__aexit__(None, None, None))
-            shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="module")
