@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from gaia_memory import commands
 from gaia_memory.commands.command import MEMORY_OFF, Call, Command, Reply
 from gaia_memory.commands.forget import COMMAND as _FORGET_COMMAND
-from gaia_memory.commands.forget import is_refusal
+from gaia_memory.commands.forget import answer_to_question
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.language.printable_text import is_blank
 from gaia_memory.redaction.redact_locations import redact_locations
@@ -33,7 +33,7 @@ COMMANDS: Mapping[str, Command] = _discover()
 def parse(text: str, *, has_open_question: bool = False) -> tuple[str, str] | None:
     """Return the name and argument of a slash command, known or not; None for any other message.
 
-    While /forget waits for an answer (`has_open_question`), a bare no is the command that answers it.
+    While /forget waits for an answer (`has_open_question`), a bare no or yes is the command that answers it.
 
     A slash inside a sentence, a path and a slash alone are not commands. A bot's name after the command
     (`/memory@gaia_bot`), as group chats send it, is dropped. The full-width slash of East Asian keyboards counts, and
@@ -42,7 +42,8 @@ def parse(text: str, *, has_open_question: bool = False) -> tuple[str, str] | No
     start = next((index for index, char in enumerate(text) if not is_blank(char)), len(text))
     match = _COMMAND_PATTERN.fullmatch(text[start:].rstrip())
     if match is None:
-        return (FORGET, text.strip()) if has_open_question and is_refusal(text) else None
+        answer = answer_to_question(text) if has_open_question else None
+        return None if answer is None else (FORGET, answer)
     return match["name"].lower(), (match["argument"] or "").strip()
 
 

@@ -17,6 +17,7 @@ from gaia_memory.commands.rows import (
     parse_selection,
     split_words,
 )
+from gaia_memory.commands.waiting import note_unsearched
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.forget.delete import OPEN_SESSION_NOTE
 from gaia_memory.models import Receipt
@@ -24,6 +25,11 @@ from gaia_memory.redaction.redact_locations import redact_locations
 
 _NO = re.compile(
     r"(?:no|nah|nope|nein|non|no[,]? (?:thanks|thank you|gracias)|nein[,]? danke|non[,]? merci)[.!\s]*", re.IGNORECASE
+)
+_BARE_YES = re.compile(
+    r"(?:yes|yeah|yep|yup|sure|ok|okay|do it|confirm|ja|oui|s[ií]|vale)"
+    r"(?:[,]? (?:please|do it|bitte|s'il te plaît|por favor))?[.!\s]*",
+    re.IGNORECASE,
 )
 _YES = re.compile(r"(?:(?P<what>.*\S)\s+)?yes[.!]*", re.IGNORECASE | re.DOTALL)
 
@@ -39,14 +45,21 @@ _NOT_LEARNED = "I will not learn from what you have said so far."
 _NOTHING_FORGOTTEN = "Nothing was forgotten."
 _NAME = "forget"
 
+UNCONFIRMED = "(yes)"
+"""The argument that stands for a yes without the command, which confirms nothing."""
 
-def is_refusal(text: str) -> bool:
-    """Return whether a message is a bare no, which answers an open question of /forget."""
-    return _NO.fullmatch(text.strip()) is not None
+
+def answer_to_question(text: str) -> str | None:
+    """Return the argument of /forget for a message that answers its open question; None for any other message."""
+    if _NO.fullmatch(text.strip()):
+        return text.strip()
+    return UNCONFIRMED if _BARE_YES.fullmatch(text.strip()) else None
 
 
 async def _forget(call: Call) -> str:
-    if call.pending_confirmations.close_question(call.key) and is_refusal(call.argument):
+    if call.argument == UNCONFIRMED:
+        return _repeat_confirmation(call)
+    if call.pending_confirmations.close_question(call.key) and _NO.fullmatch(call.argument):
         call.pending_confirmations.discard(call.key, _NAME)
         await call.flags.set_pending_confirmation(call.key, False)
         return _NOTHING_FORGOTTEN
@@ -55,6 +68,12 @@ async def _forget(call: Call) -> str:
     if selection:
         return await _forget_some(call, selection, is_confirmed=confirmed is not None)
     return await (_handle_yes(call) if confirmed else _ask(call))
+
+
+def _repeat_confirmation(call: Call) -> str:
+    """Ask for the whole command: what cannot be undone needs more than a word that may mean something else."""
+    selection_text, _ = call.pending_confirmations.latest(call.key, _NAME) or ("", ())
+    return f"Nothing was forgotten yet. Send /forget {f'{selection_text} yes'.lstrip()} to confirm."
 
 
 async def _handle_yes(call: Call) -> str:
@@ -100,12 +119,12 @@ async def _forget_some(call: Call, text: str, *, is_confirmed: bool) -> str:
         return _USAGE
     rows = number_facts(await call.memory.facts(call.scope))
     if not rows:
-        return _NOTHING_REMEMBERED
+        return _NOTHING_REMEMBERED + await note_unsearched(call)
     if selection is not None and (problem := _selection_problem(selection, len(rows))):
         return problem
     found = filter_by_words(rows, words) if selection is None else [row for row in rows if row.number in selection]
     if not found:
-        return NO_MATCH
+        return NO_MATCH + await note_unsearched(call)
     selection_text = " ".join(words) if selection is None else selection.text
     fact_ids = [row.fact.id for row in found[:PAGE_SIZE]]
     if is_confirmed and call.pending_confirmations.pop(call.key, _NAME, selection_text) == tuple(fact_ids):

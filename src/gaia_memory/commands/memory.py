@@ -20,8 +20,8 @@ from gaia_memory.commands.rows import (
     parse_selection,
     split_words,
 )
+from gaia_memory.commands.waiting import describe_waiting
 from gaia_memory.errors import ConfigError
-from gaia_memory.models import PendingConversation
 from gaia_memory.redaction.redact_locations import redact_locations
 
 NOTHING_REMEMBERED = "I don't remember anything about you yet."
@@ -71,32 +71,9 @@ async def _show(call: Call) -> str:
         notes.append(IS_PRIVATE)
     if status.state == "degraded":
         notes.append(f"There is a problem: {redact_locations(f'{status.reason}; {status.remedy}')}")
-    notes += _describe_waiting(call, status.pending)
+    notes += describe_waiting(call, status.pending)
     # In Markdown, a line right behind a list belongs to its last item.
     return "\n".join([text, *([""] if rows and notes else []), *notes])
-
-
-def _describe_waiting(call: Call, pending: Sequence[PendingConversation]) -> list[str]:
-    """Return how many messages wait to be learned, here and in the person's other conversations."""
-    if not call.memory.config.memory.auto_ingest:
-        return []
-    public = [each for each in pending if not each.is_private]
-    here = sum(each.messages for each in public if each.key == call.key)
-    elsewhere = sum(each.messages for each in public) - here
-    minutes = call.memory.config.sessions.idle_consolidate_minutes
-    lines = (
-        [f"{_count_messages(here)} to be learned: /reset learns {'it' if here == 1 else 'them'} now."] if here else []
-    )
-    if elsewhere:
-        lines.append(
-            f"{_count_messages(elsewhere)} in your other conversations: they are learned {minutes:g} minutes after the "
-            "last one."
-        )
-    return lines
-
-
-def _count_messages(count: int) -> str:
-    return "1 message waits" if count == 1 else f"{count} messages wait"
 
 
 async def _list_rows(call: Call, rows: Sequence[Row]) -> str:

@@ -19,7 +19,7 @@ class PendingConfirmations:
         self._open_questions: OrderedDict[SessionKey, None] = OrderedDict()
 
     def open_question(self, key: SessionKey) -> None:
-        """Record that the last reply in a conversation was a question: a bare no answers it."""
+        """Record that the last reply in a conversation was a question: a bare no or yes answers it."""
         self._open_questions[key] = None
         self._open_questions.move_to_end(key)
         if len(self._open_questions) > _MAX_PENDING:

@@ -89,7 +89,7 @@ def test_the_printed_commands_run_an_agent_that_remembers(tmp_path: Path) -> Non
     told = run_once(made["commands"]["adk run"]["assistant"], tmp_path, "What do you know about me?")
     doctor = gaia(tmp_path, "doctor", "--json", "--config", config)
 
-    assert swept == {"consolidated": 1, "failed": 0, "skipped": 0, "error": None}
+    assert swept == {"consolidated": 1, "failed": 0, "skipped": 0, "facts": 1, "waiting": 0, "error": None}
     assert [row["text"] for row in listed["memories"]] == ["I like teal", "User's sister is called Noa."]
     assert "I like teal" in told
     assert doctor["ok"] is True

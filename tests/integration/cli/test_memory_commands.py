@@ -564,13 +564,13 @@ def test_the_examples_work_in_order(config: str, monkeypatch: pytest.MonkeyPatch
         outputs += [_pasted(example) for example in _examples(command)]
 
     assert [done.returncode for done in outputs] == [0] * len(outputs), [done.stderr for done in outputs]
-    assert "Allergic to nuts" in outputs[7].stdout
-    assert len(outputs) == 13
+    assert "Allergic to nuts" in outputs[8].stdout
+    assert len(outputs) == 14
 
 
 def _examples(command: str) -> list[str]:
     epilog = next(info.epilog for info in app.registered_commands if info.name == command)
-    shown = re.findall(r"^`(.*?gaia memory .*?)`", str(epilog), re.MULTILINE)
+    shown = re.findall(r"^`([^-`][^`]*?gaia memory [^`]*|gaia memory [^`]*)`", str(epilog), re.MULTILINE)
     return [example.partition(" | jq")[0] for example in shown]
 
 

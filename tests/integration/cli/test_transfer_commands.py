@@ -154,7 +154,7 @@ def test_forgotten_facts_are_imported_only_on_request(config: str) -> None:
     ("typed", "code", "said"),
     [
         ("no json", 2, "standard input is not JSON: Expecting value: line 1 column 1"),
-        ("[1, 2]", 2, "pass the output of `gaia memory export`"),
+        ("[1, 2]", 2, "use `gaia memory add --file -`"),
         ("[" * 100_000, 2, "nested too deeply"),
         (b"\xff\xfe\x00", 2, "cannot read standard input: byte 1 is not UTF-8"),
         (
@@ -227,15 +227,15 @@ def test_the_examples_work(config: str, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.delenv("GAIA_HOME")
     for name in ("old", "new"):
         (tmp_path / f"{name}.yaml").write_text(f"model: offline\nhome: {name}\n", encoding="utf-8")
-    run_gaia("memory", "add", "--user", "itay", "--config", str(tmp_path / "old.yaml"), "likes tea")
-    run_gaia("memory", "add", "--user", "itay", "--config", config, "likes cake")
+    run_gaia("memory", "add", "--user", "ada", "--config", str(tmp_path / "old.yaml"), "likes tea")
+    run_gaia("memory", "add", "--user", "ada", "--config", config, "likes cake")
     examples = re.findall(r"^`(gaia .*?)`", transfer.EXPORT_EXAMPLES + transfer.IMPORT_EXAMPLES, re.MULTILINE)
     for example in examples:
         command = example.partition(" | jq")[0].replace("gaia ", shlex.join(GAIA_COMMAND) + " ")
         subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, check=True)
 
     assert len(examples) == 4
-    assert texts(str(tmp_path / "new.yaml")) == ["likes tea"]
+    assert texts(str(tmp_path / "new.yaml"), user="ada") == ["likes tea"]
 
 
 @pytest.mark.parametrize("content", ['{"results": [{"memory": "Likes tea"}]}', '[{"memory": "Likes tea"}]'])

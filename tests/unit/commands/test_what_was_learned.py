@@ -74,6 +74,24 @@ async def test_a_no_answers_an_open_question_of_forget(question: str, refusal: s
     assert "Nothing is forgotten yet" in (await run_command("/forget tea yes", memory)).text
 
 
+@pytest.mark.parametrize("consent", ["yes", "Yes, please!", "ja", "oui", "ok."])
+@pytest.mark.parametrize(("question", "confirmation"), [("/forget", "/forget yes"), ("/forget tea", "/forget tea yes")])
+async def test_a_bare_yes_to_a_question_of_forget_forgets_nothing_and_says_so(
+    question: str, confirmation: str, consent: str
+) -> None:
+    """It never reaches the model, which might say that it is done; the question stays open."""
+    memory = ListMemory(["likes tea"])
+    assert parse(consent) is None
+    await run_command(question, memory)
+    parsed = parse(consent, has_open_question=memory.shown.has_open_question(KEY))
+    assert parsed is not None
+    answer = await run_command("/{} {}".format(*parsed), memory)
+
+    assert answer.text == f"Nothing was forgotten yet. Send {confirmation} to confirm."
+    assert memory.texts == ["likes tea"]
+    assert memory.shown.has_open_question(KEY)
+
+
 async def test_another_command_closes_the_question_of_forget() -> None:
     """A later no answers something else."""
     memory = ListMemory(["likes tea"])

@@ -36,7 +36,7 @@ class CommandAnswer:
 def parse_command(message: types.Content | None, *, has_open_question: bool = False) -> tuple[str, str] | None:
     """Return the name and argument of a known command, if it is all the text of a message.
 
-    With `has_open_question`, a bare no is the command that answers it.
+    With `has_open_question`, a bare no or yes is the command that answers it.
 
     Attachments are ignored. Unknown commands are left to the host or the model.
     """

@@ -114,7 +114,7 @@ def _read_export(file: Path) -> Mapping[str, Any]:
     if isinstance(data, list) or (
         isinstance(data, dict) and "format" not in data and {"results", "memories"} & set(data)
     ):
-        message = f"{name} looks like a list of memories, such as mem0's get_all: use `gaia memory add --file {name}`"
+        message = f"{name} looks like a list of memories, such as mem0's get_all: use `gaia memory add --file {file}`"
         raise typer.BadParameter(message, param_hint="FILE")
     if not isinstance(data, dict):
         message = f"{name} is not an export: pass the output of `gaia memory export`"
