@@ -38,6 +38,17 @@ def login_name() -> str:
         return "me"
 
 
+def require_named_user(context: typer.Context, user: str, owner: str | None) -> None:
+    """Refuse a file about `owner` for a user that was not named: the default would mix two people up.
+
+    Raises:
+        typer.BadParameter: `--user` was left out, and the file is about somebody else.
+    """
+    source = context.get_parameter_source("user")
+    if owner not in (None, user) and source is not None and source.name != "COMMANDLINE":
+        raise typer.BadParameter(f"the file is about {owner!r}: pass --user to say whose facts these are")
+
+
 def require_app_name(value: str | None) -> str | None:
     """Return the value of an option that names an app, or refuse it."""
     from gaia_memory.config.schema import is_app_name

@@ -45,7 +45,7 @@ _NOT_LEARNED = "I will not learn from what you have said so far."
 _NOTHING_FORGOTTEN = "Nothing was forgotten."
 _NAME = "forget"
 
-UNCONFIRMED = "(yes)"
+UNCONFIRMED_ANSWER = "(yes)"
 """The argument that stands for a yes without the command, which confirms nothing."""
 
 
@@ -53,11 +53,11 @@ def answer_to_question(text: str) -> str | None:
     """Return the argument of /forget for a message that answers its open question; None for any other message."""
     if _NO.fullmatch(text.strip()):
         return text.strip()
-    return UNCONFIRMED if _BARE_YES.fullmatch(text.strip()) else None
+    return UNCONFIRMED_ANSWER if _BARE_YES.fullmatch(text.strip()) else None
 
 
 async def _forget(call: Call) -> str:
-    if call.argument == UNCONFIRMED:
+    if call.argument == UNCONFIRMED_ANSWER:
         return _repeat_confirmation(call)
     if call.pending_confirmations.close_question(call.key) and _NO.fullmatch(call.argument):
         call.pending_confirmations.discard(call.key, _NAME)

@@ -102,7 +102,8 @@ class ConversationQueryMixin:
             PersonSummary(
                 scope=Scope(decode_id(row.app), decode_id(row.user_id)),
                 pending=row.pending,
-                last_message_at=datetime.fromtimestamp(row.touched, UTC),
+                # A row that only a forget made has no message.
+                last_message_at=datetime.fromtimestamp(row.touched, UTC) if row.touched else None,
             )
             for row in await tx.execute(statement)
         ]

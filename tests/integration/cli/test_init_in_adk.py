@@ -91,7 +91,7 @@ def test_the_printed_commands_run_an_agent_that_remembers(tmp_path: Path) -> Non
 
     assert swept == {"consolidated": 1, "failed": 0, "skipped": 0, "facts": 1, "waiting": 0, "error": None}
     assert [row["text"] for row in listed["memories"]] == ["I like teal", "User's sister is called Noa."]
-    assert "I like teal" in told
+    assert "You like teal" in told
     assert doctor["ok"] is True
     assert {each["state"] for each in doctor["findings"]} == {"ok"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import json
 import re
 import shlex
@@ -119,6 +120,21 @@ def test_a_file_with_a_wrong_entry_adds_nothing(config: str, tmp_path: Path) -> 
     assert "line 3" in results[2].err
     assert "line 3" in dry.err
     assert texts(config, "itay") == []
+
+
+def test_a_file_about_another_user_needs_an_explicit_user(config: str, tmp_path: Path) -> None:
+    """The default, the login name, would mix two people up."""
+    facts_file, export = tmp_path / "facts.json", tmp_path / "export.json"
+    facts_file.write_text('[{"memory": "Likes tea", "user_id": "ada"}]', encoding="utf-8")
+    added = run_gaia("memory", "add", "-f", str(facts_file), "--config", config)
+    memory(config, "add", "ada", "Likes tea")
+    run_gaia("memory", "export", "--user", "ada", "--output", str(export), "--config", config)
+    imported = run_gaia("memory", "import", str(export), "--config", config)
+
+    for refused in (added, imported):
+        assert refused.code == 2
+        assert "the file is about 'ada': pass --user" in " ".join(refused.err.replace("│", " ").split())
+    assert texts(config, getpass.getuser()) == []
 
 
 def test_adding_nothing_is_a_usage_error(config: str, tmp_path: Path) -> None:

@@ -125,3 +125,17 @@ def test_a_wrong_entry_is_an_error_that_names_its_place(content: str, message: s
     """Nothing is kept of such a file."""
     with pytest.raises(InvalidInputError, match=message):
         parse_facts(content)
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix", "problem"),
+    [
+        ("text,category\nOwns a canoe,hobby\n", ".csv", "tables are not read"),
+        ("{broken", ".json", "not valid JSON"),
+        ("Likes tea\n", ".JSONL", "not valid JSON"),
+    ],
+)
+def test_a_name_that_promises_another_form_than_lines_is_believed(text: str, suffix: str, problem: str) -> None:
+    """Otherwise the header of a table and half a document would become facts."""
+    with pytest.raises(InvalidInputError, match=problem):
+        parse_facts(text, suffix=suffix)

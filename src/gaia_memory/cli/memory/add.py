@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope
+from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, require_named_user
 from gaia_memory.cli.memory.filter_options import MetadataOption, parse_metadata
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows
 from gaia_memory.cli.ui.read_input import display_name, has_piped_input, is_interactive, read_text
@@ -46,6 +46,7 @@ def _require_texts(values: list[str] | None) -> list[str] | None:
 
 
 async def add(
+    context: typer.Context,
     user: UserOption,
     texts: Annotated[
         list[str] | None, typer.Argument(help="The facts, each in quotes.", show_default=False, callback=_require_texts)
@@ -75,7 +76,7 @@ async def add(
     if file is None and texts and has_piped_input():
         print_note("standard input was not read, because facts are given as arguments: `--file -` reads it, too")
     entries = _with_details(_entries(texts or [], file), category, parse_metadata(metadata))
-    _require_one_owner(entries, user)
+    _require_one_owner(context, entries, user)
     if dry_run:
         _print_dry_run(entries, user, as_json=as_json)
         return
@@ -107,7 +108,7 @@ def _entries(texts: Sequence[str], file: Path | None) -> list[FileFact]:
         raise typer.BadParameter("a fact contains a NUL character: remove it")
     entries = [FileFact(NewFact(text.strip()), f"fact {number}") for number, text in enumerate(texts, 1)]
     try:
-        entries += parse_facts(content)
+        entries += parse_facts(content, suffix="" if file is None else file.suffix)
     except InvalidInputError as error:
         raise InvalidInputError(f"{display_name(file)}: {error}; nothing was kept") from error
     if not entries:
@@ -133,12 +134,13 @@ def _with_details(entries: Sequence[FileFact], category: str | None, metadata: M
         raise InvalidInputError(str(error).replace("NewFact.", "--", 1)) from error
 
 
-def _require_one_owner(entries: Sequence[FileFact], user: str) -> None:
+def _require_one_owner(context: typer.Context, entries: Sequence[FileFact], user: str) -> None:
     """Refuse a file with the facts of several users, and say whom it is about if that is another one."""
     owners = sorted({entry.user for entry in entries if entry.user is not None})
     if len(owners) > 1:
         shown = ", ".join(owners[:_MAX_NAMED_USERS])
         raise InvalidInputError(f"the file has facts of {len(owners)} users ({shown} …): pass one file for each user")
+    require_named_user(context, user, owners[0] if owners else None)
     if owners and owners != [user]:
         print_note(f"the file is about {owners[0]}, and is added for {user}")
 

@@ -19,6 +19,8 @@ _LIST_KEYS = ("memories", "results", "facts")
 _TEXT_KEYS = ("text", "memory", "content", "fact")
 _TIME_KEYS = ("said_at", "created_at", "timestamp")
 
+_JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
+_TABLE_SUFFIXES = (".csv", ".tsv", ".xlsx", ".ods")
 _JSON_START = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\"{\]\[])")
 _BULLET = re.compile(r"\s*[-*•+]\s+(?=\S)")
 _NUMBER = re.compile(r"\s*(\d{1,4})[.)]\s+(?=\S)")
@@ -34,16 +36,19 @@ class FileFact:
     user: str | None = None
 
 
-def parse_facts(text: str) -> list[FileFact]:
-    """Return the facts of a file, in its order.
+def parse_facts(text: str, *, suffix: str = "") -> list[FileFact]:
+    """Return the facts of a file, in its order; `suffix` is that of its name.
 
     JSON may be a list of texts or of objects with `text`, `memory` or `content`, alone or under `memories` or
     `results`, or one such value per line. In any other file each line is a fact, without its bullet or number.
 
     Raises:
-        InvalidInputError: an entry has another form or a value that cannot be stored; the message names its place.
+        InvalidInputError: the file is a table, or JSON by its name alone, or an entry has another form or a value that
+            cannot be stored; the message names its place.
     """
-    if not _JSON_START.match(text):
+    if suffix.lower() in _TABLE_SUFFIXES:
+        raise InvalidInputError("tables are not read: save one fact per line as text, or a list of facts as JSON")
+    if suffix.lower() not in _JSON_SUFFIXES and not _JSON_START.match(text):
         return list(_parse_lines(text.splitlines()))
     return [_parse_entry(value, place) for value, place in _json_entries(text)]
 

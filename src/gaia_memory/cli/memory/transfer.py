@@ -9,7 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, print_other_apps
+from gaia_memory.cli.engines import (
+    AppOption,
+    ConfigOption,
+    JsonOption,
+    UserOption,
+    open_scope,
+    print_other_apps,
+    require_named_user,
+)
 from gaia_memory.cli.ui.fact_output import print_json, to_json_text
 from gaia_memory.cli.ui.output_files import require_no_database, write_file
 from gaia_memory.cli.ui.read_input import display_name, read_text
@@ -60,6 +68,7 @@ async def export(
 
 
 async def import_(
+    context: typer.Context,
     user: UserOption,
     file: Annotated[Path, typer.Argument(help="An export; `-` is standard input.", show_default=False)],
     restore_forgotten: Annotated[
@@ -75,6 +84,10 @@ async def import_(
     and pending conversations are not imported.
     """
     data = _read_export(file)
+    exported = data.get("scope")
+    owner = exported.get("user") if isinstance(exported, Mapping) else None
+    other = owner if isinstance(owner, str) and owner != user else None
+    require_named_user(context, user, other)
     async with open_scope(config, app_name, user) as (engine, scope):
         before = {fact.id for fact in await engine.memory.facts(scope)}
         try:
@@ -87,9 +100,7 @@ async def import_(
     texts = {fact["text"] for fact in data["facts"]}
     added = min(sum(fact.id not in before and fact.text in texts for fact in current), taken)
     given, total = len(data["facts"]), len(current)
-    exported = data.get("scope")
-    other = exported.get("user") if isinstance(exported, Mapping) else None
-    if isinstance(other, str) and other != user:
+    if other is not None:
         print_note(f"the file is about {other}, and is imported for {user}")
     if as_json:
         print_json({"user": user, "given": given, "taken": taken, "added": added, "total": total})
