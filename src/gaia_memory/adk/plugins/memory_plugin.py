@@ -17,7 +17,6 @@ from gaia_memory.adk.engine_source import ConfigSource, EngineSource, require_pl
 from gaia_memory.adk.evaluation_runs import must_skip_evaluation
 from gaia_memory.adk.lazy_imports import load_module
 from gaia_memory.adk.memory_service import Mem0MemoryService
-from gaia_memory.adk.models.agent_model import LlmAgentModel, find_agent_model
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary, never_breaks_the_turn
 from gaia_memory.adk.plugins.invocation_state import InvocationState
 from gaia_memory.adk.plugins.request_injection import (
@@ -56,7 +55,8 @@ if TYPE_CHECKING:
 
 logger = logger_for(__name__)
 
-_TRANSCRIPT_MODULES = ("sessions.database_transcript", "sessions.transcript")
+_MODULES_OF_OPENING = ("models.agent_model", "sessions.database_transcript", "sessions.transcript")
+"""Imported when memory is opened: importing the plugin alone should be light."""
 
 _MAX_TRACKED_TURNS = 4096
 """The most turns tracked at once: ADK calls no hook for a cancelled turn, so the oldest are dropped."""
@@ -268,7 +268,7 @@ class MemoryPlugin(BasePlugin):
         self._raises_errors = loaded.config.memory.on_unavailable == "fail"
         engine = await self._source.acquire()
         self._raises_errors = engine.config.memory.on_unavailable == "fail"
-        for module in _TRANSCRIPT_MODULES:
+        for module in _MODULES_OF_OPENING:
             await load_module(module)
         from gaia_memory.adk.sessions.database_transcript import find_transcript
         from gaia_memory.adk.sessions.session_database import SessionDatabase
@@ -277,7 +277,7 @@ class MemoryPlugin(BasePlugin):
         app = invocation.session.app_name
         engine.attach_transcript(app, SessionTranscript(invocation.session_service, app, clear_method="rewind"))
         engine.set_transcript_fallback(partial(find_transcript, SessionDatabase(engine)), keeps_existing=True)
-        _introduce(engine, app, find_agent_model(invocation.agent))
+        _adopt_model(engine, app, invocation)
 
     @asynccontextmanager
     async def _engine_for(self, turn: InvocationState) -> AsyncIterator[Engine | None]:
@@ -293,7 +293,7 @@ class MemoryPlugin(BasePlugin):
         async with self._engine_for(turn) as engine:
             if engine is not None and engine.agent_models.get(turn.key.app) is None:
                 # The agents of a Workflow are not known before they run.
-                _introduce(engine, turn.key.app, find_agent_model(invocation.agent))
+                _adopt_model(engine, turn.key.app, invocation)
             if engine is None or not is_enabled_for(engine.config, invocation.agent, turn.root_agent_name):
                 return None
             with ErrorBoundary("looking whether the profile was forgotten meanwhile"):
@@ -333,8 +333,11 @@ def _new_user_event(invocation: InvocationContext) -> Event | None:
     return last if is_new else None
 
 
-def _introduce(engine: Engine, app: str, model: LlmAgentModel | None) -> None:
+def _adopt_model(engine: Engine, app: str, invocation: InvocationContext) -> None:
     """Tell memory which model the agent has."""
+    from gaia_memory.adk.models.agent_model import find_agent_model
+
+    model = find_agent_model(invocation.agent)
     if model is not None:
         engine.agent_models.adopt(app, model)
         if engine.config.memory.enabled:
