@@ -37,11 +37,39 @@ async def test_nine_of_ten_questions_in_four_languages_are_answered_as_wanted() 
         ("User's birthday is on 14 March", "Your birthday is on 14 March."),
         ("User flies to Rome and watches birds", "You fly to Rome and watches birds."),
         ("Noa told me about us", "Noa told you about you."),
+        ("User's kids are called Al and Bo, they are deaf", "Your kids are called Al and Bo, they are deaf."),
+        ("User's parents love their house", "Your parents love their house."),
+        (
+            "User lives in Berlin with their boyfriend Tom and their 2 cats",
+            "You live in Berlin with your boyfriend Tom and your 2 cats.",
+        ),
+        ("User moved to Berlin because they love techno", "You moved to Berlin because you love techno."),
+        ("User hurt themselves", "You hurt yourself."),
+        ("User and others've got twins", "You have got twins."),
+        ("User lives with Tom who works in Rome and likes tea", "You live with Tom who works in Rome and likes tea."),
     ],
 )
 def test_a_statement_is_turned_to_the_person(statement: str, turned: str) -> None:
     """Said in the first person, or kept as a fact about "User"."""
     assert to_second_person(statement) == turned
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "User works at Google and loves their canteen",
+        "User has two cats and they love tuna",
+        "User has twins, they are deaf",
+        "User's parents visit them on Sundays",
+        "User's sister Ana brings them flowers",
+        "Tom and Ana invited User to their wedding",
+        "User lives with a friend and their dog",
+        "User likes Tom; they play chess",
+    ],
+)
+def test_a_fact_whose_they_may_be_others_is_left(statement: str) -> None:
+    """A wrong "you" would tell somebody else's fact as the user's."""
+    assert to_second_person(statement) is None
 
 
 @pytest.mark.parametrize("statement", ["It rains", "I told you that", "The dentist moved to Thursday", ""])

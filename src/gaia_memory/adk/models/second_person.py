@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from gaia_memory.adk.models.user_pronouns import Referent, find_referent
+
 _WORDS = {
     **{"i": "you", "me": "you", "we": "you", "us": "you", "my": "your", "our": "your", "mine": "yours"},
     **{"ours": "yours", "myself": "yourself", "ourselves": "yourselves"},
@@ -29,6 +31,9 @@ _SUBJECT_VERB = re.compile(rf"\bUser (?P<adverbs>{_ADVERB})(?P<verb>[A-Za-z]+(?:
 _LATER_VERB = re.compile(r"(?P<before>\b(?:and|but|or) (?:also |then )?)(?P<verb>[a-z]+(?:'t)?)\b")
 _FIRST_PERSON_BE = re.compile(rf"\b(?P<subject>I) (?P<adverbs>{_ADVERB})(?P<verb>am|was)\b")
 _POSSESSIVE = re.compile(r"\bUser's\b")
+_USER_AND_OTHERS = re.compile(r"\bUser and others(?P<contraction>'(?:ve|re|ll|d))?(?!\w)")
+_CONTRACTIONS = {"'ve": " have", "'re": " are", "'ll": " will", "'d": " would"}
+_RELATIVE_CLAUSE = re.compile(r"\b(?:who|whose|whom|which)\b")
 _WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
 _LEAD_IN = re.compile(
     r"\A(?:(?:and|but|so|also|actually|btw|by the way|fyi|hi|hey|hello|please|scratch that)[,:!\s–—-]+|"  # noqa: RUF001
@@ -43,12 +48,18 @@ _ABOUT_THE_MODEL = re.compile(r"\b(?:you|your|yours|yourself|you're|u)\b", re.IG
 def to_second_person(statement: str) -> str | None:
     """Return an English statement as a sentence to the person; None where turning it around is not reliable.
 
-    That is a statement about nobody, or one that speaks of the model, whose "you" would change sides.
+    That is a statement about nobody, one that speaks of the model, whose "you" would change sides, or one whose "they"
+    may be the person or others.
     """
     text = _LEAD_IN.sub("", statement.replace("’", "'").strip(), count=1)  # noqa: RUF001
     if not text or _ABOUT_THE_MODEL.search(text) or not _ABOUT_THE_PERSON.search(text):
         return None
-    text = _turn_fact(text) if re.search(r"\bUser\b", text) else text
+    if re.search(r"\bUser\b", text):
+        text = _USER_AND_OTHERS.sub(lambda found: f"you{_CONTRACTIONS.get(found['contraction'], '')}", text)
+        referent = find_referent(text)
+        if referent is Referent.UNKNOWN:
+            return None
+        text = _turn_fact(text, pronouns_are_user=referent is Referent.USER)
     text = _FIRST_PERSON_BE.sub(
         lambda found: f"I {found['adverbs']}{_SECOND_PERSON_FORMS.get(found['verb'], 'were')}", text
     )
@@ -57,14 +68,14 @@ def to_second_person(statement: str) -> str | None:
     return text if text.endswith((".", "!", "…", ")")) else f"{text}."
 
 
-def _turn_fact(text: str) -> str:
+def _turn_fact(text: str, *, pronouns_are_user: bool) -> str:
     text = _POSSESSIVE.sub(lambda found: "Your" if found.start() == 0 else "your", text)
     begins_with_user = text.startswith("User ")
     text = _SUBJECT_VERB.sub(lambda found: f"you {found['adverbs']}{_base_form(found['verb'])}", text)
     text = re.sub(r"\bUser\b", "you", text)
-    if begins_with_user:
+    if begins_with_user and not _RELATIVE_CLAUSE.search(text):
         text = _LATER_VERB.sub(_turn_later_verb, text)
-    return _WORD.sub(lambda found: _FACT_WORDS.get(found[0], found[0]), text)
+    return _WORD.sub(lambda found: _FACT_WORDS.get(found[0], found[0]), text) if pronouns_are_user else text
 
 
 def _turn_later_verb(found: re.Match[str]) -> str:
