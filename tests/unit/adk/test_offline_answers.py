@@ -7,6 +7,7 @@ import pytest
 from gaia_memory.adk.models.answer_ranking import Statement, rank_answers
 from gaia_memory.adk.models.offline_phrases import PHRASES, detect_language
 from gaia_memory.adk.models.second_person import to_second_person
+from gaia_memory.adk.models.topic_words import is_same_word
 from gaia_memory.adk.models.user_messages import MessageKind, classify, find_question, split_statements
 from support.offline.offline_conversations import CASES, is_right
 from support.offline.offline_requests import answer_of
@@ -20,7 +21,7 @@ async def test_nine_of_ten_questions_in_four_languages_are_answered_as_wanted() 
     """Each is asked after what the person said; nothing is in memory."""
     wrong = [(case.question, answer) for case in CASES if not is_right(case, answer := await answer_of(case))]
 
-    assert len(CASES) >= 40
+    assert len(CASES) >= 80
     assert len(wrong) <= (1 - MIN_SHARE_RIGHT) * len(CASES), wrong
 
 
@@ -90,6 +91,44 @@ def test_at_most_two_statements_answer_and_none_that_does_not_fit() -> None:
 
 
 @pytest.mark.parametrize(
+    ("one", "other", "are_same"),
+    [
+        ("wife", "wifi", False),
+        ("cat", "cats", True),
+        ("rojo", "rojas", True),
+        ("live", "living", True),
+        ("porto", "port", False),
+        ("peanuts", "penuts", True),
+    ],
+)
+def test_short_words_are_the_same_by_inflection_only(one: str, other: str, are_same: bool) -> None:
+    """A stemmer of another language shortens different words to one stem."""
+    assert is_same_word(one, other) is is_same_word(other, one) is are_same
+
+
+@pytest.mark.parametrize(
+    ("question", "fact", "is_answer"),
+    [
+        ("Do I like coriander?", "User can't stand coriander", True),
+        ("Where do I live?", "Lives in Berlin", True),
+        ("Where do I live?", "User lives in Berlin with Tom, who lives there too", True),
+        ("Where do I live?", "Tom lives in Rome", False),
+        ("What is my name?", "L'utilisateur s'appelle Zoé", True),
+        ("Who is my boss?", "Karen is User's boss", True),
+        ("Who is my boss?", "Karen is Tom's boss", False),
+        ("How old is Ana?", "User's sister Ana is 30", True),
+        ("How old is Ana?", "User's sister Ana lives in Rome", False),
+        ("How old am I?", "User is 5 minutes late", False),
+    ],
+)
+def test_a_question_about_the_person_is_answered_with_a_fact_about_them(
+    question: str, fact: str, is_answer: bool
+) -> None:
+    """Somebody else's fact is no answer, whatever words it contains."""
+    assert bool(rank_answers(question, [Statement(fact, 0, is_fact=True)])) is is_answer
+
+
+@pytest.mark.parametrize(
     ("text", "language"),
     [
         ("Where do I live?", "en"),
@@ -119,6 +158,29 @@ def test_the_language_of_a_text_is_detected(text: str, language: str) -> None:
         ("hello there", MessageKind.GREETING),
         ("merci beaucoup !", MessageKind.THANKS),
         ("I like tea", MessageKind.STATEMENT),
+        ("can't stand coriander btw", MessageKind.STATEMENT),
+        ("am allergic to nuts", MessageKind.STATEMENT),
+        ("don't call me before 10", MessageKind.STATEMENT),
+        ("I forgot my keys", MessageKind.STATEMENT),
+        ("please call me Bob", MessageKind.STATEMENT),
+        ("can't I eat nuts", MessageKind.QUESTION),
+        ("Can you tell me where I live", MessageKind.QUESTION),
+        ("forget that I live in Oslo", MessageKind.FORGET),
+        ("Can you forget that I live in Oslo?", MessageKind.FORGET),
+        ("I live in Rome. Forget that.", MessageKind.FORGET),
+        ("Forget it. Where do I live?", MessageKind.QUESTION),
+        ("delete everything you know about me", MessageKind.FORGET),
+        ("Kannst du bitte alles löschen?", MessageKind.FORGET),
+        ("Vergiss nicht, dass ich Tee mag", MessageKind.REMEMBER),
+        ("efface tout", MessageKind.FORGET),
+        ("borra todo", MessageKind.FORGET),
+        ("Can you tell my boss I'm sick?", MessageKind.REQUEST),
+        ("remind me to buy milk", MessageKind.REQUEST),
+        ("sí", MessageKind.SMALL_TALK),
+        ("ok, got it!", MessageKind.SMALL_TALK),
+        ("it's raining here", MessageKind.SMALL_TALK),
+        ("I love you", MessageKind.SMALL_TALK),
+        ("I love your idea, I am a nurse", MessageKind.STATEMENT),
     ],
 )
 def test_a_message_is_told_by_its_kind(message: str, kind: MessageKind) -> None:

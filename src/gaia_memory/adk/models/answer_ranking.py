@@ -7,6 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gaia_memory.adk.models.offline_phrases import FUNCTION_WORDS, Language, detect_language
+from gaia_memory.adk.models.statement_subjects import (
+    has_other_owner,
+    has_other_subject,
+    is_about_person,
+    without_clauses_about_others,
+)
 from gaia_memory.adk.models.topic_words import is_same_word
 from gaia_memory.language.answer_types import MOMENT, NUMBER, PLACE, detect_answer_types
 from gaia_memory.language.tokenizer import index_tokens
@@ -34,32 +40,51 @@ _POSSESSED_NOUN = re.compile(
     r"\b(?:my|our|mein(?:e[nmrs]?)?|unser(?:e[nmrs]?)?|mon|ma|mes|notre|nos|mis?|User's|their)\s+(?P<noun>[^\W\d_]+)",
     re.IGNORECASE,
 )
-_OTHER_SUBJECT = re.compile(
-    r"(?:and |und |et |y )?(?:"
-    r"(?:[Mm]y|[Oo]ur|[Mm]eine?|[Uu]nsere?|[Mm]on|[Mm]a|[Mm]es|[Nn]otre|[Nn]os|[Mm]is?|User's)\s+"
-    r"(?P<noun>(?:(?:best|old|older|little|younger|big|new|beste|älter|klein)\w*\s+)?[^\W\d_]+)"
-    r"(?P<name>\s+[A-ZÀ-Þ]\w+)?|"
-    r"(?P<pronoun>[Hh]e|[Ss]he|[Tt]hey|[Ee]r|[Ss]ie|[Ii]l|[Ee]lle|[Éé]l|[Ee]lla)\b)"
-)
 _PAST_MARK = re.compile(
     r"\b(?:used to|no longer|not any ?more|any ?more|formerly|früher|nicht mehr|avant|autrefois|plus à|ya no|antes)\b",
     re.IGNORECASE,
 )
 _OWN_NAME = re.compile(
-    r"(?:^|[,.!] ?|\b)(?:(?:I am|I'm|Im|User is|ich bin|je suis|soy)\s+(?=[A-ZÄÖÜ][a-zäöüéè]+)|"
-    r"(?i:call me|ich heiße|je m'appelle|me llamo|User is called|User wants to be called|my name is|User's name is)\b)"
+    r"(?:^|[,.!] ?|\b)(?:(?:I am|[Ii]'?m|User is|[Ii]ch bin|[Jj]e suis|[Ss]oy)\s+"
+    r"(?!(?:German|French|Spanish|English|American|British|Italian|Irish|Dutch|Swedish|Polish|Portuguese|Turkish|Indian|"
+    r"Chinese|Japanese|Jewish|Catholic|Muslim)\b)(?=[A-ZÄÖÜ][a-zäöüéè]+)|"
+    r"(?i:call me|ich heiße|je m'appelle|me llamo|User is called|User wants to be called|my name(?: is|'s)|"
+    r"User's name is|l'utilisat(?:eur|rice) s'appelle|(?:be)?nutzer(?:in)? hei(?:ß|ss)t|usuari[oa] se llama)\b|\AName:)"
+)
+_ASIDE_FROM_YEARS = r"(?!\s*(?:%|am\b|pm\b|km\b|cm\b|m\b|kg\b|min\w*\b|hours?\b|days?\b|weeks?\b|months?\b))\b"
+_OWN_AGE = re.compile(
+    r"\b(?:I'?m|I am|(?:I|User)(?: just| have| has)? turn(?:ed|s)|User is|(?:my|User's) age is|ich bin|j'ai|tengo)"
+    rf"\s+(?:an? )?\d{{1,3}}{_ASIDE_FROM_YEARS}|\AAge: ",
+    re.IGNORECASE,
 )
 _AGE = re.compile(
-    r"\b(?:I'm|I am|User is|ich bin|j'ai|tengo)\s+\d{1,3}\b|\b\d{1,3}\s+(?:years old|Jahre|ans|años)\b", re.IGNORECASE
+    rf"\b(?:is|turned|turns|ist|a|tiene)\s+(?:an? )?\d{{1,3}}{_ASIDE_FROM_YEARS}|"
+    r"\b\d{1,3}[ -](?:years?[ -]old|Jahre|ans|años)\b",
+    re.IGNORECASE,
 )
 _NAME_QUESTION = re.compile(
-    r"what(?:'s| is) my name|who am i\b|wie heiße ich|wer bin ich|mein name|comment (?:est-ce que )?(?:je )?m'appelle|"
+    r"what(?:'?s| is) my name|who am i\b|wie heiße ich|wer bin ich|mein name|comment (?:est-ce que )?(?:je )?m'appelle|"
     r"mon (?:nom|prénom)|quién soy|cómo me llamo|mi nombre",
     re.IGNORECASE,
 )
 _AGE_QUESTION = re.compile(
     r"how old am i|my age|wie alt bin ich|quel âge (?:ai|j'ai)|cuántos años tengo|mi edad", re.IGNORECASE
 )
+_ANY_AGE_QUESTION = re.compile(r"\b(?:how old|wie alt|quel âge|cuántos años)\b", re.IGNORECASE)
+_COMPANY_QUESTION = re.compile(r"\b(?:with (?:me|us)|mit (?:mir|uns)|avec (?:moi|nous)|conmigo)\b", re.IGNORECASE)
+_COMPANY = re.compile(r"\b(?:with|mit|avec|con)\b", re.IGNORECASE)
+_VERBS = frozenset(
+    (
+        *("like", "love", "enjoy", "prefer", "hate", "dislike", "eat", "drink", "live", "work", "speak", "play"),
+        *("likes", "loves", "enjoys", "prefers", "hates", "eats", "drinks", "lives", "works", "speaks", "plays"),
+        *("drive", "drives", "study", "studies", "go", "goes", "visit", "want", "wants", "need", "needs", "own", "use"),
+        *("mag", "liebe", "hasse", "esse", "trinke", "wohne", "arbeite", "spreche", "spiele", "fahre", "studiere"),
+        *("aime", "adore", "deteste", "mange", "bois", "habite", "travaille", "parle", "joue", "etudie"),
+        *("gusta", "gustan", "encanta", "odio", "como", "bebo", "vivo", "trabajo", "hablo", "estudio"),
+    )
+)
+"""Verbs that answer nothing alone where the question has another word: "Do I like tea?" is about tea."""
+
 _LIVELIHOOD = re.compile(r"\bdo for (?:a living|work)\b", re.IGNORECASE)
 _NAME_WORDS = frozenset(
     (
@@ -101,21 +126,31 @@ class _Question:
     is_about_age: bool = field(default=False)
 
 
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    score: float
+    words: tuple[str, ...] = ()
+
+
+_NO_FIT = _Fit(0.0)
+
+
 def rank_answers(question_text: str, statements: Sequence[Statement]) -> list[Statement]:
     """Return the statements that answer a question, best first: at most two, and none where nothing fits.
 
-    Of two that fit equally well the newer one comes first, and one that a newer one repeats or revises is left out.
+    The second fits as well as the first, by the same words. Of two that fit equally well the newer one comes first, and
+    one that a newer one repeats or revises is left out.
     """
     question = _parse_question(question_text)
-    scored = [(score, each.order, each) for each in statements if (score := _score(question, each)) >= MIN_SCORE]
-    scored.sort(key=lambda found: (-found[0], -found[1]))
-    if not scored:
-        return []
-    best_score = scored[0][0]
+    fits = [(_fit(question, statement.text), statement) for statement in statements]
+    fitting = sorted(
+        ((fit, statement) for fit, statement in fits if fit.score >= MIN_SCORE),
+        key=lambda found: (-found[0].score, -found[1].order),
+    )
     answers: list[Statement] = []
-    for score, _, statement in scored:
-        if score < best_score or len(answers) == _MAX_ANSWERS:
-            break
+    for fit, statement in fitting:
+        if fit != fitting[0][0] or len(answers) == _MAX_ANSWERS:
+            continue
         if not any(_is_revised_by(statement, newer) for newer in answers):
             answers.append(statement)
     return answers[:1] if question.has_one_answer else answers
@@ -153,47 +188,46 @@ def _parse_question(text: str) -> _Question:
     )
 
 
-def _score(question: _Question, statement: Statement) -> float:
+def _fit(question: _Question, text: str) -> _Fit:
     """Return the share of the question's words in a statement, with a bonus for the kind of answer asked for."""
-    text = statement.text
-    if _has_other_subject(question, text):
-        return 0.0
+    if has_other_subject(question.text, question.words, text) or has_other_owner(question.required, text):
+        return _NO_FIT
     if question.is_about_name:
-        return float(bool(_OWN_NAME.search(text)))
-    if question.is_about_age and _AGE.search(text):
-        return 1.0 + _TYPE_BONUS
-    return _word_score(question, text)
+        return _Fit(float(bool(_OWN_NAME.search(text))))
+    if question.is_about_age:
+        return _Fit(1.0 + _TYPE_BONUS) if _OWN_AGE.search(text) else _NO_FIT
+    if _COMPANY_QUESTION.search(question.text) and not _COMPANY.search(text):
+        return _NO_FIT
+    if _ANY_AGE_QUESTION.search(question.text) and not _AGE.search(text):
+        return _NO_FIT
+    return _fit_by_words(question, without_clauses_about_others(text) if is_about_person(question.text) else text)
 
 
-def _word_score(question: _Question, text: str) -> float:
+def _fit_by_words(question: _Question, text: str) -> _Fit:
     words = topic_words(text, detect_language(text))
     if not question.words or not words:
-        return 0.0
-    matched = [word for word in question.words if any(is_same_word(word, other) for other in words)]
+        return _NO_FIT
+    mates = {word: [other for other in words if is_same_word(word, other)] for word in question.words}
+    if _ANY_AGE_QUESTION.search(question.text):
+        mates.update((word, [word]) for word in question.words if is_same_word(word, "age"))
+    matched = [word for word, others in mates.items() if others]
     if not set(question.required).issubset(matched):
-        return 0.0
+        return _NO_FIT
     # A name alone does not answer: "Where does Tom work?" is about his work, too.
     if set(matched).issubset(question.names) and not set(question.words).issubset(question.names):
-        return 0.0
+        return _NO_FIT
+    if not _VERBS.issuperset(question.words) and all(
+        word in _VERBS and _VERBS.issuperset(mates[word]) for word in matched
+    ):
+        return _NO_FIT
     score = len(matched) / len(question.words)
     has_type = bool(question.answer_types & detect_answer_types(text, index_tokens(text)))
     if score < 1.0 and question.answer_types and not has_type:
-        return 0.0
+        return _NO_FIT
     if score:
         score += _TYPE_BONUS * has_type
     is_past = score > MIN_SCORE and _PAST_MARK.search(text)
-    return score - _PAST_PENALTY if is_past else score
-
-
-def _has_other_subject(question: _Question, text: str) -> bool:
-    """Return whether a statement is about another person or thing than the question."""
-    found = _OTHER_SUBJECT.match(text)
-    if found is None:
-        return False
-    if found["pronoun"]:
-        return True
-    subject = index_tokens(f"{found['noun']}{found['name'] or ''}")
-    return not any(is_same_word(word, noun) for word in question.words for noun in subject)
+    return _Fit(score - _PAST_PENALTY if is_past else score, tuple(matched))
 
 
 def _is_revised_by(older: Statement, newer: Statement) -> bool:

@@ -20,6 +20,7 @@ from gaia_memory.adk.models.offline_phrases import PHRASES, Language, Phrases, d
 from gaia_memory.adk.models.second_person import to_second_person
 from gaia_memory.adk.models.user_messages import MessageKind, classify, find_question, split_statements
 from gaia_memory.adk.plugins.run_context import current_conversation
+from gaia_memory.redaction.credentials import contains_credential
 
 INTRODUCTION = (
     "I am the offline model: I can remember what you tell me and look it up again, and not much more. "
@@ -49,6 +50,7 @@ class OfflineModel(BaseLlm):
 
     "Remember that …" calls `remember`. A question calls `load_memory`, and is answered with what the person said in
     this conversation or earlier, or with "I don't know that yet."; nothing is invented. A statement is acknowledged.
+    "Forget …" is answered with the command that forgets, and any other request with what the model can do.
     It answers in English, German, French or Spanish. The first acknowledgement in a conversation, and the answer to any
     question about itself, says that it is the offline model.
     """
@@ -113,7 +115,12 @@ def _answer(request: LlmRequest) -> str | types.Part:
         MessageKind.ABOUT_THE_MODEL: INTRODUCTION,
         MessageKind.GREETING: phrases.greeting,
         MessageKind.THANKS: phrases.thanks,
+        MessageKind.SMALL_TALK: phrases.all_right,
+        MessageKind.FORGET: phrases.nothing_forgotten,
+        MessageKind.REQUEST: phrases.not_able,
     }
+    if kind is MessageKind.STATEMENT and contains_credential(text):
+        return phrases.no_credentials
     return replies.get(kind, phrases.private if is_private else phrases.noted)
 
 
@@ -145,7 +152,9 @@ def _answer_question(
     """Return the answer to the last message from this conversation, the profile and `memories`; else `default`."""
     by_age = sorted(memories, key=lambda memory: str(memory.get("timestamp", "")))
     facts = dict.fromkeys([*_profile_lines(request), *(str(memory.get("text", "")) for memory in by_age)])
-    said = dict.fromkeys(statement for message in messages for statement in split_statements(message))
+    said = dict.fromkeys(
+        statement for message in messages if not contains_credential(message) for statement in split_statements(message)
+    )
     texts = [(text, True) for text in facts if text] + [(text, False) for text in said]
     statements = [Statement(text, order, is_fact) for order, (text, is_fact) in enumerate(texts)]
     text = messages[-1] if messages else ""

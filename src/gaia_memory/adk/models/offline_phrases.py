@@ -28,6 +28,10 @@ class Phrases:
     no_memory: str
     greeting: str
     thanks: str
+    all_right: str
+    nothing_forgotten: str
+    not_able: str
+    no_credentials: str
 
 
 PHRASES: Mapping[Language, Phrases] = {
@@ -45,6 +49,10 @@ PHRASES: Mapping[Language, Phrases] = {
         no_memory="I cannot answer that.",
         greeting="Hello!",
         thanks="You're welcome.",
+        all_right="All right.",
+        nothing_forgotten="I have not forgotten anything. Send /forget to forget everything, or /forget WORDS.",
+        not_able="I can't do that: I can only remember things and look them up.",
+        no_credentials="I do not keep passwords or other credentials.",
     ),
     "de": Phrases(
         noted="Notiert.",
@@ -60,6 +68,10 @@ PHRASES: Mapping[Language, Phrases] = {
         no_memory="Darauf kann ich nicht antworten.",
         greeting="Hallo!",
         thanks="Gern geschehen.",
+        all_right="In Ordnung.",
+        nothing_forgotten="Ich habe nichts vergessen. Sende /forget, um alles zu vergessen, oder /forget WÖRTER.",
+        not_able="Das kann ich nicht: Ich kann mir nur Dinge merken und sie nachsehen.",
+        no_credentials="Passwörter und andere Zugangsdaten speichere ich nicht.",
     ),
     "fr": Phrases(
         noted="C'est noté.",
@@ -75,6 +87,10 @@ PHRASES: Mapping[Language, Phrases] = {
         no_memory="Je ne peux pas répondre à cela.",
         greeting="Bonjour !",
         thanks="De rien.",
+        all_right="D'accord.",
+        nothing_forgotten="Je n'ai rien oublié. Envoie /forget pour tout oublier, ou /forget MOTS.",
+        not_able="Je ne peux pas faire cela : je peux seulement retenir des choses et les retrouver.",
+        no_credentials="Je ne garde ni mots de passe ni autres identifiants.",
     ),
     "es": Phrases(
         noted="Anotado.",
@@ -90,12 +106,16 @@ PHRASES: Mapping[Language, Phrases] = {
         no_memory="No puedo responder a eso.",
         greeting="¡Hola!",
         thanks="De nada.",
+        all_right="De acuerdo.",
+        nothing_forgotten="No he olvidado nada. Envía /forget para olvidarlo todo, o /forget PALABRAS.",
+        not_able="No puedo hacer eso: solo puedo recordar cosas y buscarlas.",
+        no_credentials="No guardo contraseñas ni otras credenciales.",
     ),
 }
 
 _FUNCTION_WORDS_TEXT: Mapping[Language, str] = {
     "en": """
-i m ve ll am is are was were be been the a an of to in on at for with and or but not no do does did don t s you your
+i m im ve ll am is are was were be been the a an of to in on at for with and or but not no do does did don t s you your
 my me mine we our us he she his her they their it its this that these those what where when who whom whose which why
 how can could should would will have has had about from by as so if than then there here tell know remember still
 just also any some much many most now again please hey ok okay
@@ -105,17 +125,18 @@ ich bin habe hab hat hast ist sind war waren der die das den dem des ein eine ei
 kein keine zu im in am an auf mit von bei fur aus nach uber um du dein deine mein meine meinen meinem meiner mich mir
 dir dich wir unser unsere uns er sie es ihr sein seine was wo wann wer wem wen wessen wie warum wieso welche welcher
 welches welchen welchem woher wohin worauf wogegen wovon kann konnte soll sollte wird werde wurde weisst weiss kennst
-noch schon auch denn mal jetzt gerade gern gerne bitte sag viel viele dass
+noch schon auch denn mal jetzt gerade gern gerne bitte sag viel viele dass ja nein alles vergiss losche mochte
 """,
     "fr": """
 je j ai suis es est sont etait le la les l un une des de du d et ou mais ne n pas a au aux en dans sur avec pour par
 chez tu te t toi ton ta tes mon ma mes m me moi nous notre nos il elle ils son sa ses se s que qu qui quoi quel quelle
 quels quelles ou quand comment pourquoi combien ce c cela ca y dois peux puis sais encore deja aussi maintenant
+oui non tout oublie efface
 """,
     "es": """
 yo soy estoy es son era el la los las un una unos unas de del al y o pero no en con por para a mi mis me mio tu tus te
 ti nosotros nuestro nuestra su sus se lo le que quien cual cuales donde cuando como cuanto cuanta cuantos cuantas he ha
-hay puedo debo sabes sobre ya tambien ahora muy eso esto desde
+hay puedo debo sabes sobre ya tambien ahora muy eso esto desde si todo olvida borra
 """,
 }
 FUNCTION_WORDS: Mapping[Language, frozenset[str]] = {

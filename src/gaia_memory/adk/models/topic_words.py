@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
 from functools import lru_cache
 
 import snowballstemmer
@@ -71,31 +70,44 @@ def _topic_numbers() -> dict[str, frozenset[int]]:
 
 _TOPICS_OF_WORD = _topic_numbers()
 _STEMMERS = tuple(snowballstemmer.stemmer(name) for name in ("english", "german", "french", "spanish"))
+_ENGLISH_STEMMER = _STEMMERS[0]
+_ENDINGS = frozenset(("es", "n", "en", "e", "er", "ern", "nt", "ed", "d", "ing", "t", "st", "te", "r", "x"))
 _MIN_STEM_CHARACTERS = 3
 _MIN_TYPO_CHARACTERS = 6
 _TYPO_RATIO = 0.88
 
 
 @lru_cache(maxsize=20_000)
-def word_keys(word: str) -> frozenset[str | int]:
-    """Return what two words for the same thing share: a stem in one of the languages, a family, or a topic."""
-    keys: set[str | int] = {word}
-    keys.update(stem for stem in _stems(word) if len(stem) >= _MIN_STEM_CHARACTERS)
-    keys.update(_TOPICS_OF_WORD.get(word, ()))
+def _meanings(word: str) -> frozenset[str | int]:
+    """Return the word itself, its topics and its family."""
     family = WORD_FAMILIES.get(word)
-    if family is not None:
-        keys.add(min(family))
-    return frozenset(keys)
+    return frozenset((word, *_TOPICS_OF_WORD.get(word, ()), *([min(family)] if family else [])))
+
+
+@lru_cache(maxsize=20_000)
+def _stems(word: str) -> frozenset[str]:
+    stems = (str(stemmer.stemWord(word)) for stemmer in _STEMMERS)
+    return frozenset(stem for stem in stems if len(stem) >= _MIN_STEM_CHARACTERS)
 
 
 def is_same_word(one: str, other: str) -> bool:
-    """Return whether two words are the same, are about the same topic, or differ by a typing error."""
-    if not word_keys(one).isdisjoint(word_keys(other)):
+    """Return whether two words are the same or forms of one word, are about one topic, or differ by a typing error."""
+    if not _meanings(one).isdisjoint(_meanings(other)):
         return True
-    if min(len(one), len(other)) < _MIN_TYPO_CHARACTERS or one[0] != other[0]:
+    shorter, longer = sorted((one, other), key=len)
+    if not _stems(one).isdisjoint(_stems(other)):
+        return len(shorter) >= _MIN_TYPO_CHARACTERS or _is_inflected(shorter, longer)
+    if len(shorter) < _MIN_TYPO_CHARACTERS or one[0] != other[0]:
         return False
     return difflib.SequenceMatcher(None, one, other).ratio() >= _TYPO_RATIO
 
 
-def _stems(word: str) -> Iterator[str]:
-    return (str(stemmer.stemWord(word)) for stemmer in _STEMMERS)
+def _is_inflected(shorter: str, longer: str) -> bool:
+    """Return whether two short words with a common stem are forms of one word; "wife" and "wifi" have a stem, too."""
+    if longer.startswith(shorter):
+        ending = longer[len(shorter) :]
+        return ending == "s" or (len(shorter) > _MIN_STEM_CHARACTERS and ending in _ENDINGS)
+    if _ENGLISH_STEMMER.stemWord(shorter) == _ENGLISH_STEMMER.stemWord(longer):
+        return True
+    one, other = shorter.removesuffix("s"), longer.removesuffix("s")
+    return one[:-1] == other[:-1] and {one[-1], other[-1]} == {"a", "o"}
