@@ -11,6 +11,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
 from gaia_memory.adk.fact_framing import PRIVATE_INSTRUCTION
+from gaia_memory.adk.models import offline_model
 from gaia_memory.adk.models.offline_model import INTRODUCTION, OfflineModel
 
 pytestmark = pytest.mark.heavy
@@ -173,6 +174,50 @@ async def test_the_offline_model_introduces_itself_once_per_conversation_and_on_
     assert INTRODUCTION not in later
     assert answered == "You live in Oslo."
     assert INTRODUCTION in when_asked
+
+
+async def test_an_unknown_answer_says_that_the_beginning_of_a_long_conversation_is_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first turns are neither replayed nor learned yet; before, and after /reset, nothing is hidden."""
+    monkeypatch.setattr(offline_model, "current_conversation", lambda: "one")
+    model = OfflineModel()
+    filler = [words("It rains") for _ in range(20)]
+
+    async def reply(*contents: types.Content) -> str:
+        request = asked(*contents, words("What is my cat called?"), FOUND_NOTHING)
+        [response] = [each async for each in model.generate_content_async(request)]
+        assert response.content is not None
+        assert response.content.parts is not None
+        return response.content.parts[0].text or ""
+
+    first = await reply()
+    visible = await reply(words(first, role="model"), *filler)
+    hidden = await reply(*filler)
+    cleared = await reply(*filler[:3])
+
+    assert visible == cleared == "I don't know that yet."
+    assert hidden.startswith("I don't know that yet.\nI see only the latest messages here.")
+
+
+@pytest.mark.parametrize("said", ["my password is hunter22", "the PIN is 1234"])
+async def test_a_credential_is_neither_noted_nor_quoted(said: str) -> None:
+    """Memory refuses it, so the reply must not promise otherwise."""
+    reply = await text(asked(words(said)))
+    answer = await text(asked(words(said), words("What is my PIN or password?"), FOUND_NOTHING))
+
+    assert reply.endswith("\nI do not keep passwords or other credentials.")
+    assert answer.endswith("\nI don't know that yet.")
+
+
+async def test_small_talk_is_not_listed_as_known() -> None:
+    """The weather is not about the person."""
+    listed = await text(
+        asked(words("it's raining here"), words("I like tea"), words("what do you know about me"), FOUND_NOTHING)
+    )
+
+    assert "You like tea." in listed
+    assert "raining" not in listed
 
 
 async def test_without_tools_the_offline_model_calls_nothing() -> None:

@@ -18,7 +18,13 @@ from gaia_memory.adk.fact_framing import PRIVATE_INSTRUCTION
 from gaia_memory.adk.models.answer_ranking import Statement, rank_answers
 from gaia_memory.adk.models.offline_phrases import PHRASES, Language, Phrases, detect_language
 from gaia_memory.adk.models.second_person import to_second_person
-from gaia_memory.adk.models.user_messages import MessageKind, classify, find_question, split_statements
+from gaia_memory.adk.models.user_messages import (
+    MessageKind,
+    classify,
+    find_question,
+    is_small_talk,
+    split_statements,
+)
 from gaia_memory.adk.plugins.run_context import current_conversation
 from gaia_memory.redaction.credentials import contains_credential
 
@@ -34,6 +40,9 @@ _TRANSFERRED_CONTEXT = "For context:"
 
 _MAX_MESSAGES = 200
 """The user's latest messages that are read for an answer: a longer conversation must not slow it down."""
+
+_MIN_WINDOW_MESSAGES = 15
+"""A conversation with fewer messages was cleared or has just begun."""
 
 _MAX_MESSAGE_CHARACTERS = 4_000
 _MAX_OVERVIEW_LINES = 10
@@ -68,6 +77,8 @@ class OfflineModel(BaseLlm):
             return
         if answer in _STOCK_REPLIES and not self._is_introduced(llm_request):
             answer = f"{INTRODUCTION}\n{answer}"
+        elif self._has_lost_its_beginning(llm_request):
+            answer += _earlier_messages_hint(answer)
         if stream:
             for piece in _PIECE.findall(answer):
                 yield _response(types.Part(text=piece), partial=True)
@@ -81,9 +92,31 @@ class OfflineModel(BaseLlm):
             self._introduced[conversation] = None
             if len(self._introduced) > _MAX_INTRODUCED_CONVERSATIONS:
                 self._introduced.popitem(last=False)
-        return is_known or any(
-            INTRODUCTION in (part.text or "") for content in request.contents for part in content.parts or []
+        return is_known or _contains_introduction(request)
+
+    def _has_lost_its_beginning(self, request: LlmRequest) -> bool:
+        """Return whether a long conversation no longer contains the introduction: its first turns are not replayed.
+
+        A private one is not learned either.
+        """
+        return (
+            current_conversation() in self._introduced
+            and len(_user_messages(request.contents)) >= _MIN_WINDOW_MESSAGES
+            and not _contains_introduction(request)
+            and PRIVATE_INSTRUCTION not in _system_instruction(request)
         )
+
+
+def _contains_introduction(request: LlmRequest) -> bool:
+    return any(INTRODUCTION in (part.text or "") for content in request.contents for part in content.parts or [])
+
+
+def _earlier_messages_hint(answer: str) -> str:
+    """Return what to add to an answer that may lack what the earlier messages say."""
+    for phrases in PHRASES.values():
+        if answer == phrases.unknown or answer.startswith(phrases.overview):
+            return f"\n{phrases.earlier_messages}"
+    return ""
 
 
 def _response(part: types.Part, *, partial: bool) -> LlmResponse:
@@ -167,7 +200,11 @@ def _answer_question(
 
 def _describe_everything(statements: Sequence[Statement], phrases: Phrases) -> str:
     """Return the newest statements as a list, each once; empty if there is none."""
-    lines = dict.fromkeys(_turned_around(each, phrases) or each.text for each in reversed(statements))
+    lines = dict.fromkeys(
+        _turned_around(each, phrases) or each.text
+        for each in reversed(statements)
+        if each.is_fact or not is_small_talk(each.text)
+    )
     newest = list(lines)[:_MAX_OVERVIEW_LINES]
     return "\n".join([phrases.overview, *(f"- {line}" for line in reversed(newest))]) if newest else ""
 

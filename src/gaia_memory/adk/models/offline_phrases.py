@@ -32,6 +32,7 @@ class Phrases:
     nothing_forgotten: str
     not_able: str
     no_credentials: str
+    earlier_messages: str
 
 
 PHRASES: Mapping[Language, Phrases] = {
@@ -53,6 +54,7 @@ PHRASES: Mapping[Language, Phrases] = {
         nothing_forgotten="I have not forgotten anything. Send /forget to forget everything, or /forget WORDS.",
         not_able="I can't do that: I can only remember things and look them up.",
         no_credentials="I do not keep passwords or other credentials.",
+        earlier_messages="I see only the latest messages here. If learning is on, /reset learns from the earlier ones.",
     ),
     "de": Phrases(
         noted="Notiert.",
@@ -72,6 +74,7 @@ PHRASES: Mapping[Language, Phrases] = {
         nothing_forgotten="Ich habe nichts vergessen. Sende /forget, um alles zu vergessen, oder /forget WÖRTER.",
         not_able="Das kann ich nicht: Ich kann mir nur Dinge merken und sie nachsehen.",
         no_credentials="Passwörter und andere Zugangsdaten speichere ich nicht.",
+        earlier_messages="Ich sehe hier nur die letzten Nachrichten. Ist Lernen an, lernt /reset aus den früheren.",
     ),
     "fr": Phrases(
         noted="C'est noté.",
@@ -91,6 +94,7 @@ PHRASES: Mapping[Language, Phrases] = {
         nothing_forgotten="Je n'ai rien oublié. Envoie /forget pour tout oublier, ou /forget MOTS.",
         not_able="Je ne peux pas faire cela : je peux seulement retenir des choses et les retrouver.",
         no_credentials="Je ne garde ni mots de passe ni autres identifiants.",
+        earlier_messages="Je ne vois ici que les derniers messages. Si j'apprends, /reset lit aussi les autres.",
     ),
     "es": Phrases(
         noted="Anotado.",
@@ -110,6 +114,7 @@ PHRASES: Mapping[Language, Phrases] = {
         nothing_forgotten="No he olvidado nada. Envía /forget para olvidarlo todo, o /forget PALABRAS.",
         not_able="No puedo hacer eso: solo puedo recordar cosas y buscarlas.",
         no_credentials="No guardo contraseñas ni otras credenciales.",
+        earlier_messages="Aquí solo veo los últimos mensajes. Si aprendo, /reset aprende de los anteriores.",
     ),
 }
 

@@ -151,7 +151,7 @@ def _kind_without_fact(text: str) -> MessageKind:
         MessageKind.REQUEST: commands,
         MessageKind.GREETING: _GREETING.fullmatch(text),
         MessageKind.THANKS: _THANKS.fullmatch(text),
-        MessageKind.SMALL_TALK: _is_small_talk(text),
+        MessageKind.SMALL_TALK: is_small_talk(text),
     }
     return next((kind for kind, is_this in kinds.items() if is_this), MessageKind.STATEMENT)
 
@@ -187,7 +187,8 @@ def _is_command(sentence: str) -> bool:
     return bool(_FORGET.match(sentence) or _REQUEST.match(sentence))
 
 
-def _is_small_talk(text: str) -> bool:
+def is_small_talk(text: str) -> bool:
+    """Return whether a text says nothing about the person: an interjection, or "it's raining"."""
     impersonal = _IMPERSONAL.match(text) and not _FIRST_PERSON.search(text)
     return bool(impersonal or _SMALL_TALK.fullmatch(text))
 

@@ -14,6 +14,7 @@ class Referent(Enum):
     UNKNOWN = auto()
 
 
+_MAX_PRONOUNS = 8
 _PRONOUN = re.compile(r"\b(?:they|them|their|theirs|themselves)\b", re.IGNORECASE)
 _PLURAL_SUBJECT = re.compile(
     r"User's\s+(?:[^\W\d_]+\s+)?(?:kids|children|twins|parents|grandparents|friends|sisters|brothers|siblings|sons|"
@@ -47,6 +48,8 @@ def find_referent(fact: str) -> Referent:
     pronouns = list(_PRONOUN.finditer(fact))
     if not pronouns:
         return Referent.USER
+    if len(pronouns) > _MAX_PRONOUNS:
+        return Referent.UNKNOWN
     if not fact.startswith("User "):
         is_plural = bool(_PLURAL_SUBJECT.match(fact))
         stands_for_subject = is_plural and not any(found[0].lower() == "them" for found in pronouns)
