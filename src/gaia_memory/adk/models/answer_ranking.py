@@ -63,8 +63,8 @@ _AGE = re.compile(
     re.IGNORECASE,
 )
 _NAME_QUESTION = re.compile(
-    r"what(?:'?s| is) my name|who am i\b|wie heiße ich|wer bin ich|mein name|comment (?:est-ce que )?(?:je )?m'appelle|"
-    r"mon (?:nom|prénom)|quién soy|cómo me llamo|mi nombre",
+    r"what(?:'?s| is) my name|who am i\W*$|wie heiße ich|wer bin ich|mein name|"
+    r"comment (?:est-ce que )?(?:je )?m'appelle|mon (?:nom|prénom)|quién soy|cómo me llamo|mi nombre",
     re.IGNORECASE,
 )
 _AGE_QUESTION = re.compile(
@@ -85,6 +85,8 @@ _VERBS = frozenset(
 )
 """Verbs that answer nothing alone where the question has another word: "Do I like tea?" is about tea."""
 
+_OWN_ORIGIN_QUESTION = re.compile(r"\bwhere (?:am i|do i come|are we|do we come) from\b", re.IGNORECASE)
+_ORIGIN = re.compile(r"\b(?:from|(?:born|grew up|raised) in) [A-ZÀ-Þ]")
 _LIVELIHOOD = re.compile(r"\bdo for (?:a living|work)\b", re.IGNORECASE)
 _NAME_WORDS = frozenset(
     (
@@ -196,9 +198,11 @@ def _fit(question: _Question, text: str) -> _Fit:
         return _Fit(float(bool(_OWN_NAME.search(text))))
     if question.is_about_age:
         return _Fit(1.0 + _TYPE_BONUS) if _OWN_AGE.search(text) else _NO_FIT
-    if _COMPANY_QUESTION.search(question.text) and not _COMPANY.search(text):
-        return _NO_FIT
-    if _ANY_AGE_QUESTION.search(question.text) and not _AGE.search(text):
+    if _OWN_ORIGIN_QUESTION.search(question.text):
+        return _Fit(float(bool(_ORIGIN.search(text))))
+    lacks_company = _COMPANY_QUESTION.search(question.text) and not _COMPANY.search(text)
+    lacks_age = _ANY_AGE_QUESTION.search(question.text) and not _AGE.search(text)
+    if lacks_company or lacks_age:
         return _NO_FIT
     return _fit_by_words(question, without_clauses_about_others(text) if is_about_person(question.text) else text)
 

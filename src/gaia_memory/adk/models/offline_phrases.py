@@ -123,7 +123,7 @@ _FUNCTION_WORDS_TEXT: Mapping[Language, str] = {
 i m im ve ll am is are was were be been the a an of to in on at for with and or but not no do does did don t s you your
 my me mine we our us he she his her they their it its this that these those what where when who whom whose which why
 how can could should would will have has had about from by as so if than then there here tell know remember still
-just also any some much many most now again please hey ok okay
+just also any some much many most now again whats wheres whos whens hows please hey ok okay
 """,
     "de": """
 ich bin habe hab hat hast ist sind war waren der die das den dem des ein eine einen einem einer und oder aber nicht

@@ -12,20 +12,25 @@ from gaia_memory.language.tokenizer import index_tokens
 _ADDRESS = re.compile(
     r"\b(?:(?:tell|remind|show|give) me|sag mir|erinnere mich|dis-moi|rappelle-moi|dime|recuérdame)\b", re.IGNORECASE
 )
+_SPANISH_VERBS = "vivo|trabajo|tengo|soy|estoy|nací|hablo|estudio|bebo|voy|vengo|conduzco"
+"""Forms whose subject is "I", which Spanish leaves out."""
+
 _I = re.compile(
-    r"\b(?:I|me|we|us|myself|ich|mich|mir|wir|uns|je|moi|nous|yo|mí|nos)\b|\b[jm]'(?=\w)|\bim\b", re.IGNORECASE
+    rf"\b(?:I|me|we|us|myself|im|ich|mich|mir|wir|uns|je|moi|nous|yo|mí|nos|{_SPANISH_VERBS})\b|\b[jm]'(?=\w)",
+    re.IGNORECASE,
 )
 _MY = re.compile(
     r"\b(?:my|mine|our|mein(?:e[nmrs]?)?|unser(?:e[nmrs]?)?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?)\b", re.IGNORECASE
 )
 _SUBJECT_I = re.compile(
-    r"\b(?:I|I'm|I've|im|we|ich|wir|je|nous|yo)\b|\bj'|(?:^|\band |\bbut |, )User\b(?!')", re.IGNORECASE
+    rf"\b(?:I|I'm|I've|im|we|ich|wir|je|nous|yo|{_SPANISH_VERBS})\b|\bj'|(?:^|\band |\bbut |, )User\b(?!')",
+    re.IGNORECASE,
 )
 _USER = re.compile(r"\bUser\b|\butilisat(?:eur|rice)\b|\b(?:Be)?nutzer(?:in)?\b|\busuari[oa]\b")
 _OTHER_SUBJECT = re.compile(
     r"(?:and |und |et |y )?(?:"
     r"(?:[Mm]y|[Oo]ur|[Mm]eine?|[Uu]nsere?|[Mm]on|[Mm]a|[Mm]es|[Nn]otre|[Nn]os|[Mm]is?|User's)\s+"
-    r"(?P<noun>(?:(?:best|old|older|little|younger|big|new|beste|älter|klein)\w*\s+)?[^\W\d_]+)"
+    r"(?P<noun>(?:(?:best|old|older|little|younger|big|new|favou?rite|beste|älter|klein)\w*\s+)?[^\W\d_]+)"
     r"(?P<name>\s+[A-ZÀ-Þ]\w+)?|"
     r"(?P<pronoun>[Hh]e|[Ss]he|[Tt]hey|[Ee]r|[Ss]ie|[Ii]l|[Ee]lle|[Éé]l|[Ee]lla)\b)"
 )

@@ -39,7 +39,7 @@ _QUESTION = re.compile(
     r"(?:was|were|is|are)\s+(?:in|at|on|from|born|very|so)\b|am\s+(?!i\b)|cannot\b|"
     r"(?:can|could|should|would|will)\s+(?:be|love|like|prefer|speak|play|swim|cook|drive|never|not|only)\b)(?:"
     r"what|who|whom|whose|where|when|which|why|how|do|does|did|am|is|are|was|were|can|could|should|would|will|"
-    r"have i|has|tell me|remind me|what's|who's|where's|when's|"
+    r"have i|has|tell me|remind me|what'?s|who'?s|where'?s|when'?s|how'?s|"
     r"wer|wie|wo|wann|warum|wieso|welche[rsnm]?|woher|wohin|wogegen|wessen|wem|wen|wei(?:ß|ss)t du|kennst du|bin ich|"
     r"habe ich|kann ich|sag mir|"
     r"qui|quel(?:le)?s?|quoi|où|quand|comment|pourquoi|combien|est-ce|qu'est-ce|sais-tu|dis-moi|que sais|à quoi|"
