@@ -106,7 +106,7 @@ def test_a_no_after_forget_is_neither_talk_nor_learned(config: str) -> None:
     swept = run_gaia("sweep", "--force", "--config", config, "--json")
 
     assert done.out.count("Nothing was forgotten.") == 1
-    assert "Noted." in done.out
+    assert "All right." in done.out
     assert swept.json_output["facts"] == 0
     assert listed(config) == ["I like teal"]
 

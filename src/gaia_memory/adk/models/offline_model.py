@@ -184,7 +184,9 @@ def _answer_question(
 ) -> str:
     """Return the answer to the last message from this conversation, the profile and `memories`; else `default`."""
     by_age = sorted(memories, key=lambda memory: str(memory.get("timestamp", "")))
-    facts = dict.fromkeys([*_profile_lines(request), *(str(memory.get("text", "")) for memory in by_age)])
+    recalled = dict.fromkeys(str(memory.get("text", "")) for memory in by_age)
+    # The lines of the profile have no age: those that memory has returned stand where they belong.
+    facts = dict.fromkeys([*(line for line in _profile_lines(request) if line not in recalled), *recalled])
     said = dict.fromkeys(
         statement for message in messages if not contains_credential(message) for statement in split_statements(message)
     )
