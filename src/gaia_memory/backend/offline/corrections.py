@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+
 from gaia_memory.backend.offline.grammar.rules import load_tables
 
-_P = load_tables("messages").patterns
+_TABLES = load_tables("messages")
+_P = _TABLES.patterns
+_NEGATIONS = _TABLES.words("negations")
+_FILLERS = _TABLES.words("fillers")
 _MAX_REPLACED_WORDS = 4
 
 
@@ -32,6 +38,22 @@ def amended(previous: str, sentence: str) -> str | None:
     whole = f"{previous.rstrip(' .!')}, no wait, {replacement}"
     corrected = apply_correction(whole)
     return None if corrected == whole else corrected
+
+
+def is_negation(fact: str, *, of: str) -> bool:
+    """Return whether a fact denies another one in the same words: "User no longer eats meat" and "User eats meat"."""
+    words, denied = _words(fact), _words(of)
+    is_denial = bool(words & _NEGATIONS) and not denied & _NEGATIONS
+    return is_denial and _content(words) == _content(denied)
+
+
+@lru_cache(maxsize=1_000)
+def _words(fact: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", re.sub(r"n't\b", " not", _P["added_date"].sub("", fact)).lower()))
+
+
+def _content(words: frozenset[str]) -> frozenset[str]:
+    return frozenset(re.sub(r"(?<=\w\w)(?:es|s|e)\Z", "", word) for word in words - _NEGATIONS - _FILLERS)
 
 
 def apply_correction(sentence: str) -> str:

@@ -11,6 +11,7 @@ from gaia_memory.backend.offline import corrections, relative_dates, sentences
 from gaia_memory.backend.offline.grammar import english, french, german, spanish
 from gaia_memory.backend.offline.grammar.identify import language_of
 from gaia_memory.backend.offline.grammar.rules import Grammar
+from gaia_memory.backend.offline.quotations import Quotations
 from gaia_memory.backend.offline.referents import Referents
 
 _NEW_MESSAGES = re.compile(r"^## New Messages\n(?P<inside>.*?)\n\n## Observation Date\n", re.DOTALL | re.MULTILINE)
@@ -33,18 +34,21 @@ def extract_facts(prompt: str) -> list[str]:
     day = _observation_date(prompt)
     unique_facts: dict[str, str] = {}
     referents = Referents()
-    for text in _user_messages(found["inside"] if found else ""):
-        for fact in _facts_of_message(text, day, referents):
+    for message in _user_messages(found["inside"] if found else ""):
+        for fact in _facts_of_message(message, day, referents):
+            for earlier in [key for key in unique_facts if corrections.is_negation(fact, of=key)]:
+                del unique_facts[earlier]
             unique_facts.setdefault(fact.casefold(), fact)
     return list(unique_facts.values())
 
 
-def _facts_of_message(text: str, day: date, referents: Referents) -> list[str]:
+def _facts_of_message(message: str, day: date, referents: Referents) -> list[str]:
     kept: list[list[str]] = []
-    main_language = language_of(sentences.normalize(text))
+    quotations = Quotations(message)
+    main_language = language_of(sentences.normalize(quotations.text))
     previous = ""
-    for sentence in sentences.split_sentences(text):
-        if len(sentence) > _MAX_SENTENCE_CHARACTERS:
+    for sentence in sentences.split_sentences(quotations.text):
+        if len(quotations.restore(sentence)) > _MAX_SENTENCE_CHARACTERS:
             continue
         normalized = sentences.normalize(sentence)
         amended = corrections.amended(previous, normalized)
@@ -54,19 +58,21 @@ def _facts_of_message(text: str, day: date, referents: Referents) -> list[str]:
         if not corrections.withdraws_itself(previous):
             language = language_of(previous, main_language)
             facts = list(_facts_of_sentence(amended or sentence, language, day, referents))
-            kept += [facts] if facts else []
-    return [fact for facts in kept for fact in facts]
+            kept += [facts] if facts or sentences.is_statement(previous) else []
+    return [quotations.restore(fact) for facts in kept for fact in facts]
 
 
 def _facts_of_sentence(sentence: str, language: str | None, day: date, referents: Referents) -> Iterator[str]:
     if language is None:
-        if sentences.is_statement(sentence):
+        if sentences.is_statement(sentence) and not sentences.is_request_to_forget(sentence):
             yield sentence
         return
     grammar = _GRAMMARS[language]
     normalized = sentences.normalize(sentence)
     statement = corrections.apply_correction(_strip_lead_in(normalized, grammar))
-    if sentences.is_question_or_link(normalized) or grammar.patterns["doubt"].match(statement):
+    if sentences.is_question_or_link(normalized) or sentences.is_request_to_forget(normalized):
+        return
+    if grammar.patterns["doubt"].match(statement) or sentences.is_request_to_forget(statement):
         return
     for clause in grammar.split_clauses(_strip_lead_in(statement, grammar)):
         fact = _to_fact(clause, grammar, day, referents)

@@ -51,6 +51,11 @@ def is_question_or_link(sentence: str) -> bool:
     return stripped.rstrip("\"')»” ").endswith(("?", "？", "؟"))  # noqa: RUF001
 
 
+def is_request_to_forget(sentence: str) -> bool:
+    """Return whether a sentence asks to forget or to delete something, which names what must not be kept."""
+    return _P["request_to_forget"].match(sentence.strip().strip(_QUOTES)) is not None
+
+
 def is_statement(sentence: str) -> bool:
     """Return whether a sentence may be a statement, and not a question, command, greeting or single word."""
     stripped = sentence.strip().strip(_QUOTES)

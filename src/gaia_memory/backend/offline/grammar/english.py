@@ -38,7 +38,7 @@ def _opening_subject(left: str, right: str, joint: str) -> str | None:
     if _P["subordinate"].match(left) or not _has_verb(left):
         return None
     clause = re.split(r",|\s+(?:and|but)\s", right[:120], maxsplit=1)[0]
-    if _P["new_subject"].match(right):
+    if _P["new_subject"].match(right) or _continues_about(left, right):
         return "" if _has_verb(clause) or _has_verb(right[:120].split(",")[0]) else None
     shared = _P["shared_subject"].match(right)
     subject = re.match(
@@ -47,6 +47,15 @@ def _opening_subject(left: str, right: str, joint: str) -> str | None:
     if not shared or not subject or not joint.strip(" ,"):
         return None
     return "I " if _continues(left, subject["verb"].lower(), shared["verb"].lower(), "but" in joint) else None
+
+
+def _continues_about(left: str, right: str) -> bool:
+    """Return whether a clause goes on with "they" after "my parents live in Kyoto", or with "she" or "he"."""
+    pronoun, named = _P["pronoun"].match(right), _P["named_subject"].match(left)
+    if not pronoun or not named:
+        return False
+    pairs = (("she", "woman"), ("she", "anyone"), ("he", "man"), ("he", "anyone"), ("they", "people"))
+    return any(pronoun[kind] and named[person] for kind, person in pairs)
 
 
 def _continues(left: str, first: str, second: str, is_contrast: bool) -> bool:
