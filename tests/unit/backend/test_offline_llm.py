@@ -270,6 +270,12 @@ def test_a_sentence_is_quoted_if_its_third_person_is_not_certain(said: str, fact
         ("L'utilisateur habite à Lyon", "home"),
         ("El usuario trabaja en Google", "work"),
         ("User supports Arsenal", None),
+        ("User's boss is a pain", "work"),
+        ("User has a pain in their knee", "health"),
+        ("User's brother is a doctor", "family"),
+        ("Der Nutzer ist Ärztin", "work"),
+        ("User sang in a choir", "hobby"),
+        ("User's parents come from Japan", "family"),
     ],
 )
 def test_a_fact_has_the_category_of_its_most_specific_word(fact: str, category: str | None) -> None:
@@ -288,8 +294,10 @@ def test_a_fact_has_the_category_of_its_most_specific_word(fact: str, category: 
         "I am " + "so " * 30_000,
         "je j'ai et on a, " * 6_000,
         "- wait, " * 12_500,
+        " “a ”b \"c 'd" * 8_000,
+        "\n".join(f"I like tea{number}. I don't like tea{number}." for number in range(1_000)),
     ],
-    ids=["clauses", "sentences", "German", "word", "spaces", "adverbs", "French", "corrections"],
+    ids=["clauses", "sentences", "German", "word", "spaces", "adverbs", "French", "corrections", "quotes", "denials"],
 )
 def test_a_long_message_is_read_in_a_second(text: str) -> None:
     """No pattern takes more than linear time; the processor time of this thread is measured."""
@@ -304,6 +312,18 @@ def test_each_sentence_is_a_fact_and_duplicates_are_dropped() -> None:
     assert learned("Hi! I live in Haifa. I like tea; I like tea\nWhere is Dr. Levi?", "I live in Haifa.") == [
         "User lives in Haifa.",
         "User likes tea",
+    ]
+
+
+def test_a_denial_in_a_later_message_replaces_what_it_denies() -> None:
+    """Other facts with some of the same words stay."""
+    said = ("I'm vegan", "I live in Rome", "I'm not vegan any more, I eat fish now", "I don't live in Milan")
+
+    assert learned(*said) == [
+        "User lives in Rome",
+        "User is not vegan any more",
+        "User eats fish now",
+        "User doesn't live in Milan",
     ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from gaia_memory.backend.offline.grammar.rules import load_tables
 
@@ -40,20 +39,14 @@ def amended(previous: str, sentence: str) -> str | None:
     return None if corrected == whole else corrected
 
 
-def is_negation(fact: str, *, of: str) -> bool:
-    """Return whether a fact denies another one in the same words: "User no longer eats meat" and "User eats meat"."""
-    words, denied = _words(fact), _words(of)
-    is_denial = bool(words & _NEGATIONS) and not denied & _NEGATIONS
-    return is_denial and _content(words) == _content(denied)
+def words_and_denial(fact: str) -> tuple[frozenset[str], bool]:
+    """Return the words that a fact shares with its denial, and whether it is one.
 
-
-@lru_cache(maxsize=1_000)
-def _words(fact: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", re.sub(r"n't\b", " not", _P["added_date"].sub("", fact)).lower()))
-
-
-def _content(words: frozenset[str]) -> frozenset[str]:
-    return frozenset(re.sub(r"(?<=\w\w)(?:es|s|e)\Z", "", word) for word in words - _NEGATIONS - _FILLERS)
+    "User eats meat" and "User no longer eats meat" have the same words.
+    """
+    words = frozenset(re.findall(r"\w+", re.sub(r"n't\b", " not", _P["added_date"].sub("", fact.lower()))))
+    shared = (re.sub(r"(?<=\w\w)(?:es|s|e)\Z", "", word) for word in words - _NEGATIONS - _FILLERS)
+    return frozenset(shared), bool(words & _NEGATIONS)
 
 
 def apply_correction(sentence: str) -> str:

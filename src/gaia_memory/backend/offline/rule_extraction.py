@@ -33,12 +33,18 @@ def extract_facts(prompt: str) -> list[str]:
     found = _NEW_MESSAGES.search(prompt)
     day = _observation_date(prompt)
     unique_facts: dict[str, str] = {}
+    affirmed: dict[frozenset[str], list[str]] = {}
     referents = Referents()
     for message in _user_messages(found["inside"] if found else ""):
         for fact in _facts_of_message(message, day, referents):
-            for earlier in [key for key in unique_facts if corrections.is_negation(fact, of=key)]:
-                del unique_facts[earlier]
-            unique_facts.setdefault(fact.casefold(), fact)
+            key = fact.casefold()
+            words, is_denial = corrections.words_and_denial(fact)
+            if is_denial:
+                for denied in affirmed.pop(words, []):
+                    unique_facts.pop(denied, None)
+            else:
+                affirmed.setdefault(words, []).append(key)
+            unique_facts.setdefault(key, fact)
     return list(unique_facts.values())
 
 

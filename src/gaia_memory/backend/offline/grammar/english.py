@@ -44,7 +44,7 @@ def _opening_subject(left: str, right: str, joint: str) -> str | None:
     subject = re.match(
         rf"(?:I|We)(?:'m|'ve)? (?P<adverbs>{TABLES.parts['adverb']})(?P<verb>[\w']+)", left, re.IGNORECASE
     )
-    if not shared or not subject or not joint.strip(" ,"):
+    if not shared or not subject or not (joint.strip(" ,") or _P["taste"].match(right)):
         return None
     return "I " if _continues(left, subject["verb"].lower(), shared["verb"].lower(), "but" in joint) else None
 
@@ -74,7 +74,10 @@ def _continues(left: str, first: str, second: str, is_contrast: bool) -> bool:
 def _has_verb(text: str) -> bool:
     """Return whether a verb follows the first word."""
     found = _P["word"].findall(text)
-    return any(is_verb(word) for word in found[1:]) or bool(re.match(r"\W*(?:I|we)'", text, re.IGNORECASE))
+    first_is_noun = re.match(r"\s*\w", text)
+    return any(is_verb(word) for word in found[bool(first_is_noun) :]) or bool(
+        re.match(r"\W*(?:I|we)'", text, re.IGNORECASE)
+    )
 
 
 def to_third_person(clause: str) -> str | None:
@@ -104,7 +107,11 @@ def _means_anybody(text: str) -> bool:
 
 
 def _type_out(text: str) -> str:
-    return TABLES.replace("typed", text.strip())
+    stripped = text.strip()
+    typed = TABLES.replace("typed", stripped)
+    if stripped.startswith(("I", "i")):
+        return typed
+    return re.sub(r"^(I|I'm|I've) [A-Z](?=[a-z'])", lambda found: f"{found[1]}{found[0][-2:].lower()}", typed)
 
 
 def _is_fragment(text: str) -> bool:

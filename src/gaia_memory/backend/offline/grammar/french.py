@@ -71,6 +71,7 @@ def to_third_person(clause: str) -> str | None:
     couple = _P["couple"].match(text)
     if couple:
         return _tell_couple(couple, text)
+    text = _P["told_me"].sub(r"\g<aux> \g<verb> à l'utilisateur", text)
     told = _tell(text) if _P["subject"].search(text) else _P["possessive"].sub(_owned, text)
     is_personal = told is None or _P["personal"].search(told)
     return _QUOTE.format(text.rstrip(". !")) if told is None or is_personal else capitalize(told)
@@ -90,6 +91,8 @@ def _tell(text: str) -> str | None:
         elif que:
             que = re.sub(r"'$", "e ", que)
         clitics = re.sub(r"\b(?:me |nous )", "se ", re.sub(r"\bm'", "s'", found["clitics"], flags=re.I), flags=re.I)
+        if first:
+            between = _P["possessive"].sub(_owned, between)
         told += f"{between}{que}{person} {(found['not'] or '').lower()}{clitics}{verb}"
         end = found.end()
     told += text[end:]

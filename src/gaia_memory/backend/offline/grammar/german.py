@@ -24,6 +24,8 @@ _QUOTE = "Der Nutzer sagt: „{}“"
 
 def split_clauses(sentence: str) -> list[str]:
     """Split "ich bin Vegetarier und wohne in Berlin" in two statements with a subject each."""
+    if _P["unspoken_subject"].match(sentence):
+        sentence = f"Ich {sentence[:1].lower()}{sentence[1:]}"
     clauses, start, subject = [], 0, ""
     for joint in _P["joint"].finditer(sentence):
         left, right = f"{subject}{sentence[start : joint.start()]}", sentence[joint.end() :]

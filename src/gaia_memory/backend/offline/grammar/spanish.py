@@ -41,14 +41,18 @@ def _opens_clause(right: str) -> bool:
         right,
         re.I,
     )
-    return bool(is_owned or _P["liking"].match(right[:40]) or (group and conjugate(group["verb"])))
+    return bool(
+        is_owned
+        or _P["liking"].match(right[:40])
+        or (group and group["verb"][0].islower() and conjugate(group["verb"]))
+    )
 
 
 def _is_clause(left: str) -> bool:
     if re.match(r"(?:si|cuando|como|porque|aunque|desde|en|a)\b", left, re.IGNORECASE) or _P["alone"].fullmatch(left):
         return False
     return any(conjugate(word) for word in _P["word"].findall(left)) or bool(
-        re.match(r"mis? |nuestr|.*\bme ", left, re.I)
+        _P["imperfect"].match(left) or re.match(r"mis? |nuestr|.*\bme ", left, re.I)
     )
 
 
@@ -102,6 +106,9 @@ def _tell(text: str) -> str | None:
     if liking and not re.search(r"\b(?:que|porque|y)\b", liking["before"]):
         return f"{liking['before']}al usuario {liking['not']}le {liking['verb']}{_own(text[liking.end() :])}"
     if re.match(r"(?:mis?|nuestr[oa]s?)\b", text, re.IGNORECASE):
+        if any(conjugate(found["verb"]) for found in _P["reported_verb"].finditer(text)):
+            return None
+        text = _P["told_me"].sub(r"le \g<verb> al usuario", text)
         return _P["possessive"].sub(_owned, text)
     return _tell_of_speaker(text)
 
