@@ -315,18 +315,6 @@ def test_each_sentence_is_a_fact_and_duplicates_are_dropped() -> None:
     ]
 
 
-def test_a_denial_in_a_later_message_replaces_what_it_denies() -> None:
-    """Other facts with some of the same words stay."""
-    said = ("I'm vegan", "I live in Rome", "I'm not vegan any more, I eat fish now", "I don't live in Milan")
-
-    assert learned(*said) == [
-        "User lives in Rome",
-        "User is not vegan any more",
-        "User eats fish now",
-        "User doesn't live in Milan",
-    ]
-
-
 def test_only_new_user_messages_give_facts() -> None:
     """Messages of the agent, earlier messages and instructions do not."""
     assert learned("I am your assistant and I like you.", role="assistant") == []

@@ -27,9 +27,9 @@ def normal_form(fact: str) -> str:
     return " ".join(re.findall(r"\w+", re.sub(r"\([^()]*\d{4}[^()]*\)", "", fact).casefold()))
 
 
-def learned(message: str) -> list[str]:
-    """Return what the rules keep of a message."""
-    entry = json.dumps([{"role": "user", "content": message}])
+def learned(*messages: str) -> list[str]:
+    """Return what the rules keep of messages."""
+    entry = json.dumps([{"role": "user", "content": message} for message in messages])
     return extract_facts(f"## New Messages\n{entry}\n\n## Observation Date\n{DAY.isoformat()}")
 
 
@@ -48,3 +48,15 @@ def test_nine_in_ten_messages_are_kept_as_a_careful_reader_would(file: str, lang
     wrong = {said: learned(said) for said, facts in messages.items() if not is_right(said, facts)}
 
     assert len(wrong) <= (1 - REQUIRED_SHARE) * len(messages), wrong
+
+
+def test_a_denial_in_a_later_message_replaces_what_it_denies() -> None:
+    """Other facts with some of the same words stay."""
+    said = ("I'm vegan", "I live in Rome", "I'm not vegan any more, I eat fish now", "I don't live in Milan")
+
+    assert learned(*said) == [
+        "User lives in Rome",
+        "User is not vegan any more",
+        "User eats fish now",
+        "User doesn't live in Milan",
+    ]
