@@ -663,3 +663,11 @@ def test_a_page_behind_the_last_fact_says_how_many_there_are(config: str) -> Non
     memory(config, "add", "itay", "likes tea")
 
     assert memory(config, "list", "itay", "--offset", "5").out == "--offset 5 is past the end: 1 fact in all.\n"
+
+
+def test_a_blank_question_is_a_usage_error(config: str) -> None:
+    """It would otherwise look like a memory without an answer."""
+    done = memory(config, "search", "itay", " ")
+
+    assert done.code == 2
+    assert "the question is blank" in " ".join(done.err.replace("│", " ").split())

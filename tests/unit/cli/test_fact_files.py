@@ -60,6 +60,7 @@ def test_what_mem0_lists_keeps_its_times_metadata_and_category() -> None:
         "\n".join(json.dumps({"text": text}) for text in TEXTS),
         "\n\n".join(json.dumps({"text": text}) for text in TEXTS) + "\n",
         "- Likes tea\n- Has a dog\n",
+        "- [ ] Likes tea\n- [x] Has a dog\n",
         "# About me\n\n* Likes tea\n  * Has a dog\n",
         "1. Likes tea\n2) Has a dog\n",
         "Likes tea\n\n  Has a dog  \n",

@@ -93,7 +93,7 @@ async def forget(
             report = await _forget(engine, scope, preview, fact.id if fact else None, session)
             if not as_json:
                 # Before anything that may fail or be interrupted.
-                print_line(f"Forgot {pluralize(report.receipt.count, 'fact')} about {user}.")
+                print_line(f"Forgot {pluralize(report.receipt.count, 'fact')} about {user}.{_unlearned_note(report)}")
             receipt_error = save_report(report, file)
             if report.receipt.pending:
                 report = await _rewrite_files(engine, report)
@@ -135,6 +135,12 @@ async def _rewrite_files(engine: Engine, report: ForgetReport) -> ForgetReport:
     except MemoryUnavailable as error:
         return replace(report, erasure_error=str(error))
     return replace(report, is_erased=finished_by is None, finished_by=finished_by)
+
+
+def _unlearned_note(report: ForgetReport) -> str:
+    if not report.waiting_conversations:
+        return ""
+    return f" {pluralize(report.waiting_conversations, 'conversation')} that waited to be learned will not be."
 
 
 def _print_report(report: ForgetReport, receipt_error: str | None) -> None:
@@ -200,5 +206,7 @@ def _find_fact(facts: Sequence[Fact], fact_id: str, user: str) -> Fact:
         ids = ", ".join(named) + more
         print_error(f"{len(found)} facts of {user} have an id that starts with {fact_id!r}: pass more of it ({ids})")
     else:
-        print_error(f"{user} has no fact with the id {fact_id!r}: `gaia memory list --user {user}` shows the ids")
+        length_hint = "" if is_long_enough else f"; pass at least {_MIN_ID_PREFIX_CHARACTERS} characters"
+        command = f"`gaia memory list --user {user}` shows the ids"
+        print_error(f"{user} has no fact with the id {fact_id!r}: {command}{length_hint}")
     raise typer.Exit(1)

@@ -66,6 +66,8 @@ async def search(
 ) -> None:
     """Show the facts that answer a question, best first."""
     query_text, filters = " ".join(query), build_filters(where, since, until)
+    if not query_text.strip():
+        raise typer.BadParameter("the question is blank: pass words to look for, or use `gaia memory list`")
     async with open_scope(config, app_name, user) as (engine, scope):
         recalled = await engine.memory.explain(scope, query_text, limit=limit, filters=filters)
         if not recalled.hits and not await engine.memory.count(scope):
