@@ -247,3 +247,27 @@ async def test_a_general_question_gets_the_whole_profile() -> None:
 
     assert "Name: Itay" in answer
     assert "Lives in Berlin" in answer
+
+
+GERMAN = ("Der Nutzer wohnt in Graz", "Die Schwester des Nutzers wohnt in Lille")
+SPANISH = ("El usuario vive en Sevilla", "La hermana del usuario vive en Vigo")
+FRENCH = ("L'utilisateur habite à Lyon", "La sœur de l'utilisateur habite à Lille")
+
+
+@pytest.mark.parametrize(
+    ("facts", "question", "answer"),
+    [
+        (GERMAN, "Wo wohne ich?", "Ich erinnere mich: Der Nutzer wohnt in Graz"),
+        (GERMAN, "Wo wohnt meine Schwester?", "Ich erinnere mich: Die Schwester des Nutzers wohnt in Lille"),
+        (SPANISH, "¿Dónde vivo?", "Recuerdo: El usuario vive en Sevilla"),
+        (FRENCH, "Où j'habite ?", "Je me souviens : L'utilisateur habite à Lyon"),
+        (("User's colleague Ben hates dogs",), "Who hates dogs?", "Your colleague Ben hates dogs."),
+    ],
+)
+async def test_facts_in_each_language_answer_whom_they_are_about(
+    facts: tuple[str, ...], question: str, answer: str
+) -> None:
+    """The user's own facts begin with other words than those about relations."""
+    found = responded("load_memory", status="success", memories=[{"text": fact} for fact in facts])
+
+    assert await text(asked(words(question), found)) == answer

@@ -60,3 +60,22 @@ def test_a_denial_in_a_later_message_replaces_what_it_denies() -> None:
         "User eats fish now",
         "User doesn't live in Milan",
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "last_fact"),
+    [
+        (("My sister Noa is a nurse", "I love pizza", "She lives in Madrid"), "User's sister Noa lives in Madrid"),
+        (("My brother Max is a cop", "My teacher was awful. He hit me."), "User's teacher hit User."),
+        (("My brother Kev is tall", "My boss Derek is old, he snores"), "User's boss Derek snores"),
+        (
+            ("My friend Zoe is nice", "My brother Jan and my sister Eva came. She was drunk."),
+            "and User's sister Eva came.",
+        ),
+        (("My friend Tom is tall", "Ben met Carl. He is a vegan."), "Ben met Carl."),
+        (("My daughter Mia has a teacher, she is strict",), "User's daughter Mia has a teacher"),
+    ],
+)
+def test_a_pronoun_is_the_person_named_last_or_nobody(said: tuple[str, ...], last_fact: str) -> None:
+    """A sentence that names two persons leaves open who "she" is, and its clause is left out."""
+    assert learned(*said)[-1].endswith(last_fact)

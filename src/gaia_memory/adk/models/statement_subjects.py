@@ -27,6 +27,18 @@ _SUBJECT_I = re.compile(
     re.IGNORECASE,
 )
 _USER = re.compile(r"\bUser\b|\butilisat(?:eur|rice)\b|\b(?:Be)?nutzer(?:in)?\b|\busuari[oa]\b")
+_USER_SUBJECT = re.compile(
+    r"(?:(?:der|die|le|la|l['\u2019]|el)\s*)?(?:User\b(?!')|utilisat(?:eur|rice)\b|(?:Be)?nutzer(?:in)?\b|usuari[oa]\b)",
+    re.IGNORECASE,
+)
+_RELATION_SUBJECT = re.compile(
+    r"(?:der|die|das|le|la|l['\u2019]|les|el|los|las)\s*(?P<noun>[^\W\d_]+(?:\s+[^\W\d_]+)??)\s+"
+    r"(?:des nutzers|der nutzerin|de l['\u2019]utilisat(?:eur|rice)|del usuario|de la usuaria)\b",
+    re.IGNORECASE,
+)
+"""How facts in German, French and Spanish name a relation: "Die Schwester des Nutzers"."""
+
+_WHO_QUESTION = re.compile(r"\W*(?:who|wer|qui|qui[eé]n(?:es)?)\b", re.IGNORECASE)
 _OTHER_SUBJECT = re.compile(
     r"(?:and |und |et |y )?(?:"
     r"(?:[Mm]y|[Oo]ur|[Mm]eine?|[Uu]nsere?|[Mm]on|[Mm]a|[Mm]es|[Nn]otre|[Nn]os|[Mm]is?|User's)\s+"
@@ -60,16 +72,27 @@ def is_about_person(question: str) -> bool:
 
 def has_other_subject(question: str, words: Sequence[str], statement: str) -> bool:
     """Return whether a statement is about another person or thing than the question with these words."""
-    if found := _OTHER_SUBJECT.match(statement):
-        return bool(found["pronoun"]) or not _names(words, f"{found['noun']}{found['name'] or ''}")
-    if not is_about_person(question):
+    if _USER_SUBJECT.match(statement):
         return False
-    named = _NAMED_SUBJECT.match(statement)
-    if named is None or _names(words, named["subject"]) or _USER.match(statement):
+    if found := _OTHER_SUBJECT.match(statement) or _RELATION_SUBJECT.match(statement):
+        return _is_somebody_else(question, words, found)
+    named = _NAMED_SUBJECT.match(statement) if is_about_person(question) else None
+    if named is None or _names(words, named["subject"]):
         return False
     if _I.search(_ADDRESS.sub("", question)):
         return not _SUBJECT_I.search(statement)
     return not (_I.search(statement) or _MY.search(statement) or _USER.search(statement))
+
+
+def _is_somebody_else(question: str, words: Sequence[str], found: re.Match[str]) -> bool:
+    """Return whether the relation or the pronoun that begins a statement is not the one that a question is about."""
+    groups = found.groupdict()
+    if groups.get("pronoun"):
+        return True
+    # "Who hates dogs?" asks for anybody, "Who do I live with?" for the person's own life.
+    if _WHO_QUESTION.match(question) and not is_about_person(question):
+        return False
+    return not _names(words, f"{groups['noun']}{groups.get('name') or ''}")
 
 
 def has_other_owner(nouns: Sequence[str], statement: str) -> bool:

@@ -1,4 +1,4 @@
-"""Who "she", "er" or "il" is: the person whom the statements before were about."""
+"""Who "she", "er" or "il" is: the person whom the last statement about anybody named."""
 
 from __future__ import annotations
 
@@ -11,22 +11,28 @@ _USER_HAS = re.compile(r"User has an? ")
 
 
 class Referents:
-    """The persons a message has named so far, the latest of each gender."""
+    """The person that was named last. If that sentence named another one, too, a pronoun after it may be either."""
 
     def __init__(self) -> None:
         """Start without anybody."""
-        self._names: dict[str, str] = {}
-        self._latest: str | None = None
+        self._gender = ""
+        self._name: str | None = None
 
     def note(self, fact: str, grammar: Grammar) -> None:
-        """Remember the first person a fact is about."""
+        """Remember the person a fact is about, in place of those before."""
         for name, pattern in grammar.patterns.items():
             found = pattern.match(fact) if name.startswith("person_") else None
             if found:
                 groups = found.groupdict()
-                gender = next((g for g in ("woman", "man", "people", "anyone") if groups.get(g)), "anyone")
-                self._latest = self._names[gender] = _designation(groups, found[0])
+                self._gender = next((g for g in ("woman", "man", "people", "anyone") if groups.get(g)), "anyone")
+                another = grammar.patterns.get("another_person")
+                is_alone = another is None or not another.match(fact, found.end())
+                self._name = _designation(groups, found[0]) if is_alone else None
                 return
+
+    def clear(self) -> None:
+        """Forget the person, after a sentence that may have named another one."""
+        self._name = None
 
     def resolve(self, clause: str, grammar: Grammar) -> str | None:
         """Return a clause with its subject named; None when its pronoun may be anybody."""
@@ -36,8 +42,8 @@ class Referents:
         kind = found.lastgroup or ""
         groups = found.groupdict()
         gender = next((_GENDER_OF_PRONOUN[name] for name in _GENDER_OF_PRONOUN if groups.get(name)), "")
-        name = self._names.get(gender) or (self._names.get("anyone") if gender else self._latest)
-        if name is None:
+        name = self._name
+        if name is None or (gender and self._gender not in (gender, "anyone")):
             return None
         if groups.get("any"):
             return f"{name} {clause[:1].lower()}{clause[1:]}"

@@ -70,6 +70,7 @@ def _facts_of_message(message: str, day: date, referents: Referents) -> list[str
 
 def _facts_of_sentence(sentence: str, language: str | None, day: date, referents: Referents) -> Iterator[str]:
     if language is None:
+        referents.clear()
         if sentences.is_statement(sentence) and not sentences.is_request_to_forget(sentence):
             yield sentence
         return

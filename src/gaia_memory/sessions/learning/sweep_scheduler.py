@@ -125,10 +125,13 @@ class SweepScheduler:
 
 
 def _quiet_logger(component: str) -> logging.Logger:
-    """Return APScheduler's logger for a component of ours, set to WARNING: at INFO it logs every run."""
+    """Return APScheduler's logger for a component of ours, set to ERROR.
+
+    At INFO it logs every run, and at WARNING each one that a busy event loop delays past the next; none of it is lost.
+    """
     component_logger = logging.getLogger(f"apscheduler.{component}.{_EXECUTOR_NAME}")
     if component_logger.level == logging.NOTSET:
-        component_logger.setLevel(logging.WARNING)
+        component_logger.setLevel(logging.ERROR)
     return component_logger
 
 
