@@ -41,8 +41,8 @@ _TRANSFERRED_CONTEXT = "For context:"
 _MAX_MESSAGES = 200
 """The user's latest messages that are read for an answer: a longer conversation must not slow it down."""
 
-_MIN_WINDOW_MESSAGES = 15
-"""A conversation with fewer messages was cleared or has just begun."""
+_MIN_WINDOW_MESSAGES = 20
+"""What the default window leaves of a long conversation: one with fewer messages was cleared or has just begun."""
 
 _MAX_MESSAGE_CHARACTERS = 4_000
 _MAX_OVERVIEW_LINES = 10
