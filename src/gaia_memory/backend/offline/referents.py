@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from gaia_memory.backend.offline.grammar.rules import Grammar
 
 _GENDER_OF_PRONOUN = {"she": "woman", "he": "man", "they": "people"}
-_USER_HAS = re.compile(r"User has an? ")
 
 
 class Referents:

@@ -39,7 +39,6 @@ _SCORE_NOTE = "A score from 0 to 1 says how well a fact answers; `why` shows wha
 _LOWEST_SHOWN_SCORE = 0.005
 """A lower score would be shown as 0.00: such a fact only fills the list."""
 _PART_NAMES = {
-    "hashed": "the search by similar spelling",
     "vectors": "the search by meaning",
     "rewriting": "the words that the model would have added",
     "reranker": "the reranker",
