@@ -32,7 +32,7 @@ def render_hits(hits: Sequence[Hit]) -> list[dict[str, str]]:
         {
             "id": hit.fact.id,
             "text": escape_for_prompt(hit.fact.text),
-            "timestamp": (hit.fact.said_at or hit.fact.created_at).isoformat(timespec="seconds"),
+            "timestamp": (hit.fact.said_at or hit.fact.created_at).isoformat(timespec="milliseconds"),
         }
         for hit in hits
     ]

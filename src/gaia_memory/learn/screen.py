@@ -26,7 +26,7 @@ MAX_VERBATIM_CHARACTERS = 100_000
 _ASSISTANT_NAMES = frozenset({"assistant", "agent", "model", "ai"})
 """Names that models use for the assistant: mem0's prompt asks for the first, but not all models follow it."""
 
-_WORD = re.compile(r"\w{3,}")
+_WORD = re.compile(r"\w{3,}|\d+")
 
 
 def drop_assistant_claims(extracted: Sequence[ExtractedFact]) -> list[ExtractedFact]:

@@ -18,6 +18,6 @@ def test_a_row_contains_id_text_and_time():
     stored = Hit(fact=make_fact("b", "likes coffee"), score=0.5, why={})
 
     assert render_hits([said, stored]) == [
-        {"id": "a", "text": "likes tea", "timestamp": "2024-02-29T12:00:00+00:00"},
-        {"id": "b", "text": "likes coffee", "timestamp": "2024-03-01T12:00:00+00:00"},
+        {"id": "a", "text": "likes tea", "timestamp": "2024-02-29T12:00:00.000+00:00"},
+        {"id": "b", "text": "likes coffee", "timestamp": "2024-03-01T12:00:00.000+00:00"},
     ]

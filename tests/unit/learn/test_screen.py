@@ -127,6 +127,14 @@ def test_a_draft_has_the_time_and_place_of_its_turn():
     assert draft.fact.metadata == {"attributed_to": "user", "speaker": "itay"}
 
 
+def test_a_number_tells_the_turn_of_a_fact():
+    """The same thing said again with a new value is a later fact."""
+    talk = make_chunk(make_turn(7, "My locker code is 12"), make_turn(8, "My locker code is 47"))
+    drafts = build_drafts(talk, [ExtractedFact(text=f"User's locker code is {number}") for number in (12, 47)])
+
+    assert [draft.fact.seq for draft in drafts] == [7, 8]
+
+
 def test_a_fact_that_shares_no_word_with_a_turn_has_the_time_of_its_chunk():
     """A turn cannot be determined."""
     talk = make_chunk(make_turn(7, "I flew to Rome"), make_turn(8, "and back"))
