@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from gaia_memory.backend.offline.grammar.rules import Grammar
 
-_GENDER_OF_PRONOUN = {"she": "woman", "he": "man", "they": "people"}
+_GENDER_OF_PRONOUN = {"she": "woman", "he": "man", "they": "people", "many": "people"}
 
 
 class Referents:
@@ -35,19 +37,39 @@ class Referents:
         """Return a clause with its subject named; None when its pronoun may be anybody."""
         found = grammar.patterns["pronoun"].match(clause)
         if not found:
-            return clause
+            return self._resolve_relation(clause, grammar)
         kind = found.lastgroup or ""
-        groups = found.groupdict()
-        gender = next((_GENDER_OF_PRONOUN[name] for name in _GENDER_OF_PRONOUN if groups.get(name)), "")
-        name = self._name
-        if name is None or (gender and self._gender not in (gender, "anyone")):
+        gender, name = _gender(found), self._named(_gender(found))
+        if name is None:
             return None
-        if groups.get("any"):
+        if found.groupdict().get("any"):
+            # Spanish leaves the pronoun out; a verb in the singular has no plural subject.
+            if not gender and self._gender == "people":
+                return None
             return f"{name} {clause[:1].lower()}{clause[1:]}"
         if found[0].lower() in ("her", "his", "their"):
             name = f"{name}'s"
         verb = " are" if kind == "is" and gender == "people" else " is" if kind == "is" else ""
         return f"{name}{verb}{clause[found.end() :]}"
+
+    def _resolve_relation(self, clause: str, grammar: Grammar) -> str | None:
+        """Return "Anna is Tom's wife" for "Anna is his wife"; None when nobody knows whose wife."""
+        relation = grammar.patterns.get("relation")
+        found = relation.match(clause) if relation else None
+        if not found:
+            return clause
+        name = self._named(_gender(found))
+        is_subject = name is not None and found["subject"] in name
+        return None if name is None or is_subject else f"{found['before']}{name}'s{clause[found.end() :]}"
+
+    def _named(self, gender: str) -> str | None:
+        """Return the person named last if a pronoun of this gender may stand for them."""
+        return self._name if not gender or self._gender in (gender, "anyone") else None
+
+
+def _gender(found: re.Match[str]) -> str:
+    groups = found.groupdict()
+    return next((gender for pronoun, gender in _GENDER_OF_PRONOUN.items() if groups.get(pronoun)), "")
 
 
 def _designation(groups: dict[str, str | None], whole: str) -> str:

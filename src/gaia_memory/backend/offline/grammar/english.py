@@ -73,7 +73,7 @@ def _continues(left: str, first: str, second: str, is_contrast: bool) -> bool:
 
 def _has_verb(text: str) -> bool:
     """Return whether a verb follows the first word."""
-    found = _P["word"].findall(text)
+    found = [word for word in _P["word"].findall(text) if word != "May"]
     first_is_noun = re.match(r"\s*\w", text)
     return any(is_verb(word) for word in found[bool(first_is_noun) :]) or bool(
         re.match(r"\W*(?:I|we)'", text, re.IGNORECASE)
@@ -89,6 +89,10 @@ def to_third_person(clause: str) -> str | None:
     refusal = _P["refusal"].match(text)
     if refusal:
         return f"User does not want to be {participle(refusal['verb'])}{refusal['rest'].rstrip()}"
+    event = _P["event"].match(text)
+    if event and not _has_verb(text):
+        noun = f"{event['event'][0].lower()}{event['event'][1:]}"
+        text = f"I have {'an' if noun[0] in 'aeiou' else 'a'} {noun}"
     if not text or _P["no_fact"].match(text) or _is_fragment(text):
         return None
     text = _name_couple(TABLES.replace("contractions", _name_we(text)))

@@ -53,3 +53,7 @@ def conjugate(verb: str) -> str:
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":
         return f"{verb[:-1]}ies"
     return f"{verb}es" if verb.endswith(("s", "x", "z", "ch", "sh", "o")) else f"{verb}s"
+
+
+VERBS = BASES | {conjugate(verb) for verb in BASES}
+"""Frequent verbs, as they follow "I" or a name."""

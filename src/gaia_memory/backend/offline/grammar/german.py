@@ -69,6 +69,10 @@ def conjugate(verb: str) -> str | None:
     return f"{stem}et" if re.search(r"[dt]$|[^aeiouäöülrhmn][mn]$|ffn$|chn$", stem) else f"{stem}t"
 
 
+THIRD_PERSON = frozenset(_IRREGULAR.values()) | {third for verb in FIRST_PERSON if (third := conjugate(verb))}
+"""The same verbs after a name."""
+
+
 def _singular(verb: str) -> str:
     """Return the first person singular of a verb in the plural, as far as it goes."""
     lowered = verb.lower()

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 
-from gaia_memory.backend.offline.grammar import german, spanish
+from gaia_memory.backend.offline.grammar import english_verbs, german, spanish
 from gaia_memory.backend.offline.grammar.rules import load_tables
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _TABLES = load_tables("identify")
 _MOST_LIKELY_FIRST = ("en", "de", "fr", "es", "other")
 _WORDS = {language: _TABLES.words(language) for language in _MOST_LIKELY_FIRST}
-_WORDS["de"] |= german.FIRST_PERSON
-_WORDS["es"] |= spanish.FIRST_PERSON
+_WORDS["en"] |= english_verbs.VERBS
+_WORDS["de"] |= german.FIRST_PERSON | german.THIRD_PERSON
+_WORDS["es"] |= spanish.FIRST_PERSON | spanish.THIRD_PERSON
 _LANGUAGES_OF_WORD = {
     word: frozenset(language for language in _MOST_LIKELY_FIRST if word in _WORDS[language])
     for word in frozenset[str]().union(*_WORDS.values())

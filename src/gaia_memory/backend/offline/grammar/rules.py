@@ -50,8 +50,9 @@ class Grammar:
 
     tables: Tables
     """With the patterns `lead_in` ("by the way"), `doubt` (beginnings of guesses and hypotheticals), `birthday_today`,
-    `pronoun` (a subject that needs a person named before) and `person…` (whom a fact is about), the part
-    `birthday_fact` and the list `months`."""
+    `pronoun` (a subject that needs a person named before), `dangling` (a pronoun that stands for nobody named), and
+    `person…` (whom a fact is about); `next_statement`, `statement` and `unfinished` for lines without punctuation; the
+    part `birthday_fact` and the list `months`."""
 
     split_clauses: Callable[[str], list[str]]
     """Splits a sentence into its statements."""

@@ -11,7 +11,6 @@ _P = _TABLES.patterns
 _IRREGULAR = _TABLES.pairs("irregular")
 _PLURAL = {verb: singular for verb, (singular,) in _TABLES.pairs("plural").items()}
 _SUBJUNCTIVE = {verb: third for verb, (third,) in _TABLES.pairs("subjunctive").items()}
-_THIRD_PERSON = frozenset(verb for forms in _IRREGULAR.values() for verb in forms)
 _AR_VERBS = _TABLES.words("ar_verbs")
 _NOT_VERBS = _TABLES.words("not_verbs")
 _FEMININE = _TABLES.words("feminine")
@@ -19,6 +18,10 @@ _MASCULINE = _TABLES.words("masculine")
 _CLAUSE_WORDS = frozenset(["que", "porque", "y", "pero", "cuando", "donde", "aunque", "mientras", "si"])
 FIRST_PERSON = (_AR_VERBS | _IRREGULAR.keys() | _PLURAL.keys()) - {"como", "di", "uso", "he"}
 """Verbs that no other language has."""
+
+THIRD_PERSON = frozenset(verb for forms in _IRREGULAR.values() for verb in forms) | {
+    f"{verb[:-1]}{ending}" for verb in _AR_VERBS for ending in ("a", "an")
+}
 
 _QUOTE = "El usuario dice: «{}»"
 
@@ -116,7 +119,7 @@ def _tell(text: str) -> str | None:
 def _tell_of_speaker(text: str) -> str | None:
     """Name the speaker before the first verb of the first person, which Spanish says without a subject."""
     unsure = _P["unsure_verb"].match(text)
-    if unsure and not conjugate(unsure["verb"]) and unsure["next"] not in _THIRD_PERSON:
+    if unsure and not conjugate(unsure["verb"]) and unsure["next"] not in THIRD_PERSON:
         return None
     previous, told, end = "", "", 0
     for found in _P["word"].finditer(text):
@@ -134,7 +137,8 @@ def _tell_of_speaker(text: str) -> str | None:
     if told:
         return told + _own(text[end:])
     past = _P["imperfect"].match(text)
-    if past:
+    # "María vive en Lima" begins with a name, "Tenía un perro" with a verb.
+    if past and THIRD_PERSON.isdisjoint(text[past.end() :].split()[:1]):
         before, verb = text[: past.start("group")], past["verb"].lower()
         return f"{before}el usuario {_without_subject(past['group'])}{verb}{_own(text[past.end() :])}"
     return (
