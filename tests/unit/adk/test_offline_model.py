@@ -128,6 +128,49 @@ async def test_the_newer_fact_answers_where_two_fit() -> None:
         assert (await text(asked(words("Where do I live?"), found))) == "You live in Lisbon."
 
 
+async def test_facts_of_the_same_second_are_told_apart() -> None:
+    """Piped messages take milliseconds."""
+    codes = [
+        {"text": "User's locker code is 47", "timestamp": "2026-11-09T10:00:00.512+00:00"},
+        {"text": "User's locker code is 12", "timestamp": "2026-11-09T10:00:00.345+00:00"},
+    ]
+    for memories in (codes, codes[::-1]):
+        found = responded("load_memory", status="success", memories=memories)
+        assert (await text(asked(words("What is my locker code?"), found))) == "Your locker code is 47."
+
+
+@pytest.mark.parametrize(
+    ("said", "reply"),
+    [
+        ("She lives in Oslo", "I found no fact in that, so I will not learn it."),
+        ("Er wohnt in Oslo", "Darin habe ich keine Tatsache gefunden, also lerne ich es nicht."),
+        ("Elle habite à Oslo", "Je n'y ai trouvé aucun fait, donc je ne l'apprends pas."),
+        ("Ella vive en Oslo", "No he encontrado ningún dato en eso, así que no lo aprendo."),
+        ("milk, eggs, bread", "I found no fact in that, so I will not learn it."),
+    ],
+)
+async def test_only_what_will_be_learned_is_noted(said: str, reply: str) -> None:
+    """Nobody knows who "she" is."""
+    assert (await text(asked(words(said)))).endswith(f"\n{reply}")
+    assert (await text(asked(words("My sister Anna is a lawyer"), words("She lives in Oslo")))).endswith("\nNoted.")
+
+
+@pytest.mark.parametrize(
+    ("said", "introduction"),
+    [
+        ("Hello!", "a small set of fixed rules"),
+        ("Hallo!", "wenige feste Regeln"),
+        ("Bonjour !", "quelques règles fixes"),
+    ],
+)
+async def test_the_first_reply_introduces_the_model_in_the_language_of_the_person(said: str, introduction: str) -> None:
+    """Also the reply to what shall be remembered."""
+    kept = responded("remember", status="success", text="tea")
+
+    assert introduction in await text(asked(words(said)))
+    assert INTRODUCTION in await text(asked(words("Remember that I like tea"), kept))
+
+
 async def test_what_is_known_is_listed_once_and_at_most_ten_lines_long() -> None:
     """Facts and statements of this conversation that say the same are one line."""
     memories = [

@@ -13,7 +13,7 @@ from gaia_memory.adk.models.statement_subjects import (
     is_about_person,
     without_clauses_about_others,
 )
-from gaia_memory.adk.models.topic_words import is_same_word
+from gaia_memory.adk.models.topic_words import is_same_name, is_same_word
 from gaia_memory.language.answer_types import MOMENT, NUMBER, PLACE, detect_answer_types
 from gaia_memory.language.tokenizer import index_tokens
 
@@ -26,6 +26,7 @@ _MAX_ANSWERS = 2
 _PLACE_QUESTION = re.compile(
     r"\b(?:where|which (?:city|town|country)|wo|woher|wohin|où|d'où|dónde|donde|adónde)\b", re.IGNORECASE
 )
+_PLACE = re.compile(r"\b(?:nach|aus|bei|à|en|a) [A-ZÀ-Þ]")
 _MOMENT_QUESTION = re.compile(r"\b(?:when|what (?:day|time|date)|wann|quand|cuándo|cuando)\b", re.IGNORECASE)
 _NUMBER_QUESTION = re.compile(
     r"\b(?:how (?:many|much|old|tall|long)|wie (?:viele?|alt|gro(?:ß|ss)|lange)|combien|quel âge|cuánt[oa]s?)\b",
@@ -40,6 +41,15 @@ _POSSESSED_NOUN = re.compile(
     r"\b(?:my|our|mein(?:e[nmrs]?)?|unser(?:e[nmrs]?)?|mon|ma|mes|notre|nos|mis?|User's|their)\s+(?P<noun>[^\W\d_]+)",
     re.IGNORECASE,
 )
+_NAME = re.compile(r"(?<=\w )(?P<name>[A-ZÀ-Þ][^\W\d_]+)")
+_GERMAN_NAME = re.compile(
+    r"\b(?!(?i:ich|du|wir|er|sie|es|man|der|die|das|dem|den|des|[mdsk]?eine?[nmrs]?|unsere?[nmrs]?|ihre?[nmrs]?|"
+    r"welche?[nmrs]?|viele?|zu[mr]|i[mn]|am|bei[m]?|mir|dir|uns|wie|und|oder)\b)"
+    r"(?:[a-zäöüß]+|(?:Ist|Hat|Mag|Kann|War|Wird|Will|Soll|Muss|Darf|[A-ZÄÖÜ][a-zäöüß]+t)|"
+    r"(?i:mein|unser)e?[nmrs]? [A-ZÄÖÜ]\w+)\s(?P<name>[A-ZÄÖÜ][^\W\d_]+)"
+)
+"""German nouns have capitals, too: a name follows a verb or "my sister", without an article."""
+
 _PAST_MARK = re.compile(
     r"\b(?:used to|no longer|not any ?more|any ?more|formerly|früher|nicht mehr|avant|autrefois|plus à|ya no|antes)\b",
     re.IGNORECASE,
@@ -109,7 +119,7 @@ _NAME_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence of the person, or a fact about them; a higher `order` is newer. `is_fact`: memory returned it."""
+    """A sentence of the person, or a fact about them or others (`is_fact`); a higher `order` is newer."""
 
     text: str
     order: int
@@ -170,9 +180,8 @@ def _parse_question(text: str) -> _Question:
     words = topic_words(text, language)
     without_name = tuple(word for word in words if word not in _NAME_WORDS)
     required = {token for noun in _POSSESSED_NOUN.findall(text) for token in index_tokens(noun)}
-    names: set[str] = set()
-    if language != "de":
-        names = {token for name in re.findall(r"(?<=\w )[A-ZÀ-Þ][^\W\d_]+", text) for token in index_tokens(name)}
+    named = (_GERMAN_NAME if language == "de" else _NAME).finditer(text)
+    names = {token for found in named for token in index_tokens(found["name"])}
     answer_types = (
         PLACE * bool(_PLACE_QUESTION.search(text))
         | MOMENT * bool(_MOMENT_QUESTION.search(text))
@@ -211,7 +220,7 @@ def _fit_by_words(question: _Question, text: str) -> _Fit:
     words = topic_words(text, detect_language(text))
     if not question.words or not words:
         return _NO_FIT
-    mates = {word: [other for other in words if is_same_word(word, other)] for word in question.words}
+    mates = {word: [other for other in words if _is_mate(question, word, other)] for word in question.words}
     if _ANY_AGE_QUESTION.search(question.text):
         mates.update((word, [word]) for word in question.words if is_same_word(word, "age"))
     matched = [word for word, others in mates.items() if others]
@@ -225,13 +234,18 @@ def _fit_by_words(question: _Question, text: str) -> _Fit:
     ):
         return _NO_FIT
     score = len(matched) / len(question.words)
-    has_type = bool(question.answer_types & detect_answer_types(text, index_tokens(text)))
+    types = detect_answer_types(text, index_tokens(text)) | PLACE * bool(_PLACE.search(text))
+    has_type = bool(question.answer_types & types)
     if score < 1.0 and question.answer_types and not has_type:
         return _NO_FIT
     if score:
         score += _TYPE_BONUS * has_type
     is_past = score > MIN_SCORE and _PAST_MARK.search(text)
     return _Fit(score - _PAST_PENALTY if is_past else score, tuple(matched))
+
+
+def _is_mate(question: _Question, word: str, other: str) -> bool:
+    return is_same_name(word, other) if word in question.names else is_same_word(word, other)
 
 
 def _is_revised_by(older: Statement, newer: Statement) -> bool:

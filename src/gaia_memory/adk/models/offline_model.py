@@ -6,7 +6,8 @@ import re
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Hashable, Iterator, Mapping, Sequence
 from dataclasses import astuple
-from typing import Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
@@ -28,10 +29,11 @@ from gaia_memory.adk.models.user_messages import (
 from gaia_memory.adk.plugins.run_context import current_conversation
 from gaia_memory.redaction.credentials import contains_credential
 
-INTRODUCTION = (
-    "I am the offline model: I can remember what you tell me and look it up again, and not much more. "
-    "With GEMINI_API_KEY set, Gemini answers instead."
-)
+if TYPE_CHECKING:
+    from gaia_memory.backend.offline.conversation_reader import Reading
+
+INTRODUCTION = PHRASES["en"].introduction
+_INTRODUCTIONS = tuple(phrases.introduction for phrases in PHRASES.values())
 
 _PROFILE_BLOCK = re.compile(r"<USER_PROFILE>(.*?)</USER_PROFILE>", re.DOTALL)
 _PIECE = re.compile(r"\S+\s*|\s+")
@@ -40,6 +42,12 @@ _TRANSFERRED_CONTEXT = "For context:"
 
 _MAX_MESSAGES = 200
 """The user's latest messages that are read for an answer: a longer conversation must not slow it down."""
+
+_MAX_READ_CHARACTERS = 50_000
+"""Of the latest messages: to read more would take a second."""
+
+_MAX_CONTEXT_MESSAGES = 20
+"""The messages that may tell the language of the last one, or whom its "she" stands for."""
 
 _MIN_WINDOW_MESSAGES = 20
 """What the default window leaves of a long conversation: one with fewer messages was cleared or has just begun."""
@@ -51,17 +59,17 @@ _OVERVIEW_QUERY = "name home work family birthday allergic lives works likes lov
 
 _MAX_INTRODUCED_CONVERSATIONS = 1_024
 _STOCK_REPLIES = frozenset(reply for phrases in PHRASES.values() for reply in astuple(phrases))
-"""Replies without a word of the person. Only these introduce the model: an answer from memory speaks for itself."""
+"""Replies without a word of the person."""
 
 
 class OfflineModel(BaseLlm):
     """Answers by fixed rules: the same request always gets the same answer.
 
     "Remember that …" calls `remember`. A question calls `load_memory`, and is answered with what the person said in
-    this conversation or earlier, or with "I don't know that yet."; nothing is invented. A statement is acknowledged.
-    "Forget …" is answered with the command that forgets, and any other request with what the model can do.
-    It answers in English, German, French or Spanish. The first acknowledgement in a conversation, and the answer to any
-    question about itself, says that it is the offline model.
+    this conversation or earlier, or with "I don't know that yet."; nothing is invented. A statement is acknowledged if
+    learning keeps something of it. "Forget …" is answered with the command that forgets, and any other request with
+    what the model can do. It answers in English, German, French or Spanish. The first acknowledgement in a
+    conversation, and the answer to any question about itself, says that it is the offline model.
     """
 
     model: str = "offline"
@@ -75,8 +83,8 @@ class OfflineModel(BaseLlm):
         if isinstance(answer, types.Part):
             yield _response(answer, partial=False)
             return
-        if answer in _STOCK_REPLIES and not self._is_introduced(llm_request):
-            answer = f"{INTRODUCTION}\n{answer}"
+        if _is_about_nothing_known(answer, llm_request) and not self._is_introduced(llm_request):
+            answer = f"{PHRASES[_language_of(_user_messages(llm_request.contents))].introduction}\n{answer}"
         elif self._has_lost_its_beginning(llm_request):
             answer += _earlier_messages_hint(answer)
         if stream:
@@ -107,8 +115,14 @@ class OfflineModel(BaseLlm):
         )
 
 
+def _is_about_nothing_known(answer: str, request: LlmRequest) -> bool:
+    """Return whether an answer tells nothing from memory or this conversation, which would speak for itself."""
+    return answer in _STOCK_REPLIES or any(each.name == "remember" for each in _function_responses(request.contents))
+
+
 def _contains_introduction(request: LlmRequest) -> bool:
-    return any(INTRODUCTION in (part.text or "") for content in request.contents for part in content.parts or [])
+    texts = (part.text or "" for content in request.contents for part in content.parts or [])
+    return any(introduction in text for text in texts for introduction in _INTRODUCTIONS)
 
 
 def _earlier_messages_hint(answer: str) -> str:
@@ -143,18 +157,60 @@ def _answer(request: LlmRequest) -> str | types.Part:
             query = _OVERVIEW_QUERY if kind is MessageKind.OVERVIEW else find_question(text)
             return types.Part.from_function_call(name="load_memory", args={"query": query})
         return _answer_question(request, messages, [], phrases, default=phrases.no_memory)
-    is_private = PRIVATE_INSTRUCTION in _system_instruction(request)
+    return _acknowledge(request, kind, messages, phrases)
+
+
+def _acknowledge(request: LlmRequest, kind: MessageKind, messages: Sequence[str], phrases: Phrases) -> str:
+    """Return the reply to a message that asks for nothing known."""
     replies = {
-        MessageKind.ABOUT_THE_MODEL: INTRODUCTION,
+        MessageKind.ABOUT_THE_MODEL: phrases.introduction,
         MessageKind.GREETING: phrases.greeting,
         MessageKind.THANKS: phrases.thanks,
         MessageKind.SMALL_TALK: phrases.all_right,
         MessageKind.FORGET: phrases.nothing_forgotten,
         MessageKind.REQUEST: phrases.not_able,
     }
-    if kind is MessageKind.STATEMENT and contains_credential(text):
+    if kind in replies:
+        return replies[kind]
+    if messages and contains_credential(messages[-1]):
         return phrases.no_credentials
-    return replies.get(kind, phrases.private if is_private else phrases.noted)
+    if PRIVATE_INSTRUCTION in _system_instruction(request):
+        return phrases.private
+    return phrases.noted if _states_a_fact(messages) else phrases.nothing_found
+
+
+def _states_a_fact(messages: Sequence[str]) -> bool:
+    """Return whether learning keeps something of the last message."""
+    *_, (_, readings) = _read(messages[-_MAX_CONTEXT_MESSAGES:] or [""])
+    return bool(readings)
+
+
+def _read(messages: Sequence[str]) -> Iterator[tuple[str, list[Reading]]]:
+    """Yield each message with its statements, as learning understands them."""
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline.conversation_reader import ConversationReader
+
+    reader = ConversationReader(datetime.now(UTC).date())
+    remaining = sum(map(len, messages))
+    for message in messages:
+        yield message, reader.read(message) if remaining <= _MAX_READ_CHARACTERS else []
+        remaining -= len(message)
+
+
+def _statements_in(messages: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Yield what the messages state: in the person's own words or, for "she" and "he", as a fact that names them."""
+    for message, readings in _read(messages):
+        if contains_credential(message):
+            continue
+        named = {_without_end(each.said): each.told for each in readings if each.is_resolved}
+        for statement in split_statements(message):
+            told = named.pop(_without_end(statement), None)
+            yield told or statement, told is not None
+        yield from ((told, True) for told in named.values())
+
+
+def _without_end(statement: str) -> str:
+    return statement.replace("\u2019", "'").rstrip(" .!").casefold()
 
 
 def _describe_response(
@@ -187,10 +243,7 @@ def _answer_question(
     recalled = dict.fromkeys(str(memory.get("text", "")) for memory in by_age)
     # The lines of the profile have no age: those that memory has returned stand where they belong.
     facts = dict.fromkeys([*(line for line in _profile_lines(request) if line not in recalled), *recalled])
-    said = dict.fromkeys(
-        statement for message in messages if not contains_credential(message) for statement in split_statements(message)
-    )
-    texts = [(text, True) for text in facts if text] + [(text, False) for text in said]
+    texts = [(text, True) for text in facts if text] + list(dict.fromkeys(_statements_in(messages)))
     statements = [Statement(text, order, is_fact) for order, (text, is_fact) in enumerate(texts)]
     text = messages[-1] if messages else ""
     if classify(text)[0] is MessageKind.OVERVIEW:
@@ -223,9 +276,9 @@ def _turned_around(statement: Statement, phrases: Phrases) -> str | None:
 
 
 def _language_of(messages: Sequence[str]) -> Language:
-    """Return the language of the last message, or of the one before where it has no word that tells."""
+    """Return the language of the last message, or of those before where it has no word that tells."""
     language: Language = "en"
-    for message in messages[-2:]:
+    for message in messages[-_MAX_CONTEXT_MESSAGES:]:
         language = detect_language(message, default=language)
     return language
 

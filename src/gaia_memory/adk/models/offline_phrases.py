@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from gaia_memory.language.tokenizer import index_tokens
-
 Language = Literal["en", "de", "fr", "es"]
 
 
@@ -15,7 +13,9 @@ Language = Literal["en", "de", "fr", "es"]
 class Phrases:
     """The sentences of one language; those with braces take a text."""
 
+    introduction: str
     noted: str
+    nothing_found: str
     private: str
     unknown: str
     overview: str
@@ -37,7 +37,12 @@ class Phrases:
 
 PHRASES: Mapping[Language, Phrases] = {
     "en": Phrases(
+        introduction=(
+            "I am the offline model, a small set of fixed rules: I can remember what you tell me and look it up again, "
+            "and not much more. With GEMINI_API_KEY set, Gemini answers instead."
+        ),
         noted="Noted.",
+        nothing_found="I found no fact in that, so I will not learn it.",
         private="This stays between us: nothing here is learned.",
         unknown="I don't know that yet.",
         overview="This is what I know about you:",
@@ -57,7 +62,12 @@ PHRASES: Mapping[Language, Phrases] = {
         earlier_messages="I see only the latest messages here. If learning is on, /reset learns from the earlier ones.",
     ),
     "de": Phrases(
+        introduction=(
+            "Ich bin das Offline-Modell, wenige feste Regeln: Ich kann mir merken, was du mir sagst, und es nachsehen, "
+            "viel mehr nicht. Mit GEMINI_API_KEY antwortet stattdessen Gemini."
+        ),
         noted="Notiert.",
+        nothing_found="Darin habe ich keine Tatsache gefunden, also lerne ich es nicht.",
         private="Das bleibt unter uns: Hier lerne ich nichts.",
         unknown="Das weiß ich noch nicht.",
         overview="Das weiß ich über dich:",
@@ -77,7 +87,12 @@ PHRASES: Mapping[Language, Phrases] = {
         earlier_messages="Ich sehe hier nur die letzten Nachrichten. Ist Lernen an, lernt /reset aus den früheren.",
     ),
     "fr": Phrases(
+        introduction=(
+            "Je suis le modèle hors ligne, quelques règles fixes : je peux retenir ce que tu me dis et le retrouver, "
+            "guère plus. Avec GEMINI_API_KEY, c'est Gemini qui répond."
+        ),
         noted="C'est noté.",
+        nothing_found="Je n'y ai trouvé aucun fait, donc je ne l'apprends pas.",
         private="Cela reste entre nous : je n'apprends rien ici.",
         unknown="Je ne le sais pas encore.",
         overview="Voici ce que je sais de toi :",
@@ -97,7 +112,12 @@ PHRASES: Mapping[Language, Phrases] = {
         earlier_messages="Je ne vois ici que les derniers messages. Si j'apprends, /reset lit aussi les autres.",
     ),
     "es": Phrases(
+        introduction=(
+            "Soy el modelo sin conexión, unas pocas reglas fijas: puedo recordar lo que me dices y buscarlo, "
+            "y poco más. Con GEMINI_API_KEY responde Gemini."
+        ),
         noted="Anotado.",
+        nothing_found="No he encontrado ningún dato en eso, así que no lo aprendo.",
         private="Esto queda entre nosotros: aquí no aprendo nada.",
         unknown="Todavía no lo sé.",
         overview="Esto es lo que sé de ti:",
@@ -151,14 +171,9 @@ FUNCTION_WORDS: Mapping[Language, frozenset[str]] = {
 
 
 def detect_language(text: str, default: Language = "en") -> Language:
-    """Return the language with most function words and letters of its own in a text; `default` if none has any."""
-    words = index_tokens(text)
-    scores = {language: sum(word in known for word in words) for language, known in FUNCTION_WORDS.items()}
-    folded = text.casefold()
-    scores["de"] += 2 * any(letter in folded for letter in "äöüß")
-    scores["es"] += 2 * any(letter in folded for letter in "ñ¿¡")
-    scores["fr"] += 2 * any(letter in folded for letter in "çèêâîôûœ")
-    best = max(scores.values())
-    if not best or scores[default] == best:
-        return default
-    return next(language for language, score in scores.items() if score == best)
+    """Return the language of a text; `default` where no word tells, or where it is none of the four."""
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline.grammar.identify import language_of
+
+    found = language_of(text.replace("\u2019", "'"), default)
+    return next((language for language in PHRASES if language == found), default)

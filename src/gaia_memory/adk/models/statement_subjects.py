@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gaia_memory.adk.models.topic_words import is_same_word
+from gaia_memory.adk.models.topic_words import is_same_name, is_same_word
 from gaia_memory.adk.models.user_pronouns import Referent, find_referent
 from gaia_memory.language.tokenizer import index_tokens
 
@@ -32,7 +32,7 @@ _USER_SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _RELATION_SUBJECT = re.compile(
-    r"(?:der|die|das|le|la|l['\u2019]|les|el|los|las)\s*(?P<noun>[^\W\d_]+(?:\s+[^\W\d_]+)??)\s+"
+    r"(?:(?P<name>[^\W\d_]+),\s)?(?:der|die|das|le|la|l['\u2019]|les|el|los|las)\s*(?P<noun>[^\W\d_]+(?:\s+[^\W\d_]+)??)\s+"
     r"(?:des nutzers|der nutzerin|de l['\u2019]utilisat(?:eur|rice)|del usuario|de la usuaria)\b",
     re.IGNORECASE,
 )
@@ -44,7 +44,7 @@ _OTHER_SUBJECT = re.compile(
     r"(?:[Mm]y|[Oo]ur|[Mm]eine?|[Uu]nsere?|[Mm]on|[Mm]a|[Mm]es|[Nn]otre|[Nn]os|[Mm]is?|User's)\s+"
     r"(?P<noun>(?:(?:best|old|older|little|younger|big|new|favou?rite|beste|älter|klein)\w*\s+)?[^\W\d_]+)"
     r"(?P<name>\s+[A-ZÀ-Þ]\w+)?|"
-    r"(?P<pronoun>[Hh]e|[Ss]he|[Tt]hey|[Ee]r|[Ss]ie|[Ii]l|[Ee]lle|[Éé]l|[Ee]lla)\b)"
+    r"(?P<pronoun>[Hh]e|[Ss]he|[Tt]hey|[Ee]r|[Ss]ie|[Ii]l|[Ee]lle|[Éé]l|[Ee]lla|[Vv]ive|[Tt]rabaja|[Tt]iene|[Ee]studia)\b)"
 )
 _NAMED_SUBJECT = re.compile(
     r"(?!(?:also|still|now|currently|usually|never|really|always|just|only|often|mostly|not|\w+ly)\b)"
@@ -76,8 +76,18 @@ def has_other_subject(question: str, words: Sequence[str], statement: str) -> bo
         return False
     if found := _OTHER_SUBJECT.match(statement) or _RELATION_SUBJECT.match(statement):
         return _is_somebody_else(question, words, found)
-    named = _NAMED_SUBJECT.match(statement) if is_about_person(question) else None
-    if named is None or _names(words, named["subject"]):
+    named = _NAMED_SUBJECT.match(statement)
+    return named is not None and _is_another(question, words, named["subject"], statement)
+
+
+def _is_another(question: str, words: Sequence[str], subject: str, statement: str) -> bool:
+    """Return whether the subject of a statement is not the one that a question is about."""
+    if not is_about_person(question):
+        asks_for_anybody = _WHO_QUESTION.match(question) or _SUBJECT_I.match(statement)
+        return not asks_for_anybody and not any(
+            is_same_name(word, noun) for word in words for noun in index_tokens(subject)
+        )
+    if _names(words, subject):
         return False
     if _I.search(_ADDRESS.sub("", question)):
         return not _SUBJECT_I.search(statement)
@@ -92,7 +102,7 @@ def _is_somebody_else(question: str, words: Sequence[str], found: re.Match[str])
     # "Who hates dogs?" asks for anybody, "Who do I live with?" for the person's own life.
     if _WHO_QUESTION.match(question) and not is_about_person(question):
         return False
-    return not _names(words, f"{groups['noun']}{groups.get('name') or ''}")
+    return not _names(words, f"{groups['noun']} {groups.get('name') or ''}")
 
 
 def has_other_owner(nouns: Sequence[str], statement: str) -> bool:

@@ -102,6 +102,11 @@ def is_same_word(one: str, other: str) -> bool:
     return difflib.SequenceMatcher(None, one, other).ratio() >= _TYPO_RATIO
 
 
+def is_same_name(one: str, other: str) -> bool:
+    """Return whether two words are one name, perhaps in the genitive, or words for one relation: "Mom", "mother"."""
+    return one.removesuffix("s") == other.removesuffix("s") or not _meanings(one).isdisjoint(_meanings(other))
+
+
 def _is_inflected(shorter: str, longer: str) -> bool:
     """Return whether two short words with a common stem are forms of one word; "wife" and "wifi" have a stem, too."""
     if longer.startswith(shorter):

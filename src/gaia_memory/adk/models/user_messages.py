@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import Enum, auto
+from itertools import chain
 
 
 class MessageKind(Enum):
@@ -164,13 +165,16 @@ def find_question(message: str) -> str:
 
 def split_statements(message: str) -> Iterator[str]:
     """Yield the statements of a message: its sentences and clauses that ask nothing."""
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline.conversation_reader import split_run_on
+
     remember = _REMEMBER.fullmatch(message.strip())
     for sentence in _sentences(remember["fact"] if remember else message):
         if _is_question(sentence) or _is_command(sentence) or _SMALL_TALK.fullmatch(sentence):
             continue
         if _GREETING.fullmatch(sentence) or _THANKS.fullmatch(sentence):
             continue
-        for clause in _clauses(sentence):
+        for clause in chain.from_iterable(map(_clauses, split_run_on(sentence))):
             if len(clause.split()) >= _MIN_STATEMENT_WORDS:
                 yield clause
 

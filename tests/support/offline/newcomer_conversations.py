@@ -1,0 +1,155 @@
+"""Conversations as newcomers have them: other people, pronouns, new values, fragments and short sentences."""
+
+from __future__ import annotations
+
+from support.offline.offline_conversations import UNKNOWN, Case
+
+EN, DE, FR, ES = (
+    "I don't know that yet.",
+    "Das weiß ich noch nicht.",
+    "Je ne le sais pas encore.",
+    "Todavía no lo sé.",
+)
+
+EN, DE, FR, ES = UNKNOWN
+
+TWO_SIBLINGS_DE = ("Mein Bruder Tim ist 30 Jahre alt.", "Meine Schwester Lea wohnt in Ulm.")
+TWO_SIBLINGS_EN = ("My brother Tim is 30 years old.", "My sister Lea lives in Ulm.")
+TWO_SIBLINGS_FR = ("Mon frère Tim a 30 ans.", "Ma sœur Léa habite à Lille.")
+TWO_SIBLINGS_ES = ("Mi hermano Tim tiene 30 años.", "Mi hermana Lea vive en Vigo.")
+
+NEWCOMER_CASES = (
+    # Another person's facts are no answer.
+    Case(TWO_SIBLINGS_DE, "Wie alt ist Lea?", DE, ("30",)),
+    Case(TWO_SIBLINGS_DE, "Wie alt ist Tim?", "30", ("Ulm",)),
+    Case(TWO_SIBLINGS_DE, "Wo wohnt Tim?", DE, ("Ulm",)),
+    Case(TWO_SIBLINGS_DE, "Wo wohnt Lea?", "Ulm", ("30",)),
+    Case(("Tim ist 30 Jahre alt.", "Lea wohnt in Ulm."), "Wie alt ist Lea?", DE, ("30",)),
+    Case(("Tim ist 30 Jahre alt.",), "wie alt ist lea", DE, ("30",)),
+    Case(("Paul wohnt in Bonn.",), "Wo wohnt Anna?", DE, ("Bonn",)),
+    Case(("Maria wohnt in Bonn.",), "Wo wohnt Mario?", DE, ("Bonn",)),
+    Case(("Tims Hund heißt Rex.",), "Wie heißt Leas Hund?", DE, ("Rex",)),
+    Case(("Tims Hund heißt Rex.",), "Wie heißt Tims Hund?", "Rex"),
+    Case(("Mein Bruder Tim ist Arzt.",), "Was ist mein Bruder Jan von Beruf?", DE, ("Arzt",)),
+    Case(TWO_SIBLINGS_EN, "How old is Lea?", EN, ("30",)),
+    Case(TWO_SIBLINGS_EN, "how old is lea", EN, ("30",)),
+    Case(TWO_SIBLINGS_EN, "where does tim live", EN, ("Ulm",)),
+    Case(("Tim lives in Rome.",), "where does anna live", EN, ("Rome",)),
+    Case(("Tim lives in Rome.", "Anna likes tea."), "Where does Anna live?", EN, ("Rome",)),
+    Case(TWO_SIBLINGS_FR, "Quel âge a Léa ?", FR, ("30",)),
+    Case(TWO_SIBLINGS_FR, "Quel âge a Tim ?", "30", ("Lille",)),
+    Case(("Paul habite à Lyon.",), "où habite anna", FR, ("Lyon",)),
+    Case(TWO_SIBLINGS_ES, "¿Cuántos años tiene Lea?", ES, ("30",)),
+    Case(TWO_SIBLINGS_ES, "¿Cuántos años tiene Tim?", "30", ("Vigo",)),
+    Case(("Ana vive en Lima.",), "¿Dónde vive Luis?", ES, ("Lima",)),
+    # Pronouns stand for the person named last.
+    Case(("My sister Anna is a lawyer.", "She lives in Oslo."), "Where does Anna live?", "Oslo"),
+    Case(("My sister Anna is a lawyer.", "She lives in Oslo."), "Where does my sister live?", "Oslo"),
+    Case(("My sister Anna is a lawyer. She lives in Oslo.",), "Where do I live?", EN, ("Oslo",)),
+    Case(("I met Tom.", "He works at Siemens."), "Where does Tom work?", "Siemens"),
+    Case(("My sister Anna is a lawyer.", "He lives in Oslo."), "Where does Anna live?", EN, ("Oslo",)),
+    Case(("Meine Schwester Anna ist Anwältin.", "Sie wohnt in Oslo."), "Wo wohnt Anna?", "Oslo"),
+    Case(("Mein Bruder ist Arzt.", "Er wohnt in Jena."), "Wo wohnt mein Bruder?", "Jena"),
+    Case(("Meine Schwester Anna ist Anwältin.", "Sie wohnt in Oslo."), "Wo wohne ich?", DE, ("Oslo",)),
+    Case(("Ma sœur Anna est avocate.", "Elle habite à Oslo."), "Où habite Anna ?", "Oslo"),
+    Case(("Mon frère est médecin.", "Il vit à Nice."), "Où vit mon frère ?", "Nice"),
+    Case(("Mi hermana Anna es abogada.", "Ella vive en Oslo."), "¿Dónde vive Anna?", "Oslo"),
+    Case(("Mi hermano es médico.", "Vive en Cádiz."), "¿Dónde vive mi hermano?", "Cádiz"),
+    Case(("Mi hermano es médico.", "Vive en Cádiz."), "¿Dónde vivo?", ES, ("Cádiz",)),
+    # The newest value answers.
+    Case(("My locker code is 12", "I like tea", "My locker code is 47"), "What is my locker code?", "47", ("12",)),
+    Case(("I live in Rome", "I moved to Madrid"), "Where do I live?", "Madrid", ("Rome",)),
+    Case(("I moved to Madrid", "I live in Rome"), "Where do I live?", "Rome", ("Madrid",)),
+    Case(("I work at Siemens", "I work at BMW now"), "Where do I work?", "BMW", ("Siemens",)),
+    Case(("My boss is Karen", "My new boss is Omar"), "Who is my boss?", "Omar", ("Karen",)),
+    Case(
+        ("Mein Spind hat die Nummer 12", "Mein Spind hat die Nummer 47"), "Welche Nummer hat mein Spind?", "47", ("12",)
+    ),
+    Case(("Ich wohne in Rom.", "Ich bin nach Madrid gezogen."), "Wo wohne ich?", "Madrid", ("Rom",)),
+    Case(("J'habite à Rome.", "J'ai déménagé à Madrid."), "Où est-ce que j'habite ?", "Madrid", ("Rome",)),
+    Case(("Vivo en Roma.", "Me mudé a Madrid."), "¿Dónde vivo?", "Madrid", ("Roma",)),
+    # "Noted." is said only where something will be learned.
+    Case(("I like tea",), "She lives in Oslo.", "I found no fact in that", ("Noted",)),
+    Case(("My sister Anna is a lawyer.",), "She lives in Oslo.", "Noted."),
+    Case((), "milk, eggs, bread", "I found no fact in that", ("Noted",)),
+    Case((), "Flight to Rome on Friday at 9", "Noted."),
+    Case((), "I think I might be allergic to kiwi", "I found no fact in that", ("Noted",)),
+    Case((), "Anna is his wife.", "I found no fact in that", ("Noted",)),
+    Case((), "Paul wohnt in Bonn.", "Notiert."),
+    Case((), "Er wohnt in Bonn.", "Darin habe ich keine Tatsache gefunden", ("Notiert",)),
+    Case(("Hallo!",), "Tim mag Rom.", "Notiert."),
+    Case((), "Paul habite à Lyon.", "C'est noté."),
+    Case((), "Elle habite à Lyon.", "Je n'y ai trouvé aucun fait", ("noté.",)),
+    Case((), "Ana vive en Lima.", "Anotado."),
+    Case((), "Ana es su esposa.", "No he encontrado ningún dato", ("Anotado",)),
+    # Lines without punctuation.
+    Case(("i live in rome i have a dog called rex and i work as a nurse",), "where do i live", "rome.", ("dog",)),
+    Case(("ich wohne in rom ich habe einen hund",), "wo wohne ich", "rom", ("hund",)),
+    Case(("j'habite à rome j'ai un chien",), "où est-ce que j'habite ?", "rome", ("chien",)),
+    Case(("vivo en roma tengo un perro",), "¿Dónde vivo?", "roma", ("perro",)),
+    Case(("Tim, mein Bruder, ist 30.", "Meine Tochter Lea geht zur Schule"), "Wie alt ist Lea?", DE, ("30",)),
+    Case(("Mein Kollege Ali kommt aus Izmir.",), "Woher kommt Petra?", DE, ("Izmir",)),
+    Case(("Mein Kollege Ali kommt aus Izmir.",), "Woher kommt Ali?", "Izmir"),
+    Case(("Ich habe zwei Kinder",), "Wie viele Kinder habe ich?", "zwei"),
+    Case(("Ich trinke keinen Kaffee",), "Trinke ich Kaffee?", "keinen"),
+    Case(("Meine Frau heißt Eva.", "Mein Chef heißt Otto."), "Wie heißt meine Frau?", "Eva", ("Otto",)),
+    Case(("Evas Geburtstag ist am 3. Mai.",), "Wann hat Otto Geburtstag?", DE, ("Mai",)),
+    Case(("Evas Geburtstag ist am 3. Mai.",), "Wann hat Eva Geburtstag?", "3. Mai"),
+    Case(("Mein Zahnarzttermin ist am Montag.",), "Wann ist mein Zahnarzttermin?", "Montag"),
+    Case(("Ich spiele Fußball.",), "Welchen Sport mache ich?", DE),
+    Case(("Die Besprechung ist am Dienstag.",), "Wann ist die Besprechung?", "Dienstag"),
+    Case(("Paris liegt in Frankreich.", "Ich fliege am Freitag nach Paris."), "Wann fliege ich nach Paris?", "Freitag"),
+    Case(("Anna works at BMW.", "Ben works at Audi."), "Where does Ben work?", "Audi", ("BMW",)),
+    Case(("Anna works at BMW.", "Ben works at Audi."), "where does ben work", "Audi", ("BMW",)),
+    Case(("Anna works at BMW.", "Ben works at Audi."), "where does carl work", EN, ("BMW", "Audi")),
+    Case(("My friend Zoe has a cat called Mo.",), "What is Ben's cat called?", EN, ("Mo",)),
+    Case(("My friend Zoe has a cat called Mo.",), "What is Zoe's cat called?", "Mo"),
+    Case(("Ben's birthday is on 4 May.",), "When is Zoe's birthday?", EN, ("May",)),
+    Case(("Ben's birthday is on 4 May.",), "When is Ben's birthday?", "4 May"),
+    Case(("The meeting is on Tuesday.",), "When is the meeting?", "Tuesday"),
+    Case(("Ben loves sushi.",), "What does Ben love?", "sushi"),
+    Case(("Ben loves sushi.",), "Who loves sushi?", "Ben"),
+    Case(("I live in Oslo with Anna.",), "Where does Anna live?", "Oslo"),
+    Case(("Zoé travaille chez Airbus.",), "Où travaille Luc ?", FR, ("Airbus",)),
+    Case(("Zoé travaille chez Airbus.",), "Où travaille Zoé ?", "Airbus"),
+    Case(("El coche de Ana es rojo.",), "¿De qué color es el coche de Luis?", ES, ("rojo",)),
+    Case(("Pablo trabaja en Renfe.",), "¿Dónde trabaja Eva?", ES, ("Renfe",)),
+    Case(("Pablo trabaja en Renfe.",), "¿Dónde trabaja Pablo?", "Renfe"),
+    Case(("My brother Ed is a chef.", "I like tea.", "He lives in York."), "Where does Ed live?", "York"),
+    Case(("My brother Ed is a chef.", "Is he nice?", "He lives in York."), "Where does my brother live?", "York"),
+    Case(("My parents are retired.", "They live in Spain."), "Where do my parents live?", "Spain"),
+    Case(("My brother Ed met my sister Jo.", "He lives in York."), "Where does Jo live?", EN, ("York",)),
+    Case(("Meine Eltern sind Rentner.", "Sie wohnen in Graz."), "Wo wohnen meine Eltern?", "Graz"),
+    Case(("Mes parents sont retraités.", "Ils habitent à Nice."), "Où habitent mes parents ?", "Nice"),
+    Case(("Mis padres están jubilados.", "Viven en Málaga."), "¿Dónde viven mis padres?", "Málaga"),
+    Case(("Mi jefa se llama Inés.", "Tiene dos hijos."), "¿Cuántos hijos tengo?", ES, ("dos",)),
+    Case(("My phone number is 555 1111", "My phone number is 555 2222"), "What's my phone number?", "2222", ("1111",)),
+    Case(("I'm 34", "I turned 35 today"), "How old am I?", "35", ("34",)),
+    Case(
+        ("I drive a Volvo", "I bought a new car, a Fiat", "I drive a Fiat"), "What car do I drive?", "Fiat", ("Volvo",)
+    ),
+    Case(
+        ("My favourite colour is teal", "my favourite colour is red now"),
+        "What's my favourite colour?",
+        "red",
+        ("teal",),
+    ),
+    Case(
+        ("Mein Lieblingsessen ist Pizza", "Mein Lieblingsessen ist jetzt Sushi"),
+        "Was ist mein Lieblingsessen?",
+        "Sushi",
+        ("Pizza",),
+    ),
+    Case(
+        ("Je travaille chez Renault.", "Je travaille chez Airbus maintenant."),
+        "Où est-ce que je travaille ?",
+        "Airbus",
+        ("Renault",),
+    ),
+    Case(("Trabajo en Renfe.", "Ahora trabajo en Iberia."), "¿Dónde trabajo?", "Iberia", ("Renfe",)),
+    Case(("I live in Rome", "I used to live in Paris"), "Where do I live?", "Rome", ("Paris",)),
+    Case((), "I'm on the bus", "I found no fact in that", ("Noted",)),
+    Case((), "Ich glaube, ich habe eine Erkältung", "Darin habe ich keine", ("Notiert",)),
+    Case(("Ich wohne in Ulm.",), "Rex bellt", "Notiert."),
+    Case((), "My sister is a nurse. She lives in Bern.", "Noted."),
+)
