@@ -65,7 +65,7 @@ def test_the_offline_model_draws_no_conclusion() -> None:
 
 
 def test_the_offline_model_leaves_out_pronouns_other_than_a_subject() -> None:
-    """Only "she", "he" and "they" at the beginning of a statement stand for the person named before."""
+    """Only a subject, and "his" in "Anna is his wife", stand for the person named before."""
     assert learned_offline("My sister Noa is a nurse.", "I visited her in May.") == ["User's sister Noa is a nurse."]
 
 

@@ -30,7 +30,7 @@ from gaia_memory.adk.plugins.run_context import current_conversation
 from gaia_memory.redaction.credentials import contains_credential
 
 if TYPE_CHECKING:
-    from gaia_memory.backend.offline.conversation_reader import Reading
+    from gaia_memory.backend.offline.conversation_reader import SpokenFact
 
 INTRODUCTION = PHRASES["en"].introduction
 _INTRODUCTIONS = tuple(phrases.introduction for phrases in PHRASES.values())
@@ -181,11 +181,11 @@ def _acknowledge(request: LlmRequest, kind: MessageKind, messages: Sequence[str]
 
 def _states_a_fact(messages: Sequence[str]) -> bool:
     """Return whether learning keeps something of the last message."""
-    *_, (_, readings) = _read(messages[-_MAX_CONTEXT_MESSAGES:] or [""])
-    return bool(readings)
+    *_, (_, spoken_facts) = _read(messages[-_MAX_CONTEXT_MESSAGES:] or [""])
+    return bool(spoken_facts)
 
 
-def _read(messages: Sequence[str]) -> Iterator[tuple[str, list[Reading]]]:
+def _read(messages: Sequence[str]) -> Iterator[tuple[str, list[SpokenFact]]]:
     """Yield each message with its statements, as learning understands them."""
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.
     from gaia_memory.backend.offline.conversation_reader import ConversationReader
@@ -199,10 +199,10 @@ def _read(messages: Sequence[str]) -> Iterator[tuple[str, list[Reading]]]:
 
 def _statements_in(messages: Sequence[str]) -> Iterator[tuple[str, bool]]:
     """Yield what the messages state: in the person's own words or, for "she" and "he", as a fact that names them."""
-    for message, readings in _read(messages):
+    for message, spoken_facts in _read(messages):
         if contains_credential(message):
             continue
-        named = {_without_end(each.said): each.told for each in readings if each.is_resolved}
+        named = {_without_end(each.said): each.told for each in spoken_facts if each.is_resolved}
         for statement in split_statements(message):
             told = named.pop(_without_end(statement), None)
             yield told or statement, told is not None

@@ -19,7 +19,7 @@ _MAX_SENTENCE_CHARACTERS = 600
 _GRAMMARS = {"en": english.GRAMMAR, "de": german.GRAMMAR, "fr": french.GRAMMAR, "es": spanish.GRAMMAR}
 
 
-class Reading(NamedTuple):
+class SpokenFact(NamedTuple):
     """A statement of the user."""
 
     said: str
@@ -47,9 +47,9 @@ class ConversationReader:
         self._language: str | None = "en"
         self._referents = Referents()
 
-    def read(self, message: str) -> list[Reading]:
+    def read(self, message: str) -> list[SpokenFact]:
         """Return the statements of the next message."""
-        kept: list[list[Reading]] = []
+        kept: list[list[SpokenFact]] = []
         quotations = Quotations(message)
         self._language = language_of(sentences.normalize(quotations.text), self._language)
         previous = ""
@@ -62,15 +62,15 @@ class ConversationReader:
                 del kept[-1:]
             previous = amended or normalized
             if not corrections.withdraws_itself(previous):
-                readings = list(self._read_sentence(amended or sentence, language_of(previous, self._language)))
-                kept += [readings] if readings or sentences.is_statement(previous) else []
-        return [_restored(reading, quotations) for readings in kept for reading in readings]
+                spoken_facts = list(self._read_sentence(amended or sentence, language_of(previous, self._language)))
+                kept += [spoken_facts] if spoken_facts or sentences.is_statement(previous) else []
+        return [_restored(spoken, quotations) for spoken_facts in kept for spoken in spoken_facts]
 
-    def _read_sentence(self, sentence: str, language: str | None) -> Iterator[Reading]:
+    def _read_sentence(self, sentence: str, language: str | None) -> Iterator[SpokenFact]:
         if language is None:
             self._referents.clear()
             if sentences.is_statement(sentence) and not sentences.is_request_to_forget(sentence):
-                yield Reading(sentence, sentence, sentence, is_resolved=False)
+                yield SpokenFact(sentence, sentence, sentence, is_resolved=False)
             return
         grammar = _GRAMMARS[language]
         normalized = sentences.normalize(sentence)
@@ -85,7 +85,7 @@ class ConversationReader:
                 if told := self._tell(named, grammar):
                     self._referents.note(told, grammar)
                     fact = relative_dates.annotate_dates(told, self._day)
-                    yield Reading(clause, told, fact, is_resolved=named != clause)
+                    yield SpokenFact(clause, told, fact, is_resolved=named != clause)
 
     def _tell(self, named: str | None, grammar: Grammar) -> str | None:
         """Return a statement whose subject is named in the third person; None when it states nothing."""
@@ -99,9 +99,9 @@ class ConversationReader:
         return told if is_statement else None
 
 
-def _restored(reading: Reading, quotations: Quotations) -> Reading:
-    said, told, fact = map(quotations.restore, (reading.said, reading.told, reading.fact))
-    return Reading(said, told, fact, reading.is_resolved)
+def _restored(spoken: SpokenFact, quotations: Quotations) -> SpokenFact:
+    said, told, fact = map(quotations.restore, (spoken.said, spoken.told, spoken.fact))
+    return SpokenFact(said, told, fact, spoken.is_resolved)
 
 
 def split_run_on(line: str, default: str | None = "en") -> list[str]:

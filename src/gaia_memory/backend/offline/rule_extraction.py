@@ -26,8 +26,8 @@ def extract_facts(prompt: str) -> list[str]:
     unique_facts: dict[str, str] = {}
     affirmed: dict[frozenset[str], list[str]] = {}
     for message in _user_messages(found["inside"] if found else ""):
-        for reading in reader.read(message):
-            fact = reading.fact
+        for spoken in reader.read(message):
+            fact = spoken.fact
             key = fact.casefold()
             words, is_denial = corrections.words_and_denial(fact)
             if is_denial:
