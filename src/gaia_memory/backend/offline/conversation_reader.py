@@ -104,9 +104,9 @@ def _restored(spoken: SpokenFact, quotations: Quotations) -> SpokenFact:
     return SpokenFact(said, told, fact, spoken.is_resolved)
 
 
-def split_run_on(line: str, default: str | None = "en") -> list[str]:
+def split_run_on(line: str) -> list[str]:
     """Return the statements of a line without punctuation: "i live in rome i have a dog" has two."""
-    language = language_of(sentences.normalize(line), default)
+    language = language_of(sentences.normalize(line))
     return _split_run_on(line, _GRAMMARS[language]) if language else [line]
 
 
