@@ -58,10 +58,11 @@ number changes only if an earlier fact is forgotten.
 `/forget 3`, `/forget 3 5`, `/forget 3-5` and `/forget nuts` show the facts that they would forget. `/forget nuts`
 selects the facts that contain all given words, in any case. The same command with `yes` (`/forget 3 yes`) forgets
 exactly the facts that were shown. If the list has changed or the process was restarted, the question is asked again.
+The beginning of an id selects its fact, too.
 
-`/forget yes` forgets everything, even if nothing was shown. While a question about some facts is open in the
-conversation it forgets nothing and explains the choice: `/forget 3 yes` for those facts, or `/forget` and then
-`/forget yes` for everything.
+`/forget all` is the same as `/forget`. `/forget yes` forgets everything, even if nothing was shown. While a question
+about some facts is open in the conversation it forgets nothing and explains the choice: `/forget 3 yes` for those
+facts, or `/forget` and then `/forget yes` for everything.
 
 A command starts its message. Text on a later line, in a code block or in a quotation is not a command.
 

@@ -46,10 +46,6 @@ if TYPE_CHECKING:
 
     from gaia_memory.config.schema import GaiaConfig
 
-FOLLOWER_DELAY_SECONDS = 3.0
-"""How long the follower waits before it imports mem0 and Chroma: short programs have ended by then, and the first turn
-does not share the interpreter with the import. Until then the outbox keeps its work."""
-
 
 async def load_newest(loaded: LoadedConfig) -> LoadedConfig:
     """Return what the file of a configuration gives now, or `loaded` where there is none or it cannot be used."""
@@ -227,7 +223,7 @@ class Engine:
         erase forgotten facts from it.
         """
         self._has_started = True
-        self.follower.start(after=FOLLOWER_DELAY_SECONDS, is_busy=lambda: self.turns.has_running)
+        self.follower.start(is_busy=lambda: self.turns.has_running)
         if self.is_learning_enabled or self.loaded.origin is not None:
             self._sweep_scheduler.start(delay_seconds=delay_seconds)
 

@@ -37,6 +37,11 @@ ScriptedAnswer = Answer | Callable[[LlmRequest], Answer | Awaitable[Answer]]
 Item = TypeVar("Item")
 
 _PIECE = re.compile(r"\S+\s*|\s+")
+_NO_TOKENS = types.GenerateContentResponseUsageMetadata(
+    prompt_token_count=0, candidates_token_count=0, total_token_count=0
+)
+"""ADK warns about every answer without token counts."""
+
 _WORD = re.compile(r"\w+")
 
 
@@ -211,7 +216,8 @@ def _response(answer: str | types.Content | LlmResponse, *, partial: bool = Fals
         return answer.model_copy(deep=True)
     if isinstance(answer, str):
         answer = types.Content(role="model", parts=[types.Part(text=answer)])
-    return LlmResponse(content=answer.model_copy(deep=True), partial=partial)
+    usage = None if partial else _NO_TOKENS.model_copy()
+    return LlmResponse(content=answer.model_copy(deep=True), partial=partial, usage_metadata=usage)
 
 
 def _pieces(response: LlmResponse) -> list[str]:

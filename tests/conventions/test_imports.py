@@ -28,11 +28,12 @@ except SystemExit as end:
 _A_FIRST_TURN = """
 import asyncio
 from google.adk.agents import LlmAgent
-from gaia_memory import engine, open_memory
+from gaia_memory import open_memory
+from gaia_memory.backend.mem0_store import follower
 from gaia_memory.testing import ScriptedLlm
 
 # The mem0 store is opened after a while, which a slow machine may need for the rest.
-engine.FOLLOWER_DELAY_SECONDS = 3600
+follower.START_DELAY_SECONDS = 3600
 
 async def main():
     async with open_memory(None) as gaia:
@@ -46,11 +47,12 @@ asyncio.run(main())
 _A_LEARNED_CONVERSATION = """
 import asyncio
 from google.adk.agents import LlmAgent
-from gaia_memory import engine, open_memory
+from gaia_memory import open_memory
+from gaia_memory.backend.mem0_store import follower
 from gaia_memory.testing import ScriptedLlm
 
 # The mem0 store is opened after a while, which a slow machine may need for the rest.
-engine.FOLLOWER_DELAY_SECONDS = 3600
+follower.START_DELAY_SECONDS = 3600
 
 async def main():
     async with open_memory(None) as gaia:

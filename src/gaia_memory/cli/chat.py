@@ -18,7 +18,7 @@ import typer
 from gaia_memory.cli.engines import ChannelOption, ConfigOption, UserOption, finish_erasures, load_config
 from gaia_memory.cli.ui.prompt import is_goodbye
 from gaia_memory.cli.ui.read_input import is_interactive, iter_stdin_lines, require_stdin
-from gaia_memory.cli.ui.terminal import coloured, pluralize, print_line, print_note, print_speaker, print_text
+from gaia_memory.cli.ui.terminal import coloured, print_line, print_note, print_speaker, print_text
 from gaia_memory.cli.ui.word_wrap import WordWrapper, terminal_width, wrap_words
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.language.printable_text import escape_line
@@ -128,15 +128,13 @@ async def _describe_end(gaia: Gaia, conversation: Conversation) -> str:
     if await conversation.is_private():
         return "Bye. This conversation is private: nothing said since /private is learned."
     pending = await gaia.memory.pending(gaia.scope(conversation.key.user))
-    waiting = sum(each.messages for each in pending if each.key == conversation.key)
-    if not waiting:
+    if not any(each.messages for each in pending if each.key == conversation.key):
         return "Bye. Nothing of this conversation waits to be learned."
     if not gaia.config.memory.auto_ingest:
         return "Bye. This conversation is saved; `memory.auto_ingest` is off, so nothing of it is learned."
     return (
-        f"Bye. {pluralize(waiting, 'message waits', 'messages wait')} to be learned. `gaia sweep --force` does it now; "
-        f"else the next chat, server or `gaia sweep` that runs after {gaia.config.sessions.idle_consolidate_minutes:g} "
-        "quiet minutes."
+        "Bye. This conversation waits to be learned. `gaia sweep --force` does it now; else the next chat, server or "
+        f"`gaia sweep` that runs after {gaia.config.sessions.idle_consolidate_minutes:g} quiet minutes."
     )
 
 

@@ -36,8 +36,8 @@ async def sweep(
 ) -> None:
     """Learn from quiet conversations.
 
-    Exits with 1 if one could not be learned, or none could be read. With `memory.llm: {provider: agent}` only the
-    agent's own process learns: here its conversations wait.
+    Exits with 1 if one could not be learned, or none of those that wait could be read. With
+    `memory.llm: {provider: agent}` only the agent's own process learns: here its conversations wait.
     """
     async with open_engine(config) as engine:
         attempts_before = {waiting.key: waiting.attempts for waiting in await engine.memory.pending()}
@@ -46,9 +46,14 @@ async def sweep(
         remaining = await finish_erasures(engine.memory)
         pending = await engine.memory.pending()
         failed = [waiting for waiting in pending if waiting.attempts > attempts_before.get(waiting.key, 0)]
-        lines = _problem_lines(engine, report, failed, pending)
+        lines = _problem_lines(report, failed)
         waiting = _quiet_times(engine, pending)
+        unreadable = [each.key.app for each in pending if each.key.app not in engine.readable_apps()]
         error_message = _unread_message(engine, pending) or _missing_model_message(report)
+        if unreadable and error_message is None and len(unreadable) == len(pending) and not report.consolidated:
+            error_message = _unreadable_message(unreadable)
+        elif unreadable:
+            lines.append(_unreadable_message(unreadable))
     if remaining:
         print_error(f"files still contain forgotten text: {remaining}")
     if as_json:
@@ -123,10 +128,8 @@ def _waiting_lines(quiet_times: Sequence[float]) -> list[str]:
     return [f"{waits}: {which} at {moment:{'%H:%M' if is_today else '%Y-%m-%d %H:%M'}}; --force learns {pronoun} now"]
 
 
-def _problem_lines(
-    engine: Engine, report: SweepReport, failed: Sequence[PendingConversation], pending: Sequence[PendingConversation]
-) -> list[str]:
-    """Return lines about the conversations that failed, were not tried, or cannot be read with this configuration."""
+def _problem_lines(report: SweepReport, failed: Sequence[PendingConversation]) -> list[str]:
+    """Return lines about the conversations that failed or were not tried."""
     named, more = failed[:_MAX_NAMED_CONVERSATIONS], len(failed) - _MAX_NAMED_CONVERSATIONS
     lines = [f"{escape_line(each.key.session)} is not learned yet: {each.reason}" for each in named]
     if more > 0:
@@ -134,10 +137,13 @@ def _problem_lines(
     if report.reason:
         skipped = pluralize(report.skipped, "conversation")
         lines.append(f"{skipped} not tried, because the model gives no answer: {report.reason}")
-    if apps := sorted({waiting.key.app for waiting in pending} - set(engine.readable_apps())):
-        where = "not in `sessions.database_url`: that app has to learn them"
-        lines.append(f"conversations of {', '.join(apps)} are pending, but {where}")
     return lines
+
+
+def _unreadable_message(apps: Sequence[str]) -> str:
+    """Return the message about conversations of apps that are not in the session database of this configuration."""
+    where = "not in `sessions.database_url`: that app has to learn them"
+    return f"conversations of {', '.join(sorted(set(apps)))} are pending, but {where}"
 
 
 def _missing_model_message(report: SweepReport) -> str | None:

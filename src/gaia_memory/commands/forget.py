@@ -33,6 +33,11 @@ _BARE_YES = re.compile(
 )
 _YES = re.compile(r"(?:(?P<what>.*\S)\s+)?yes[.!]*", re.IGNORECASE | re.DOTALL)
 
+_EVERYTHING = re.compile(r"(?:all|everything)[.!]*", re.IGNORECASE)
+
+_ID_PREFIX = re.compile(r"#[0-9a-f-]+|(?=.*\d)[0-9a-f]{3}[0-9a-f-]*", re.IGNORECASE)
+"""The beginning of a fact's id, which `gaia memory list` shows; with a digit or a #, so that it is no word."""
+
 _USAGE = (
     "Usage: /forget for everything; /forget 3, /forget 3 5 or /forget 3-5 for rows of /memory; /forget nuts for facts "
     "that contain the word. Each asks first."
@@ -65,7 +70,7 @@ async def _forget(call: Call) -> str:
         return _NOTHING_FORGOTTEN
     confirmed = _YES.fullmatch(call.argument)
     selection = (confirmed["what"] or "") if confirmed else call.argument
-    if selection:
+    if selection and not _EVERYTHING.fullmatch(selection):
         return await _forget_some(call, selection, is_confirmed=confirmed is not None)
     return await (_handle_yes(call) if confirmed else _ask(call))
 
@@ -123,9 +128,12 @@ async def _forget_some(call: Call, text: str, *, is_confirmed: bool) -> str:
     if selection is not None and (problem := _selection_problem(selection, len(rows))):
         return problem
     found = filter_by_words(rows, words) if selection is None else [row for row in rows if row.number in selection]
-    if not found:
-        return NO_MATCH + await note_unsearched(call)
     selection_text = " ".join(words) if selection is None else selection.text
+    if is_id := not found and _ID_PREFIX.fullmatch(text) is not None:
+        selection_text = text.removeprefix("#").lower()
+        found = [row for row in rows if row.fact.id.lower().startswith(selection_text)]
+    if not found or (is_id and len(found) > 1):
+        return _ambiguous(selection_text, found) if found else NO_MATCH + await note_unsearched(call)
     fact_ids = [row.fact.id for row in found[:PAGE_SIZE]]
     if is_confirmed and call.pending_confirmations.pop(call.key, _NAME, selection_text) == tuple(fact_ids):
         is_pending = call.pending_confirmations.latest(call.key, _NAME) is not None
@@ -144,6 +152,11 @@ def _selection_problem(selection: RowSelection, row_count: int) -> str | None:
     if any(last > row_count for _, last in selection.ranges):
         return f"There is no such row: /memory lists {format_count(row_count)}, numbered from 1."
     return None
+
+
+def _ambiguous(fact_id: str, found: Sequence[Row]) -> str:
+    lines = [f"The id {fact_id} is ambiguous: send /forget with the number of the fact."]
+    return "\n".join([*lines, *(row.list_item for row in found[:PAGE_SIZE])])
 
 
 def _preview(found: Sequence[Row], selection_text: str) -> str:

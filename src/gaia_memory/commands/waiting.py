@@ -1,4 +1,4 @@
-"""How many messages of a person are not learned yet."""
+"""What a person said that is not learned yet, here and in other conversations."""
 
 from __future__ import annotations
 
@@ -7,36 +7,37 @@ from collections.abc import Sequence
 from gaia_memory.commands.command import Call
 from gaia_memory.models import PendingConversation
 
+_HERE = "There are messages here that I have not learned from yet"
+
 
 def describe_waiting(call: Call, pending: Sequence[PendingConversation]) -> list[str]:
-    """Return how many messages wait to be learned, here and in the person's other conversations."""
-    if not call.memory.config.memory.auto_ingest:
-        return []
-    public = [each for each in pending if not each.is_private]
-    here = sum(each.messages for each in public if each.key == call.key)
-    elsewhere = sum(each.messages for each in public) - here
-    minutes = call.memory.config.sessions.idle_consolidate_minutes
-    lines = (
-        [f"{_count_messages(here)} to be learned: /reset learns {'it' if here == 1 else 'them'} now."] if here else []
-    )
+    """Return whether something waits to be learned, here and in the person's other conversations."""
+    is_here, elsewhere = _waiting(call, pending)
+    lines = [f"{_HERE}: /reset does it now."] if is_here else []
     if elsewhere:
-        lines.append(
-            f"{_count_messages(elsewhere)} in your other conversations: they are learned {minutes:g} minutes after the "
-            "last one."
-        )
+        minutes = call.memory.config.sessions.idle_consolidate_minutes
+        lines.append(f"{_count_others(elsewhere)} to be learned, once quiet for {minutes:g} minutes.")
     return lines
-
-
-def _count_messages(count: int) -> str:
-    return "1 message waits" if count == 1 else f"{count} messages wait"
 
 
 async def note_unsearched(call: Call) -> str:
     """Return a line for a search without a result, if messages wait that it could not see; else an empty text."""
+    is_here, elsewhere = _waiting(call, (await call.memory.status(call.scope)).pending)
+    if is_here:
+        return f"\n{_HERE}. They may contain it: send /reset, then search again."
+    if elsewhere:
+        minutes = call.memory.config.sessions.idle_consolidate_minutes
+        return f"\n{_count_others(elsewhere)} to be learned, once quiet for {minutes:g} minutes, and may contain it."
+    return ""
+
+
+def _waiting(call: Call, pending: Sequence[PendingConversation]) -> tuple[bool, int]:
+    """Return whether something waits in this conversation, and in how many others."""
     if not call.memory.config.memory.auto_ingest:
-        return ""
-    status = await call.memory.status(call.scope)
-    count = sum(each.messages for each in status.pending if not each.is_private)
-    return (
-        f"\n{_count_messages(count)} to be learned and may contain it: send /reset, then search again." if count else ""
-    )
+        return False, 0
+    keys = {each.key for each in pending if each.messages}
+    return call.key in keys, len(keys - {call.key})
+
+
+def _count_others(count: int) -> str:
+    return "Another conversation of yours waits" if count == 1 else f"{count} other conversations of yours wait"

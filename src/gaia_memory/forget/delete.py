@@ -76,6 +76,7 @@ class Forgetter:
             else:
                 removed = await self.facts.delete_all(tx, scope, forgotten_at=said_until)
                 removed["profiles"] += await self._drop_profiles(tx, scope)
+                await self.ledger.forget_messages(tx, user=scope.user, app=scope.app, said_until=said_until)
             if not removed:
                 return Receipt(count=0)
             if any(removed.values()):

@@ -133,8 +133,6 @@ class LeaseMixin:
             "last_error": replace_unstorable(error),
             "retry_at": retry_at,
             "parked": is_parked,
-            # Some chunks may have been learned before the failure, but not all.
-            "learned_turn_no": c.c.done_turn_no,
         }
         await _update_row(tx, key, c.c.lease_owner == owner, _NO_LEASE | changes)
 

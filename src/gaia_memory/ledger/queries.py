@@ -8,7 +8,7 @@ from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, case, func, literal, select, tuple_
+from sqlalchemy import ColumnElement, and_, case, func, literal, or_, select, tuple_
 
 from gaia_memory.database.id_encoding import decode_id, encode_id, index_key
 from gaia_memory.ledger.rows import (
@@ -81,11 +81,8 @@ class ConversationQueryMixin:
         return [session_key(row) for row in await tx.execute(select(*_KEY_COLUMNS).where(c.c.conversation.in_(firsts)))]
 
     async def pending(self, tx: Transaction, *, user: str | None, app: str | None) -> list[PendingConversation]:
-        """Return conversations with something unlearned, oldest first."""
-        # Every unlearned row is also undone. The redundant condition lets the planner use the partial index.
-        statement = (
-            select(c).where(IS_UNDONE, c.c.turn_no > c.c.learned_turn_no).order_by(c.c.touched, c.c.conversation)
-        )
+        """Return conversations with something unlearned and those that failed, oldest first."""
+        statement = select(c).where(IS_UNDONE, _is_pending()).order_by(c.c.touched, c.c.conversation)
         if user is not None:
             statement = statement.where(c.c.person == index_key(user))
         if app is not None:
@@ -94,7 +91,7 @@ class ConversationQueryMixin:
 
     async def summaries(self, tx: Transaction) -> list[PersonSummary]:
         """Return everybody with a conversation, in each app: how many are pending, and the time of the last turn."""
-        pending = func.sum(case((c.c.turn_no > c.c.learned_turn_no, 1), else_=0))
+        pending = func.sum(case((and_(IS_UNDONE, _is_pending()), 1), else_=0))
         statement = select(
             c.c.app, c.c.user_id, pending.label("pending"), func.max(c.c.touched).label("touched")
         ).group_by(c.c.app, c.c.user_id)
@@ -127,6 +124,11 @@ class ConversationQueryMixin:
             .limit(limit)
         )
         return [to_ledger_row(row) for row in await tx.execute(statement)]
+
+
+def _is_pending() -> ColumnElement[bool]:
+    """Match, among conversations with work to do, those with something unlearned or a failure to report."""
+    return or_(c.c.turn_no > c.c.learned_turn_no, c.c.attempts > 0)
 
 
 def _after_cursor(after: DueConversation | None, app_key: str) -> list[ColumnElement[bool]]:

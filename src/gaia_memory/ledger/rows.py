@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SqlCondition = ColumnElement[bool] | TextClause
 
 UNLEARNED_TURN_NO = -1
-"""`learned_turn_no` of a conversation with messages older than its first counted turn."""
+"""`learned_turn_no` of a conversation with messages older than its first counted turn: they count as one turn."""
 
 
 def conversation_key(key: SessionKey) -> str:
@@ -161,11 +161,6 @@ def to_pending(row: Row[*tuple[Any, ...]]) -> PendingConversation:
         active_until=row.active_until,
         lease_owner=row.lease_owner,
         lease_until=row.lease_until,
-        messages=0 if _is_forgotten(row) else row.turn_no - max(row.learned_turn_no, 0),
+        messages=max(row.turn_no - row.learned_turn_no, 0),
         is_private=row.is_private,
     )
-
-
-def _is_forgotten(row: Row[*tuple[Any, ...]]) -> bool:
-    """Return whether everything said in a conversation was forgotten, so that none of it is learned."""
-    return row.forgotten_at is not None and row.forgotten_at >= row.touched

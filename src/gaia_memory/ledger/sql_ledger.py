@@ -67,7 +67,18 @@ class SqlLedger(TurnMixin, LeaseMixin, ConversationQueryMixin):
         cutoff = case(
             (conversations.c.forgotten_at > said_until, conversations.c.forgotten_at), else_=literal(said_until)
         )
+        await self.forget_messages(tx, user=user, app=app, said_until=said_until, session=session)
         return (await tx.execute(statement.values(forgotten_at=cutoff))).rowcount
+
+    async def forget_messages(
+        self, tx: Transaction, *, user: str, app: str | None, said_until: float, session: str | None = None
+    ) -> None:
+        """Note that nothing waits in the conversations of a user, or in one, that ended by `said_until`."""
+        table = conversations.c
+        has_ended = and_(table.touched <= said_until, table.turn_no > table.learned_turn_no)
+        is_session = [] if session is None else [table.session_id == encode_id(session)]
+        statement = update(conversations).where(_where_user(user, app), has_ended, *is_session)
+        await tx.execute(statement.values(learned_turn_no=table.turn_no))
 
     async def forgotten_sessions(self, tx: Transaction, *, user: str, app: str | None) -> dict[SessionKey, float]:
         """Return the user's sessions that were forgotten as a whole, with the time up to which."""
@@ -143,11 +154,12 @@ class SqlLedger(TurnMixin, LeaseMixin, ConversationQueryMixin):
         unlearned = {"learned_turn_no": rows.UNLEARNED_TURN_NO, "done_turn_no": rows.UNLEARNED_TURN_NO}
         entry = rows.new_row_values(key, touched=touched) | unlearned | {"is_foreign": True}
         c = conversations.c
+        one_waits = {"learned_turn_no": c.turn_no - 1, "done_turn_no": c.turn_no - 1}
         is_unclaimed = and_(c.turn_no <= c.done_turn_no, c.active_until.is_(None), c.lease_until.is_(None))
         statement = dialect_insert(tx, conversations).values(entry)
         statement = statement.on_conflict_do_update(
             index_elements=[c.conversation],
-            set_=unlearned | {"touched": case((c.touched < touched, touched), else_=c.touched)},
+            set_=one_waits | {"touched": case((c.touched < touched, touched), else_=c.touched)},
             where=is_unclaimed,
         )
         return bool((await tx.execute(statement)).rowcount)

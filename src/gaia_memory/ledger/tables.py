@@ -37,7 +37,7 @@ conversations = Table(
     Column("watermark_at", EpochSeconds),
     Column("watermark_event", Text, comment="percent-encoded"),
     Column("learned_turns", BigInt, nullable=False),
-    Column("learned_turn_no", BigInt, nullable=False, comment="turn_no up to which everything is learned"),
+    Column("learned_turn_no", BigInt, nullable=False, comment="turn_no less the turns that wait to be learned"),
     Column("done_turn_no", BigInt, nullable=False, comment="turn_no up to which everything is learned and cleared"),
     Column("claimed_turn_no", BigInt, nullable=False, comment="turn_no when the lease was taken"),
     Column("lease_owner", OwnerName),

@@ -61,11 +61,16 @@ class TurnMixin:
         mark = {"active_until": now + lease_seconds, "active_owner": owner}
         await tx.execute(update(c).where(where_session(key), own).values(mark))
 
-    async def end_turn(self, tx: Transaction, key: SessionKey, *, now: float, owner: str = "") -> None:
-        """Mark the turn as ended at `now`; another owner's turn stays active."""
-        end_values = {
+    async def end_turn(
+        self, tx: Transaction, key: SessionKey, *, now: float, owner: str = "", is_private: bool = False
+    ) -> None:
+        """Mark the turn as ended at `now`; another owner's turn stays active. One that `is_private` does not wait."""
+        end_values: dict[str, Any] = {
             name: case((_where_owner(owner), None), else_=c.c[name]) for name in ("active_until", "active_owner")
         }
+        if is_private:
+            is_waiting = c.c.learned_turn_no < c.c.turn_no
+            end_values["learned_turn_no"] = c.c.learned_turn_no + case((is_waiting, 1), else_=0)
         await tx.execute(update(c).where(where_session(key)).values(end_values | {"touched": now}))
 
 

@@ -51,8 +51,8 @@ class TurnState:
 class LearningProgress:
     """How far a conversation is learned.
 
-    `is_learned`: every counted turn is learned; `is_done`: it is also cleared. Messages up to `forgotten_at` are never
-    learned.
+    `is_learned`: no counted turn waits to be learned; `is_done`: it is also cleared. Messages up to `forgotten_at` are
+    never learned.
     """
 
     watermark: EventPosition | None = None
@@ -164,11 +164,12 @@ class StoreState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingConversation:
-    """A conversation that waits to be learned, and why; `failing_since` is the first of its failed `attempts`.
+    """A conversation that waits to be learned or has failed, and why.
 
-    `active_until` bounds the running turn. `lease_owner`, as `host:pid:system/engine`, learns it until `lease_until`.
-    `messages` counts the user's messages that wait. In a private conversation they may all be private, which are never
-    learned.
+    `failing_since` is the time of the first of its failed `attempts`. `active_until` bounds the running turn.
+    `lease_owner`, as `host:pid:system/engine`, learns it until `lease_until`.
+    `messages` counts the user's messages that wait, without private and forgotten ones. Messages sent at once count as
+    one, and so do those that memory has found in the session without having seen the turn.
     """
 
     key: SessionKey

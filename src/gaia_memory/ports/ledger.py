@@ -86,8 +86,13 @@ class Ledger(Protocol):
     ) -> None:
         """Keep a long turn active, even after its mark expired, unless another owner has a turn now."""
 
-    async def end_turn(self, tx: Transaction, key: SessionKey, *, now: float, owner: str = "") -> None:
-        """Mark the turn as ended at `now`; another owner's turn stays active."""
+    async def end_turn(
+        self, tx: Transaction, key: SessionKey, *, now: float, owner: str = "", is_private: bool = False
+    ) -> None:
+        """Mark the turn as ended at `now`; another owner's turn stays active.
+
+        With `is_private` the turn does not wait to be learned.
+        """
 
     async def expire(self, tx: Transaction, *, now: float) -> None:
         """Remove expired marks and those of dead processes, so that `due` finds their conversations.
@@ -233,6 +238,11 @@ class Ledger(Protocol):
     ) -> int:
         """Never learn messages of a session up to `said_until`, in one app or (None) in all; count the sessions."""
 
+    async def forget_messages(
+        self, tx: Transaction, *, user: str, app: str | None, said_until: float, session: str | None = None
+    ) -> None:
+        """Record that nothing said by `said_until` waits, in one app or (None) in all, in one session or in all."""
+
     async def forgotten_sessions(self, tx: Transaction, *, user: str, app: str | None) -> dict[SessionKey, float]:
         """Return the user's sessions that were forgotten as a whole, with the time up to which."""
 
@@ -261,4 +271,4 @@ class Ledger(Protocol):
         """Return everybody with a conversation, in each app: how many are pending, and the time of the last turn."""
 
     async def pending(self, tx: Transaction, *, user: str | None, app: str | None) -> list[PendingConversation]:
-        """Return conversations that are not completely learned, oldest first."""
+        """Return conversations in which something waits to be learned, or an attempt failed, oldest first."""

@@ -60,14 +60,14 @@ def test_a_chat_names_its_model_answers_and_says_goodbye(config: str) -> None:
 
 
 def test_a_chat_remembers_what_was_just_said_and_says_what_waits(config: str) -> None:
-    """Before anything is learned; the goodbye counts the messages, and a reset names what it learned."""
+    """Before anything is learned; the goodbye says what waits, and a reset names what it learned."""
     said = ("I live in Oslo", "Where do I live?", "/memory")
     first = chat(config, *said, "quit", "I like jazz")
     second = chat(config, "/reset")
 
     assert "You live in Oslo." in first.out
-    assert "2 messages wait to be learned: /reset learns them now." in first.out
-    assert "2 messages wait to be learned" in first.err
+    assert "There are messages here that I have not learned from yet: /reset does it now." in first.out
+    assert "This conversation waits to be learned" in first.err
     assert "after 30 quiet minutes" in " ".join(first.err.split())
     assert "I learned 1 thing:\n- User lives in Oslo" in second.out
     assert "Nothing of this conversation waits" in second.err

@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import uuid
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -395,19 +396,23 @@ def test_forgetting_an_unknown_user_is_reported_and_exits_with_1(config: str) ->
 
 
 def test_an_id_may_be_shortened_and_is_checked_before_the_confirmation(config: str) -> None:
-    """Six characters are enough if they are unique; an unknown id leads to no question."""
-    memory(config, "add", "itay", "likes tea", "likes cake")
-    fact_id = memory(config, "list", "itay", "--json").json_output["memories"][0]["id"]
-    short, unknown = (
-        memory(config, "forget", "itay", "--id", fact_id[:5], "-y"),
-        memory(config, "forget", "itay", "--id", "nope"),
+    """Any unique beginning is enough, with a # or without; an unknown id leads to no question."""
+    memory(config, "add", "itay", *(f"likes tea {number}" for number in range(17)))
+    ids = [fact["id"] for fact in memory(config, "list", "itay", "--json").json_output["memories"]]
+    first = next(one for one, count in Counter(fact_id[0] for fact_id in ids).items() if count > 1)
+    ambiguous, unknown, blank = (
+        memory(config, "forget", "itay", "--id", prefix, "-y") for prefix in (first, "nope", "#")
     )
-    done = memory(config, "forget", "itay", "--id", fact_id[:6], "-y")
+    unique = next(ids[0][:size] for size in range(1, 37) if sum(one.startswith(ids[0][:size]) for one in ids) == 1)
+    done = memory(config, "forget", "itay", "--id", f"#{unique.upper()}", "-y")
+    named = re.findall(r"[0-9a-f-]{6,}", ambiguous.err.rpartition("(")[2])
 
-    assert (short.code, unknown.code, done.code) == (1, 1, 0)
+    assert (ambiguous.code, unknown.code, blank.code, done.code) == (1, 1, 1, 0)
+    assert f"is ambiguous: {named[0]}, {named[1]}" in ambiguous.err
+    assert all(any(fact_id.startswith(one) for fact_id in ids if fact_id[0] == first) for one in named)
     assert "Forget" not in unknown.err
     assert "has no fact with the id 'nope'" in unknown.err
-    assert texts(config, "itay") == ["likes cake"]
+    assert len(texts(config, "itay")) == 16
 
 
 def test_an_unanswered_confirmation_names_the_option_to_skip_it(config: str) -> None:

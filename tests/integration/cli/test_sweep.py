@@ -157,6 +157,27 @@ def test_a_restored_session_database_is_read_again(tmp_path: Path) -> None:
     assert (mended.code, mended.json_output["error"], mended.json_output["failed"]) == (0, None, 0)
 
 
+def test_a_sweep_that_can_read_none_of_what_waits_fails(tmp_path: Path) -> None:
+    """With the exit code of a sweep without a model; a conversation that it can read makes it a success."""
+    talked(tmp_path, "ada")
+    other = str(
+        write_offline_config(tmp_path, "app: shop", f"sessions: {{database_url: sqlite:///{tmp_path}/shop.db}}")
+    )
+    unread = run_gaia("sweep", "--force", "--config", other)
+    counts = run_gaia("sweep", "--json", "--config", other)
+    assert run_gaia("chat", "--user", "bob", "--config", other, stdin="I like tea\n").code == 0
+    waits = run_gaia("sweep", "--config", other)
+    learned = run_gaia("sweep", "--force", "--config", other)
+
+    assert (unread.code, counts.code, waits.code, learned.code) == (1, 1, 0, 0)
+    assert unread.err == (
+        "gaia: conversations of gaia are pending, but not in `sessions.database_url`: that app has to learn them\n"
+    )
+    assert counts.json_output["error"] == unread.err.removeprefix("gaia: ").rstrip("\n")
+    assert waits.err == learned.err == unread.err
+    assert learned.out.startswith("1 conversation learned")
+
+
 def test_a_sweep_finishes_the_erasure_of_an_earlier_forget(tmp_path: Path) -> None:
     """If only sweeps run, no other process would rewrite the files."""
     config = write_offline_config(tmp_path)

@@ -66,7 +66,7 @@ def test_an_export_is_private_and_written_atomically(config: str, tmp_path: Path
     folder.mkdir()
     (folder / "itay.json").write_text("old", encoding="utf-8")
     (folder / "itay.json").chmod(0o644)
-    done = memory(config, "export", "--output", str(folder / "itay.json"))
+    done = memory(config, "export", "--force", "--output", str(folder / "itay.json"))
 
     assert (done.code, done.out) == (0, "")
     assert "2 facts about itay" in done.err
@@ -74,6 +74,16 @@ def test_an_export_is_private_and_written_atomically(config: str, tmp_path: Path
     assert json.loads((folder / "itay.json").read_text(encoding="utf-8"))["facts"] == exported(config)["facts"]
     assert [path.name for path in folder.iterdir()] == ["itay.json"]
     assert memory(config, "import", str(folder / "itay.json")).code == 0
+
+
+def test_an_export_replaces_no_file_unless_it_is_told_to(config: str, tmp_path: Path) -> None:
+    """The error names the file and the option."""
+    file = tmp_path / "thesis.json"
+    file.write_text("years of work", encoding="utf-8")
+    refused = memory(config, "export", "--output", str(file))
+
+    assert (refused.code, file.read_text(encoding="utf-8")) == (1, "years of work")
+    assert refused.err == f"gaia: {file} exists: name another file, or pass --force to replace it\n"
 
 
 def test_a_file_that_cannot_be_written_is_reported(config: str, tmp_path: Path) -> None:

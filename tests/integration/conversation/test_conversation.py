@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 from google.adk.agents.sequential_agent import SequentialAgent
+from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from gaia_memory.adk.conversation import Reply
 from gaia_memory.adk.failure_replies import APOLOGY
+from gaia_memory.adk.models.offline_model import OfflineModel
 from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder
 from gaia_memory.errors import MemoryUnavailable, ModelUnavailableError
 from gaia_memory.models import NewFact
@@ -410,3 +412,16 @@ async def test_learning_from_one_user_does_not_delay_another(tmp_path: Path) -> 
         await sweep
 
     assert texts == ["likes coffee"]
+
+
+@pytest.mark.parametrize("model", [ScriptedLlm(default="Noted."), OfflineModel()])
+async def test_models_without_tokens_cause_no_warning_of_adk(
+    tmp_path: Path, model: BaseLlm, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A program that configures no logging would print one for every answer, streamed or not."""
+    async with open_conversations(tmp_path, model) as conversations:
+        await conversations.send("I like tea")
+        pieces = [piece async for piece in conversations.get().stream("I like figs")]
+
+    assert pieces
+    assert [record.getMessage() for record in caplog.records if record.name.startswith("google_adk")] == []

@@ -142,7 +142,7 @@ async def test_a_changed_embedder_starts_a_store_without_the_old_vectors(tmp_pat
     async with open_follower(home, started=False) as memory:
         old = memory.embedder._real._dimensions
         memory.embedder._real._dimensions = 7
-        memory.follower.start()
+        memory.follower.start(after=0)
         await memory.follower.settled(stall_seconds=60)
 
         assert await memory.store_id() != before

@@ -41,7 +41,7 @@ def another(memory: FollowerHarness) -> StoreFollower:
 async def test_start_returns_at_once_and_mem0_says_to_wait_for_settled(tmp_path: Path) -> None:
     """The store is opened in the background; until then the error of `mem0` names `settled`."""
     async with open_follower(tmp_path / "home", started=False) as memory:
-        memory.follower.start()
+        memory.follower.start(after=0)
         began = (memory.home / "store").exists() or memory.follower.is_owner
         with pytest.raises(StoreNotOwnedError, match=r"await memory.settled\(\) first"):
             _ = memory.follower.mem0
@@ -87,7 +87,7 @@ async def test_a_second_follower_takes_over_when_the_first_stops(tmp_path: Path)
         await memory.add(ANN, "Ann plays the ocarina")
         await memory.follower.settled(stall_seconds=60)
         second = another(memory)
-        second.start()
+        second.start(after=0)
         try:
             await second.settled(stall_seconds=60)
             assert not second.is_owner
@@ -109,7 +109,7 @@ def test_a_follower_whose_loop_ended_releases_the_lock(tmp_path: Path) -> None:
     async def leave() -> str:
         async with open_follower(home, started=False) as memory:
             left.append(another(memory))
-            left[0].start()
+            left[0].start(after=0)
             await memory.add(ANN, "Ann plays the ocarina")
             await left[0].settled(stall_seconds=60)
             return await memory.store_id()

@@ -69,7 +69,7 @@ async def check_adopting(home: Path, store: dict[str, Any]) -> None:
     async with open_follower(home, store=store, started=False, embedder_down=True) as memory:
         async with memory.database.transaction() as tx:
             await memory.outbox.reset_store(tx, another)
-        memory.follower.start()
+        memory.follower.start(after=0)
         await memory.follower.settled(stall_seconds=60)
 
         assert await memory.store_id() not in (before, another)

@@ -19,7 +19,7 @@ from support.factories import KEY, SCOPE, make_fact
 
 @dataclass
 class ListMemory:
-    """Keeps texts, each under its own id; every method raises `error` while it is set."""
+    """Keeps texts, each under its own id or one of `ids`; every method raises `error` while it is set."""
 
     texts: list[str] = field(default_factory=list)
     forget_count: int = 0
@@ -30,8 +30,12 @@ class ListMemory:
     has_pending_question: bool = False
     fails_after_forgets: int | None = None
     notes: tuple[str, ...] = ()
+    ids: Sequence[str] = ()
     shown: PendingConfirmations = field(default_factory=PendingConfirmations)
     config: GaiaConfig = field(default_factory=GaiaConfig)
+
+    def __post_init__(self) -> None:
+        self._ids = dict(zip(self.texts, self.ids, strict=False))
 
     async def status(self, scope: Scope) -> Status:
         self._check()
@@ -44,7 +48,7 @@ class ListMemory:
 
     async def facts(self, scope: Scope) -> list[Fact]:
         self._check()
-        return [make_fact(f"id of {text}", text, scope=scope) for text in self.texts]
+        return [make_fact(self._ids.get(text, f"id of {text}"), text, scope=scope) for text in self.texts]
 
     async def holding(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
         """Return the facts with a word that starts like one of these, the best one last."""
@@ -66,7 +70,7 @@ class ListMemory:
         if self.forget_count == self.fails_after_forgets:
             raise MemoryUnavailable("the disk is full")
         before = len(self.texts)
-        self.texts[:] = [text for text in self.texts if fact_id is not None and fact_id != f"id of {text}"]
+        self.texts[:] = [fact.text for fact in await self.facts(scope) if fact_id is not None and fact_id != fact.id]
         self.forget_count += 1
         return Receipt(count=before - len(self.texts), pending=self.pending, notes=self.notes)
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from google.adk.agents.llm_agent import LlmAgent
 from sqlalchemy import func, select
 
-from gaia_memory import NewFact, engine, open_memory
+from gaia_memory import NewFact, open_memory
+from gaia_memory.backend.mem0_store import follower
 from gaia_memory.ledger.tables import conversations
 from support.kill.kill_steps import KillPoint, StepKiller, is_learning_task
 
@@ -58,7 +59,7 @@ def run_worker(order: WorkOrder, log: str, pipe: Connection) -> None:
     os.environ.update(order.environ)
     faulthandler.register(DUMP_THREADS_SIGNAL, all_threads=True)
     # The store is opened at once, so that a kill meets it as it meets the databases.
-    engine.FOLLOWER_DELAY_SECONDS = 0.0
+    follower.START_DELAY_SECONDS = 0.0
     if order.kill_point is not None:
         StepKiller(order.kill_point).instrument()
     asyncio.run(_run_order(order, lambda *what: pipe.send(what)))

@@ -154,7 +154,7 @@ async def open_follower(
     harness = FollowerHarness(home, database, backend, embedder, follower, SqlFacts(), outbox, scrubs)
     try:
         if started:
-            follower.start()
+            follower.start(after=0)
         yield harness
     finally:
         await follower.stop()

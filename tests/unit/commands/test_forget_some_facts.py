@@ -50,6 +50,26 @@ async def test_a_yes_forgets_exactly_the_rows_shown(selection: str, shown_as: st
     assert f"I forgot {len(forgotten)} fact" in done
 
 
+@pytest.mark.parametrize("what", ["all", "Everything!"])
+async def test_all_is_everything_and_not_a_word(what: str) -> None:
+    """It asks first, and does not override a question about some rows."""
+    memory = ListMemory(["likes tea", "likes all dogs"])
+
+    asked = await reply_to(f"/forget {what}", memory)
+    before = list(memory.texts)
+    await reply_to("/forget tea", memory)
+    refused = await reply_to(f"/forget {what} yes", memory)
+    await reply_to(f"/forget {what}", memory)
+    done = await reply_to(f"/forget {what} yes", memory)
+
+    assert asked == "This forgets 2 facts about you, in every conversation, and cannot be undone. " + (
+        "Send /forget yes to confirm; anything else changes nothing."
+    )
+    assert len(before) == 2
+    assert "Nothing is forgotten yet" in refused
+    assert (memory.texts, "I forgot 2 facts" in done) == ([], True)
+
+
 @pytest.mark.parametrize("what", ["3", "nuts"])
 async def test_a_yes_without_a_preview_shows_one_and_asks(what: str) -> None:
     """This also covers a restart; sending the same yes again forgets the rows."""
@@ -336,3 +356,22 @@ async def test_an_unavailable_memory_forgets_nothing_and_says_why() -> None:
     await reply_to("/forget nuts", memory)
 
     assert "the disk is full" in await reply_to("/forget nuts yes", memory)
+
+
+async def test_the_beginning_of_an_id_selects_its_fact() -> None:
+    """As `gaia memory list` shows it; an ambiguous one forgets nothing, and a word comes first."""
+    memory = ListMemory(["a1", "likes tea", "likes figs"], ids=["77aa", "a1b2c3-d", "a1b2d4-e"])
+
+    word = await reply_to("/forget a1", memory)
+    ambiguous = await reply_to("/forget a1b yes", memory)
+    asked = await reply_to("/forget #A1B2C", memory)
+    before = list(memory.texts)
+    done = await reply_to("/forget a1b2c yes", memory)
+
+    assert word.splitlines()[1:-2] == ["- 1. a1"]
+    assert ambiguous == (
+        "The id a1b is ambiguous: send /forget with the number of the fact.\n- 2. likes tea\n- 3. likes figs"
+    )
+    assert asked.splitlines()[1:-2] == ["- 2. likes tea"]
+    assert asked.splitlines()[-1].startswith("Send /forget a1b2c yes to confirm")
+    assert (len(before), memory.texts, "I forgot 1 fact" in done) == (3, ["a1", "likes figs"], True)

@@ -28,22 +28,41 @@ async def test_a_reset_names_what_it_learned() -> None:
     assert "It was private: I learned nothing from it." in private
 
 
-async def test_memory_says_how_many_messages_wait_and_how_to_learn_them() -> None:
-    """Those of other conversations are learned later; private ones never."""
+async def test_memory_says_what_waits_and_when_it_is_learned() -> None:
+    """Other conversations are learned later; one without messages to learn is not named."""
     pending = [
         waiting(KEY, messages=12),
         waiting(replace(KEY, session="itay:web"), messages=1),
-        waiting(replace(KEY, session="itay:sms"), messages=5, is_private=True),
+        waiting(replace(KEY, session="itay:sms"), messages=0),
     ]
     lines = (await run_command("/memory", ListMemory(current_status=Status(state="ok", pending=tuple(pending))))).text
 
     assert lines.splitlines()[1:] == [
-        "12 messages wait to be learned: /reset learns them now.",
-        "1 message waits in your other conversations: they are learned 30 minutes after the last one.",
+        "There are messages here that I have not learned from yet: /reset does it now.",
+        "Another conversation of yours waits to be learned, once quiet for 30 minutes.",
     ]
 
 
-def waiting(key: SessionKey, *, messages: int, is_private: bool = False) -> PendingConversation:
+@pytest.mark.parametrize(
+    ("sessions", "note"),
+    [
+        (["itay:cli", "itay:web"], "They may contain it: send /reset, then search again."),
+        (["itay:web", "itay:sms"], "2 other conversations of yours wait to be learned, once quiet for 30 minutes"),
+        ([], ""),
+    ],
+)
+async def test_a_search_of_forget_names_what_it_could_not_see(sessions: list[str], note: str) -> None:
+    """It offers /reset only where that helps: /reset reaches no other conversation."""
+    pending = tuple(waiting(replace(KEY, session=session), messages=1) for session in sessions)
+    memory = ListMemory(["likes tea"], current_status=Status(state="ok", pending=pending))
+    answer = (await run_command("/forget nuts", memory)).text
+
+    assert note in answer
+    assert ("/reset" in answer) == ("itay:cli" in sessions)
+    assert len(answer.splitlines()) == (2 if sessions else 1)
+
+
+def waiting(key: SessionKey, *, messages: int) -> PendingConversation:
     return PendingConversation(
         key=key,
         touched=0.0,
@@ -52,7 +71,6 @@ def waiting(key: SessionKey, *, messages: int, is_private: bool = False) -> Pend
         retry_at=None,
         parked=False,
         messages=messages,
-        is_private=is_private,
     )
 
 

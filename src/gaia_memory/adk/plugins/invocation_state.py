@@ -12,6 +12,7 @@ from gaia_memory.adk.plugins.run_context import (
     current_lease,
     enter_lease,
     enter_tool_call,
+    is_private,
     set_metadata,
 )
 from gaia_memory.adk.plugins.session_clock import shift_clock
@@ -128,6 +129,7 @@ class InvocationState:
             clear_metadata(context, UNMARKED_KEY)
             if self.ledger_row.session.is_private:
                 set_metadata(context, PRIVATE_KEY, True)
+            self.lease.is_turn_private = is_private(context)
         elif self.owns_lease:
             return await engine.turns.acquire(self.lease, timeout_seconds=TURN_WAIT_SECONDS)
         return self.ledger_row

@@ -39,8 +39,9 @@ AWAITED_REST_RATIO = 0.25
 
 BACKLOG_FACTS = 500
 
-MAX_BUSY_SECONDS = 60.0
-"""How long turns may put off the import of mem0 and Chroma."""
+START_DELAY_SECONDS, MAX_BUSY_SECONDS = 3.0, 60.0
+"""How long the import of mem0 and Chroma waits, as short programs have ended by then, and how long turns may put it off
+further. Until then the outbox keeps the work."""
 
 IDLE_SECONDS = 0.5
 DISABLED_IDLE_SECONDS = 30.0
@@ -167,8 +168,8 @@ class StoreFollower:
     def _is_running(self) -> bool:
         return self._task is not None and not self._task.done()
 
-    def start(self, *, after: float = 0.0, is_busy: Callable[[], bool] = lambda: False) -> None:
-        """Start in a background task, in `after` seconds or when `settled` is called.
+    def start(self, *, after: float | None = None, is_busy: Callable[[], bool] = lambda: False) -> None:
+        """Start in a background task, in `after` seconds (default: `START_DELAY_SECONDS`) or when `settled` is called.
 
         While `is_busy` is True the start waits, for up to a minute more. A second call wakes the task.
         """
@@ -241,8 +242,8 @@ class StoreFollower:
             self.is_owner = False
         self._pool.shut_down()
 
-    async def _run(self, after: float, is_busy: Callable[[], bool]) -> None:
-        await self._wait_for_quiet(after, is_busy)
+    async def _run(self, after: float | None, is_busy: Callable[[], bool]) -> None:
+        await self._wait_for_quiet(START_DELAY_SECONDS if after is None else after, is_busy)
         while not self._stopping.is_set():
             try:
                 if await self._run_once():

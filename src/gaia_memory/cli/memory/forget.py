@@ -42,10 +42,9 @@ Examples:
 
 `--session ada:telegram` forgets what only that conversation taught.
 
-`--id` with at least the first six characters of an id (see `gaia memory list`) forgets one fact.
+`--id` with the beginning of an id, as `gaia memory list` shows it, forgets one fact.
 """
 
-_MIN_ID_PREFIX_CHARACTERS = 6
 _MAX_NAMED_IDS = 5
 
 _REWRITTEN_MESSAGE = "The files are rewritten: they contain nothing that was forgotten."
@@ -114,7 +113,8 @@ async def forget(
 async def _forget(
     engine: Engine, scope: Scope, preview: ForgetPreview, fact_id: str | None, session: str | None
 ) -> ForgetReport:
-    dropped = [each for each in preview.pending if not fact_id and session in (None, each.key.session)]
+    waiting = [each for each in preview.pending if each.messages]
+    dropped = [each for each in waiting if not fact_id and session in (None, each.key.session)]
     return ForgetReport(
         user=scope.user,
         app=scope.app,
@@ -196,17 +196,15 @@ async def _find_target(
 
 
 def _find_fact(facts: Sequence[Fact], fact_id: str, user: str) -> Fact:
-    is_long_enough = len(fact_id) >= _MIN_ID_PREFIX_CHARACTERS
-    found = [fact for fact in facts if fact.id == fact_id or (is_long_enough and fact.id.startswith(fact_id))]
+    prefix = fact_id.removeprefix("#").lower()
+    found = [fact for fact in facts if prefix and fact.id.lower().startswith(prefix)]
     if len(found) == 1:
         return found[0]
     if found:
         named = shorten_ids([fact.id for fact in found])[:_MAX_NAMED_IDS]
         more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
         ids = ", ".join(named) + more
-        print_error(f"{len(found)} facts of {user} have an id that starts with {fact_id!r}: pass more of it ({ids})")
+        print_error(f"the id {fact_id!r} of {user} is ambiguous: {ids}")
     else:
-        length_hint = "" if is_long_enough else f"; pass at least {_MIN_ID_PREFIX_CHARACTERS} characters"
-        command = f"`gaia memory list --user {user}` shows the ids"
-        print_error(f"{user} has no fact with the id {fact_id!r}: {command}{length_hint}")
+        print_error(f"{user} has no fact with the id {fact_id!r}: `gaia memory list --user {user}` shows the ids")
     raise typer.Exit(1)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gaia_memory.cli.ui.fact_output import to_json_text
-from gaia_memory.cli.ui.output_files import create_private_file, describe_os_error, require_no_database, write_file
+from gaia_memory.cli.ui.output_files import create_private_file, describe_os_error, require_writable, write_file
 from gaia_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -101,9 +101,7 @@ def receipt_file(file: Path | None, *, overwrite: bool) -> Iterator[Path | None]
     path = file.expanduser()
     if path.is_dir():
         raise InvalidInputError(f"{file} is a folder: name a file in it for the receipt")
-    if path.is_file() and not overwrite:
-        raise InvalidInputError(f"{file} exists: name another file, or pass --force to replace it")
-    require_no_database(path)
+    require_writable(path, overwrite=overwrite)
     is_new = not path.exists()
     if is_new:
         create_private_file(path)

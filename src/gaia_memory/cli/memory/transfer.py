@@ -19,7 +19,7 @@ from gaia_memory.cli.engines import (
     require_named_user,
 )
 from gaia_memory.cli.ui.fact_output import print_json, to_json_text
-from gaia_memory.cli.ui.output_files import require_no_database, write_file
+from gaia_memory.cli.ui.output_files import require_writable, write_file
 from gaia_memory.cli.ui.read_input import display_name, read_text
 from gaia_memory.cli.ui.terminal import known_note, pluralize, print_line, print_note, progress_bar
 from gaia_memory.errors import InvalidInputError
@@ -46,6 +46,7 @@ async def export(
         Path | None,
         typer.Option("--output", "-o", help="The file to write, readable only by you. Default: standard output."),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     app_name: AppOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -55,7 +56,7 @@ async def export(
     """
     file = None if output is None or str(output) == "-" else output.expanduser()
     if file is not None:
-        require_no_database(file)
+        require_writable(file, overwrite=force)
     async with open_scope(config, app_name, user, allow_disabled=True) as (engine, scope):
         data = await engine.memory.export(scope)
         if not data["facts"]:

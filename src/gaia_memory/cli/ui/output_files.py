@@ -79,11 +79,11 @@ def write_file(path: Path, text: str, *, mode: int | None = None) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
-def require_no_database(path: Path) -> None:
-    """Refuse to write over a database, such as that of the memory itself.
+def require_writable(path: Path, *, overwrite: bool) -> None:
+    """Refuse to write over a database, such as that of the memory itself, and without `overwrite` over any file.
 
     Raises:
-        InvalidInputError: the file is one, or a part of one.
+        InvalidInputError: the file is a database or a part of one, or exists.
     """
     if any(path.name.endswith(end) and Path(str(path).removesuffix(end)).exists() for end in _SQLITE_SUFFIXES):
         raise InvalidInputError(f"{path} is part of a database, which would be damaged: name another file")
@@ -92,6 +92,8 @@ def require_no_database(path: Path) -> None:
         with path.open("rb") as file:
             if file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC:
                 raise InvalidInputError(f"{path} is a database, which would be lost: name another file")
+        if not overwrite and not _is_special_file(path):
+            raise InvalidInputError(f"{path} exists: name another file, or pass --force to replace it")
 
 
 def _is_special_file(path: Path) -> bool:

@@ -24,7 +24,8 @@ class TurnLease:
     """One turn or command of this process in a conversation, under an owner name of its own in the ledger.
 
     `row` is the ledger's row when the lease was last acquired, and `expires_at` the time its mark expires.
-    `is_turn_recorded`: a turn was counted under it; `is_turn_unclaimed`: no invocation has begun in that turn yet.
+    `is_turn_recorded`: a turn was counted under it; `is_turn_unclaimed`: no invocation has begun in that turn yet;
+    `is_turn_private`: nothing of it is learned.
     `has_user_message`: the user's message is in the session (None: not tracked). A lease that `is_shared` does not
     exclude other turns. With `may_be_cancelled` the holder may disappear without releasing it; heartbeats then decide
     whether it is alive.
@@ -41,6 +42,7 @@ class TurnLease:
         self.expires_at: float | None = None
         self.is_turn_recorded = False
         self.is_turn_unclaimed = False
+        self.is_turn_private = False
         self.has_user_message: bool | None = None
         self.is_released = False
         self.renewal_timer: asyncio.TimerHandle | None = None

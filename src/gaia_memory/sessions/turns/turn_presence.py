@@ -144,7 +144,9 @@ class TurnPresence:
     async def _release_in_ledger(self, lease: TurnLease, expires_at: float | None) -> None:
         async with self._client.database.transaction() as tx:
             if lease.is_turn_recorded and not lease.is_turn_unclaimed:
-                await self._client.ledger.end_turn(tx, lease.key, now=self._client.now(), owner=lease.owner)
+                await self._client.ledger.end_turn(
+                    tx, lease.key, now=self._client.now(), owner=lease.owner, is_private=lease.is_turn_private
+                )
             elif expires_at is not None:
                 await self._client.ledger.release_turn(
                     tx, lease.key, expires_at=expires_at, owner=lease.owner, is_counted=lease.is_turn_unclaimed
