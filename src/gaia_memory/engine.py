@@ -51,11 +51,6 @@ FOLLOWER_DELAY_SECONDS = 3.0
 does not share the interpreter with the import. Until then the outbox keeps its work."""
 
 
-async def load_newest(loaded: LoadedConfig) -> LoadedConfig:
-    """Return what the file of a configuration gives now, or `loaded` where there is none or it cannot be used."""
-    return await live_config.load_newest(loaded, check=check_providers)
-
-
 class Engine:
     """Everything behind one configuration: the databases, the facts, the ledger, mem0 and the sweep."""
 
@@ -106,6 +101,7 @@ class Engine:
         sweep = partial(self._sweep, is_scheduled=True)
         self._sweep_scheduler = SweepScheduler(sweep, idle_seconds=config.sessions.idle_seconds)
         self.agent_models.on_new_app = self._sweep_scheduler.trigger
+        self.turns.on_turn_end = self._sweeper.learn_before_quiet
 
     @classmethod
     async def open(
@@ -263,6 +259,8 @@ class Engine:
         `turn_owner` asked for it. With `memory.auto_ingest` off it is only cleared or, with `clear=False`, learned.
         """
         await self.conversations.ensure_row(key)
+        if clear:
+            await self._sweeper.finish_window(key)
         if clear and not self.is_learning_enabled:
             return await self.consolidator.clear(key, turn_owner=turn_owner)
         if not self.config.memory.enabled:
@@ -374,6 +372,7 @@ class Engine:
             consolidator=self.consolidator,
             circuit_breaker=self.circuit_breaker,
             idle_seconds=lambda: self.config.sessions.idle_seconds,
+            window_turns=lambda: self.config.background_window if self._sweep_scheduler.has_begun else None,
             is_enabled=self._is_learning_still_enabled,
             has_model_for=self.agent_models.has_model_for,
         )

@@ -107,6 +107,7 @@ def to_ledger_row(row: Row[*tuple[Any, ...]]) -> LedgerRow:
             if row.watermark_at is None
             else EventPosition(row.watermark_at, decode_id(row.watermark_event)),
             learned_turns=row.learned_turns,
+            unlearned_turns=_unlearned_turns(row),
             is_learned=row.turn_no <= row.learned_turn_no,
             is_done=row.turn_no <= row.done_turn_no,
             forgotten_at=row.forgotten_at,
@@ -161,9 +162,13 @@ def to_pending(row: Row[*tuple[Any, ...]]) -> PendingConversation:
         active_until=row.active_until,
         lease_owner=row.lease_owner,
         lease_until=row.lease_until,
-        messages=0 if _is_forgotten(row) else row.turn_no - max(row.learned_turn_no, 0),
+        messages=0 if _is_forgotten(row) else _unlearned_turns(row),
         is_private=row.is_private,
     )
+
+
+def _unlearned_turns(row: Row[*tuple[Any, ...]]) -> int:
+    return int(row.turn_no - max(row.learned_turn_no, 0))
 
 
 def _is_forgotten(row: Row[*tuple[Any, ...]]) -> bool:
