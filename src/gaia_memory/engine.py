@@ -205,10 +205,6 @@ class Engine:
         """Find the sessions of apps without a host in this process with `finder`."""
         self.transcripts.set_fallback(finder, keeps_existing=keeps_existing)
 
-    def is_hosted(self, app: str) -> bool:
-        """Return True if the host of an app is in this process."""
-        return app in self.transcripts.hosted_apps
-
     def sessions_engine(self) -> AsyncEngine:
         """Return the engine of the session database, opened at first use and closed with this one."""
         if self._sessions is None:
@@ -271,6 +267,10 @@ class Engine:
             self.follower.wake()
         await self._scrub_sessions()
         return outcome
+
+    async def can_read(self, key: SessionKey) -> bool:
+        """Return True if the host of an app is in this process and has the session."""
+        return await self.consolidator.can_read(key)
 
     async def learn(self, key: SessionKey, turns: Sequence[Turn]) -> int:
         """Learn turns handed over by the host; returns how many facts they gave."""

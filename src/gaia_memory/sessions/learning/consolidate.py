@@ -127,6 +127,17 @@ class Consolidator:
                 record.outcome = "kept"
             return record.facts
 
+    async def can_read(self, key: SessionKey) -> bool:
+        """Return True if the app's host is in this process and has the session, or does not answer."""
+        if not any(transcript.is_complete for transcript in self._transcripts.for_app(key.app)):
+            return False
+        try:
+            transcript_slice, _ = await self._transcripts.read(key, after=None, turns_before=0)
+        except Exception:
+            # `consolidate` records and reports it.
+            return True
+        return transcript_slice is not None
+
     async def purge_expired(self, *, retain_seconds: float) -> int:
         """Delete sessions cleared more than `retain_seconds` ago, oldest first; return how many were deleted."""
         cutoff = self._client.now() - retain_seconds
