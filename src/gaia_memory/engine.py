@@ -254,8 +254,8 @@ class Engine:
 
         `turn_owner` asked for it. With `memory.auto_ingest` off it is only cleared or, with `clear=False`, learned.
         """
-        await self.conversations.ensure_row(key)
-        if clear:
+        row = await self.conversations.ensure_row(key)
+        if row.turn.active_owner in (None, turn_owner):
             await self._sweeper.finish_window(key)
         if clear and not self.is_learning_enabled:
             return await self.consolidator.clear(key, turn_owner=turn_owner)

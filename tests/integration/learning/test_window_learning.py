@@ -125,6 +125,32 @@ async def test_turns_go_on_while_earlier_ones_are_learned(make: Make) -> None:
     assert await sut.session("u", "cli") is None
 
 
+async def test_a_reset_in_another_runner_waits_for_what_is_being_learned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There the command is part of a run, and clears after it."""
+    monkeypatch.setattr(engine_registry, "BACKGROUND_START_DELAY_SECONDS", 0.0)
+    host = RunnerHost(tmp_path, "sessions: {window_turns: 1}")
+    with held_extractor() as (extractor, released):
+        host.script.answers["extractor"].append(extractor)
+        await host.chat(BOAT)
+        engine = await host.engine()
+        await wait_until(lambda: engine._sweep_scheduler.has_begun)
+        await host.chat("t2")
+        await wait_until(lambda: len(host.script.prompts["extractor"]) == 1)
+        reset = asyncio.create_task(host.chat("/reset"))
+        await asyncio.sleep(0.05)
+        is_early = reset.done()
+        released.set()
+        answer = await reset
+    texts = await stored_fact_texts(host)
+    await host.close()
+
+    assert not is_early
+    assert "again" not in answer, answer
+    assert texts == [f"said {BOAT}", "said t2"]
+
+
 async def test_a_turn_that_begins_before_the_messages_are_read_is_left_for_later(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
