@@ -47,11 +47,6 @@ if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
 
 
-async def load_newest(loaded: LoadedConfig) -> LoadedConfig:
-    """Return what the file of a configuration gives now, or `loaded` where there is none or it cannot be used."""
-    return await live_config.load_newest(loaded, check=check_providers)
-
-
 class Engine:
     """Everything behind one configuration: the databases, the facts, the ledger, mem0 and the sweep."""
 
@@ -102,6 +97,7 @@ class Engine:
         sweep = partial(self._sweep, is_scheduled=True)
         self._sweep_scheduler = SweepScheduler(sweep, idle_seconds=config.sessions.idle_seconds)
         self.agent_models.on_new_app = self._sweep_scheduler.trigger
+        self.turns.on_turn_end = self._sweeper.learn_before_quiet
 
     @classmethod
     async def open(
@@ -205,10 +201,6 @@ class Engine:
         """Find the sessions of apps without a host in this process with `finder`."""
         self.transcripts.set_fallback(finder, keeps_existing=keeps_existing)
 
-    def is_hosted(self, app: str) -> bool:
-        """Return True if the host of an app is in this process."""
-        return app in self.transcripts.hosted_apps
-
     def sessions_engine(self) -> AsyncEngine:
         """Return the engine of the session database, opened at first use and closed with this one."""
         if self._sessions is None:
@@ -258,7 +250,9 @@ class Engine:
 
         `turn_owner` asked for it. With `memory.auto_ingest` off it is only cleared or, with `clear=False`, learned.
         """
-        await self.conversations.ensure_row(key)
+        row = await self.conversations.ensure_row(key)
+        if row.turn.active_owner in (None, turn_owner):
+            await self._sweeper.finish_window(key)
         if clear and not self.is_learning_enabled:
             return await self.consolidator.clear(key, turn_owner=turn_owner)
         if not self.config.memory.enabled:
@@ -269,6 +263,10 @@ class Engine:
             self.follower.wake()
         await self._scrub_sessions()
         return outcome
+
+    async def can_read(self, key: SessionKey) -> bool:
+        """Return True if the host of an app is in this process and has the session."""
+        return await self.consolidator.can_read(key)
 
     async def learn(self, key: SessionKey, turns: Sequence[Turn]) -> int:
         """Learn turns handed over by the host; returns how many facts they gave."""
@@ -370,6 +368,7 @@ class Engine:
             consolidator=self.consolidator,
             circuit_breaker=self.circuit_breaker,
             idle_seconds=lambda: self.config.sessions.idle_seconds,
+            window_turns=lambda: self.config.background_window if self._sweep_scheduler.has_begun else None,
             is_enabled=self._is_learning_still_enabled,
             has_model_for=self.agent_models.has_model_for,
         )

@@ -1,4 +1,4 @@
-"""Looks at the parts that a configuration names without opening memory, for `gaia doctor` and `gaia config check`."""
+"""Looks at a configuration and the parts it names without opening memory, as `gaia doctor` does."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from gaia_memory.backend.providers.offline_fallback import OfflineFallback
 from gaia_memory.backend.providers.provider_check import check_providers
 from gaia_memory.backend.providers.resolve_provider import with_absolute_model_paths
 from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.config.sources import live_config
 from gaia_memory.config.sources.load import LoadedConfig, load
 from gaia_memory.database.read_only import open_read_only
 from gaia_memory.database.sql_engine import SqlDatabase
@@ -128,6 +129,11 @@ class EngineProbe:
     @property
     def _location(self) -> StoreLocation:
         return resolve_location(self._backend, self._home)[0]
+
+
+async def load_newest(loaded: LoadedConfig) -> LoadedConfig:
+    """Return what the file of a configuration gives now, or `loaded` where there is none or it cannot be used."""
+    return await live_config.load_newest(loaded, check=check_providers)
 
 
 async def load_database_summary(url: str) -> DatabaseSummary:

@@ -92,7 +92,7 @@ async def test_G02_a_bad_edit_only_logs_one_warning(
     opened: Opened, text: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The last good version stays in force, the status gives the reason, and the next good version is applied."""
-    good = "sessions: {window_turns: 1}"
+    good = "sessions: {window_turns: 1, background_sweep: false}"
     host = await opened(good)
     await host.chat("one")
     if text is None:

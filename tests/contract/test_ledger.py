@@ -8,6 +8,7 @@ from gaia_memory.ledger import SqlLedger, is_owner_dead, new_owner, process_name
 from gaia_memory.models import (
     EventPosition,
     FrozenProfile,
+    LearningProgress,
     LedgerRow,
     SessionKey,
     TurnRequest,
@@ -79,7 +80,9 @@ async def test_turns_are_counted_and_mark_the_conversation_active_while_they_run
     assert renewed.turn.active_until == 1400.0
     assert second.turn.turn_no == 2
     assert (quiet.turn.turn_no, quiet.turn.active_until, quiet.turn.touched) == (2, None, 710.0)
-    assert quiet == LedgerRow(key=KEY, turn=TurnState(turn_no=2, touched=710.0))
+    assert quiet == LedgerRow(
+        key=KEY, turn=TurnState(turn_no=2, touched=710.0), progress=LearningProgress(unlearned_turns=2)
+    )
 
 
 async def test_reserving_a_turn_for_a_load_counts_no_turn(database):

@@ -19,7 +19,7 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from gaia_memory.adk.memory_service import Mem0MemoryService
-from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY
+from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, PRIVATE_KEY
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
@@ -162,6 +162,56 @@ async def test_add_session_reads_the_whole_session_if_the_transcript_is_availabl
     assert len(extractor.chunks) == 1
     assert now is not None
     assert len(now.events) == 2
+
+
+async def test_add_session_learns_the_given_events_if_the_apps_own_service_has_no_such_session(
+    service: Mem0MemoryService, engine: Engine, extractor: ScriptedExtractor
+):
+    """Each event once, without those that are private or rewound; what the transcript taught before is not repeated."""
+    sessions = InMemorySessionService()
+    engine.attach_transcript(APP, SessionTranscript(sessions, APP, clear_method="rewind"))
+    kept = await sessions.create_session(app_name=APP, user_id=USER, session_id="s1")
+    await sessions.append_event(kept, event("I have a dog"))
+    await service.add_session_to_memory(kept)
+    await sessions.delete_session(app_name=APP, user_id=USER, session_id="s1")
+    later = [
+        event(text, timestamp=2_000_000_000.0 + number, custom_metadata=metadata)
+        for number, (text, metadata) in enumerate(
+            [("I have a cat", None), ("my PIN is 9817", {PRIVATE_KEY: True}), ("I have a fish", None)]
+        )
+    ]
+    rewind = event("", timestamp=2_000_000_003.0)
+    rewind.actions.rewind_before_invocation_id = later[-1].invocation_id
+    for _ in range(2):
+        await service.add_session_to_memory(session(*kept.events, *later, rewind))
+    row = await engine.conversations.row(SessionKey(APP, USER, "s1"))
+
+    assert await listed(service) == ["I have a dog", "I have a cat"]
+    assert [[message.text for message in chunk.messages] for chunk in extractor.chunks] == [
+        ["I have a dog"],
+        ["I have a cat"],
+    ]
+    assert row is not None
+    assert row.failures.attempts == 0
+
+
+async def test_a_session_that_cannot_be_looked_up_is_left_for_later(
+    service: Mem0MemoryService, engine: Engine, extractor: ScriptedExtractor, monkeypatch: pytest.MonkeyPatch
+):
+    """Its service may hold more than the given events; the failure is recorded and not raised."""
+    sessions = InMemorySessionService()
+    engine.attach_transcript(APP, SessionTranscript(sessions, APP, clear_method="rewind"))
+
+    async def fails(**_: object) -> None:
+        raise OSError("away")
+
+    monkeypatch.setattr(sessions, "get_session", fails)
+    await service.add_session_to_memory(session(event("I have a dog")))
+    row = await engine.conversations.row(SessionKey(APP, USER, "s1"))
+
+    assert extractor.chunks == []
+    assert row is not None
+    assert row.failures.attempts == 1
 
 
 async def test_add_session_skips_commands(service: Mem0MemoryService):

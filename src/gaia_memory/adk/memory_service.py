@@ -61,6 +61,7 @@ class Mem0MemoryService(BaseMemoryService):
     async def add_session_to_memory(self, session: Session) -> None:
         """Learn the unlearned messages of a session, which may be loaded in part and is never cleared.
 
+        A session that the app's own session service has is read from there; of any other, the given events are learned.
         Adding a session again learns only what is new. While a turn runs in a session that this process can read
         itself, or if the model fails, nothing happens: it is learned later.
         """
@@ -68,7 +69,7 @@ class Mem0MemoryService(BaseMemoryService):
             if not engine.config.memory.enabled:
                 return
             key = SessionKey(session.app_name, session.user_id, session.id)
-            if engine.is_hosted(key.app):
+            if await engine.can_read(key):
                 await engine.consolidate(key, clear=False)
                 return
             try:

@@ -58,7 +58,7 @@ class MemoryConfig(Section):
     )
     auto_ingest: bool = Field(
         default=True,
-        description="Learn from quiet conversations. Off: only `remember` and `add` store facts.",
+        description="Learn from conversations. Off: only `remember` and `add` store facts.",
     )
     preload: bool = Field(
         default=True,
@@ -195,21 +195,24 @@ class SessionsConfig(Section):
     window_turns: Count = Field(
         default=30,
         ge=1,
-        description="Maximum turns of a conversation that the model sees.",
+        description=(
+            "Maximum turns of a conversation that the model sees. Once more are unlearned, memory learns from the "
+            "conversation, quiet or not."
+        ),
         json_schema_extra={"unit": "turns"},
     )
     idle_consolidate_minutes: Amount = Field(
         default=30.0,
         gt=0,
         allow_inf_nan=False,
-        description="How long a conversation must be quiet before memory learns from it.",
+        description="How long a conversation must be quiet before memory learns all of it.",
         json_schema_extra={"unit": "minutes"},
     )
     background_sweep: bool = Field(
         default=True,
         description=(
-            "Learn from quiet conversations in the background while memory is open. Off: `gaia sweep`, `gaia.sweep()` "
-            "and `/reset` do."
+            "Learn in the background while memory is open: quiet conversations, and turns that leave the window. Off: "
+            "`gaia sweep`, `gaia.sweep()` and `/reset` do, from quiet conversations."
         ),
     )
     database_url: str | None = Field(
@@ -331,6 +334,12 @@ class GaiaConfig(Section):
         if self.sessions.database_url is None:
             return sqlite_url(self.home / "sessions.db")
         return resolve_url(self.sessions.database_url, self.home)
+
+    @property
+    def background_window(self) -> int | None:
+        """The replay window whose turns are learned before it drops them; None if nothing is learned unasked."""
+        is_on = self.memory.enabled and self.memory.auto_ingest and self.sessions.background_sweep
+        return self.sessions.window_turns if is_on else None
 
     @property
     def memory_url(self) -> str:

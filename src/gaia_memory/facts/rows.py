@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,6 +38,9 @@ DETAIL_DEFAULTS: Mapping[str, Any] = {
     **dict.fromkeys(_TIME_DETAILS),
 }
 """The columns from `category` on, with the values that most facts have."""
+
+_details = attrgetter(*DETAIL_DEFAULTS)
+_NO_DETAILS = tuple(DETAIL_DEFAULTS.values())
 
 _FACT_COLUMN_NAMES = ("row", "id", "text", "source", "created_at", "updated_at", "said_at", "session_id", "seq")
 FACT_COLUMNS = tuple(facts.c[name] for name in (*_FACT_COLUMN_NAMES, "metadata", *DETAIL_DEFAULTS))
@@ -87,13 +91,17 @@ def stack_vectors(packed: Sequence[bytes]) -> NDArray[np.float32]:
     return np.frombuffer(b"".join(packed), dtype="<f4").astype(np.float32, copy=False).reshape(len(packed), -1)
 
 
-def fact_of(row: Row[Any] | SimpleNamespace, scope: Scope) -> Fact:
-    """Return the fact of a row, which is or will be in the database."""
+def fact_of(row: Row[Any], scope: Scope) -> Fact:
+    """Return the fact of a row."""
+    return build_fact(row, scope, _changed_details(row))
+
+
+def build_fact(row: Row[Any] | SimpleNamespace, scope: Scope, columns: Mapping[str, Any]) -> Fact:
+    """Return the fact of a row, which is or will be in the database; `columns` are those that `details_of` returns."""
     created_at = from_epoch_seconds(row.created_at)
-    details: dict[str, Any] = {}
-    for name, default in DETAIL_DEFAULTS.items():
-        if (value := getattr(row, name)) != default:
-            details[name] = from_epoch_seconds(value) if name in _TIME_DETAILS else value
+    details: dict[str, Any] = {
+        name: from_epoch_seconds(value) if name in _TIME_DETAILS else value for name, value in columns.items()
+    }
     return Fact(
         id=row.id,
         scope=scope,
@@ -111,13 +119,25 @@ def fact_of(row: Row[Any] | SimpleNamespace, scope: Scope) -> Fact:
 
 def details_of(fact: NewFact) -> dict[str, Any]:
     """Return those columns from `category` on in which a new fact differs from the defaults."""
-    details: dict[str, Any] = {}
-    for name, default in DETAIL_DEFAULTS.items():
-        if (value := getattr(fact, name)) != default:
-            details[name] = to_epoch_seconds(value) if name in _TIME_DETAILS else value
+    details = {
+        name: to_epoch_seconds(value) if name in _TIME_DETAILS else value
+        for name, value in _changed_details(fact).items()
+    }
     if fact.first_said_at is None and fact.said_at is not None:
         details["first_said_at"] = to_epoch_seconds(fact.said_at)
     return details
+
+
+def _changed_details(of: Row[Any] | NewFact) -> dict[str, Any]:
+    """Return the details that differ from the defaults; most facts have none, which one comparison shows."""
+    values = _details(of)
+    if values == _NO_DETAILS:
+        return {}
+    return {
+        name: value
+        for name, value, default in zip(DETAIL_DEFAULTS, values, _NO_DETAILS, strict=True)
+        if value != default
+    }
 
 
 def fill_defaults(rows: Sequence[dict[str, Any]], defaults: Mapping[str, Any]) -> Sequence[dict[str, Any]]:

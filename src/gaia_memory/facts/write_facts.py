@@ -23,6 +23,7 @@ from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.rows import (
     DETAIL_DEFAULTS,
     FACT_COLUMNS,
+    build_fact,
     details_of,
     fact_of,
     fill_defaults,
@@ -119,6 +120,7 @@ def _build_new_fact(
     scope: Scope, version: int, prefix: str, now: datetime, normal: str, drafts: Sequence[Draft]
 ) -> _NewFact:
     draft = _with_vector(drafts)
+    details = details_of(draft.fact)
     words, compounds = index_tokens(draft.fact.text), compound_tokens(draft.fact.text)
     row: dict[str, Any] = {
         "id": str(uuid4()),
@@ -138,10 +140,10 @@ def _build_new_fact(
         "embedder": None if draft.vector is None else draft.embedder,
         "form": TOKENIZER_VERSION,
         "traits": pack_features(draft.fact.text, find_author(draft.fact.metadata), words, compounds),
-        **details_of(draft.fact),
+        **details,
     }
     # The times of the fact are rounded as the database stores them.
-    fact = fact_of(SimpleNamespace(**{**DETAIL_DEFAULTS, **row}), scope)
+    fact = build_fact(SimpleNamespace(**row), scope, details)
     entry = keyword_index.index_entry(prefix, words, compounds)
     return _NewFact(fact, row, entry, [_source_row(each, now) | {"fact_id": fact.id} for each in drafts])
 

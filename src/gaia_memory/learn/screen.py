@@ -75,9 +75,9 @@ def reject_unkeepable(draft: Draft) -> None:
         raise InvalidInputError(f"the fact has {len(text)} characters: shorten it to {max_characters} or split it")
     if contains_credential(text):
         raise InvalidInputError("the fact contains a credential: keep secrets in a password store, not in memory")
-    for name in LABELS:
+    for name, default in LABELS.items():
         label = getattr(draft.fact, name)
-        if label is not None and contains_credential(label):
+        if label != default and contains_credential(label):
             raise InvalidInputError(f"{name} contains a credential: keep secrets in a password store, not in memory")
 
 

@@ -107,6 +107,7 @@ def to_ledger_row(row: Row[*tuple[Any, ...]]) -> LedgerRow:
             if row.watermark_at is None
             else EventPosition(row.watermark_at, decode_id(row.watermark_event)),
             learned_turns=row.learned_turns,
+            unlearned_turns=_unlearned_turns(row),
             is_learned=row.turn_no <= row.learned_turn_no,
             is_done=row.turn_no <= row.done_turn_no,
             forgotten_at=row.forgotten_at,
@@ -161,6 +162,10 @@ def to_pending(row: Row[*tuple[Any, ...]]) -> PendingConversation:
         active_until=row.active_until,
         lease_owner=row.lease_owner,
         lease_until=row.lease_until,
-        messages=max(row.turn_no - row.learned_turn_no, 0),
+        messages=_unlearned_turns(row),
         is_private=row.is_private,
     )
+
+
+def _unlearned_turns(row: Row[*tuple[Any, ...]]) -> int:
+    return int(max(row.turn_no - row.learned_turn_no, 0))

@@ -51,12 +51,13 @@ class TurnState:
 class LearningProgress:
     """How far a conversation is learned.
 
-    `is_learned`: no counted turn waits to be learned; `is_done`: it is also cleared. Messages up to `forgotten_at` are
-    never learned.
+    `unlearned_turns` counts the counted turns that are not learned; `is_learned`: there are none; `is_done`: the
+    conversation is also cleared. Messages up to `forgotten_at` are never learned.
     """
 
     watermark: EventPosition | None = None
     learned_turns: int = 0
+    unlearned_turns: int = 0
     is_learned: bool = False
     is_done: bool = False
     forgotten_at: float | None = None

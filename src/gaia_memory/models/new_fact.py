@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from math import isfinite
+from operator import attrgetter
 from typing import Any, TypedDict
 from zoneinfo import ZoneInfo
 
@@ -41,6 +42,10 @@ LABELS: Mapping[str, str | None] = {"category": None, "entity": None, "context":
 
 _ZONE_FIX = "pass the IANA name of a time zone, such as Europe/Berlin, or None"
 _TIMES = ("said_at", "due_at", "reminded_at", "valid_from", "valid_until", "first_said_at", "in_doubt_since")
+
+# Most facts have none of these: one comparison saves a hot path a loop.
+_times, _NO_TIMES = attrgetter(*_TIMES), (None,) * len(_TIMES)
+_labels, _NO_LABELS = attrgetter(*LABELS), tuple(LABELS.values())
 
 
 class FactDetails(TypedDict, total=False):
@@ -103,9 +108,10 @@ class NewFact:
                 or the metadata is not flat or uses a reserved name.
         """
         object.__setattr__(self, "text", replace_unstorable(require_text("NewFact.text", self.text)))
-        for name in _TIMES:
-            if (moment := getattr(self, name)) is not None:
-                require_time(f"NewFact.{name}", moment)
+        if (moments := _times(self)) != _NO_TIMES:
+            for name, moment in zip(_TIMES, moments, strict=True):
+                if moment is not None:
+                    require_time(f"NewFact.{name}", moment)
         session_id: object = self.session_id
         if session_id == "" or not isinstance(session_id, str | None):
             raise_invalid("NewFact.session_id", session_id, "pass the id of the conversation as text, or None")
@@ -127,6 +133,8 @@ class NewFact:
 
     def _set_labels(self) -> None:
         """Validate the labels and make them and the metadata of the same names agree; a given label wins."""
+        if not self.metadata and _labels(self) == _NO_LABELS:
+            return
         for name, default in LABELS.items():
             label, noted = getattr(self, name), self.metadata.get(name) if self.metadata else None
             if label != default:

@@ -50,11 +50,6 @@ class TranscriptRegistry:
         """The apps with a transcript."""
         return list(self._by_app)
 
-    @property
-    def hosted_apps(self) -> list[str]:
-        """The apps whose host is in this process."""
-        return [app for app, known in self._by_app.items() if any(transcript.is_complete for transcript in known)]
-
     def for_app(self, app: str) -> list[Transcript]:
         """Return the transcripts of an app, the latest first."""
         return list(reversed(self._by_app.get(app, [])))

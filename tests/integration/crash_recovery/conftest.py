@@ -28,12 +28,13 @@ def site(tmp_path: Path, record_property: Callable[[str, object], None]) -> Iter
             *,
             kind: str = "sqlite",
             clear: str = "auto",
+            window_turns: int = 30,
             embedder: dict[str, Any] | None = None,
             on_chroma_server: bool = False,
             seed: int = 1,
         ) -> Installation:
             folder = tmp_path / f"site{len(sites)}"
-            sessions = {"coalesce_seconds": 0, "clear": clear}
+            sessions: dict[str, Any] = {"coalesce_seconds": 0, "clear": clear, "window_turns": window_turns}
             if kind == "postgresql":
                 sessions["database_url"] = stack.enter_context(postgres_database(tmp_path))
             memory: dict[str, Any] = {"embedder": embedder or OFFLINE}

@@ -94,3 +94,18 @@ def test_a_kill_by_the_model_server_loses_and_duplicates_nothing(site: MakeSite,
 
         assert worker.was_killed
     here.finish()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=slow)])
+def test_a_kill_while_the_window_is_learned_loses_and_duplicates_nothing(site: MakeSite, kind: str) -> None:
+    """The turns go on meanwhile; the next process learns the rest and clears the session."""
+    steps = [step for step in LEARNING_STEPS if step != "embedded"]
+    for step in steps:
+        here = site(kind=kind, window_turns=1)
+        worker = here.run(here.new_messages(1, 8), kill_point=KillPoint(step), is_learning=False)
+        seen = here.check()
+
+        assert worker.was_killed, f"{step} was not reached"
+        assert bool(seen.birds) == (step == "committed")
+        here.finish()

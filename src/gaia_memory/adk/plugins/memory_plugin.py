@@ -36,6 +36,7 @@ from gaia_memory.adk.plugins.run_context import (
 )
 from gaia_memory.adk.plugins.session_clock import keep_order
 from gaia_memory.adk.plugins.slash_commands import answer_command, drop_commands, parse_message, with_text
+from gaia_memory.adk.plugins.window_plugin import SessionWindowPlugin
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, PRIVATE_KEY, UNMARKED_KEY
 from gaia_memory.adk.tools import UNAVAILABLE_RESPONSE, memory_tools
 from gaia_memory.errors import ConfigError, GaiaMemoryError
@@ -321,6 +322,8 @@ class MemoryPlugin(BasePlugin):
             return
         if turn.shifted_clock is not None:
             turn.shifted_clock.stop()
+        if turn.lease is not None:
+            turn.lease.window_turns = _own_window(invocation)
         async with self._engine_for(turn) as engine:
             if engine is not None:
                 await turn.end(engine)
@@ -331,6 +334,12 @@ def _new_user_event(invocation: InvocationContext) -> Event | None:
     last = invocation.session.events[-1] if invocation.session.events else None
     is_new = last is not None and last.author == "user" and last.invocation_id == invocation.invocation_id
     return last if is_new else None
+
+
+def _own_window(invocation: InvocationContext) -> int | None:
+    """Return the window that was given to the plugin of this Runner; None if it is the configured one."""
+    plugins = invocation.plugin_manager.plugins
+    return next((plugin.window_turns for plugin in plugins if isinstance(plugin, SessionWindowPlugin)), None)
 
 
 def _adopt_model(engine: Engine, app: str, invocation: InvocationContext) -> None:

@@ -81,6 +81,11 @@ class SessionWindowPlugin(BasePlugin):
         with ErrorBoundary("trimming the session to the replay window"):
             await self._trim(invocation_context)
 
+    @property
+    def window_turns(self) -> int | None:
+        """The argument `window_turns`; None for that of the configuration."""
+        return self._window_turns
+
     async def close(self) -> None:
         """Release the engine."""
         await self._source.release()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Iterable
 from typing import TypeVar
 
@@ -31,6 +32,15 @@ async def batches(items: AsyncIterable[Item], size: int) -> AsyncIterator[list[I
             batch = []
     if batch:
         yield batch
+
+
+async def without_last(items: AsyncIterable[Item], count: int) -> AsyncIterator[Item]:
+    """Yield the items but the last `count` ones."""
+    held_back: deque[Item] = deque()
+    async for item in items:
+        held_back.append(item)
+        if len(held_back) > count:
+            yield held_back.popleft()
 
 
 async def mark_last(items: AsyncIterable[Item]) -> AsyncIterator[tuple[Item, bool]]:

@@ -72,12 +72,14 @@ class Consolidator:
         *,
         clear: bool = True,
         only_due: bool = False,
+        claimed: LedgerRow | None = None,
         turn_owner: str = "",
         learned: LearnedFacts | None = None,
     ) -> Outcome:
         """Learn the messages since the watermark, and with `clear` clear what was learned.
 
-        `turn_owner` is the turn that asks for it; `learned` gets the new facts.
+        `turn_owner` is the turn that asks for it; `learned` gets the new facts; `claimed` is the row of a lease that
+        was taken for this.
 
         Returns "kept" if it was learned but not cleared, because there was a new message meanwhile; "skipped" if
         another owner has the lease, a turn is running, memory was switched off, the lease was lost, or the agent whose
@@ -87,7 +89,7 @@ class Consolidator:
         """
         if key.app not in self._transcripts.apps or not self._has_model_for(key.app):
             return "skipped"
-        async with acquire_lease(self._client, key, turn_owner=turn_owner) as lease:
+        async with acquire_lease(self._client, key, turn_owner=turn_owner, claimed=claimed) as lease:
             if lease is None or (only_due and lease.row.progress.is_done):
                 return "skipped"
             with record_learning(key, self._scope_of(key.app, key.user), learned) as record:
@@ -125,6 +127,17 @@ class Consolidator:
                 record.outcome = "kept"
             return record.facts
 
+    async def can_read(self, key: SessionKey) -> bool:
+        """Return True if the app's host is in this process and has the session, or does not answer."""
+        if not any(transcript.is_complete for transcript in self._transcripts.for_app(key.app)):
+            return False
+        try:
+            transcript_slice, _ = await self._transcripts.read(key, after=None, turns_before=0)
+        except Exception:
+            # `consolidate` records and reports it.
+            return True
+        return transcript_slice is not None
+
     async def purge_expired(self, *, retain_seconds: float) -> int:
         """Delete sessions cleared more than `retain_seconds` ago, oldest first; return how many were deleted."""
         cutoff = self._client.now() - retain_seconds
@@ -136,7 +149,7 @@ class Consolidator:
 
     async def _learn_and_clear(self, lease: ConversationLease, record: LearningRecord, *, clear: bool) -> Outcome:
         try:
-            transcript_slice, transcript = await self._learn_transcript(lease.row, record)
+            transcript_slice, transcript = await self._learn_transcript(lease.row, record, with_running=clear)
             if transcript_slice is None and self._may_be_elsewhere(lease.row, transcript):
                 record.span.record_error("session_not_found")
                 await record_failure(
@@ -169,15 +182,22 @@ class Consolidator:
         return "learned" if is_done else "kept"
 
     async def _learn_transcript(
-        self, row: LedgerRow, record: LearningRecord
+        self, row: LedgerRow, record: LearningRecord, *, with_running: bool
     ) -> tuple[TranscriptSlice | None, Transcript]:
-        """Learn the messages since the watermark; return them and the transcript they are from."""
+        """Learn the messages since the watermark; return them and the transcript they are from.
+
+        Without `with_running`, turns that began since the lease was taken are left to a later attempt.
+        """
         learning = await self._start_learning(row, record)
         transcript_slice, transcript = await self._read_unlearned(row)
         if transcript_slice is None or transcript_slice.end is None:
             return transcript_slice, transcript
         await self.learner.learn(
-            learning, transcript_slice.turns, before=transcript_slice.before, end=transcript_slice.end
+            learning,
+            transcript_slice.turns,
+            before=transcript_slice.before,
+            end=transcript_slice.end,
+            left_out=0 if with_running else await self._count_new_turns(row),
         )
         return transcript_slice, transcript
 
@@ -207,6 +227,11 @@ class Consolidator:
         return await self._transcripts.read(
             row.key, after=row.progress.watermark, turns_before=row.progress.learned_turns
         )
+
+    async def _count_new_turns(self, claimed: LedgerRow) -> int:
+        """Return how many turns began since a conversation was claimed; their messages are the last ones, if any."""
+        row = await self._client.row(claimed.key)
+        return 0 if row is None else max(0, row.turn.turn_no - claimed.turn.turn_no)
 
     async def _start_learning(self, row: LedgerRow, record: LearningRecord) -> LearningState:
         return await self.learner.start(row, self._scope_of(row.key.app, row.key.user), record)

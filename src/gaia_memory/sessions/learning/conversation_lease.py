@@ -32,10 +32,13 @@ class ConversationLease:
 
 @asynccontextmanager
 async def acquire_lease(
-    client: LedgerClient, key: SessionKey, *, turn_owner: str = ""
+    client: LedgerClient, key: SessionKey, *, turn_owner: str = "", claimed: LedgerRow | None = None
 ) -> AsyncIterator[ConversationLease | None]:
-    """Yield the lease of a conversation; None if another owner has it, or a turn other than `turn_owner` runs."""
-    row = await client.claim(key, turn_owner=turn_owner)
+    """Yield the lease of a conversation; None if another owner has it, or a turn other than `turn_owner` runs.
+
+    `claimed` is the row if the lease was taken before.
+    """
+    row = claimed or await client.claim(key, turn_owner=turn_owner)
     if row is None:
         yield None
         return

@@ -15,7 +15,7 @@ from gaia_memory.learn.screen import build_drafts, drop_assistant_claims
 from gaia_memory.models import Chunk, Draft, EventPosition, LedgerRow, Message, Scope, Turn
 from gaia_memory.ports import Embedder, Extractor, FactStore, Transaction
 from gaia_memory.sessions.clearing.clear import ClearMode
-from gaia_memory.sessions.learning.async_iter import batches, mark_last, to_async_iter
+from gaia_memory.sessions.learning.async_iter import batches, mark_last, to_async_iter, without_last
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.learning_telemetry import LearningRecord
 from gaia_memory.sessions.ledger_client import LedgerClient
@@ -107,17 +107,19 @@ class Learner:
         *,
         before: Sequence[Turn] = (),
         end: EventPosition | None = None,
+        left_out: int = 0,
     ) -> None:
         """Learn chunk by chunk; each commit moves the watermark, the last one to `end`.
 
-        Without `end` the events are marked as learned instead. A turn that is split is committed with its last piece.
+        The last `left_out` turns are not learned, nor passed by the watermark. Without `end` the events are marked as
+        learned instead. A turn that is split is committed with its last piece.
         `before` are the preceding turns, for context.
         """
         row, zone = learning.row, self._settings().zone
         context = await self._context_before(before, learning)
         pending_chunks: list[Chunk] = []
         drafts: list[Draft] = []
-        learnable_turns = self._learnable_turns(turns, learning)
+        learnable_turns = self._learnable_turns(without_last(turns, left_out), learning)
         pieces = split_into_chunks(
             learnable_turns, key=row.key, preceding=context, zone=zone, bad_answer_count=row.failures.bad_answers
         )
@@ -127,12 +129,13 @@ class Learner:
                 await self._check_unchanged(tx, learning, [chunk])
             drafts += await self._extract(chunk)
             if not chunk.is_continued:
-                new_watermark = None if end is None else end if is_last else chunk.turns[-1].end
+                is_end = is_last and not left_out
+                new_watermark = None if end is None else end if is_end else chunk.turns[-1].end
                 learning = await self._commit(
                     learning, pending_chunks, drafts, new_watermark=new_watermark, is_complete=is_last
                 )
                 pending_chunks, drafts = [], []
-        if end is not None and learning.row.progress.watermark != end:
+        if end is not None and not left_out and learning.row.progress.watermark != end:
             await self._commit(learning, [], [], new_watermark=end)
 
     async def _context_before(self, before: Sequence[Turn], learning: LearningState) -> Sequence[Message]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection
+from contextvars import Context
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -12,6 +13,7 @@ from gaia_memory.log import logger_for
 from gaia_memory.models import (
     DueConversation,
     LearnedFacts,
+    LedgerRow,
     PendingConversation,
     SessionKey,
     SweepProgress,
@@ -23,6 +25,7 @@ from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
 from gaia_memory.sessions.learning.discovery import Discovery
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
+from gaia_memory.sessions.turns.turn_lease import TurnLease
 from gaia_memory.telemetry import error_frames, in_background, log_fields
 
 logger = logger_for(__name__)
@@ -100,19 +103,25 @@ class Sweeper:
         consolidator: Consolidator,
         circuit_breaker: ModelCircuitBreaker,
         idle_seconds: Callable[[], float],
+        window_turns: Callable[[], int | None],
         is_enabled: Callable[[], Awaitable[bool]],
         has_model_for: Callable[[str], bool],
     ) -> None:
-        """`idle_seconds`, `is_enabled` and, with an app, `has_model_for` are called at each use."""
+        """`idle_seconds`, `window_turns`, `is_enabled` and, with an app, `has_model_for` are called at each use.
+
+        `window_turns` is the replay window; None if nothing is learned before a conversation is quiet.
+        """
         self._client = client
         self._transcripts = transcripts
         self._consolidator = consolidator
         self._circuit_breaker = circuit_breaker
         self._idle_seconds = idle_seconds
+        self._window_turns = window_turns
         self._is_enabled = is_enabled
         self._has_model_for = has_model_for
         self._discovery = Discovery(client, transcripts)
         self._tasks_by_user: dict[str, asyncio.Task[_Result]] = {}
+        self._window_tasks: dict[SessionKey, asyncio.Task[_Result]] = {}
         self._runs: list[_SweepRun] = []
         self._is_stopped = False
 
@@ -158,6 +167,43 @@ class Sweeper:
         if run.force and self._tasks_by_user:
             # The caller of a forced sweep expects the work of other sweeps to be finished too.
             await asyncio.wait(self._tasks_by_user.values())
+
+    async def learn_before_quiet(self, lease: TurnLease) -> None:
+        """After a turn, learn in the background what the replay window drops; the conversation is not cleared.
+
+        It is claimed at once, before the next turn can begin. Where that fails, because all slots are taken or the
+        model is away, a later turn or sweep learns it.
+        """
+        key, window_turns = lease.key, self._window_turns()
+        if window_turns is None or lease.row is None or self._is_stopped:
+            return
+        window_turns = lease.window_turns or window_turns
+        if not self._can_start(lease.row, window_turns) or (row := await self._client.claim(key)) is None:
+            return
+        if not self._can_start(row, window_turns):
+            await self._client.release(key)
+            return
+        # An empty context: the task is no part of the turn, its lease or its trace.
+        task = asyncio.get_running_loop().create_task(
+            self._consolidate(key, claimed=row), name="gaia-window", context=Context()
+        )
+        self._window_tasks[key] = self._tasks_by_user[key.user] = task
+        task.add_done_callback(partial(self._free_slot, key.user))
+        task.add_done_callback(lambda _: self._window_tasks.pop(key))
+
+    def _can_start(self, row: LedgerRow, window_turns: int) -> bool:
+        """Return True if more turns are unlearned than the window shows, and they can be learned now.
+
+        Each failed attempt doubles the number of turns.
+        """
+        app, is_wanted = row.key.app, row.progress.unlearned_turns > window_turns << row.failures.attempts
+        has_model = self._has_model_for(app) and not self._is_model_away()
+        return is_wanted and has_model and app in self._transcripts.apps and self._has_slot_for(row.key)
+
+    async def finish_window(self, key: SessionKey) -> None:
+        """Wait until a conversation is no longer learned for the window."""
+        if task := self._window_tasks.get(key):
+            await asyncio.wait({task})
 
     async def stop(self) -> None:
         """Stop all sweeps and cancel their conversations: what they did not commit is learned later."""
@@ -220,11 +266,12 @@ class Sweeper:
         outage = self._circuit_breaker.current_outage()
         if outage is None:
             return False
-        return (
-            self._circuit_breaker.failure_count > run.failures_before
-            if run.force
-            else self._client.now() < outage.retry_at
-        )
+        return self._circuit_breaker.failure_count > run.failures_before if run.force else self._is_model_away()
+
+    def _is_model_away(self) -> bool:
+        """Return True while the model was found unavailable and it is too early to ask it again."""
+        outage = self._circuit_breaker.current_outage()
+        return outage is not None and self._client.now() < outage.retry_at
 
     async def _due_keys(self, run: _SweepRun, *, limit: int, excluded_users: Collection[str] = ()) -> list[SessionKey]:
         """Return due conversations that were not started yet, oldest first: one per user, none of `excluded_users`."""
@@ -264,11 +311,14 @@ class Sweeper:
             run.tally.add(task)
         return bool(ended)
 
-    async def _consolidate(self, key: SessionKey) -> _Result:
+    async def _consolidate(self, key: SessionKey, *, claimed: LedgerRow | None = None) -> _Result:
         learned = LearnedFacts()
         try:
             with in_background():
-                return await self._consolidator.consolidate(key, only_due=True, learned=learned), learned
+                outcome = await self._consolidator.consolidate(
+                    key, clear=claimed is None, only_due=True, claimed=claimed, learned=learned
+                )
+                return outcome, learned
         except Exception as error:
             # One broken conversation must not stop the others; it stays due.
             error_type = type(error).__name__

@@ -81,9 +81,14 @@ class SweepScheduler:
         if datetime.now(UTC) < self._first_run_at:
             self._job.modify(next_run_time=self._first_run_at)
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the first sweep has started: a program that ends before starts no work in the background."""
+        return self._scheduler is not None and datetime.now(UTC) >= self._first_run_at
+
     def trigger(self) -> None:
         """Sweep without waiting for the next interval, if the first sweep has started: there is more to read."""
-        if self._scheduler is not None and datetime.now(UTC) >= self._first_run_at:
+        if self.has_begun:
             self._run_or_queue()
 
     async def stop(self) -> None:

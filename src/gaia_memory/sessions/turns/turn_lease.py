@@ -25,10 +25,10 @@ class TurnLease:
 
     `row` is the ledger's row when the lease was last acquired, and `expires_at` the time its mark expires.
     `is_turn_recorded`: a turn was counted under it; `is_turn_unclaimed`: no invocation has begun in that turn yet;
-    `is_turn_private`: nothing of it is learned.
-    `has_user_message`: the user's message is in the session (None: not tracked). A lease that `is_shared` does not
-    exclude other turns. With `may_be_cancelled` the holder may disappear without releasing it; heartbeats then decide
-    whether it is alive.
+    `is_turn_private`: nothing of it is learned. `has_user_message`: the user's message is in the session (None: not
+    tracked). `window_turns` is the replay window of the turn, if it is not the configured one. A lease that `is_shared`
+    does not exclude other turns. With `may_be_cancelled` the holder may disappear without releasing it; heartbeats then
+    decide whether it is alive.
     """
 
     def __init__(
@@ -44,6 +44,7 @@ class TurnLease:
         self.is_turn_unclaimed = False
         self.is_turn_private = False
         self.has_user_message: bool | None = None
+        self.window_turns: int | None = None
         self.is_released = False
         self.renewal_timer: asyncio.TimerHandle | None = None
         self.renewal_task: asyncio.Task[None] | None = None

@@ -38,6 +38,8 @@ class TurnPresence:
     """Records in the ledger which owner has a turn. Each mark is one short transaction."""
 
     def __init__(self, client: LedgerClient) -> None:
+        self.on_turn_end: Callable[[TurnLease], Awaitable[None]] | None = None
+        """Called when the ledger has recorded the end of a counted turn, before its session can have another one."""
         self._client = client
         self._local_leases: dict[str, TurnLease] = {}
 
@@ -109,6 +111,8 @@ class TurnPresence:
             with suppress(MemoryUnavailable, OSError):
                 await self._release_in_ledger(lease, lease.expires_at)
         self._local_leases.pop(lease.owner, None)
+        if self.on_turn_end is not None and lease.is_turn_recorded and not lease.is_turn_unclaimed:
+            await self.on_turn_end(lease)
 
     async def _acquire(self, lease: TurnLease, statement: _TurnStatement, timeout_seconds: float | None) -> LedgerRow:
         is_new = lease.row is None
