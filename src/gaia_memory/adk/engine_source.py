@@ -90,7 +90,7 @@ class EngineSource:
             with _log_open_failure():
                 self._loaded = await asyncio.to_thread(lambda: load(locate() if source is None else source))
         elif not is_open(self._loaded):
-            from gaia_memory.engine import load_newest
+            from gaia_memory.engine_probe import load_newest
 
             # The file may have changed while the engine was closed.
             self._loaded = await load_newest(self._loaded)
