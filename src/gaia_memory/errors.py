@@ -21,17 +21,10 @@ Each message says what happened, shows the value and ends in the fix.
 
 from __future__ import annotations
 
-import errno
-from functools import wraps
-from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-_Service = TypeVar("_Service")
-_OS_REMEDY = "check the disk and the permissions of the home"
-_OS_REMEDIES = dict.fromkeys((errno.EMFILE, errno.ENFILE), "raise the limit of open files (`ulimit -n`)")
+    from collections.abc import Sequence
 
 
 class GaiaMemoryError(Exception):
@@ -150,28 +143,3 @@ class LedgerError(GaiaMemoryError):
 
 class LeaseLostError(LedgerError):
     """The lease, the watermark or `forgotten_at` changed after it was read; nothing was written."""
-
-
-def translate_os_errors(service: type[_Service]) -> type[_Service]:
-    """Let the public coroutine methods of a class raise `MemoryUnavailable` for an `OSError` of the machine.
-
-    Any first use of a module or a file may meet one, such as when no file descriptor is free.
-    """
-    for name, method in list(vars(service).items()):
-        if not name.startswith("_") and iscoroutinefunction(method):
-            setattr(service, name, _translating(method))
-    return service
-
-
-def _translating(method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    @wraps(method)
-    async def call(*arguments: Any, **options: Any) -> Any:
-        try:
-            return await method(*arguments, **options)
-        except TimeoutError:
-            raise
-        except OSError as error:
-            reason = f"the operating system refused ({error.strerror or type(error).__name__})"
-            raise MemoryUnavailable(reason, remedy=_OS_REMEDIES.get(error.errno or 0, _OS_REMEDY)) from error
-
-    return call

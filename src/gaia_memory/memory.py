@@ -13,7 +13,7 @@ from typing_extensions import Unpack
 from gaia_memory.backup.memory_files import MemoryFilesMixin
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.live_config import LiveConfig
-from gaia_memory.errors import MemoryDisabledError, translate_os_errors
+from gaia_memory.errors import MemoryDisabledError
 from gaia_memory.forget.delete import ForgetPreview, Forgetter
 from gaia_memory.health import EngineState, foreign_stores_note, load_status
 from gaia_memory.learn.screen import reject_unkeepable
@@ -42,6 +42,7 @@ from gaia_memory.models import (
     compile_filters,
     require_scopes,
 )
+from gaia_memory.models.os_errors import translate_os_errors
 from gaia_memory.models.validation import raise_invalid, require_text
 from gaia_memory.ports import Clock, Embedder, Follower, MemoryStores
 from gaia_memory.profile.distil import Distiller, ProfilePreview
