@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gaia_memory.backend.mem0_store.store import next_store_id
 from gaia_memory.backup.archive import (
@@ -35,6 +35,7 @@ from gaia_memory.facts import SqlOutbox
 if TYPE_CHECKING:
     import os
 
+_Result = TypeVar("_Result")
 _STAGED_SUFFIX = ".restored"
 _LOG_SUFFIXES = ("-wal", "-shm", "-journal")
 _UNKNOWN_FORGETS_NOTE = "what was forgotten after this backup is not known here, and may be back: forget it again"
@@ -102,7 +103,7 @@ class _StagedFiles:
 
     def add(self, name: str, target: Path) -> Path:
         """Return the path of a new file, and remove what a killed restore left of an earlier one."""
-        for leftover in target.parent.glob(f".{target.name}.*{_STAGED_SUFFIX}"):
+        for leftover in target.parent.glob(f".{target.name}.*{_STAGED_SUFFIX}*"):
             leftover.unlink(missing_ok=True)
         self.paths[name] = target.with_name(f".{target.name}.{self._token}{_STAGED_SUFFIX}")
         return self.paths[name]
@@ -127,7 +128,7 @@ def _restore(archive: Path, manifest: Manifest, home: Path, *, force: bool, prog
             for name, target in databases.items():
                 _stage_database(archive, name, staged.add(name, target), progress)
             forgets = read_forgets(connections.get(targets[MEMORY_DATABASE]))
-            forgotten = _run(_prepare(staged.paths[MEMORY_DATABASE], home, forgets))
+            forgotten = run_to_end(_prepare(staged.paths[MEMORY_DATABASE], home, forgets))
             for target in set(databases.values()) - connections.keys():
                 # The log of a damaged file must not be applied to the new one.
                 _unlink(target, *_LOG_SUFFIXES)
@@ -189,7 +190,7 @@ async def _prepare(path: Path, home: Path, forgets: Forgets) -> int:
     return removed
 
 
-def _run(coroutine: Coroutine[Any, Any, int]) -> int:
+def run_to_end(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
     """Run a coroutine to its end, also if an event loop is running in this thread."""
     with ThreadPoolExecutor(1) as executor:
         return executor.submit(asyncio.run, coroutine).result()

@@ -216,3 +216,24 @@ async def test_after_a_change_of_embedder_status_and_hits_say_what_is_missing(tm
         assert hit.missing == ("other vectors",)
         assert (status.state, status.reason.partition(":")[0]) == ("degraded", "1 of 2 facts carry other vectors")
         assert "gaia memory reindex" in status.remedy
+
+
+async def test_a_missing_package_of_the_store_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the check of the configuration, the doctor and the status; facts are kept without the store."""
+    monkeypatch.setitem(sys.modules, "mem0.vector_stores.qdrant", None)
+    config = tmp_path / "gaia.yaml"
+    config.write_text("model: offline\nmemory:\n  vector_store: {provider: qdrant}\n")
+    monkeypatch.setenv("GAIA_HOME", str(tmp_path / "home"))
+    checked = await asyncio.to_thread(run_gaia, "config", "check", str(config))
+    examined = await asyncio.to_thread(run_gaia, "doctor", "--no-model", "--config", str(config))
+
+    problem = "memory.vector_store.provider: 'qdrant' needs a package that is not installed"
+    assert (checked.code, problem in checked.err) == (1, True)
+    assert (examined.code, problem in " ".join(examined.out.split())) == (1, True)
+    async with open_memory(config) as gaia:
+        await gaia.memory.remember(ADA, "Likes tea")
+        gaia.memory.follower.wake()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(gaia.memory.settled(), 3)
+
+        assert problem in (await gaia.memory.status(ADA)).reason

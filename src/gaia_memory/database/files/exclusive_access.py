@@ -39,7 +39,10 @@ def _lock(path: Path) -> sqlite3.Connection | None:
         # A process with an open connection keeps a shared lock on a file with a write-ahead log.
         connection.execute("PRAGMA locking_mode=EXCLUSIVE")
         connection.execute("PRAGMA journal_mode=DELETE")
+        connection.execute("PRAGMA journal_mode=MEMORY")
         connection.execute("BEGIN EXCLUSIVE")
+        # The journal of that change is over. At its end the connection would delete the one of the next file here.
+        Path(f"{path}-journal").unlink(missing_ok=True)
     except sqlite3.DatabaseError as error:
         connection.close()
         if any(words in str(error) for words in DAMAGE_MESSAGES):
