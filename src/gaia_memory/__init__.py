@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gaia_memory.adk.models.model_factory import build_model as build_model
     from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin as MemoryPlugin
     from gaia_memory.adk.plugins.window_plugin import SessionWindowPlugin as SessionWindowPlugin
+    from gaia_memory.backup.restore import restore as restore
     from gaia_memory.config.schema import GaiaConfig as GaiaConfig
     from gaia_memory.errors import ConfigError as ConfigError
     from gaia_memory.errors import GaiaMemoryError as GaiaMemoryError
@@ -42,6 +43,7 @@ _HOME_OF = {
     "SessionWindowPlugin": "adk.plugins.window_plugin",
     "build_model": "adk.models.model_factory",
     "open_memory": "runtime",
+    "restore": "backup.restore",
 }
 
 __all__ = sorted(_HOME_OF)

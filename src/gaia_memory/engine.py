@@ -1,6 +1,6 @@
 """The engine: opens and shares everything that is not ADK, once per configuration and event loop.
 
-Only this module and `engine_probe` name concrete stores and providers.
+Only this module, `engine_probe` and `backup` name concrete stores and providers.
 """
 
 from __future__ import annotations
@@ -157,6 +157,11 @@ class Engine:
         return self.backend.embedder.identity
 
     @property
+    def is_read_only(self) -> bool:
+        """Whether the memory database can only be read, so that nothing is learned or followed."""
+        return self.database.is_read_only
+
+    @property
     def remote_stores(self) -> tuple[str, ...]:
         """The stores whose files are on a server."""
         database = () if self.database.is_local else ("the memory database",)
@@ -214,6 +219,8 @@ class Engine:
         An earlier start wins. What is switched on later starts then. While memory is off, the store is opened only to
         erase forgotten facts from it.
         """
+        if self.is_read_only:
+            return
         self._has_started = True
         self.follower.start(is_busy=lambda: self.turns.has_running)
         if self.is_learning_enabled or self.loaded.origin is not None:

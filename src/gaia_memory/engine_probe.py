@@ -10,7 +10,7 @@ from typing import Any
 
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.mem0_store.store import StoreLocation
-from gaia_memory.backend.mem0_store.vector_stores import resolve_location
+from gaia_memory.backend.mem0_store.vector_stores import CHROMA, resolve_location
 from gaia_memory.backend.providers.offline_fallback import OfflineFallback
 from gaia_memory.backend.providers.provider_check import check_providers
 from gaia_memory.backend.providers.resolve_provider import with_absolute_model_paths
@@ -19,7 +19,7 @@ from gaia_memory.config.sources import live_config
 from gaia_memory.config.sources.load import LoadedConfig, load
 from gaia_memory.database.read_only import open_read_only
 from gaia_memory.database.sql_engine import SqlDatabase
-from gaia_memory.errors import ConfigError
+from gaia_memory.errors import ConfigError, MemoryUnavailable
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
 from gaia_memory.ledger import SqlLedger, is_owner_dead
 from gaia_memory.models import PendingConversation, StoreState
@@ -75,12 +75,16 @@ class EngineProbe:
         """Check the providers with mem0 if they are not the usual ones.
 
         Raises:
-            ConfigError: a provider or one of its keys is unknown.
+            ConfigError: a provider or one of its keys is unknown, or a package is missing.
         """
         try:
             await check_providers(self._loaded.config, backend=self._backend)
+            if self._backend.store_provider.name != CHROMA:
+                await asyncio.to_thread(self._backend.require_store_package)
         except ConfigError as error:
             raise error.found_in(self._loaded.source) from error
+        except MemoryUnavailable as error:
+            raise ConfigError([error.reason], source=self._loaded.source) from error
 
     def describe_model(self) -> str:
         """Return one line: the model and the embedder, and why they differ from the expected ones."""

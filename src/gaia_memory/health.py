@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.models import MemoryState, ModelOutage, PendingConversation, Scope, Status
+from gaia_memory.models import MemoryState, ModelOutage, PendingConversation, Scope, Status, is_same_embedder
 from gaia_memory.ports import Follower, MemoryStores
 from gaia_memory.ports.external import MISSING_AGENT_MODEL_REMEDY
 
@@ -17,8 +17,8 @@ _STORE_REMEDY = "facts are safe in the database; the store is rebuilt automatica
 _RETRY_REMEDY = "they are tried again automatically; `gaia sweep --force` tries now"
 _PARKED_REMEDY = "correct the cause, then run `gaia sweep --force`; otherwise only a new message tries them again"
 _FOREIGN_STORES_REMEDY = (
-    "if that database was lost, restore it: this may be the last copy of its facts; otherwise delete the "
-    "files, because no forget reaches them"
+    "if that database was lost, restore it with `gaia restore`, or its facts with `gaia memory recover`: this may be "
+    "their last copy; otherwise delete the files, because no forget reaches them"
 )
 _UNREADABLE_APP_REMEDY = (
     "a process that runs the app learns them at its next message; so does one whose gaia.yaml has it as `app` and its "
@@ -53,11 +53,13 @@ async def load_status(
     If the database gives no answer, that is the reason and nothing is counted.
     """
     engine = engine_state()
+    problem = await stores.database.find_problem()
     try:
         async with stores.database.read_transaction() as tx:
             count = await stores.facts.count(tx, scope)
             pending = await stores.ledger.pending(tx, user=scope.user, app=scope.app)
             store = await stores.outbox.store(tx)
+            embedders = await stores.facts.embedders(tx)
     except MemoryUnavailable as error:
         state: MemoryState = "degraded" if live.config.memory.enabled else "disabled"
         return Status(
@@ -69,6 +71,11 @@ async def load_status(
             notes=engine.notes,
         )
     state, reason, remedy = _evaluate(live, engine, pending, await follower.foreign_stores())
+    if state != "disabled" and problem is not None:
+        state, reason, remedy = "degraded", problem.reason, problem.remedy
+    elif state == "ok":
+        reason, remedy = _vector_problem(engine.embedder, embedders)
+        state = "degraded" if reason else "ok"
     return Status(
         state=state,
         reason=reason,
@@ -103,6 +110,24 @@ def _evaluate(
     if not reason and foreign:
         reason, remedy = foreign_stores_problem(foreign)
     return ("degraded" if reason else "ok"), reason, remedy
+
+
+def _vector_problem(embedder: str, counts: Mapping[str, int]) -> tuple[str, str]:
+    """Return the problem and the remedy of facts whose vectors another embedder made."""
+    others = sum(count for name, count in counts.items() if not is_same_embedder(name, embedder))
+    if not others:
+        return "", ""
+    reason = f"{others} of {sum(counts.values())} facts carry other vectors: they are found by their words alone"
+    return reason, "`gaia memory reindex` embeds them with the configured embedder"
+
+
+async def storage_problem(stores: MemoryStores, follower: Follower) -> str:
+    """Return what is wrong with the files of memory, such as a lost database, with the remedy; empty if nothing is."""
+    problem = await stores.database.find_problem()
+    if problem is not None:
+        return str(problem)
+    foreign = await follower.foreign_stores()
+    return ": ".join(foreign_stores_problem(foreign)) if foreign else ""
 
 
 def _conversation_problem(engine: EngineState, pending: Sequence[PendingConversation]) -> tuple[str, str]:

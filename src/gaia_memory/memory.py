@@ -10,11 +10,11 @@ from typing import Any
 
 from typing_extensions import Unpack
 
+from gaia_memory.backup.memory_files import MemoryFilesMixin
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.errors import MemoryDisabledError
 from gaia_memory.forget.delete import ForgetPreview, Forgetter
-from gaia_memory.forget.finish_erasures import finish_erasures
 from gaia_memory.health import EngineState, foreign_stores_note, load_status
 from gaia_memory.learn.screen import reject_unkeepable
 from gaia_memory.learn.write_verbatim import OnRefused, attribute, build_verbatim_drafts, write_verbatim
@@ -42,6 +42,7 @@ from gaia_memory.models import (
     compile_filters,
     require_scopes,
 )
+from gaia_memory.models.os_errors import translate_os_errors
 from gaia_memory.models.validation import raise_invalid, require_text
 from gaia_memory.ports import Clock, Embedder, Follower, MemoryStores
 from gaia_memory.profile.distil import Distiller, ProfilePreview
@@ -60,8 +61,9 @@ Progress = Callable[[int, int], None]
 """Called with the number of facts done and their total."""
 
 
+@translate_os_errors
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class Memory(MemoryFilesMixin):
     """The memory of every person, for hosts, tools and commands. The first argument is the `Scope` of the person."""
 
     live: LiveConfig
@@ -241,20 +243,6 @@ class Memory:
         logger.info("%d facts were forgotten", receipt.count, extra=fields)
         self.follower.wake()
         return receipt
-
-    async def pending_erasures(self) -> int:
-        """Count the forgets of any person whose text may still be in a file."""
-        async with self.stores.database.read_transaction() as tx:
-            return len(await self.stores.outbox.pending_erasures(tx))
-
-    async def finish_erasures(self, progress: Progress) -> str | None:
-        """Wait until no file contains forgotten text; returns None, or which other process will see to it.
-
-        Raises:
-            StoreStalledError: there was no progress for a minute.
-        """
-        self.stores.database.require_open()
-        return await finish_erasures(self.stores, self.follower, progress)
 
     async def merge(self, scope: Scope, into: Scope) -> MergeResult:
         """Move everything known of `scope` to `into`, another id of the same person; works while memory is off.

@@ -33,6 +33,7 @@ PUBLIC = [
     "SessionWindowPlugin",
     "build_model",
     "open_memory",
+    "restore",
 ]
 
 HEAVY = ("google.adk", "google.genai", "mem0", "chromadb", "sqlalchemy", "pydantic", "typer", "rich")

@@ -57,12 +57,13 @@ class Gaia:
         engine.set_transcript_fallback(partial(find_transcript, self._sessions))
 
     async def require_sessions(self) -> None:
-        """Check that sessions can be stored, without creating their tables.
+        """Check that sessions can be stored, without creating their tables; memory that can only be read needs none.
 
         Raises:
             MemoryUnavailable: the session database cannot be opened, or is not a database.
         """
-        await self._sessions.require_usable()
+        if not self._engine.is_read_only:
+            await self._sessions.require_usable()
 
     @property
     def config(self) -> GaiaConfig:

@@ -33,7 +33,7 @@ from gaia_memory.config.api_keys import (
     missing_key_variable,
     uses_vertex,
 )
-from gaia_memory.errors import ConfigError
+from gaia_memory.errors import ConfigError, MemoryUnavailable, ModelUnavailableError
 from gaia_memory.model_calls import outside_time_limits
 
 if TYPE_CHECKING:
@@ -139,8 +139,16 @@ class Backend:
 
         Raises:
             ConfigError: mem0 does not know a provider, or a provider does not take a key; all problems are listed.
+            ModelUnavailableError: mem0 cannot be loaded now.
         """
         assert_off_event_loop("Backend.load")
+        try:
+            return self._load()
+        except (OSError, ImportError) as error:
+            # The home cannot be written, or no file descriptor is free: a later attempt may succeed.
+            raise ModelUnavailableError(f"mem0 cannot be loaded ({error})") from error
+
+    def _load(self) -> Any:
         with self._build_lock:
             mem0 = mem0_import.load_mem0(self._config.home)
             mem0_providers = (self.llm.provider, self.embedder_provider, self.store_provider)
@@ -154,6 +162,16 @@ class Backend:
                     self.embedder.adopt_fingerprint(local.fingerprint_model(Path(str(self.embedder_provider.model))))
                 self._checked_providers = all_providers
             return mem0
+
+    def require_store_package(self) -> None:
+        """Check that the package of the vector store is installed. Blocking.
+
+        Raises:
+            MemoryUnavailable: it is not; the message names it. Memory works without the store.
+        """
+        self.load()
+        if lines := resolve_provider.missing_store_package(self.store_provider):
+            raise MemoryUnavailable(lines[0])
 
     def embedding_model(self) -> Any:
         """Return mem0's embedder object, built once. Blocking.
@@ -219,6 +237,7 @@ class Backend:
         """
         assert_off_event_loop("Backend.open_memory")
         mem0 = self.load()
+        self.require_store_package()
         config = self.mem0_config(store_path)
         if client is not None:
             config.vector_store.config.client = client

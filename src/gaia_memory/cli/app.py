@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gaia_memory.cli import chat, config, init, learn, people, sweep
+from gaia_memory.cli import backup, chat, config, init, learn, people, sweep
 from gaia_memory.cli.demo import demo
 from gaia_memory.cli.doctor import doctor
 from gaia_memory.cli.engines import sync_command
@@ -99,6 +99,8 @@ app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("chat", epilog=chat.EXAMPLES)(chat.chat)
 app.command("sweep", epilog=sweep.EXAMPLES)(sync_command(sweep.sweep))
 app.command("learn", epilog=learn.EXAMPLES)(learn.learn)
+app.command("backup", epilog=backup.BACKUP_EXAMPLES)(backup.backup)
+app.command("restore", epilog=backup.RESTORE_EXAMPLES)(backup.restore)
 app.add_typer(memory, name="memory")
 app.add_typer(people.app, name="people")
 app.add_typer(config.app, name="config")

@@ -149,6 +149,12 @@ async def print_other_apps(engine: Engine, scope: Scope) -> None:
         print_note(f"{scope.user} is known under another app: {names}. Choose it with --app.")
 
 
+async def print_storage_problem(engine: Engine) -> None:
+    """Say what is wrong with the files of memory, such as a lost database: facts may be missing from what is shown."""
+    if problem := await engine.memory.storage_problem():
+        print_note(f"warning: {problem}")
+
+
 async def finish_erasures(memory: Memory) -> str | None:
     """Wait until no file contains forgotten text; return None, or why files still do."""
     from gaia_memory.errors import MemoryUnavailable

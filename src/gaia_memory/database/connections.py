@@ -12,6 +12,8 @@ from weakref import WeakSet
 
 from sqlalchemy import event
 
+from gaia_memory.database.files.open_file import OpenFile
+
 if TYPE_CHECKING:
     import sqlite3
 
@@ -26,9 +28,13 @@ REGISTRY_OPTION = "gaia_connections"
 
 
 class ConnectionRegistry:
-    """The driver connections that a SQLite engine has opened, and their threads, which bear its name."""
+    """The driver connections that a SQLite engine has opened, and their threads, which bear its name.
 
-    def __init__(self, connection_type: type[sqlite3.Connection]) -> None:
+    `file` is the file of the engine; None for a database in memory.
+    """
+
+    def __init__(self, connection_type: type[sqlite3.Connection], file: OpenFile | None = None) -> None:
+        self.file = file
         self._connection_type = connection_type
         self._connections: WeakSet[aiosqlite.Connection] = WeakSet()
         self._thread_name = f"gaia-sqlite-{id(self):x}"
@@ -36,7 +42,14 @@ class ConnectionRegistry:
     def connect(self, *arguments: Any, **options: Any) -> sqlite3.Connection:
         """Open a connection, in the thread that the driver made for it."""
         threading.current_thread().name = self._thread_name
-        return self._connection_type(*arguments, **options)
+        if self.file is None:
+            return self._connection_type(*arguments, **options)
+        # Otherwise a further connection would create the file that is missing.
+        self.file.require_same()
+        connection = self._connection_type(*arguments, **options)
+        self.file.note_opened()
+        connection.file = self.file  # type: ignore[attr-defined]
+        return connection
 
     def track(self, engine: AsyncEngine) -> None:
         """Register each connection that `engine` opens from now on."""
@@ -90,7 +103,7 @@ async def open_connection(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]
 
 async def dispose(engine: AsyncEngine) -> None:
     """Close the connections of an engine and end their threads."""
-    registry = _registry_of(engine)
+    registry = registry_of(engine)
     if registry is None:
         await engine.dispose()
         return
@@ -101,11 +114,12 @@ async def dispose(engine: AsyncEngine) -> None:
 
 def abandon(engine: AsyncEngine) -> None:
     """End the connections of an engine whose event loop is gone; a database server ends its side on its own."""
-    registry = _registry_of(engine)
+    registry = registry_of(engine)
     if registry is not None:
         registry.abandon()
 
 
-def _registry_of(engine: AsyncEngine) -> ConnectionRegistry | None:
+def registry_of(engine: AsyncEngine) -> ConnectionRegistry | None:
+    """Return the registry of a SQLite engine; None for a server's."""
     registry = engine.sync_engine.get_execution_options().get(REGISTRY_OPTION)
     return registry if isinstance(registry, ConnectionRegistry) else None

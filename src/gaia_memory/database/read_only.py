@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy.engine import make_url
 from sqlalchemy.pool import NullPool
 
 from gaia_memory.database import sqlite
 from gaia_memory.database.sql_engine import open_engine, sqlite_engine
+from gaia_memory.database.sqlite import ReadOnlyConnection, has_log
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
 CONNECT_TIMEOUT_SECONDS = 5
-BUSY_TIMEOUT_SECONDS = 2
 CHECK_TIMEOUT_SECONDS = 20.0
 """Maximum duration of a file check; a gigabyte takes a few seconds."""
 
 _PROGRESS_INSTRUCTIONS = 10_000
-_WAL_BYTE = slice(18, 19)
-"""The header bytes of a SQLite file that are 2 for a write-ahead log, else 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +38,6 @@ class FileState:
     problem: str = ""
     tables: frozenset[str] = frozenset()
     is_checked: bool = False
-
-
-class ReadOnlyConnection(sqlite3.Connection):
-    """A connection that only reads a file. Opening it blocks.
-
-    A file with a write-ahead log that no process has open is opened as immutable; otherwise SQLite would create files
-    next to it. After a crash SQLite writes the shared memory file `-shm` and nothing else.
-    """
-
-    def __init__(self, database: str | Path, **_: Any) -> None:
-        path = Path(database)
-        with path.open("rb") as file:
-            has_log = file.read(20)[_WAL_BYTE] == b"\2"
-        is_unused = has_log and not _has_log(path)
-        address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if is_unused else ''}"
-        super().__init__(address, uri=True, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False)
-        self.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_SECONDS * 1000}")
 
 
 def database_path(url: str) -> Path | None:
@@ -82,7 +62,7 @@ def check_database_file(path: Path, *, timeout_seconds: float = CHECK_TIMEOUT_SE
 
     A problem is reported in SQLite's words, which contain no stored text.
     """
-    was_in_use = _has_log(path)
+    was_in_use = has_log(path)
     try:
         if not path.exists():
             return FileState(path, False)
@@ -91,7 +71,7 @@ def check_database_file(path: Path, *, timeout_seconds: float = CHECK_TIMEOUT_SE
         tables, is_checked, problem = _check_pages(path, timeout_seconds)
     except (sqlite3.Error, OSError) as error:
         tables, is_checked, problem = frozenset[str](), False, str(error) or type(error).__name__
-    if problem and not was_in_use and _has_log(path):
+    if problem and not was_in_use and has_log(path):
         # Another process opened it meanwhile, so it was not immutable.
         return check_database_file(path, timeout_seconds=timeout_seconds)
     return FileState(path, True, problem, tables, is_checked)
@@ -109,8 +89,3 @@ def _check_pages(path: Path, timeout_seconds: float) -> tuple[frozenset[str], bo
                 return tables, False, ""
             raise
     return tables, True, "" if result == "ok" else str(result).splitlines()[-1]
-
-
-def _has_log(path: Path) -> bool:
-    # Not `Path.exists`, which raises for a folder without permission.
-    return os.path.exists(f"{path}-wal")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,18 @@ from sqlalchemy.pool import NullPool
 from typing_extensions import override
 
 from gaia_memory.database import migrate, sqlite
-from gaia_memory.database.connections import REGISTRY_OPTION, ConnectionRegistry, abandon, dispose, open_connection
+from gaia_memory.database.connections import (
+    REGISTRY_OPTION,
+    ConnectionRegistry,
+    abandon,
+    dispose,
+    open_connection,
+    registry_of,
+)
 from gaia_memory.database.file_permissions import warn_if_accessible
+from gaia_memory.database.files.file_swap import finish_swap
+from gaia_memory.database.files.open_file import DAMAGE_MESSAGES, OpenFile, damaged_error
+from gaia_memory.database.migrations import REVISIONS
 from gaia_memory.errors import ConfigError, MemoryClosedError, MemoryUnavailable
 from gaia_memory.ports import Database
 
@@ -35,10 +46,12 @@ STATEMENT_TIMEOUT_SECONDS = 30.0
 MAINTENANCE_TIMEOUT_SECONDS = 3600.0
 """Time-out of a migration or a vacuum on a server."""
 
+DAMAGE_CHECK_INTERVAL_SECONDS = 10.0
+"""How long after a check `find_problem` repeats it: a gigabyte takes a few seconds."""
+
 _CHECKPOINT_TIMEOUT_MILLISECONDS = 250
 _REINDEX_LOCK_TIMEOUT = "5s"
 _KEYWORD_INDEX = "ix_gaia_words_words"
-_CORRUPTION_MESSAGES = ("malformed", "not a database")
 _INACCESSIBLE_MESSAGES = ("unable to open", "readonly")
 _SCRUBBED_TABLES = (
     "gaia_facts",
@@ -80,7 +93,8 @@ def open_engine(url: str | URL, **options: Any) -> AsyncEngine:
 
 def sqlite_engine(address: URL, connection_type: type[sqlite3.Connection], **options: Any) -> AsyncEngine:
     """Return an engine whose connections are of the given type, each with a thread of its own."""
-    registry = ConnectionRegistry(connection_type)
+    path = sqlite.database_path(address)
+    registry = ConnectionRegistry(connection_type, None if path is None else OpenFile(path))
     # Each transaction ends where it began. Resetting a connection on its return to the pool would cost another trip
     # to its thread, and log an error if the event loop ended at that moment.
     options = {"pool_reset_on_return": None, **options}
@@ -114,6 +128,8 @@ async def open_database(url: str | URL, *, home: Path) -> SqlDatabase:
     file = sqlite.database_path(address)
     if address.get_backend_name() == "sqlite" and file is None:
         raise ConfigError(["memory.database_url: names no file, so nothing would be kept"], source="the database URL")
+    if file is not None and await asyncio.to_thread(_is_read_only, file, home):
+        return await _open_read_only(address, file)
     database = SqlDatabase(open_engine(address))
     try:
         await asyncio.to_thread(home.mkdir, mode=0o700, parents=True, exist_ok=True)
@@ -123,7 +139,32 @@ async def open_database(url: str | URL, *, home: Path) -> SqlDatabase:
             await asyncio.to_thread(warn_if_accessible, home, file)
     except (DBAPIError, OSError) as error:
         await database.close()
-        raise _unavailable(error, address) from error
+        raise _unavailable(error, database.engine) from error
+    except BaseException:
+        await database.close()
+        raise
+    return database
+
+
+def _is_read_only(file: Path, home: Path) -> bool:
+    """Return whether a file can only be read; finish a restore first that was killed while it replaced the files."""
+    finish_swap(home)
+    return sqlite.is_read_only(file)
+
+
+async def _open_read_only(address: URL, file: Path) -> SqlDatabase:
+    """Open a file that cannot be written, such as that of a home on a read-only disk."""
+    error = MemoryUnavailable(
+        f"{file} is read-only", remedy="make the file and its folder writable; until then facts can only be read"
+    )
+    database = SqlDatabase(sqlite_engine(address, sqlite.ReadOnlyConnection, hide_parameters=True), read_only=error)
+    try:
+        if await migrate.schema_version(database.engine) != REVISIONS[-1]:
+            remedy = "make the file and its folder writable, so that its tables can be migrated"
+            raise MemoryUnavailable(f"{file} is read-only and has the tables of an older version", remedy=remedy)
+    except (DBAPIError, OSError) as failure:
+        await database.close()
+        raise _unavailable(failure, database.engine) from failure
     except BaseException:
         await database.close()
         raise
@@ -138,10 +179,15 @@ def _maintenance_engine(address: URL) -> AsyncEngine:
 
 
 class SqlDatabase(Database):
-    """A memory database on SQLite or PostgreSQL, bound to the event loop of its first use."""
+    """A memory database on SQLite or PostgreSQL, bound to the event loop of its first use.
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    `read_only` is the error of a write into a file that cannot be written.
+    """
+
+    def __init__(self, engine: AsyncEngine, *, read_only: MemoryUnavailable | None = None) -> None:
         self.engine = engine
+        self._read_only = read_only
+        self._checked_at = float("-inf")
         self._is_sqlite = engine.dialect.name == "sqlite"
         # Writers of this process queue here in order; SQLite polls for the lock, and some writers would starve.
         self._write_lock = asyncio.Lock() if self._is_sqlite else nullcontext()
@@ -151,6 +197,11 @@ class SqlDatabase(Database):
     @override
     def is_local(self) -> bool:
         return self._is_sqlite
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the file can only be read."""
+        return self._read_only is not None
 
     @override
     def require_open(self) -> None:
@@ -163,6 +214,8 @@ class SqlDatabase(Database):
     async def transaction(self) -> AsyncIterator[Transaction]:
         async with self._write_lock:
             self.require_open()
+            if self._read_only is not None:
+                raise MemoryUnavailable(self._read_only.reason, remedy=self._read_only.remedy)
             async with _open_connection(self.engine) as connection, connection.begin():
                 yield connection
 
@@ -175,6 +228,28 @@ class SqlDatabase(Database):
             options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         async with _open_connection(self.engine, **options) as connection, connection.begin():
             yield connection
+
+    @override
+    async def find_problem(self) -> MemoryUnavailable | None:
+        registry = registry_of(self.engine)
+        file = None if registry is None else registry.file
+        if self._read_only is not None or file is None:
+            return self._read_only
+        try:
+            await asyncio.to_thread(file.require_same)
+        except MemoryUnavailable as error:
+            return error
+        if file.damage is not None and time.monotonic() - self._checked_at >= DAMAGE_CHECK_INTERVAL_SECONDS:
+            await self._check_pages(file)
+        return file.damage
+
+    async def _check_pages(self, file: OpenFile) -> None:
+        # By a connection of this engine: closing any other would release the locks of this process on the file.
+        with suppress(MemoryUnavailable):
+            async with self.read_transaction() as connection:
+                result = (await connection.exec_driver_sql("PRAGMA quick_check(1)")).scalar_one()
+            file.note_damage("" if result == "ok" else str(result).splitlines()[-1])
+        self._checked_at = time.monotonic()
 
     @override
     async def scrub(self) -> bool:
@@ -246,12 +321,12 @@ async def _open_connection(engine: AsyncEngine, **options: Any) -> AsyncIterator
     except (DBAPIError, PoolTimeoutError) as error:
         if isinstance(error, DBAPIError) and not _is_database_failure(error):
             raise
-        raise _unavailable(error, engine.url) from error
+        raise _unavailable(error, engine) from error
     except OSError as error:
         # If a server stops answering, the driver raises a time-out that SQLAlchemy does not wrap.
         if not is_connecting and not isinstance(error, TimeoutError):
             raise
-        raise _unavailable(error, engine.url) from error
+        raise _unavailable(error, engine) from error
 
 
 def _is_database_failure(error: DBAPIError) -> bool:
@@ -263,13 +338,14 @@ def _is_database_failure(error: DBAPIError) -> bool:
     )
 
 
-def _unavailable(error: Exception, address: URL) -> MemoryUnavailable:
+def _unavailable(error: Exception, engine: AsyncEngine) -> MemoryUnavailable:
     cause = error.orig if isinstance(error, DBAPIError) else error
-    file = sqlite.database_path(address)
-    if file is not None and any(words in str(cause) for words in _CORRUPTION_MESSAGES):
-        return MemoryUnavailable(
-            f"{file} is damaged ({cause})", remedy="restore a backup, or move the file away to start with an empty one"
-        )
+    file = sqlite.database_path(engine.url)
+    if file is not None and any(words in str(cause) for words in DAMAGE_MESSAGES):
+        registry = registry_of(engine)
+        if registry is not None and registry.file is not None:
+            registry.file.note_damage(str(cause))
+        return damaged_error(file, cause)
     if file is not None and (
         isinstance(cause, OSError) or any(words in str(cause) for words in _INACCESSIBLE_MESSAGES)
     ):

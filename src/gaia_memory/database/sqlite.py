@@ -12,7 +12,10 @@ from weakref import WeakSet
 from sqlalchemy import Connection, event
 from sqlalchemy.engine import URL, Engine
 
+from gaia_memory.database.files.open_file import BEGIN_WRITE, FileCheckingCursor
+
 BUSY_TIMEOUT_SECONDS = 15
+READ_ONLY_BUSY_TIMEOUT_SECONDS = 2
 READ_ONLY_OPTION = "read_only"
 """The execution option of read transactions; ADK's session service sets the same one."""
 NO_TRANSACTION_OPTION = "gaia_no_transaction"
@@ -25,6 +28,8 @@ _PRAGMAS = (
     "synchronous=FULL",
 )
 _WAL_ATTEMPTS = 100
+_WAL_BYTE = slice(18, 19)
+"""The header bytes of a SQLite file that are 2 for a write-ahead log, else 1."""
 
 
 class CursorClosingConnection(sqlite3.Connection):
@@ -40,7 +45,7 @@ class CursorClosingConnection(sqlite3.Connection):
 
     def cursor(self, *arguments: Any, **options: Any) -> Any:
         """Return a new cursor."""
-        cursor = super().cursor(*arguments, **options)
+        cursor = super().cursor(*(arguments or (FileCheckingCursor,)), **options)
         self._cursors.add(cursor)
         return cursor
 
@@ -68,6 +73,35 @@ class PrivateConnection(CursorClosingConnection):
         except BaseException:
             self.close()
             raise
+
+
+class ReadOnlyConnection(sqlite3.Connection):
+    """A connection that only reads a file. Opening it blocks.
+
+    A file with a write-ahead log that no process has open is opened as immutable; otherwise SQLite would create files
+    next to it. After a crash SQLite writes the shared memory file `-shm` and nothing else.
+    """
+
+    def __init__(self, database: str | Path, **_: Any) -> None:
+        path = Path(database)
+        with path.open("rb") as file:
+            uses_log = file.read(20)[_WAL_BYTE] == b"\2"
+        is_unused = uses_log and not has_log(path)
+        address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if is_unused else ''}"
+        timeout = READ_ONLY_BUSY_TIMEOUT_SECONDS
+        super().__init__(address, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False)
+        self.execute(f"PRAGMA busy_timeout={timeout * 1000}")
+
+
+def has_log(path: Path) -> bool:
+    """Return whether a write-ahead log is next to a file: a process has it open, or was killed."""
+    # Not `Path.exists`, which raises for a folder without permission.
+    return os.path.exists(f"{path}-wal")
+
+
+def is_read_only(path: Path) -> bool:
+    """Return whether a file exists that this process may read but, itself or its folder, not write."""
+    return path.is_file() and os.access(path, os.R_OK) and not all(os.access(p, os.W_OK) for p in (path, path.parent))
 
 
 def database_path(url: URL) -> Path | None:
@@ -112,4 +146,4 @@ def begin_explicitly(engine: Engine) -> None:
         options = connection.get_execution_options()
         if options.get(NO_TRANSACTION_OPTION):
             return
-        connection.exec_driver_sql("BEGIN" if options.get(READ_ONLY_OPTION) else "BEGIN IMMEDIATE")
+        connection.exec_driver_sql("BEGIN" if options.get(READ_ONLY_OPTION) else BEGIN_WRITE)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BindParameter, ColumnElement, Row, bindparam, func, select
+from sqlalchemy import BindParameter, ColumnElement, Row, and_, bindparam, exists, func, select
 from typing_extensions import override
 
 from gaia_memory.facts import scopes, tables
@@ -27,7 +27,16 @@ from gaia_memory.facts.tables import facts, profiles
 from gaia_memory.facts.tombstones import TombstoneMixin
 from gaia_memory.facts.write_facts import FactWriteMixin
 from gaia_memory.language.text_features import has_current_version
-from gaia_memory.models import Fact, FactPredicate, IndexedFact, PersonSummary, Profile, Scope, ScopeState
+from gaia_memory.models import (
+    Fact,
+    FactPredicate,
+    IndexedFact,
+    PersonSummary,
+    Profile,
+    Scope,
+    ScopeState,
+    is_same_embedder,
+)
 from gaia_memory.models.indexed_fact import extract_fact_features
 
 if TYPE_CHECKING:
@@ -121,6 +130,20 @@ class SqlFacts(FactWriteMixin, FactDeletionMixin, TombstoneMixin, ProvenanceMixi
             .limit(1)
         )
         return (await tx.execute(statement)).scalar_one_or_none()
+
+    @override
+    async def embedders(self, tx: Transaction) -> dict[str, int]:
+        # An index covers it.
+        statement = select(facts.c.embedder, func.count()).where(facts.c.embedder.is_not(None), current())
+        return {row.embedder: row[1] for row in await tx.execute(statement.group_by(facts.c.embedder))}
+
+    @override
+    async def has_other_vectors(self, tx: Transaction, scope: Scope, embedder: str) -> bool:
+        if all(is_same_embedder(name, embedder) for name in await self.embedders(tx)):
+            # Without a look at the rows, which contain the vectors.
+            return False
+        is_other = and_(facts.c.partition == scope.partition, facts.c.embedder != embedder, current())
+        return bool((await tx.execute(select(exists().where(is_other)))).scalar_one())
 
     @override
     async def vectors(self, tx: Transaction, scope: Scope, embedder: str) -> tuple[list[str], Any]:

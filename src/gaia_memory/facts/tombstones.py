@@ -99,6 +99,30 @@ async def move_tombstones(tx: Transaction, scope: Scope, into: Scope, salt: str)
     await _insert_tombstones(tx, into, [*moved, _SALT_PREFIX + salt] if moved or words_moved else [])
 
 
+async def copy_tombstones(
+    tx: Transaction, scope: Scope, salt: str, hashes: Sequence[str], words: Sequence[tuple[int, int, float]]
+) -> None:
+    """Add the tombstones of a scope in another copy of the database, which were made with `salt`.
+
+    `words` has (row of the forgotten fact, hash of a word, time of the forget).
+    """
+    state = await scopes.ensure_scope(tx, scope)
+    own_salt = [] if salt == state.salt else [_SALT_PREFIX + salt]
+    await _insert_tombstones(tx, scope, [*hashes, *own_salt])
+    known = {
+        (row.fact_row, row.word)
+        for row in await tx.execute(select(forgotten_words).where(forgotten_words.c.partition == scope.partition))
+    }
+    # Here a later fact may get the row that the forgotten one had there, so the copies have negative rows.
+    rows = [
+        {"partition": scope.partition, "fact_row": -abs(row), "word": word, "forgotten_at": forgotten_at}
+        for row, word, forgotten_at in words
+        if (row, word) not in known
+    ]
+    for chunk in in_chunks(rows):
+        await tx.execute(scopes.dialect_insert(tx, forgotten_words).on_conflict_do_nothing(), chunk)
+
+
 async def _insert_tombstones(tx: Transaction, scope: Scope, hashes: Sequence[str]) -> None:
     for chunk in in_chunks(hashes):
         rows = [{"partition": scope.partition, "hash": value} for value in chunk]

@@ -72,7 +72,7 @@ class Forgetter:
             if fact_id is not None:
                 removed = await self._forget_fact(tx, scope, fact_id, said_until)
             elif session_id is not None:
-                removed = await self._forget_conversation(tx, scope, session_id, said_until)
+                removed = await self.forget_conversation(tx, scope, session_id, said_until)
             else:
                 removed = await self.facts.delete_all(tx, scope, forgotten_at=said_until)
                 removed["profiles"] += await self._drop_profiles(tx, scope)
@@ -93,9 +93,9 @@ class Forgetter:
         if not found:
             return {}
         await self.facts.add_tombstones(tx, scope, found, said_until=said_until)
-        return await self._remove(tx, scope, found)
+        return await self.remove_facts(tx, scope, found)
 
-    async def _forget_conversation(
+    async def forget_conversation(
         self, tx: Transaction, scope: Scope, session_id: str, said_until: float
     ) -> dict[str, int]:
         """Forget the facts learned only from this conversation; facts with other sources lose this source.
@@ -104,14 +104,15 @@ class Forgetter:
         """
         fact_ids = await self.facts.sourced_only_from(tx, scope, session_id)
         apps = {key.app for key in await self.facts.sources(tx, scope, fact_ids)}
-        removed = await self._remove(tx, scope, fact_ids) if fact_ids else {}
+        removed = await self.remove_facts(tx, scope, fact_ids) if fact_ids else {}
         removed["sources"] = removed.get("sources", 0) + await self.facts.drop_source(tx, scope, session_id)
         # With memory across apps, an app without a ledger row is known only as a source of facts.
         for app in (scope.app, *sorted(apps)):
             await self.ledger.forget_session(tx, user=scope.user, app=app, session=session_id, said_until=said_until)
         return removed
 
-    async def _remove(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
+    async def remove_facts(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
+        """Remove facts and never learn from their events again; return the number of rows removed by kind."""
         for key, event_ids in (await self.facts.sources(tx, scope, fact_ids)).items():
             await self.ledger.skip_events(tx, key, event_ids)
         removed = await self.facts.delete(tx, scope, fact_ids)

@@ -1,5 +1,6 @@
 """Values shared by all packages: frozen, typed, with no behaviour beyond checking their own form."""
 
+from gaia_memory.models.embedder_identity import is_same_embedder as is_same_embedder
 from gaia_memory.models.fact import REMEMBERED_SOURCES as REMEMBERED_SOURCES
 from gaia_memory.models.fact import AddResult as AddResult
 from gaia_memory.models.fact import Contact as Contact

@@ -133,12 +133,16 @@ class Origin:
     origin_id: str | None = None
 
 
+OTHER_VECTORS = "other vectors"
+"""The name in `Hit.missing` of facts that carry vectors of another embedder."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A recalled fact with its score and the parts of that score.
 
     `why` maps each stage to its part. `missing` names what failed: `vectors`, `rewriting` (query
-    expansion) and `reranker`.
+    expansion) and `reranker`; and `other vectors` if facts that another embedder has embedded were left to their words.
     """
 
     fact: Fact

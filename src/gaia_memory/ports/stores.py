@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
+from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import (
     AddResult,
     DirtyFact,
@@ -64,6 +65,9 @@ class Database(Protocol):
 
     def read_transaction(self) -> AbstractAsyncContextManager[Transaction]:
         """Open a short read transaction that sees one state of the database."""
+
+    async def find_problem(self) -> MemoryUnavailable | None:
+        """Return why the database must not be written: its file is gone, replaced, damaged or read-only; else None."""
 
     async def scrub(self) -> bool:
         """Rewrite whatever still contains deleted text: index segments, the write-ahead log, dead rows of a server.
@@ -127,6 +131,12 @@ class FactStore(Protocol):
 
     async def dominant_embedder(self, tx: Transaction) -> str | None:
         """Return the embedder that made most vectors of all scopes; None without vectors."""
+
+    async def has_other_vectors(self, tx: Transaction, scope: Scope, embedder: str) -> bool:
+        """Return whether facts of this scope carry vectors that another embedder has made."""
+
+    async def embedders(self, tx: Transaction) -> dict[str, int]:
+        """Return how many vectors of all scopes each embedder has made."""
 
     async def merge(self, tx: Transaction, scope: Scope, into: Scope) -> MergeResult:
         """Move every fact of `scope`, with its sources and tombstones, to `into`; ids stay.

@@ -16,6 +16,7 @@ from gaia_memory.errors import MemoryUnavailable, ModelError
 from gaia_memory.log import logger_for
 from gaia_memory.model_calls import asking_about, time_limit
 from gaia_memory.models import Fact, FactPredicate, Hit, RecallResult, Scope
+from gaia_memory.models.fact import OTHER_VECTORS
 from gaia_memory.models.validation import raise_invalid, require_int
 from gaia_memory.ports import Clock, Database, Embedder, FactStore, LanguageModel, Reranker
 from gaia_memory.recall.index.candidates import select_candidates
@@ -197,7 +198,7 @@ class Recall:
         if weights.vectors and is_fallback and len(ranked) < (question.limit or BROAD_LIMIT):
             matches, failed = await self._find_vectors(scope, question, allowed_ids)
             ranked = await asyncio.to_thread(_rank_columns, columns, question, matches, now)
-        return columns, ranked, failed
+        return columns, ranked, (*failed, OTHER_VECTORS) if matches.is_partial else failed
 
     async def _find_vectors(
         self, scope: Scope, question: _Question, allowed_ids: set[str] | None

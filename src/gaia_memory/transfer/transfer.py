@@ -45,6 +45,17 @@ class Transfer:
         everything was forgotten, and facts that a forgotten conversation had taught by then.
         """
         imported = await asyncio.to_thread(parse_export, data)
+        return await self.import_parsed(scope, imported, restore_forgotten=restore_forgotten, progress=progress)
+
+    async def import_parsed(
+        self,
+        scope: Scope,
+        imported: Sequence[ImportedFact],
+        *,
+        restore_forgotten: bool = False,
+        progress: Progress | None = None,
+    ) -> int:
+        """Do the same with facts that were read already, which may have their vectors."""
         if not restore_forgotten:
             async with self.database.read_transaction() as tx:
                 imported = await self._without_forgotten(tx, scope, imported)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -34,16 +36,21 @@ async def test_a_vector_is_made_from_the_first_8000_characters(tmp_path: Path) -
     assert one == other
 
 
-async def test_a_deleted_database_file_is_not_noticed_while_memory_is_open(tmp_path: Path) -> None:
-    """The open file no longer has a name, and new facts are lost when the process ends."""
+async def test_damage_is_noticed_when_it_is_read(tmp_path: Path) -> None:
+    """A write into a damaged file succeeds if it meets no damaged page."""
     async with open_memory(home=tmp_path, model="offline") as gaia:
         scope = gaia.scope("ada")
-        await gaia.memory.remember(scope, "Likes tea")
-        for file in tmp_path.glob("memory.db*"):
-            file.unlink()
-        await gaia.memory.remember(scope, "Likes teal")
+        await gaia.memory.add(scope, [NewFact(f"Fact {number} " + "lorem " * 40) for number in range(400)])
+    path = tmp_path / "memory.db"
+    with closing(sqlite3.connect(path)) as connection:
+        pages = connection.execute("SELECT pageno FROM dbstat WHERE name = 'gaia_facts' AND pagetype = 'leaf'")
+        page = pages.fetchall()[5][0]
+    with path.open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(bytes(4096))
     async with open_memory(home=tmp_path, model="offline") as gaia:
-        assert await gaia.memory.facts(scope) == []
+        assert await gaia.memory.remember(scope, "Likes tea")
+        assert (await gaia.memory.status(scope)).state == "ok"
 
 
 async def test_a_write_through_the_mem0_object_is_not_refused(tmp_path: Path) -> None:

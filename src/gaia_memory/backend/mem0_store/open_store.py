@@ -12,13 +12,12 @@ from gaia_memory.backend.mem0_store.store import (
     Mem0Store,
     StoreLabel,
     StoreLocation,
-    is_same_embedder,
     next_store_id,
 )
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.log import logger_for
-from gaia_memory.models import DirtyFact, StoredFact, StoreState
+from gaia_memory.models import DirtyFact, StoredFact, StoreState, is_same_embedder
 from gaia_memory.ports import Database, Embedder, Outbox
 from gaia_memory.telemetry import log_fields, memory_span
 

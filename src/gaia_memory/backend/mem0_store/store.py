@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gaia_memory.backend.providers.resolve_provider import Provider
-from gaia_memory.models import StoredFact
+from gaia_memory.models import StoredFact, is_same_embedder
 
 EMBEDDER_KEY = "gaia_embedder"
 
@@ -172,21 +172,3 @@ def require_label(label: StoreLabel, store_id: object, embedder: object) -> None
     """
     if store_id != label.store_id or not is_same_embedder(label.embedder, str(embedder)):
         raise LookupError(f"the store is {store_id!r} of {embedder!r}, not {label.store_id!r} of {label.embedder!r}")
-
-
-def is_same_embedder(one: str, other: str) -> bool:
-    """Return whether two identities, `provider/model/dimensions`, mean the same embedder.
-
-    Unknown dimensions and models (`?`, `default`) match any.
-    """
-    if one == other:
-        return True
-    provider, _, rest = one.partition("/")
-    other_provider, _, other_rest = other.partition("/")
-    model, _, dimensions = rest.rpartition("/")
-    other_model, _, other_dimensions = other_rest.rpartition("/")
-    return (
-        provider == other_provider
-        and "?" in (dimensions, other_dimensions)
-        and (model == other_model or "default" in (model, other_model))
-    )

@@ -161,6 +161,13 @@ def problems(llm: Provider, embedder: Provider, store: Provider) -> list[str]:
     return lines
 
 
+def missing_store_package(store: Provider) -> list[str]:
+    """Return one line if the package of a known vector store is not installed."""
+    from mem0.utils.factory import VectorStoreFactory
+
+    return _missing_package("memory.vector_store", store, VectorStoreFactory.provider_to_class[store.name])
+
+
 def store_fields(provider: str) -> Collection[str] | None:
     """Return the keys that a vector store accepts; None when it accepts any."""
     name = f"{_STORE_CONFIG_PACKAGE}.{provider}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gaia_memory.cli.engines import sync_command
-from gaia_memory.cli.memory import add, forget, list, profile, reindex, search, transfer
+from gaia_memory.cli.memory import add, forget, list, profile, recover, reindex, search, transfer
 from gaia_memory.cli.ui.command_app import CommandApp
 
 app = CommandApp(no_args_is_help=True, help="List, add, search, forget and move the facts about a user.")
@@ -14,5 +14,6 @@ app.command("search", epilog=search.EXAMPLES)(sync_command(search.search))
 app.command("profile", epilog=profile.EXAMPLES)(sync_command(profile.profile))
 app.command("forget", epilog=forget.EXAMPLES)(sync_command(forget.forget))
 app.command("reindex", epilog=reindex.EXAMPLES)(sync_command(reindex.reindex))
+app.command("recover", epilog=recover.EXAMPLES)(recover.recover)
 app.command("export", epilog=transfer.EXPORT_EXAMPLES)(sync_command(transfer.export))
 app.command("import", epilog=transfer.IMPORT_EXAMPLES)(sync_command(transfer.import_))

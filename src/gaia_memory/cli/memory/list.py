@@ -14,6 +14,7 @@ from gaia_memory.cli.engines import (
     UserOption,
     open_scope,
     print_other_apps,
+    print_storage_problem,
 )
 from gaia_memory.cli.memory.filter_options import SinceOption, UntilOption, WhereOption, build_filters
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json
@@ -70,6 +71,7 @@ async def list_facts(
         has_facts = page.total > 0 or await engine.memory.count(scope) > 0
         if not has_facts:
             await print_other_apps(engine, scope)
+        await print_storage_problem(engine)
     if as_json:
         memories = [{**fact_to_dict(fact), "sources": sources.get(fact.id, [])} for fact in facts]
         print_json({"user": user, "memories": memories, "total": page.total, "has_more": page.has_more})

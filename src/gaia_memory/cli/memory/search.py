@@ -15,10 +15,12 @@ from gaia_memory.cli.engines import (
     UserOption,
     open_scope,
     print_other_apps,
+    print_storage_problem,
 )
 from gaia_memory.cli.memory.filter_options import SinceOption, UntilOption, WhereOption, build_filters
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json, print_rows, shorten_ids
 from gaia_memory.cli.ui.terminal import pluralize, print_line
+from gaia_memory.models.fact import OTHER_VECTORS
 
 if TYPE_CHECKING:
     from gaia_memory.models import Hit, RecallResult
@@ -71,6 +73,7 @@ async def search(
         recalled = await engine.memory.explain(scope, query_text, limit=limit, filters=filters)
         if not recalled.hits and not await engine.memory.count(scope):
             await print_other_apps(engine, scope)
+        await print_storage_problem(engine)
         threshold = engine.config.memory.score_threshold
     empty_message = f"No fact about {user} answers that."
     if as_json:
@@ -112,8 +115,10 @@ def _print_recall(recalled: RecallResult, *, threshold: float | None, long_ids: 
         print_rows(("score", "why", "fact", "id"), _hit_rows(recalled.dropped, long_ids=long_ids))
     if recalled.expansions:
         print_line(f"Also searched for, as memory.llm proposed: {'; '.join(recalled.expansions)}")
-    if recalled.missing:
-        failed = ", ".join(_PART_NAMES.get(name, name) for name in recalled.missing)
+    if OTHER_VECTORS in recalled.missing:
+        print_line("Facts that another embedder has embedded were found by their words alone: `gaia memory reindex`.")
+    if not {OTHER_VECTORS}.issuperset(recalled.missing):
+        failed = ", ".join(_PART_NAMES[name] for name in recalled.missing if name in _PART_NAMES)
         print_line(f"These results are without {failed}, which failed: try again, or see `gaia doctor`.")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,20 +31,23 @@ MIN_HASHED_COSINE = 0.2
 class VectorMatches:
     """The facts nearest to a question: their scores, and their cosines to the question itself.
 
-    `name` is the name in `Hit.why`. Fallback matches rank below everything that words find.
+    `name` is the name in `Hit.why`. Fallback matches rank below everything that words find. `is_partial`: some facts
+    carry vectors of another embedder, which are not compared.
     """
 
     name: str = "vectors"
     is_fallback: bool = False
+    is_partial: bool = False
     scores: Mapping[str, float] = field(default_factory=dict)
     cosines: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class _CachedVectors:
-    """The vectors of a scope at `revision`; None if there are none."""
+    """The vectors of a scope at `revision`; None if there are none. `is_partial` is that of `VectorMatches`."""
 
     revision: int
+    is_partial: bool
     ids: list[str]
     matrix: VectorMatrix | None
 
@@ -96,6 +99,7 @@ class VectorSearch:
             return matches
         vectors = None if self._knows_dimensions else await self._embed(queries)
         cached = await self._load_vectors(scope)
+        matches = replace(matches, is_partial=cached.is_partial)
         if cached.matrix is None:
             return matches
         vectors = vectors or await self._embed(queries)
@@ -115,7 +119,7 @@ class VectorSearch:
                 row_scores = np.minimum(row_scores, row_scores * ADDED_QUERY_WEIGHT)
             for fact_id, score in zip(ids, row_scores.tolist(), strict=True):
                 scores[fact_id] = max(score, scores.get(fact_id, score))
-        return VectorMatches(matches.name, matches.is_fallback, scores, cosines)
+        return replace(matches, scores=scores, cosines=cosines)
 
     @property
     def _knows_dimensions(self) -> bool:
@@ -137,7 +141,9 @@ class VectorSearch:
                 self._cache.move_to_end(key)
                 return cached
             ids, rows = await self._facts.vectors(tx, scope, self._embedder.identity)
-        loaded = _CachedVectors(revision, ids, await asyncio.to_thread(build_vector_matrix, rows) if len(ids) else None)
+            is_partial = await self._facts.has_other_vectors(tx, scope, self._embedder.identity)
+        matrix = await asyncio.to_thread(build_vector_matrix, rows) if len(ids) else None
+        loaded = _CachedVectors(revision, is_partial, ids, matrix)
         self._cache[key] = loaded
         self._cache.move_to_end(key)
         while len(self._cache) > MAX_CACHED_SCOPES:

@@ -76,9 +76,12 @@ class EmbeddedLocation(StoreLocation):
 
     @override
     def foreign_stores(self, store_id: str) -> list[str]:
-        return [
-            str(entry) for entry in self._entries() if entry.is_dir() and not is_same_database(entry.name, store_id)
-        ]
+        try:
+            folders = [entry for entry in self._entries() if entry.is_dir()]
+        except OSError:
+            # No descriptor is free, or the folder may not be read: whoever asks wants to know about more than this.
+            return []
+        return [str(folder) for folder in folders if not is_same_database(folder.name, store_id)]
 
     def remove_all(self, store_id: str) -> None:
         """Remove every folder and note of the database whose store is `store_id`.

@@ -1,0 +1,1 @@
+"""Backup, restore and recovery of the files of memory."""

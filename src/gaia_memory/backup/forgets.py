@@ -1,0 +1,111 @@
+"""What a memory database knows about forgets, and how an older copy of it learns of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from gaia_memory.database.files.snapshot import FileConnection, read_rows
+from gaia_memory.database.id_encoding import decode_id
+from gaia_memory.database.sql_engine import SqlDatabase
+from gaia_memory.facts import SqlFacts
+from gaia_memory.facts.tombstones import copy_tombstones
+from gaia_memory.forget.delete import Forgetter
+from gaia_memory.ledger import SqlLedger
+from gaia_memory.models import Scope, SessionKey
+from gaia_memory.ports import Outbox, Transaction
+
+
+@dataclass(slots=True)
+class ScopeForgets:
+    """The forgets of one person: everything up to `forgotten_at`, and single facts by salted hashes.
+
+    `words` has (row of the fact, hash of a word, time of the forget).
+    """
+
+    salt: str
+    forgotten_at: float | None
+    hashes: list[str] = field(default_factory=list)
+    words: list[tuple[int, int, float]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Forgets:
+    """The forgets of a database. `is_complete` is false if a part of it could not be read."""
+
+    scopes: dict[Scope, ScopeForgets] = field(default_factory=dict)
+    sessions: dict[SessionKey, float] = field(default_factory=dict)
+    skipped: dict[SessionKey, set[str]] = field(default_factory=lambda: defaultdict(set))
+    is_complete: bool = True
+
+
+def read_forgets(connection: FileConnection | None) -> Forgets:
+    """Return what a memory database of any version knows about forgets, as far as it can be read; None: nothing."""
+    forgets = Forgets()
+    by_partition: dict[str, ScopeForgets] = {}
+
+    def rows(statement: str) -> list[tuple[Any, ...]]:
+        found, is_complete = ([], False) if connection is None else read_rows(connection, statement)
+        forgets.is_complete &= is_complete
+        return found
+
+    for partition, app, user, salt, forgotten_at in rows(
+        "SELECT partition, app, user_id, salt, forgotten_at FROM gaia_scopes"
+    ):
+        scope = Scope(None if app is None else decode_id(app), decode_id(user))
+        forgets.scopes[scope] = by_partition[partition] = ScopeForgets(salt, forgotten_at)
+    for partition, value in rows("SELECT partition, hash FROM gaia_tombstones"):
+        if partition in by_partition:
+            by_partition[partition].hashes.append(value)
+    for partition, row, word, moment in rows(
+        "SELECT partition, fact_row, word, forgotten_at FROM gaia_forgotten_words"
+    ):
+        if partition in by_partition:
+            by_partition[partition].words.append((row, word, moment))
+    session = "SELECT app, user_id, session_id"
+    for *key, until in rows(f"{session}, forgotten_at FROM gaia_conversations WHERE forgotten_at IS NOT NULL"):
+        forgets.sessions[_session_key(*key)] = until
+    for *key, event in rows(f"{session}, event_id FROM gaia_skips JOIN gaia_conversations USING (conversation)"):
+        forgets.skipped[_session_key(*key)].add(decode_id(event))
+    # An empty database may be all that is left of a lost one.
+    forgets.is_complete &= bool(forgets.scopes)
+    return forgets
+
+
+def _session_key(app: str, user: str, session: str) -> SessionKey:
+    return SessionKey(decode_id(app), decode_id(user), decode_id(session))
+
+
+async def apply_forgets(database: SqlDatabase, outbox: Outbox, forgets: Forgets) -> int:
+    """Forget in `database`, an older copy, what was forgotten since; return how many facts that removed."""
+    facts, ledger = SqlFacts(), SqlLedger()
+    forgetter, count = Forgetter(database, facts, ledger, outbox), 0
+    async with database.transaction() as tx:
+        for scope, known in forgets.scopes.items():
+            count += await _apply_to_scope(tx, forgetter, scope, known)
+        for key, until in forgets.sessions.items():
+            for scope in {Scope(key.app, key.user), Scope(None, key.user)} & forgets.scopes.keys():
+                if (await ledger.forgotten_sessions(tx, user=key.user, app=key.app)).get(key, 0.0) < until:
+                    removed = await forgetter.forget_conversation(tx, scope, key.session, until)
+                    count += removed.get("facts", 0)
+        for key, event_ids in forgets.skipped.items():
+            await ledger.skip_events(tx, key, event_ids)
+    return count
+
+
+async def _apply_to_scope(tx: Transaction, forgetter: Forgetter, scope: Scope, known: ScopeForgets) -> int:
+    facts, count = forgetter.facts, 0
+    state = await facts.state(tx, scope)
+    if known.forgotten_at is not None and known.forgotten_at > (state.forgotten_at or 0.0):
+        # It came after the copy was made, so it covers everything in the copy.
+        count += (await facts.delete_all(tx, scope, forgotten_at=known.forgotten_at))["facts"]
+        await forgetter.ledger.drop_profiles(tx, user=scope.user, app=scope.app)
+    if known.hashes or known.words:
+        await copy_tombstones(tx, scope, known.salt, known.hashes, known.words)
+        found = await facts.facts(tx, scope)
+        is_forgotten = await facts.have_tombstones(tx, scope, [fact.text for fact in found])
+        fact_ids = [fact.id for fact, is_gone in zip(found, is_forgotten, strict=True) if is_gone]
+        if fact_ids:
+            count += (await forgetter.remove_facts(tx, scope, fact_ids))["facts"]
+    return count

@@ -1,0 +1,196 @@
+"""Puts a backup back into a home."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gaia_memory.backend.mem0_store.store import next_store_id
+from gaia_memory.backup.archive import (
+    CONFIG_FILE,
+    MEMORY_DATABASE,
+    SESSION_DATABASE,
+    Manifest,
+    Progress,
+    extract_file,
+    member_names,
+    read_manifest,
+)
+from gaia_memory.backup.forgets import Forgets, apply_forgets, read_forgets
+from gaia_memory.config.sources.load import load, locate
+from gaia_memory.database.files.exclusive_access import exclusive_access
+from gaia_memory.database.files.file_swap import finish_swap, swap_files
+from gaia_memory.database.files.snapshot import find_damage, without_log
+from gaia_memory.database.migrations import REVISIONS
+from gaia_memory.database.read_only import database_path
+from gaia_memory.database.sql_engine import open_database
+from gaia_memory.errors import InvalidInputError, MemoryUnavailable
+from gaia_memory.facts import SqlOutbox
+
+if TYPE_CHECKING:
+    import os
+
+_Result = TypeVar("_Result")
+_STAGED_SUFFIX = ".restored"
+_LOG_SUFFIXES = ("-wal", "-shm", "-journal")
+_UNKNOWN_FORGETS_NOTE = "what was forgotten after this backup is not known here, and may be back: forget it again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreReport:
+    """What was restored: the home, the names of the files, counts, and remarks.
+
+    `forgotten` counts the facts of the backup that were forgotten after it was made, and stay forgotten.
+    """
+
+    home: Path
+    files: tuple[str, ...]
+    made_at: str
+    facts: int
+    people: int
+    conversations: int
+    forgotten: int
+    notes: tuple[str, ...] = ()
+
+
+def restore(
+    path: str | os.PathLike[str],
+    *,
+    home: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> RestoreReport:
+    """Put a backup of `memory.backup` into `home` (default: the configured one). Blocking; memory must be closed.
+
+    With `force` it replaces the databases and `gaia.yaml` of the home. Until the new files are complete the old ones
+    stay in place, and what was forgotten since the backup stays forgotten. The mem0 store is rebuilt at the next start.
+    `progress` is called with the bytes done and their total, for each file.
+
+    Raises:
+        InvalidInputError: `path` is no backup, or the home has files to be replaced and `force` is false.
+        MemoryUnavailable: a process uses the home, a newer version wrote the backup, or the disk is full.
+    """
+    archive = Path(path).expanduser().absolute()
+    manifest = read_manifest(archive)
+    if manifest.schema not in REVISIONS:
+        raise MemoryUnavailable(
+            f"{archive} has schema {manifest.schema!r}, and this version knows only up to {REVISIONS[-1]!r}",
+            remedy=f"install gaia-memory {manifest.gaia_memory}, which wrote it, or a newer one",
+        )
+    folder = load(locate()).config.home if home is None else Path(home).expanduser().absolute()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        finish_swap(folder)
+        return _restore(archive, manifest, folder, force=force, progress=progress or (lambda done, total: None))
+    except OSError as error:
+        where = error.filename or folder
+        raise MemoryUnavailable(
+            f"{where} cannot be used ({error.strerror}), and nothing was restored", remedy="check the disk and the home"
+        ) from error
+
+
+class _StagedFiles:
+    """The new files, each beside the one that it replaces, until they are moved there or discarded."""
+
+    def __init__(self) -> None:
+        self.paths: dict[str, Path] = {}
+        self._token = secrets.token_hex(4)
+
+    def add(self, name: str, target: Path) -> Path:
+        """Return the path of a new file, and remove what a killed restore left of an earlier one."""
+        for leftover in target.parent.glob(f".{target.name}.*{_STAGED_SUFFIX}*"):
+            leftover.unlink(missing_ok=True)
+        self.paths[name] = target.with_name(f".{target.name}.{self._token}{_STAGED_SUFFIX}")
+        return self.paths[name]
+
+    def discard(self) -> None:
+        """Delete the files that were not moved to their places."""
+        for path in self.paths.values():
+            _unlink(path, "", *_LOG_SUFFIXES)
+
+
+def _restore(archive: Path, manifest: Manifest, home: Path, *, force: bool, progress: Progress) -> RestoreReport:
+    names, staged = member_names(archive), _StagedFiles()
+    try:
+        if CONFIG_FILE in names:
+            extract_file(archive, CONFIG_FILE, staged.add(CONFIG_FILE, home / CONFIG_FILE), progress)
+        targets = _find_targets(names, home, staged.paths.get(CONFIG_FILE))
+        if not force and (existing := [str(target) for target in targets.values() if target.exists()]):
+            message = f"{home} has data: {', '.join(existing)}"
+            raise InvalidInputError(f"{message}. To replace it, pass --force (force=True), or name another home")
+        databases = {name: target for name, target in targets.items() if name != CONFIG_FILE}
+        with exclusive_access(list(databases.values())) as connections:
+            for name, target in databases.items():
+                _stage_database(archive, name, staged.add(name, target), progress)
+            forgets = read_forgets(connections.get(targets[MEMORY_DATABASE]))
+            forgotten = run_to_end(_prepare(staged.paths[MEMORY_DATABASE], home, forgets))
+            for target in set(databases.values()) - connections.keys():
+                # The log of a damaged file must not be applied to the new one.
+                _unlink(target, *_LOG_SUFFIXES)
+            swap_files(home, {staged.paths[name]: targets[name] for name in names})
+    finally:
+        staged.discard()
+    return RestoreReport(
+        home=home,
+        files=tuple(names),
+        made_at=manifest.made_at,
+        facts=manifest.facts - forgotten,
+        people=manifest.people,
+        conversations=manifest.conversations,
+        forgotten=forgotten,
+        notes=() if forgets.is_complete else (_UNKNOWN_FORGETS_NOTE,),
+    )
+
+
+def _unlink(path: Path, *suffixes: str) -> None:
+    for suffix in suffixes:
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+def _find_targets(names: list[str], home: Path, settings: Path | None) -> dict[str, Path]:
+    """Return where each file belongs, by the configuration in the backup and the environment."""
+    config = load(settings, home=home).config
+    places = {MEMORY_DATABASE: config.memory_url, SESSION_DATABASE: config.sessions_url}
+    targets: dict[str, Path] = {}
+    for name in names:
+        target = home / CONFIG_FILE if name == CONFIG_FILE else database_path(places[name])
+        if target is None:
+            raise MemoryUnavailable(
+                f"{name} of the backup is a file, and the configuration names a server",
+                remedy="set the database_url to a file, or restore a dump with `pg_restore`",
+            )
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        targets[name] = target
+    return targets
+
+
+def _stage_database(archive: Path, name: str, target: Path, progress: Progress) -> None:
+    extract_file(archive, name, target, progress)
+    if damage := find_damage(target):
+        raise InvalidInputError(f"{archive} is damaged ({name}: {damage}): use another backup")
+
+
+async def _prepare(path: Path, home: Path, forgets: Forgets) -> int:
+    """Migrate a restored database, carry the forgets over, and give it a new mem0 store; return the facts removed."""
+    database, outbox = await open_database(f"sqlite:///{path}", home=home), SqlOutbox()
+    try:
+        removed = await apply_forgets(database, outbox, forgets)
+        async with database.transaction() as tx:
+            # The store may contain what was added or forgotten since the backup.
+            await outbox.reset_store(tx, next_store_id((await outbox.store(tx)).store_id))
+        await database.scrub()
+    finally:
+        await database.close()
+    await asyncio.to_thread(without_log, path)
+    return removed
+
+
+def run_to_end(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
+    """Run a coroutine to its end, also if an event loop is running in this thread."""
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(asyncio.run, coroutine).result()

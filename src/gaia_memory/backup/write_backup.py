@@ -1,0 +1,132 @@
+"""Makes a backup: one consistent file of a home, while processes use it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from gaia_memory.backup.archive import CONFIG_FILE, MEMORY_DATABASE, SESSION_DATABASE, Manifest, Progress, write_archive
+from gaia_memory.config.sources.load import LoadedConfig
+from gaia_memory.database.files.file_swap import finish_swap, fsync_paths
+from gaia_memory.database.files.snapshot import copy_databases, read_value
+from gaia_memory.database.migrate import VERSION_TABLE
+from gaia_memory.database.read_only import database_path
+from gaia_memory.errors import InvalidInputError, MemoryUnavailable
+from gaia_memory.facts.current import current_sql
+from gaia_memory.redaction.mask import mask_secrets
+
+_CURRENT_FACTS = f"gaia_facts AS f WHERE {current_sql('f')}"
+_COUNTS = {
+    "facts": (MEMORY_DATABASE, f"SELECT count(*) FROM {_CURRENT_FACTS}"),
+    "people": (MEMORY_DATABASE, f"SELECT count(DISTINCT partition) FROM {_CURRENT_FACTS}"),
+    "conversations": (SESSION_DATABASE, "SELECT count(*) FROM sessions"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupReport:
+    """What a backup contains: its file and size in bytes, the names of the files in it, counts, and remarks."""
+
+    path: Path
+    bytes: int
+    files: tuple[str, ...]
+    facts: int
+    people: int
+    conversations: int
+    notes: tuple[str, ...] = ()
+
+
+def write_backup(
+    loaded: LoadedConfig, path: Path, *, overwrite: bool = False, progress: Progress | None = None
+) -> BackupReport:
+    """Copy the databases of a configuration and its file to `path`, readable by the owner alone. Blocking.
+
+    Processes that use the home go on meanwhile. `path` appears when the backup is complete. The mem0 store is left
+    out, because it is rebuilt from the facts; keys are, because they are in the environment alone.
+
+    Raises:
+        InvalidInputError: `path` exists and `overwrite` is false, or its folder does not exist.
+        MemoryUnavailable: memory is on a server, has no database yet or a damaged one, or the disk is full.
+    """
+    path = path.expanduser().absolute()
+    if path.is_dir() or (path.exists() and not overwrite):
+        raise InvalidInputError(f"{path} exists: name another file, or pass --force (overwrite=True)")
+    if not path.parent.is_dir():
+        raise InvalidInputError(f"{path.parent} is no folder: name a file in an existing one")
+    sources, notes = _find_databases(loaded)
+    try:
+        finish_swap(loaded.config.home)
+        folder = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
+        try:
+            return _write(loaded, path, folder, sources, notes, progress or (lambda done, total: None))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError as error:
+        raise MemoryUnavailable(
+            f"the backup cannot be written to {path} ({error.strerror})", remedy="check the disk and its permissions"
+        ) from error
+
+
+def _write(
+    loaded: LoadedConfig,
+    path: Path,
+    folder: Path,
+    sources: dict[str, Path],
+    notes: tuple[str, ...],
+    progress: Progress,
+) -> BackupReport:
+    files = {name: folder / name for name in sources}
+    # The sessions first: a conversation that is learned in between is in both copies.
+    copy_databases({sources[name]: files[name] for name in sources}, progress)
+    if loaded.path is not None:
+        files[CONFIG_FILE] = folder / CONFIG_FILE
+        shutil.copyfile(loaded.path, files[CONFIG_FILE])
+    manifest = _build_manifest(files)
+    write_archive(folder / "archive.part", manifest, files)
+    (folder / "archive.part").replace(path)
+    fsync_paths([path.parent])
+    return BackupReport(
+        path=path,
+        bytes=path.stat().st_size,
+        files=tuple(files),
+        facts=manifest.facts,
+        people=manifest.people,
+        conversations=manifest.conversations,
+        notes=notes,
+    )
+
+
+def _find_databases(loaded: LoadedConfig) -> tuple[dict[str, Path], tuple[str, ...]]:
+    """Return the files to copy, the sessions first, and remarks about what is not copied."""
+    memory, sessions = database_path(loaded.config.memory_url), database_path(loaded.config.sessions_url)
+    if memory is None:
+        raise MemoryUnavailable(
+            "the memory database is on a server, which makes its own backups",
+            remedy=f"run `{_dump_command(loaded.config.memory_url)}`",
+        )
+    if not memory.exists():
+        raise MemoryUnavailable(f"there is no {memory}, so nothing to back up", remedy="check `home` and GAIA_HOME")
+    if sessions is None:
+        note = f"the sessions are on a server: back them up with `{_dump_command(loaded.config.sessions_url)}`"
+        return {MEMORY_DATABASE: memory}, (note,)
+    if sessions == memory or not sessions.exists():
+        return {MEMORY_DATABASE: memory}, ()
+    return {SESSION_DATABASE: sessions, MEMORY_DATABASE: memory}, ()
+
+
+def _dump_command(url: str) -> str:
+    address = mask_secrets(url).replace("postgresql+asyncpg:", "postgresql:")
+    return f"pg_dump --format=custom --file=gaia.dump {address}"
+
+
+def _build_manifest(files: dict[str, Path]) -> Manifest:
+    memory = files[MEMORY_DATABASE]
+    schema = read_value(memory, f"SELECT version_num FROM {VERSION_TABLE}")
+    if schema is None:
+        raise MemoryUnavailable("the memory database has no tables yet, so there is nothing to back up")
+    counts = {name: read_value(files.get(file, memory), query) or 0 for name, (file, query) in _COUNTS.items()}
+    return Manifest(gaia_memory=version("gaia-memory"), schema=schema, made_at=datetime.now(UTC).isoformat(), **counts)

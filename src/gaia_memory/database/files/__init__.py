@@ -1,0 +1,1 @@
+"""Whole SQLite files: whether they are intact, copied, locked, replaced and salvaged."""

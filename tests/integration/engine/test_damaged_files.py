@@ -1,0 +1,239 @@
+"""Files that are deleted, replaced, damaged or read-only under an open memory: it says so and accepts no fact."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from gaia_memory import NewFact, open_memory
+from gaia_memory.adk.gaia import Gaia
+from gaia_memory.database.sql_engine import open_engine
+from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.models import Scope
+from support.cli.cli_runner import run_gaia
+
+ADA = Scope("gaia", "ada")
+PAGE = 4096
+
+
+async def texts(gaia: Gaia) -> list[str]:
+    """Return the texts of all facts."""
+    return [fact.text for fact in await gaia.memory.facts(ADA)]
+
+
+async def test_a_deleted_home_takes_no_fact_and_is_not_created_again(tmp_path: Path) -> None:
+    """The open file has no name any more, so what is written to it ends with the process."""
+    home = tmp_path / "home"
+    async with open_memory(home=home, model="offline") as gaia:
+        await gaia.memory.remember(ADA, "Likes tea")
+        await gaia.memory.settled()
+        shutil.rmtree(home)
+        with pytest.raises(MemoryUnavailable, match=r"memory\.db was deleted or moved while it was open.*restart"):
+            await gaia.memory.remember(ADA, "Likes coffee")
+        with pytest.raises(MemoryUnavailable, match="deleted or moved"):
+            await gaia.memory.forget(ADA)
+        status = await gaia.memory.status(ADA)
+
+        assert (status.state, "was deleted or moved" in status.reason) == ("degraded", True)
+        assert "restart" in status.remedy
+        assert await texts(gaia) == ["Likes tea"]
+        assert not (home / "memory.db").exists()
+
+
+async def test_a_replaced_file_takes_no_fact_until_memory_is_opened_again(tmp_path: Path) -> None:
+    """A stranger puts a copy in its place, as a restore by hand does."""
+    home = tmp_path / "home"
+    async with open_memory(home=home, model="offline") as gaia:
+        await gaia.memory.remember(ADA, "Likes tea")
+    shutil.copy(home / "memory.db", tmp_path / "copy.db")
+    async with open_memory(home=home, model="offline") as gaia:
+        await gaia.memory.remember(ADA, "Likes coffee")
+        subprocess.run(["mv", "-f", tmp_path / "copy.db", home / "memory.db"], check=True)
+        with pytest.raises(MemoryUnavailable, match="was replaced by another file"):
+            await gaia.memory.remember(ADA, "Likes cocoa")
+
+        assert "replaced" in (await gaia.memory.status(ADA)).reason
+    for file in home.glob("memory.db-*"):
+        file.unlink()
+    async with open_memory(home=home, model="offline") as gaia:
+        await gaia.memory.remember(ADA, "Likes milk")
+
+        assert await texts(gaia) == ["Likes tea", "Likes milk"]
+
+
+async def test_a_deleted_session_database_takes_no_message(tmp_path: Path) -> None:
+    """Sessions are refused like facts: the conversation would be lost."""
+    engine = open_engine(f"sqlite:///{tmp_path / 'sessions.db'}")
+    try:
+        async with engine.begin() as connection:
+            await connection.execute(text("CREATE TABLE t (x TEXT)"))
+        (tmp_path / "sessions.db").unlink()
+        with pytest.raises(MemoryUnavailable, match="deleted or moved"):
+            async with engine.begin() as connection:
+                await connection.execute(text("INSERT INTO t VALUES ('x')"))
+    finally:
+        await engine.dispose()
+
+
+async def filled(home: Path) -> None:
+    """Write facts that take up many pages."""
+    async with open_memory(home=home, model="offline") as gaia:
+        await gaia.memory.add(ADA, [NewFact(f"Fact {number} " + "lorem " * 40) for number in range(400)])
+
+
+def pages_of_facts(path: Path) -> list[int]:
+    """Return the pages that hold rows of facts."""
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT pageno FROM dbstat WHERE name = 'gaia_facts' AND pagetype = 'leaf'")
+        return [page for (page,) in rows]
+
+
+async def test_after_a_read_meets_damage_status_is_degraded_and_nothing_is_written(tmp_path: Path) -> None:
+    """Until a check of all pages is clean."""
+    await filled(tmp_path)
+    path = tmp_path / "memory.db"
+    intact = path.read_bytes()
+    damaged = bytearray(intact)
+    for page in pages_of_facts(path)[5:8]:
+        damaged[(page - 1) * PAGE : page * PAGE] = bytes(PAGE)
+    path.write_bytes(damaged)
+    async with open_memory(home=tmp_path, model="offline") as gaia:
+        with pytest.raises(MemoryUnavailable, match="is damaged"):
+            await gaia.memory.facts(ADA)
+        status = await gaia.memory.status(ADA)
+        with pytest.raises(MemoryUnavailable, match=r"is damaged.*gaia restore.*gaia memory recover"):
+            await gaia.memory.remember(ADA, "Likes coffee")
+
+        assert (status.state, "is damaged" in status.reason) == ("degraded", True)
+        assert "gaia memory recover" in status.remedy
+        # The same file gets its pages back.
+        with path.open("r+b") as file:
+            file.write(intact)
+
+        assert (await later_status(gaia)).state == "ok"
+        assert await gaia.memory.remember(ADA, "Likes coffee")
+
+
+async def later_status(gaia: Gaia):
+    """Return the status after the interval between two checks."""
+    gaia.memory.stores.database._checked_at = float("-inf")
+    return await gaia.memory.status(ADA)
+
+
+@pytest.fixture
+def read_only_home(tmp_path: Path) -> Iterator[Path]:
+    """Return a home with one fact on a disk that cannot be written; root ignores permissions."""
+    home = tmp_path / "home"
+    code = (
+        "import asyncio, sys; from gaia_memory import open_memory, Scope\n"
+        "async def main():\n"
+        "    async with open_memory(home=sys.argv[1], model='offline') as gaia:\n"
+        "        await gaia.memory.remember(Scope('gaia', 'ada'), 'Likes tea')\n"
+        "        await gaia.memory.settled()\n"
+        "asyncio.run(main())"
+    )
+    subprocess.run([sys.executable, "-c", code, str(home)], check=True)
+    if os.geteuid() != 0:
+        home.chmod(0o500)
+        for file in home.iterdir():
+            file.chmod(file.stat().st_mode & ~0o222)
+        yield home
+        home.chmod(0o700)
+        return
+    subprocess.run(["mount", "--bind", home, home], check=True)
+    try:
+        if subprocess.run(["mount", "-o", "remount,bind,ro", home], check=False).returncode:
+            pytest.skip("this container does not allow a read-only mount")
+        yield home
+    finally:
+        subprocess.run(["umount", "-l", home], check=True)
+
+
+async def test_a_read_only_home_is_recalled_from_and_writes_say_why(read_only_home: Path) -> None:
+    """Nothing is learned or followed meanwhile."""
+    async with open_memory(home=read_only_home, model="offline") as gaia:
+        hits = await gaia.memory.recall(ADA, "tea")
+        page = await gaia.memory.browse(ADA)
+        with pytest.raises(MemoryUnavailable, match=r"memory\.db is read-only.*writable"):
+            await gaia.memory.remember(ADA, "Likes coffee")
+        with pytest.raises(MemoryUnavailable, match="read-only"):
+            await gaia.memory.forget(ADA)
+        status = await gaia.memory.status(ADA)
+
+        assert [hit.fact.text for hit in hits] == [fact.text for fact in page.facts] == ["Likes tea"]
+        assert (status.state, status.facts, "read-only" in status.reason) == ("degraded", 1, True)
+
+
+def test_the_commands_that_read_work_in_a_read_only_home(read_only_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hint goes to standard error."""
+    monkeypatch.setenv("GAIA_HOME", str(read_only_home))
+    listed = run_gaia("memory", "list", "--user", "ada")
+    found = run_gaia("memory", "search", "--user", "ada", "tea")
+    added = run_gaia("memory", "add", "--user", "ada", "Likes coffee")
+
+    assert (listed.code, "Likes tea" in listed.out, "read-only" in listed.err) == (0, True, True)
+    assert (found.code, "Likes tea" in found.out) == (0, True)
+    assert (added.code, "is read-only" in added.err) == (1, True)
+
+
+def test_after_a_lost_database_the_list_names_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty list alone would look as if nothing had ever been there."""
+
+    async def fill() -> None:
+        async with open_memory(home=tmp_path, model="offline") as gaia:
+            await gaia.memory.remember(ADA, "Likes tea")
+            await gaia.memory.settled()
+
+    asyncio.run(fill())
+    (tmp_path / "memory.db").write_bytes(b"")
+    monkeypatch.setenv("GAIA_HOME", str(tmp_path))
+    listed = run_gaia("memory", "list", "--user", "ada", "--json")
+
+    assert (listed.code, listed.json_output["total"]) == (0, 0)
+    assert "the data of another database is in" in listed.err
+    assert "gaia memory recover" in listed.err
+
+
+async def test_after_a_change_of_embedder_status_and_hits_say_what_is_missing(tmp_path: Path) -> None:
+    """Facts are found by their words until they are embedded again."""
+    async with open_memory(home=tmp_path, model="offline") as gaia:
+        await gaia.memory.add(ADA, [NewFact("Likes tea"), NewFact("Owns a boat")])
+        async with gaia.memory.stores.database.transaction() as tx:
+            await tx.execute(text("UPDATE gaia_facts SET embedder = 'gemini/models/old/768' WHERE text LIKE '%tea'"))
+        [hit] = await gaia.memory.recall(ADA, "tea")
+        status = await gaia.memory.status(ADA)
+
+        assert hit.missing == ("other vectors",)
+        assert (status.state, status.reason.partition(":")[0]) == ("degraded", "1 of 2 facts carry other vectors")
+        assert "gaia memory reindex" in status.remedy
+
+
+async def test_a_missing_package_of_the_store_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the check of the configuration, the doctor and the status; facts are kept without the store."""
+    monkeypatch.setitem(sys.modules, "mem0.vector_stores.qdrant", None)
+    config = tmp_path / "gaia.yaml"
+    config.write_text("model: offline\nmemory:\n  vector_store: {provider: qdrant}\n")
+    monkeypatch.setenv("GAIA_HOME", str(tmp_path / "home"))
+    checked = await asyncio.to_thread(run_gaia, "config", "check", str(config))
+    examined = await asyncio.to_thread(run_gaia, "doctor", "--no-model", "--config", str(config))
+
+    problem = "memory.vector_store.provider: 'qdrant' needs a package that is not installed"
+    assert (checked.code, problem in checked.err) == (1, True)
+    assert (examined.code, problem in " ".join(examined.out.split())) == (1, True)
+    async with open_memory(config) as gaia:
+        await gaia.memory.remember(ADA, "Likes tea")
+        gaia.memory.follower.wake()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(gaia.memory.settled(), 3)
+
+        assert problem in (await gaia.memory.status(ADA)).reason

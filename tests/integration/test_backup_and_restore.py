@@ -1,0 +1,254 @@
+"""A backup of a live home, put back: everything is there, and what was forgotten since stays forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import stat
+import zipfile
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+
+import gaia_memory
+from gaia_memory import NewFact, open_memory
+from gaia_memory.adk.gaia import Gaia
+from gaia_memory.backup.restore import RestoreReport
+from gaia_memory.errors import InvalidInputError, MemoryUnavailable
+from gaia_memory.models import Scope
+from support.cli.cli_runner import run_gaia, run_gaia_process
+
+ADA, BEN = Scope("gaia", "ada"), Scope("gaia", "ben")
+
+
+async def texts(home: Path, scope: Scope = ADA) -> list[str]:
+    """Return the texts of a person's facts, and check that memory is in order."""
+    async with open_memory(home=home, model="offline") as gaia:
+        await gaia.memory.settled()
+        assert (await gaia.memory.status(scope)).state == "ok"
+        return [fact.text for fact in await gaia.memory.facts(scope)]
+
+
+async def restore(*arguments: Any, **options: Any) -> RestoreReport:
+    """Restore in a thread, because it blocks."""
+    return await asyncio.to_thread(gaia_memory.restore, *arguments, **options)
+
+
+async def talk(gaia: Gaia, text: str, user: str = "ada") -> None:
+    """Send a message in the user's conversation."""
+    agent = LlmAgent(name="helper", model=gaia.model, instruction="Help.")
+    await gaia.conversation(agent, user_id=user, channel="cli").send(text)
+
+
+async def test_a_backup_of_a_live_home_is_restored_elsewhere(tmp_path: Path) -> None:
+    """With the sessions and the configuration, and readable by its owner alone."""
+    home, file, other = tmp_path / "home", tmp_path / "gaia.backup", tmp_path / "other"
+    home.mkdir()
+    (home / "gaia.yaml").write_text("model: offline\nmemory: {recall_limit: 7}\n")
+    steps: list[tuple[int, int]] = []
+    async with open_memory(home / "gaia.yaml", home=home) as gaia:
+        await gaia.memory.add(ADA, [NewFact(f"Likes tea number {number}") for number in range(50)])
+        await talk(gaia, "I live in Haifa")
+        writer = asyncio.create_task(gaia.memory.add(BEN, [NewFact(f"Owns boat {n}") for n in range(200)]))
+        report = await gaia.memory.backup(file, progress=lambda done, total: steps.append((done, total)))
+        await writer
+
+    assert (report.path, report.files) == (file, ("sessions.db", "memory.db", "gaia.yaml"))
+    assert (report.bytes, report.conversations) == (file.stat().st_size, 1)
+    assert report.facts in (50, 250), "the write of the others is in it as a whole or not at all"
+    assert steps[-1][0] == steps[-1][1] > 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+    restored = await restore(file, home=other)
+
+    assert (restored.facts, restored.forgotten, restored.home) == (report.facts, 0, other)
+    assert await texts(other) == [f"Likes tea number {number}" for number in range(50)]
+    assert "recall_limit: 7" in (other / "gaia.yaml").read_text()
+    assert {stat.S_IMODE(path.stat().st_mode) & 0o077 for path in other.iterdir()} == {0}
+    async with open_memory(home=other, model="offline") as gaia:
+        # What was said and not learned yet is learned there.
+        await gaia.sweep(force=True)
+        assert any("Haifa" in fact.text for fact in await gaia.memory.facts(ADA))
+        assert (await gaia.memory.facts(ADA))[0].source == "add"
+
+
+async def test_remembered_facts_keep_their_source(tmp_path: Path) -> None:
+    """An import makes them imports; only a restore brings them back as they were."""
+    async with open_memory(home=tmp_path / "home", model="offline") as gaia:
+        fact = await gaia.memory.remember(ADA, "Likes tea")
+        await gaia.memory.backup(tmp_path / "b")
+    await restore(tmp_path / "b", home=tmp_path / "other")
+    async with open_memory(home=tmp_path / "other", model="offline") as gaia:
+        [found] = await gaia.memory.facts(ADA)
+
+    assert (found.id, found.source) == (fact.id, "remember")
+
+
+async def test_what_was_forgotten_after_a_backup_stays_forgotten(tmp_path: Path) -> None:
+    """Everything of a person, one fact, and the facts of one conversation; also what the sessions still say."""
+    home, file = tmp_path / "home", tmp_path / "b"
+    async with open_memory(home=home, model="offline") as gaia:
+        await gaia.memory.add(BEN, [NewFact("Owns a boat")])
+        kept, gone = await gaia.memory.add(ADA, [NewFact("Likes tea"), NewFact("Likes coffee")])
+        taught = NewFact("Lives in Haifa", session_id="ada:old", seq=1)
+        await gaia.memory.add(ADA, [taught])
+        await talk(gaia, "I own a kite", user="ben")
+        await gaia.memory.backup(file)
+        await gaia.memory.forget(BEN)
+        await gaia.memory.forget(ADA, fact_id=gone.id)
+        await gaia.memory.forget(ADA, session_id="ada:old")
+        await gaia.memory.add(ADA, [NewFact("Came after the backup")])
+        await gaia.memory.settled()
+    with pytest.raises(InvalidInputError, match=r"has data: .*memory\.db.*--force"):
+        await restore(file, home=home)
+    report = await restore(file, home=home, force=True)
+
+    assert (report.facts, report.forgotten, report.notes) == (1, 3, ())
+    assert await texts(home) == [kept.text]
+    assert await texts(home, BEN) == []
+    async with open_memory(home=home, model="offline") as gaia:
+        await gaia.sweep(force=True)
+        assert await gaia.memory.facts(BEN) == [], "the restored session is not learned again"
+        await gaia.memory.import_(ADA, export_of("Likes coffee"))
+        assert [fact.text for fact in await gaia.memory.facts(ADA)] == [kept.text]
+        await gaia.memory.settled()
+    words = (b"coffee", b"Haifa", b"boat")
+    found = [path.name for path in home.rglob("*") if path.is_file() and any(w in path.read_bytes() for w in words)]
+    assert found == []
+    # A second restore of the same backup knows the same forgets.
+    assert (await restore(file, home=home, force=True)).forgotten == 3
+    assert await texts(home) == [kept.text]
+
+
+def export_of(text: str) -> dict[str, object]:
+    """Return an export with one fact."""
+    return {"format": "gaia-memory", "version": 2, "facts": [{"text": text}]}
+
+
+async def test_without_the_old_home_a_restore_says_that_forgets_are_unknown(tmp_path: Path) -> None:
+    """They were in the database that is lost."""
+    async with open_memory(home=tmp_path / "home", model="offline") as gaia:
+        await gaia.memory.remember(ADA, "Likes tea")
+        await gaia.memory.backup(tmp_path / "b")
+    (tmp_path / "home" / "memory.db").write_bytes(b"no database " * 1000)
+    report = await restore(tmp_path / "b", home=tmp_path / "home", force=True)
+
+    assert "forget it again" in report.notes[0]
+    assert await texts(tmp_path / "home") == ["Likes tea"]
+
+
+async def test_a_home_in_use_is_not_replaced(tmp_path: Path) -> None:
+    """By this process or by another one: the database has a lock."""
+    home = tmp_path / "home"
+    async with open_memory(home=home, model="offline") as gaia:
+        await gaia.memory.remember(ADA, "Likes tea")
+        await gaia.memory.backup(tmp_path / "b")
+        await gaia.memory.remember(ADA, "Likes coffee")
+        done = await asyncio.to_thread(run_gaia_process, "restore", str(tmp_path / "b"), "--home", str(home), "--force")
+        with pytest.raises(MemoryUnavailable, match="is in use"):
+            await restore(tmp_path / "b", home=home, force=True)
+
+    assert (done.code, "stop every process" in done.err) == (1, True)
+    assert await texts(home) == ["Likes tea", "Likes coffee"]
+
+
+async def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    """An older one is migrated."""
+    async with open_memory(home=tmp_path / "home", model="offline") as gaia:
+        await gaia.memory.remember(ADA, "Likes tea")
+        await gaia.memory.backup(tmp_path / "b")
+    with zipfile.ZipFile(tmp_path / "b") as old, zipfile.ZipFile(tmp_path / "newer", "w") as new:
+        manifest = json.loads(old.read("manifest.json")) | {"schema": "0999", "gaia_memory": "9.9"}
+        new.writestr("manifest.json", json.dumps(manifest))
+        new.writestr("memory.db", old.read("memory.db"))
+    with pytest.raises(MemoryUnavailable, match=r"schema '0999'.*install gaia-memory 9\.9"):
+        await restore(tmp_path / "newer", home=tmp_path / "other")
+    assert not (tmp_path / "other" / "memory.db").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x05\x06" + bytes(18)])
+def test_another_file_is_no_backup(tmp_path: Path, content: bytes) -> None:
+    """The message says which command writes one."""
+    (tmp_path / "b").write_bytes(content)
+    with pytest.raises(InvalidInputError, match="gaia backup"):
+        gaia_memory.restore(tmp_path / "b", home=tmp_path / "home")
+
+
+async def test_a_truncated_or_changed_backup_replaces_nothing(tmp_path: Path) -> None:
+    """The archive has sums, and the pages of its databases are checked."""
+    home = tmp_path / "home"
+    async with open_memory(home=home, model="offline") as gaia:
+        await gaia.memory.add(ADA, [NewFact(f"Likes tea number {number}") for number in range(50)])
+        await gaia.memory.backup(tmp_path / "b")
+        await gaia.memory.remember(ADA, "Likes coffee")
+    content = bytearray((tmp_path / "b").read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 50] = bytes(50)
+    (tmp_path / "b").write_bytes(content)
+    with pytest.raises(InvalidInputError, match="is damaged"):
+        await restore(tmp_path / "b", home=home, force=True)
+
+    assert len(await texts(home)) == 51
+    assert [path.name for path in home.iterdir() if path.name.endswith(".restored")] == []
+
+
+async def test_a_damaged_database_gives_no_backup(tmp_path: Path) -> None:
+    """It would look like a good one until it is needed."""
+    home = tmp_path / "home"
+    async with open_memory(home=home, model="offline") as gaia:
+        await gaia.memory.add(ADA, [NewFact(f"Fact {number} " + "lorem " * 40) for number in range(400)])
+    with closing(sqlite3.connect(home / "memory.db")) as connection:
+        [page] = connection.execute(
+            "SELECT max(pageno) FROM dbstat WHERE name = 'gaia_facts' AND pagetype = 'leaf'"
+        ).fetchone()
+    with (home / "memory.db").open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(bytes(4096))
+    async with open_memory(home=home, model="offline") as gaia:
+        with pytest.raises(MemoryUnavailable, match=r"damaged.*gaia memory recover"):
+            await gaia.memory.backup(tmp_path / "b")
+    assert not {path.name for path in tmp_path.iterdir()} - {"home", "user"}
+
+
+async def test_a_server_is_backed_up_by_its_own_command(tmp_path: Path) -> None:
+    """The error names it, without the password."""
+    config = {"home": str(tmp_path), "memory": {"database_url": "postgresql://postgres@127.0.0.1:5432/gaia_none"}}
+    (tmp_path / "gaia.yaml").write_text(json.dumps(config))
+    done = await asyncio.to_thread(run_gaia_process, "backup", str(tmp_path / "b"), "-c", str(tmp_path / "gaia.yaml"))
+
+    assert done.code == 1
+    assert "pg_dump --format=custom --file=gaia.dump postgresql://postgres@127.0.0.1:5432/gaia_none" in done.err
+
+
+def test_the_commands_print_counts_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`gaia backup` refuses to overwrite, `gaia restore` to replace."""
+    home, file = tmp_path / "home", tmp_path / "b"
+    monkeypatch.setenv("GAIA_HOME", str(home))
+    run_gaia("memory", "add", "--user", "ada", "Likes tea")
+    made = run_gaia("backup", str(file))
+    again = run_gaia("backup", str(file))
+    forced = run_gaia("backup", str(file), "--force", "--json")
+    refused = run_gaia("restore", str(file))
+    restored = run_gaia("restore", str(file), "--force")
+    elsewhere = run_gaia("restore", str(file), "--home", str(tmp_path / "other"), "--json")
+
+    assert (made.code, "1 fact about 1 person" in made.out) == (0, True), made.err
+    assert (again.code, "--force" in again.err) == (1, True)
+    assert {"facts": 1, "people": 1, "path": str(file)}.items() <= forced.json_output.items()
+    assert (refused.code, "has data" in refused.err) == (1, True)
+    assert (restored.code, "1 fact about 1 person" in restored.out) == (0, True), restored.err
+    assert (elsewhere.code, elsewhere.json_output["facts"]) == (0, 1)
+
+
+def test_a_missing_home_has_nothing_to_back_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is created."""
+    monkeypatch.setenv("GAIA_HOME", str(tmp_path / "none"))
+    done = run_gaia("backup", str(tmp_path / "b"))
+
+    assert (done.code, "nothing to back up" in done.err) == (1, True)
+    assert not {path.name for path in tmp_path.iterdir()} - {"user"}
