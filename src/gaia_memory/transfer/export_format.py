@@ -110,6 +110,32 @@ def parse_export(data: object, *, allow_numbers: bool = False) -> list[ImportedF
         raise InvalidInputError(f"{error}; nothing was imported") from error
 
 
+def drop_refused(data: Mapping[str, Any], *, allow_numbers: bool) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
+    """Return an export without the facts that are too long or contain a credential, and where and why each one is.
+
+    Whatever else is wrong stays, for `parse_export` to name it.
+    """
+    kept: list[object] = []
+    refused: list[tuple[str, str]] = []
+    listed = data.get("facts")
+    if not isinstance(listed, list):
+        return data, []
+    for at, fact in enumerate(listed):
+        metadata = fact.get("metadata") if isinstance(fact, Mapping) else None
+        try:
+            labels = {name: fact[name] for name in LABELS if fact.get(name) is not None}
+            new_fact = NewFact(fact["text"], metadata=metadata or {}, **labels)
+        except (AttributeError, KeyError, TypeError, InvalidInputError):
+            kept.append(fact)
+            continue
+        try:
+            reject_unkeepable(Draft(fact=new_fact, source="import"), allow_numbers=allow_numbers)
+            kept.append(fact)
+        except InvalidInputError as error:
+            refused.append((f"data['facts'][{at}]", str(error)))
+    return {**data, "facts": kept}, refused
+
+
 def _parse_fact(data: object, path: str, partition: str | None, *, allow_numbers: bool) -> ImportedFact:
     fact = _require_mapping(data, path, known_keys=_FACT_KEYS)
     text = require_text(f"{path}['text']", fact.get("text"))
