@@ -85,7 +85,7 @@ KEY_FORMS = (
 PASSWORD_WORDS = (
     r"(?:pass(?:word|wd|phrase|code|wort|ord)|pwd|kennwort|contrase[nñ]a|mot\s+de\s+passe|senha|palavra-passe|"
     r"parola\s+(?:d['’]ordine|mea)|parolam|wachtwoord|l[öo]senord|adgangskode|kodeord|salasana|has[łl]o|heslo|jelsz[óa]v?|"
-    r"[şs]ifre|пароль|парола|κωδικ[όο]ς|ה?סיסמ[הא]|كلمة\s+(?:السر|المرور)|رمز\s+عبور|पासवर्ड|パスワード|비밀번호|"
+    r"[şs]ifre|пароль|парола|κωδικ[όο]ς|ה?סיסמ[האת]|كلمة\s+(?:السر|المرور)|رمز\s+عبور|पासवर्ड|パスワード|비밀번호|"
     r"m[ậa]t\s+kh[ẩa]u|รหัสผ่าน|kata\s+sandi|密码|密碼|口令)"
 )
 

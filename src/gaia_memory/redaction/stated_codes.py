@@ -11,6 +11,7 @@ from gaia_memory.redaction.stated_passwords import COPULA, SIGN
 
 _DIGIT_WORDS = r"(?:(?:zero|oh|one|two|three|four|five|six|seven|eight|nine)[ ,-]*){4,8}\b"
 _DIGITS = rf"(?P<value>\d(?:[ -]?\d){{3,7}}(?![\w%€$]|[.,:]\d|-\d)|{_DIGIT_WORDS})"
+_PIN_DIGITS = _DIGITS.replace("{3,7}", "{2,7}")
 _IS = rf"(?:\s*{SIGN}\s*|\s+{COPULA}\s+|\s*(?:是|为|為|は|는|은|คือ)\s*)"
 
 _CODE_WORD = r"(?:pass)?(?:codes?|kode|código|codigo|codice|код|ה?קוד|kod|κωδικός|combinations?)"
@@ -19,19 +20,27 @@ _SECURED = (
     r"alarm\w*|door|front\s+door|gate|garage|safe|(?:pad)?lock|locker|vault|entry|access|security|house|lobby|"
     r"verification|confirmation|one[ -]time|login|log-?in|sign-?in|2fa|mfa|two-factor|sms|authenticator|unlock|"
     r"recovery|backup|voicemail|keypad|bank|card|sim|whatsapp|google|telegram|apple|paypal|"
-    r"best[äa]tigungs|sicherheits|zugangs|freischalt|verifizierungs|anmelde|einmal|alarmanlage|haust[üu]r|t[üu]r|tor|tresor|schlie[ßs]fach|karte|"
+    r"best[äa]tigungs|sicherheits|zugangs|freischalt|verifizierungs|anmelde|einmal|alarmanlage|haust[üu]r|t[üu]r|tor|tresor|schlie[ßs]fach|"
+    r"karte|"
     r"alarme|porte|portail|immeuble|coffre|carte|v[ée]rification|s[ée]curit[ée]|confirmation|"
     r"alarma|puerta|portal|caja|tarjeta|verificaci[óo]n|seguridad|acceso|confirmaci[óo]n|"
+    r"cancello|portone|allarme|cassaforte|carta|porta|port[ãa]o|cofre|cart[ãa]o|"
     r"домофона|сигнализации|двери|подъезда|сейфа|карты|подтверждения|безопасности|доступа|"
-    r"\S*אזעקה|\S*דלת|\S*כניסה|\S*אימות|\S*כספת|סודי"
+    r"\S*אזעקה|\S*דלת|\S*כניסה|\S*אימות|\S*כספת|ה?סודי"
 )
-_PIN_OWNER = r"(?:card|bank|debit|credit|phone|sim|voicemail|atm|my|your|our|the|karte|meine|mein|tarjeta|carte)"
+_PUBLIC = (
+    r"(?:zip|postal|post|area|country|error|exit|status|dress|promo|discount|coupon|product|course|class|colou?r|source|"
+    r"tax|order|customer|client|employee|student|room|dial|booking|tracking|referral|branch|sort|swift|bar|qr|hs)\b"
+)
+_PIN_OWNER = (
+    r"(?:card|bank|debit|credit|phone|sim|voicemail|atm|my|your|our|the|karte|meine|mein|tarjeta|carte|mi|mon|мой|моя)"
+)
 
 _CODES = (
     # "PIN 4921", "the pin for my phone is 4921", "CVV 123"
     re.compile(
         rf"(?i)(?<!\w)(?:pin|пин)(?:[ -]?(?:code|number|nummer|код|コード))?\b(?:[^.!?\n:=\d]{{0,40}}?)(?:{_IS})"
-        rf"{_DIGITS.replace('{3,7}', '{2,7}')}"
+        rf"{_PIN_DIGITS}"
     ),
     re.compile(
         rf"(?:(?i:\b{_PIN_OWNER}[ -]+(?:pin|пин))|(?<!\w)(?:PIN|ПИН))(?i:[ -]?(?:code|number|код))?\s+"
@@ -47,17 +56,22 @@ _CODES = (
     ),
     # "alarm code 4921", "the door's code is 4921", "the code for the alarm is 4921"
     re.compile(
-        rf"(?i)(?<!\w)(?:{_SECURED})(?:['’]s)?[ -]?{_CODE_WORD}\b(?:\s+(?:for|to|of|on|für)\s[^.!?\n:=\d]{{1,40}}?)?"
-        rf"(?:{_IS}|\s+){_DIGITS}"
+        rf"(?i)(?<!\w)(?:{_SECURED})(?:['’]s)?[ -]?(?:[\w-]+\s+)?{_CODE_WORD}\b"
+        rf"(?:(?:\s+(?:for|to|of|on|für)\s[^.!?\n:=\d]{{1,40}}?)?{_IS}|\s+){_DIGITS}"
     ),
     re.compile(
-        rf"(?i)(?<!\w){_CODE_WORD}\s+(?:for|to|of|on|für|de|del|du|pour|para|da|от|для|к)?\s*"
+        rf"(?i)(?<!\w){_CODE_WORD}\s+(?:for|to|of|on|für|de|del|della|dello|do|du|pour|para|da|от|для|к)?\s*"
         rf"(?:(?:the|my|our|a|die|das|den|der|la|le|el|mi|ma|mon)\s+)?(?:l['’]|d['’]|de\s+l['’]|ל|ה)?"
-        rf"(?:[\w-]+\s+)?(?:building|{_SECURED})\b(?:\s+\S+)?(?:{_IS}|\s+){_DIGITS}"
+        rf"(?:[\w-]+\s+)?(?:building|{_SECURED})\b(?:\s+\S+){{0,2}}?(?:{_IS}|\s+){_DIGITS}"
     ),
+    # "your Apple ID code is 229104"; not: your zip code
+    re.compile(rf"(?i)\b(?:your|my|our)\s+(?:(?!{_PUBLIC})[\w-]+\s+){{1,3}}code(?:{_IS}){_DIGITS}"),
+    # "use code 551204", "opens with code 7741"
     re.compile(
-        r"(?i)(?<!\w)(?:combination)\b[^.!?\n\d]{0,30}?(?:is|:)\s*(?P<value>\d{1,2}(?:[ -]\d{1,2}){2,3})(?![\w-])"
+        rf"(?i)\b(?:use|enter|type|opens?\s+with|unlocks?\s+with|mit|avec|con)\s+(?:the\s+|dem\s+|der\s+|le\s+|el\s+)?"
+        rf"(?:pass)?(?:code|código|pin|combination)\s+{_DIGITS}"
     ),
+    re.compile(rf"(?i)\bkeypad(?:{_IS}){_DIGITS}"),
     # "482913 is your code", "use 482913 as your passcode"
     re.compile(
         r"(?i)(?<![\w.,:-])(?:G-)?(?P<value>\d{4,8})\s+is\s+(?:your|my|our|the)\s+(?:[\w-]+\s+){0,3}?(?:code|pin|passcode|otp)\b"
@@ -72,7 +86,7 @@ _CODES = (
 )
 _TRIGGERS = re.compile(
     r"(?i)pin|пин|cv[vc]|code|kode|código|codigo|codice|код|קוד|kod|κωδ|combination|puk|tan|otp|one[ -]time|geheim"
-    r"|verification|enter|use|type|press|dial|码|碼|コード|番号|인증|비밀"
+    r"|verification|keypad|enter|use|type|press|dial|码|碼|コード|番号|인증|비밀"
 )
 
 
