@@ -20,7 +20,7 @@ COPULA = (
 
 SIGN = r"(?::=|=>|->|[:=\uff1a→—–])"
 
-_OF = (
+_PREPOSITION = (
     r"(?:for|to|of|at|on|in|from|für|fürs|im|vom?|von|zum|zur|des|der|del|de|du|da|do|para|pour|dello|della|van|voor|til|till|"
     r"для|от|к|של\S*|ל\S*|من|meiner?|mio|mia|meu|mea|mitt|mi|min|saya|μου|من|tôi|wifi)"
 )
@@ -30,14 +30,14 @@ _NAME = (
 )
 # "password for the router is …", "password: …", "パスワードは…"
 _NAMED_PASSWORD = re.compile(
-    rf"(?i){_NAME}(?:\s+{_OF}\b[^.!?\n:=]{{0,60}}?)?,?"
+    rf"(?i){_NAME}(?:\s+{_PREPOSITION}\b[^.!?\n:=]{{0,60}}?)?,?"
     rf"(?:\s*{SIGN}\s*|\s+(?:(?:is|was|got)\s+)?(?:changed|set|reset|updated)\s+to\s+"
     rf"|\s+{COPULA}(?:\s+(?:still|now|just|currently|jetzt|ahora))?\s+|\s*(?:是|为|為|は|는|은|คือ)\s*)"
     rf"(?P<value>\S[^\n]*)"
 )
 # "wifi password hunter2"
 _BARE_PASSWORD = re.compile(
-    rf"(?i){_NAME}(?:\s+{_OF}\b(?:\s+[^\s.!?:=]{{1,30}}){{0,3}}?)?\s+(?:-\s+)?(?P<value>(?=\S*[\d!@#$%^&*?])\S{{6,60}})"
+    rf"(?i){_NAME}(?:\s+{_PREPOSITION}\b(?:\s+[^\s.!?:=]{{1,30}}){{0,3}}?)?\s+(?:-\s+)?(?P<value>(?=\S*[\d!@#$%^&*?])\S{{6,60}})"
 )
 _SHORT_NAME = re.compile(
     rf"(?i)(?<!\w)(?:pass|pw|psw|pwd|passwd|clave)(?:(?P<sign>\s*{SIGN}\s*|\s+-\s+)|(?:\s+del?\s+\w+)?\s+(?:es\s+)?)(?P<value>\S+)"

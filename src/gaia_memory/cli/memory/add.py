@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -88,7 +89,8 @@ async def add(
     entries = _with_details(_entries(texts or [], file), category, parse_metadata(metadata))
     _require_one_owner(context, entries, user)
     if dry_run:
-        allow_numbers = load_config(config).config.memory.allow_numbers
+        loaded = await asyncio.to_thread(load_config, config)
+        allow_numbers = loaded.config.memory.allow_numbers
         _print_dry_run(entries, user, allow_numbers=allow_numbers, skip_refused=skip_refused, as_json=as_json)
         return
     async with open_scope(config, app_name, user) as (engine, scope):
