@@ -98,15 +98,15 @@ class Memory(MemoryFilesMixin):
         then refused unless the user mentions it.
 
         Raises:
-            InvalidInputError: the text is blank, too long or contains a credential, a detail is invalid, or the fact
-                was forgotten and `user_statement` does not mention it.
+            InvalidInputError: the text is blank or too long, it or the metadata contains a credential, a detail is
+                invalid, or the fact was forgotten and `user_statement` does not mention it.
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)
         draft = Draft(fact=NewFact(require_text("text", text).strip(), **details), source="remember", app=scope.app)
         if origin is not None:
             draft = await attribute(self.stores, scope, draft, origin)
-        await asyncio.to_thread(reject_unkeepable, draft)
+        await asyncio.to_thread(reject_unkeepable, draft, allow_numbers=self.config.memory.allow_numbers)
         [fact] = await self._write(scope, [draft], user_statement=user_statement)
         return fact
 
@@ -124,13 +124,15 @@ class Memory(MemoryFilesMixin):
         they are too long or contain a credential; with "raise" one of those means that nothing is stored.
 
         Raises:
-            InvalidInputError: an item is no `NewFact`, or, with "raise", is too long or contains a credential; nothing
-                was stored.
+            InvalidInputError: an item is no `NewFact`, or, with "raise", too long or with a credential; nothing stored.
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)
         # Ten thousand facts are some 50 ms of work: off the event loop.
-        drafts, refused = await asyncio.to_thread(build_verbatim_drafts, facts, scope, on_refused=on_refused)
+        allow_numbers = self.config.memory.allow_numbers
+        drafts, refused = await asyncio.to_thread(
+            build_verbatim_drafts, facts, scope, on_refused=on_refused, allow_numbers=allow_numbers
+        )
         return replace(await self._write(scope, drafts, progress=progress), refused=refused)
 
     async def recall(
@@ -311,8 +313,8 @@ class Memory(MemoryFilesMixin):
         """Store what `export` returned, all or none; returns how many facts were stored or confirmed.
 
         Facts get the source `import` and keep everything else. Importing twice changes nothing. The data may come from
-        another scope or home. Anything this scope forgot stays forgotten, unless `restore_forgotten` is true: single
-        facts, everything noted before a forget of all, and what a conversation had taught before it was forgotten.
+        another scope or home. What this scope forgot stays forgotten, unless `restore_forgotten` is true: single facts,
+        everything noted before a forget of all, and what a conversation had taught before it was forgotten.
 
         Raises:
             InvalidInputError: the data has another form; the message names place, value and fix. Nothing was stored.
@@ -360,8 +362,7 @@ class Memory(MemoryFilesMixin):
 
     @property
     def _transfer(self) -> Transfer:
-        database, facts, ledger, _ = self.stores
-        return Transfer(database=database, facts=facts, ledger=ledger, embedder=self.embedder, clock=self.clock)
+        return Transfer(self.stores, self.embedder, self.clock, allow_numbers=self.config.memory.allow_numbers)
 
     async def _write(
         self,

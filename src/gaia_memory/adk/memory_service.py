@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, cast
@@ -22,6 +23,7 @@ from gaia_memory.errors import (
 )
 from gaia_memory.log import logger_for
 from gaia_memory.models import Fact, Metadata, NewFact, Receipt, SessionKey
+from gaia_memory.models.masked_fact import mask_fact
 from gaia_memory.profile.fence import escape_for_prompt
 from gaia_memory.telemetry import log_fields
 
@@ -138,6 +140,7 @@ class Mem0MemoryService(BaseMemoryService):
             async with self.source.use_engine() as engine:
                 must_answer = engine.config.memory.on_unavailable == "fail"
                 hits = await engine.memory.recall(engine.scope(app_name, user_id), query)
+                facts = _mask(engine, [hit.fact for hit in hits])
         except MemoryDisabledError:
             return SearchMemoryResponse()
         except (ConfigError, MemoryUnavailable) as error:
@@ -146,7 +149,7 @@ class Mem0MemoryService(BaseMemoryService):
             if not error.is_logged:
                 logger.warning("memory cannot answer, a search finds nothing: %s", error)
             return SearchMemoryResponse()
-        return SearchMemoryResponse(memories=[_escape_for_prompt(_to_memory_entry(hit.fact)) for hit in hits])
+        return SearchMemoryResponse(memories=[_escape_for_prompt(_to_memory_entry(fact)) for fact in facts])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         """Forget one fact for good; an unknown id, one of another user, or None changes nothing."""
@@ -165,7 +168,8 @@ class Mem0MemoryService(BaseMemoryService):
         """Return every fact about a user, oldest first."""
         async with self.source.use_engine() as engine:
             try:
-                return [_to_memory_entry(fact) for fact in await engine.memory.facts(engine.scope(app_name, user_id))]
+                facts = await engine.memory.facts(engine.scope(app_name, user_id))
+                return [_to_memory_entry(fact) for fact in await asyncio.to_thread(_mask, engine, facts)]
             except MemoryDisabledError:
                 return []
 
@@ -214,6 +218,10 @@ def _parse_timestamp(timestamp: str | None) -> datetime | None:
     except ValueError as error:
         raise InvalidInputError(f"timestamp is {timestamp!r}: pass an ISO 8601 time") from error
     return said_at if said_at.tzinfo else said_at.replace(tzinfo=UTC)
+
+
+def _mask(engine: Engine, facts: Sequence[Fact]) -> list[Fact]:
+    return [mask_fact(fact, allow_numbers=engine.config.memory.allow_numbers) for fact in facts]
 
 
 def _to_memory_entry(fact: Fact) -> MemoryEntry:

@@ -92,9 +92,10 @@ class _ToolFunctions:
             try:
                 async with self._source.use_engine() as engine:
                     hits = await engine.memory.recall(_scope(engine, tool_context), question)
+                    allow_numbers = engine.config.memory.allow_numbers
                 if not question:
                     return _error_response("the query is blank: say what to look for", memories=[])
-                memories = render_hits(hits)
+                memories = render_hits(hits, allow_numbers=allow_numbers)
                 return {"status": "success", "memories": memories, **({"note": DATA_NOTE} if memories else {})}
             except MemoryDisabledError:
                 return _error_response(MEMORY_DISABLED, memories=[])

@@ -29,7 +29,7 @@ from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.facts.current import current_sql
 from gaia_memory.ledger import SqlLedger
 from gaia_memory.models import LABELS, Scope
-from gaia_memory.ports import SystemClock
+from gaia_memory.ports import MemoryStores, SystemClock
 from gaia_memory.transfer.export_format import EXPORT_FORMAT, EXPORT_VERSION, ImportedFact, parse_export
 from gaia_memory.transfer.transfer import Transfer
 
@@ -161,9 +161,8 @@ async def _add_facts(
     database = await open_database(url, home=config.home)
     try:
         await apply_forgets(database, SqlOutbox(), forgets)
-        transfer = Transfer(
-            database=database, facts=facts, ledger=SqlLedger(), embedder=backend.embedder, clock=SystemClock()
-        )
+        stores = MemoryStores(database, facts, SqlLedger(), SqlOutbox())
+        transfer = Transfer(stores, backend.embedder, SystemClock(), allow_numbers=True)
         for scope, imported in by_scope.items():
             async with database.read_transaction() as tx:
                 before = await facts.count(tx, scope)
@@ -193,6 +192,7 @@ def _parse(scope: Scope, row: StoreRow) -> ImportedFact:
     fact = {**known, "id": fact_id, "text": text, "metadata": payload}
     scope_data = {"app": scope.app, "user": scope.user}
     document = {"format": EXPORT_FORMAT, "version": EXPORT_VERSION, "scope": scope_data, "facts": [fact]}
-    [parsed] = parse_export(document)
+    # These facts were kept once: a later, stricter setting must not lose them.
+    [parsed] = parse_export(document, allow_numbers=True)
     draft = replace(parsed.drafts[0], vector=vector, embedder=embedder)
     return replace(parsed, drafts=(draft, *parsed.drafts[1:]))

@@ -13,7 +13,7 @@ from gaia_memory.commands.rows import (
     RowSelection,
     filter_by_words,
     format_count,
-    number_facts,
+    load_rows,
     parse_selection,
     split_words,
 )
@@ -86,7 +86,7 @@ async def _handle_yes(call: Call) -> str:
     selection_text, fact_ids = call.pending_confirmations.latest(call.key, _NAME) or ("", ())
     if not fact_ids and not await call.flags.has_pending_confirmation(call.key):
         return await _forget_everything(call)
-    rows = [row for row in number_facts(await call.memory.facts(call.scope)) if row.fact.id in set(fact_ids)]
+    rows = [row for row in await load_rows(call) if row.fact.id in set(fact_ids)]
     if not rows:
         # The rows were forgotten elsewhere, or the process that showed them has ended: never guess what "yes" means.
         return f"Nothing is forgotten yet: the last question was about some rows only.\n{await _ask(call)}"
@@ -122,7 +122,7 @@ async def _forget_some(call: Call, text: str, *, is_confirmed: bool) -> str:
     selection, words = parse_selection(text), split_words(text)
     if selection is None and not words:
         return _USAGE
-    rows = number_facts(await call.memory.facts(call.scope))
+    rows = await load_rows(call)
     if not rows:
         return _NOTHING_REMEMBERED + await note_unsearched(call)
     if selection is not None and (problem := _selection_problem(selection, len(rows))):

@@ -16,7 +16,7 @@ from gaia_memory.commands.rows import (
     Row,
     filter_by_words,
     format_count,
-    number_facts,
+    load_rows,
     parse_selection,
     split_words,
 )
@@ -64,7 +64,7 @@ async def _switch(call: Call, enable: bool) -> str:
 
 
 async def _show(call: Call) -> str:
-    rows = number_facts(await call.memory.facts(call.scope))
+    rows = await load_rows(call)
     text = await _list_rows(call, rows) if rows else NOTHING_REMEMBERED
     status, notes = await call.memory.status(call.scope), []
     if await call.flags.is_private(call.key):

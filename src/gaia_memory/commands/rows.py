@@ -7,8 +7,10 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gaia_memory.commands.command import Call
 from gaia_memory.language.printable_text import is_invisible
 from gaia_memory.models import Fact
+from gaia_memory.redaction.credentials import mask_credentials
 
 PAGE_SIZE = 20
 """Facts on one page, short enough for a chat message."""
@@ -25,15 +27,19 @@ _WORD_CATEGORIES = frozenset("LNM")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A fact and its number: the position among all facts about a user, oldest first, from 1."""
+    """A fact and its number: the position among all facts about a user, oldest first, from 1.
+
+    A credential that an older release stored is masked; `allow_numbers` is `memory.allow_numbers`.
+    """
 
     number: int
     fact: Fact
+    allow_numbers: bool = False
 
     @property
     def line(self) -> str:
         """The row as one line of the full list."""
-        return f"{self.number}. {' '.join(self.fact.text.split())}"
+        return f"{self.number}. {mask_credentials(' '.join(self.fact.text.split()), allow_numbers=self.allow_numbers)}"
 
     @property
     def list_item(self) -> str:
@@ -41,9 +47,15 @@ class Row:
         return f"- {self.line}"
 
 
-def number_facts(facts: Sequence[Fact]) -> list[Row]:
-    """Number the facts in their order, from 1."""
-    return [Row(number, fact) for number, fact in enumerate(facts, start=1)]
+def number_facts(facts: Sequence[Fact], *, allow_numbers: bool = False) -> list[Row]:
+    """Number the facts in their order, from 1; `allow_numbers` is `memory.allow_numbers`."""
+    return [Row(number, fact, allow_numbers) for number, fact in enumerate(facts, start=1)]
+
+
+async def load_rows(call: Call) -> list[Row]:
+    """Return all facts about the user of a command as numbered rows."""
+    facts = await call.memory.facts(call.scope)
+    return number_facts(facts, allow_numbers=call.memory.config.memory.allow_numbers)
 
 
 def split_words(text: str) -> list[str]:

@@ -94,6 +94,13 @@ class MemoryConfig(Section):
             "Whose statements become facts. `user`: those the user made or agreed to; `both`: the assistant's too."
         ),
     )
+    allow_numbers: bool = Field(
+        default=False,
+        description=(
+            "Keep facts with numbers of cards, bank accounts (IBAN) and US social security. Off: they are refused and "
+            "masked, like passwords, PINs and keys, which always are."
+        ),
+    )
     time_zone: str | None = Field(
         default=None,
         description=(

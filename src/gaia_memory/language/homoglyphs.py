@@ -1,7 +1,7 @@
-"""Characters that look alike.
+"""Characters that look alike: one table for forgotten facts, prompts and credentials.
 
-There are two tables, for two purposes. Hashes of forgotten facts are stored in folded form, so the table for facts must
-not change. The table for prompts has only the letters and brackets of tags, in more scripts, and may grow.
+Hashes of forgotten facts are stored in folded form, so what `fold_homoglyphs` and `fold_cased_homoglyphs` return must
+not change. A new look-alike belongs into `_FURTHER_LETTERS`, which every other function reads, too.
 """
 
 # ruff: noqa: RUF001 - the tables consist of look-alikes
@@ -14,7 +14,7 @@ from functools import lru_cache
 from gaia_memory.language.printable_text import is_invisible
 from gaia_memory.language.unicode_forms import fold_case
 
-_FACT_HOMOGLYPHS = str.maketrans(
+_HASHED_LETTERS = str.maketrans(
     # Cyrillic, then Greek: letters whose upper or lower case looks like a Latin letter.
     {
         "\u0430": "a", "\u0432": "b", "\u0435": "e", "\u043a": "k", "\u043c": "m", "\u043d": "h", "\u043e": "o",
@@ -25,7 +25,7 @@ _FACT_HOMOGLYPHS = str.maketrans(
         "\u03c7": "x",
     }
 )  # fmt: skip
-_CASED_FACT_HOMOGLYPHS = str.maketrans(
+_CASED_HASHED_LETTERS = str.maketrans(
     # Letters that look like another Latin letter in this case only, and letters that a decomposition would change.
     {
         "\u03b7": "n", "\u03bd": "v", "\u03c5": "u", "\u03c9": "w", "\u03f2": "c", "\u03f3": "j", "\u03f9": "C",
@@ -33,50 +33,81 @@ _CASED_FACT_HOMOGLYPHS = str.maketrans(
         "\u0261": "g", "\u0131": "i",
     }
 )  # fmt: skip
+_FURTHER_LETTERS = {
+    ord(char): letter
+    for letter, chars in {
+        # Cyrillic, Greek, Armenian, Cherokee, Lisu and small capitals, without differences of case.
+        "a": "ᴀᎪꓮ", "b": "ʙᏴꓐƅ", "c": "ᴄᏟꓚ", "d": "ᴅᎠꓓԁժ", "e": "ᴇᎬꓰҽե", "f": "ꜰϝꓝքֆ", "g": "ɢᏀꓖցɡ",
+        "h": "ʜᎻꓧհ", "i": "ıɩꓲɪӀ", "j": "ᴊᎫꓙյ", "k": "ᴋᏦꓗ", "l": "ʟᏞꓡӏ", "m": "ᴍᎷꓟ", "n": "пɴꓠոռ", "o": "σᴏօᎾꓳ",
+        "p": "ᴘᏢꓑ", "q": "ԛգ", "r": "ꞅгᴦʀᎡᏒꓣ", "s": "ꜱᏚꓢ", "t": "ᴛᎢꓔ", "u": "սᴜꓴ", "v": "ѵᴠᏙꓦ", "w": "ᴡᎳꓪա",
+        "x": "ꓫ", "y": "үʏᎩꓬ", "z": "ᴢᏃꓜ",
+    }.items()
+    for char in chars
+}  # fmt: skip
+_LETTERS = {**_FURTHER_LETTERS, **_HASHED_LETTERS}
 
-_TAG_CONFUSABLES = {
-    **dict.fromkeys("‹〈⟨《⟪❮❬❰⦑˂ᐸ≺≪⋖⋘⧼«﹤᚜", "<"),
-    **dict.fromkeys("›〉⟩》⟫❯❭❱⦒˃ᐳ≻≫⋗⋙⧽»﹥᚛", ">"),
+_TAG_SIGNS = {
+    **dict.fromkeys("‹〈⟨《⟪❮❬❰⦑˂ᐸ≺≪⋖⋘⧼«﹤᚜◁◃≲🠌⪡⪻", "<"),
+    **dict.fromkeys("›〉⟩》⟫❯❭❱⦒˃ᐳ≻≫⋗⋙⧽»﹥᚛▷▹≳🠎⪢⪼", ">"),
     **dict.fromkeys("⁄∕⧸╱", "/"),
-    # Cyrillic, Greek, Armenian, Cherokee, Lisu and small capitals, by the Latin letter of a tag they look like.
-    **dict.fromkeys("аαᴀᎪꓮ", "a"),
-    **dict.fromkeys("сϲᴄᏟꓚ", "c"),
-    **dict.fromkeys("ԁᴅᎠꓓ", "d"),
-    **dict.fromkeys("еεᴇᎬꓰ", "e"),
-    **dict.fromkeys("ꜰϝꓝ", "f"),
-    **dict.fromkeys("һнηʜᎻꓧհ", "h"),
-    **dict.fromkeys("іιıӏꓲ", "i"),
-    **dict.fromkeys("јϳᴊᎫꓙ", "j"),
-    **dict.fromkeys("ʟᏞꓡ", "l"),
-    **dict.fromkeys("мμᴍᎷꓟ", "m"),
-    **dict.fromkeys("νпɴꓠո", "n"),
-    **dict.fromkeys("оοσᴏօᎾꓳ", "o"),
-    **dict.fromkeys("рρᴘᏢꓑ", "p"),
-    **dict.fromkeys("ꞅгᴦʀᎡᏒꓣ", "r"),
-    **dict.fromkeys("ѕꜱᏚꓢ", "s"),
-    **dict.fromkeys("тτᴛᎢꓔ", "t"),
-    **dict.fromkeys("υսᴜꓴ", "u"),
-    **dict.fromkeys("ѵᴠᏙꓦ", "v"),
-    **dict.fromkeys("уүʏᎩꓬ", "y"),
 }
 
 
 def fold_homoglyphs(text: str) -> str:
-    """Return the text in lower case, without invisible characters, look-alike letters replaced by one of them."""
+    """Return the text in lower case, without invisible characters, Cyrillic and Greek look-alikes as Latin letters."""
     visible = "".join(char for char in unicodedata.normalize("NFKD", text) if not is_invisible(char))
     # A letter and its look-alike may each carry an accent, so accents are separated and composed again.
-    folded = unicodedata.normalize("NFKD", fold_case(visible)).translate(_FACT_HOMOGLYPHS)
+    folded = unicodedata.normalize("NFKD", fold_case(visible)).translate(_HASHED_LETTERS)
     return unicodedata.normalize("NFC", folded)
 
 
 def fold_cased_homoglyphs(text: str) -> str:
     """Return `fold_homoglyphs` of the text, look-alikes that depend on case replaced first."""
-    return fold_homoglyphs(text.translate(_CASED_FACT_HOMOGLYPHS))
+    return fold_homoglyphs(text.translate(_CASED_HASHED_LETTERS))
+
+
+def replace_look_alikes(text: str) -> str:
+    """Return the text with every letter that looks like a Latin one replaced by it, in the same case."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", "".join(map(_latin_letter, unicodedata.normalize("NFKD", text))))
+
+
+@lru_cache(maxsize=4096)
+def fold_to_latin(char: str) -> str:
+    """Return the Latin letters, without accents, and ASCII digits that a character looks like, else its NFKC form."""
+    parts = unicodedata.normalize("NFKD", char)
+    if _latin_letter(parts[0]).isascii():
+        return "".join(_latin_letter(part) for part in parts if not unicodedata.combining(part))
+    return fold_width(char)
+
+
+@lru_cache(maxsize=4096)
+def fold_width(char: str) -> str:
+    """Return the NFKC form of a character, nothing for an invisible one, an ASCII digit for a decimal digit."""
+    if is_invisible(char):
+        return ""
+    plain = unicodedata.normalize("NFKC", char)
+    digit = unicodedata.decimal(plain, None) if len(plain) == 1 else None
+    return plain if digit is None else str(digit)
 
 
 @lru_cache(maxsize=4096)
 def fold_tag_confusables(char: str) -> str:
     """Return the letters, digits, brackets and slashes that a character looks like; nothing for any other."""
-    decomposed = _TAG_CONFUSABLES.get(char) or unicodedata.normalize("NFKD", char)
-    plain = "".join(_TAG_CONFUSABLES.get(part, part) for part in decomposed.casefold())
+    decomposed = _TAG_SIGNS.get(char) or unicodedata.normalize("NFKD", char)
+    plain = "".join(_TAG_SIGNS.get(part) or _latin_letter(part).casefold() for part in decomposed)
     return "".join(part for part in plain if part in "<>/" or part.isalnum())
+
+
+def _latin_letter(char: str) -> str:
+    """Return the Latin letter that a character looks like, or the character."""
+    if char.isascii():
+        return char
+    if letter := _CASED_HASHED_LETTERS.get(ord(char)):
+        return letter
+    folded = fold_case(char)
+    letter = _LETTERS.get(ord(folded)) if len(folded) == 1 else None
+    if letter is None:
+        return char
+    return letter.upper() if char.isupper() else letter

@@ -37,10 +37,13 @@ def drop_assistant_claims(extracted: Sequence[ExtractedFact]) -> list[ExtractedF
     return kept
 
 
-def drop_unkeepable(extracted: Sequence[ExtractedFact]) -> list[ExtractedFact]:
-    """Return the facts that may be stored, white space collapsed: none blank, too long or with a credential."""
-    normalized = [_normalize(item) for item in extracted]
-    kept = [item for item in normalized if _is_keepable(item.text)]
+def drop_unkeepable(extracted: Sequence[ExtractedFact], *, allow_numbers: bool = False) -> list[ExtractedFact]:
+    """Return the facts that may be stored, white space collapsed: none blank, too long or with a credential.
+
+    `allow_numbers` is `memory.allow_numbers`.
+    """
+    normalized = [_normalize(item, allow_numbers=allow_numbers) for item in extracted]
+    kept = [item for item in normalized if _is_keepable(item.text, allow_numbers=allow_numbers)]
     if len(kept) < len(extracted):
         dropped = len(extracted) - len(kept)
         logger.info(
@@ -52,18 +55,27 @@ def drop_unkeepable(extracted: Sequence[ExtractedFact]) -> list[ExtractedFact]:
     return kept
 
 
-def _normalize(item: ExtractedFact) -> ExtractedFact:
-    """Collapse white space, and leave out a category with a credential."""
-    category = None if item.category and contains_credential(item.category) else item.category
-    return replace(item, text=" ".join(item.text.split()), category=category)
+def _normalize(item: ExtractedFact, *, allow_numbers: bool) -> ExtractedFact:
+    """Collapse white space, and leave out a category or an attribution with a credential."""
+    category, attributed_to = (
+        None if label and contains_credential(label, allow_numbers=allow_numbers) else label
+        for label in (item.category, item.attributed_to)
+    )
+    return replace(item, text=" ".join(item.text.split()), category=category, attributed_to=attributed_to)
 
 
-def _is_keepable(text: str) -> bool:
-    return not is_blank(text) and len(text) <= MAX_FACT_CHARACTERS and not contains_credential(text)
+def _is_keepable(text: str, *, allow_numbers: bool) -> bool:
+    return (
+        not is_blank(text)
+        and len(text) <= MAX_FACT_CHARACTERS
+        and not contains_credential(text, allow_numbers=allow_numbers)
+    )
 
 
-def reject_unkeepable(draft: Draft) -> None:
-    """Refuse a verbatim fact that is too long or contains a credential.
+def reject_unkeepable(draft: Draft, *, allow_numbers: bool = False) -> None:
+    """Refuse a verbatim fact that is too long or contains a credential, in its text, labels or metadata.
+
+    `allow_numbers` is `memory.allow_numbers`.
 
     Raises:
         InvalidInputError: the fact is too long or contains a credential, or its due zone is unknown.
@@ -73,16 +85,22 @@ def reject_unkeepable(draft: Draft) -> None:
     max_characters = MAX_FACT_CHARACTERS if draft.source in REMEMBERED_SOURCES else MAX_VERBATIM_CHARACTERS
     if len(text) > max_characters:
         raise InvalidInputError(f"the fact has {len(text)} characters: shorten it to {max_characters} or split it")
-    if contains_credential(text):
-        raise InvalidInputError("the fact contains a credential: keep secrets in a password store, not in memory")
-    for name, default in LABELS.items():
-        label = getattr(draft.fact, name)
-        if label != default and contains_credential(label):
+    labels = {name: getattr(draft.fact, name) for name in LABELS}
+    named_texts = {
+        "the fact": text,
+        **{name: label for name, label in labels.items() if label != LABELS[name]},
+        # The name of an entry says what its value is: `{"password": "swordfish"}`.
+        **{f"metadata[{name!r}]": f"{name}: {value}" for name, value in draft.fact.metadata.items()},
+    }
+    for name, value in named_texts.items():
+        if contains_credential(value, allow_numbers=allow_numbers):
             raise InvalidInputError(f"{name} contains a credential: keep secrets in a password store, not in memory")
 
 
-def build_drafts(chunk: Chunk, extracted: Sequence[ExtractedFact]) -> list[Draft]:
+def build_drafts(chunk: Chunk, extracted: Sequence[ExtractedFact], *, allow_numbers: bool = False) -> list[Draft]:
     """Return the screened facts of a chunk as drafts, each with where and when it was said.
+
+    `allow_numbers` is `memory.allow_numbers`.
 
     The extractor does not report the turn of a fact. So its position and time are those of the first turn that shares
     most words with it. Its events are all events of the chunk and its context, so that forgetting the fact reaches
@@ -90,7 +108,10 @@ def build_drafts(chunk: Chunk, extracted: Sequence[ExtractedFact]) -> list[Draft
     """
     event_ids = tuple(dict.fromkeys(message.event_id for message in (*chunk.before, *chunk.messages)))
     turn_words = [_distinct_words(" ".join(message.text for message in turn.messages)) for turn in chunk.turns]
-    attributed = [(item, _most_similar_turn(item.text, chunk.turns, turn_words)) for item in drop_unkeepable(extracted)]
+    attributed = [
+        (item, _most_similar_turn(item.text, chunk.turns, turn_words))
+        for item in drop_unkeepable(extracted, allow_numbers=allow_numbers)
+    ]
     return [
         Draft(
             fact=_build_fact(item, chunk, turn),

@@ -42,9 +42,11 @@ _FORGOTTEN_MESSAGE = (
 
 
 def build_verbatim_drafts(
-    facts: object, scope: Scope, *, on_refused: OnRefused = "raise"
+    facts: object, scope: Scope, *, on_refused: OnRefused = "raise", allow_numbers: bool = False
 ) -> tuple[list[Draft], list[tuple[int, str]]]:
     """Return facts as drafts, and with `on_refused="skip"` the index and the reason of each one left out.
+
+    `allow_numbers` is `memory.allow_numbers`.
 
     Raises:
         InvalidInputError: `facts` is no list of `NewFact`, `on_refused` is neither "raise" nor "skip", or, with
@@ -62,7 +64,7 @@ def build_verbatim_drafts(
     for index, fact in enumerate(facts):
         draft = Draft(fact=fact, source="add", app=scope.app)
         try:
-            reject_unkeepable(draft)
+            reject_unkeepable(draft, allow_numbers=allow_numbers)
             drafts.append(draft)
         except InvalidInputError as error:
             if on_refused == "raise":

@@ -16,6 +16,7 @@ from gaia_memory.models import Fact, Profile, Scope
 from gaia_memory.ports import Clock, Database, FactStore, LanguageModel, ProjectsProvider
 from gaia_memory.profile.bullets import fallback_bullets, fit_bullets, parse_bullets, rank_facts
 from gaia_memory.profile.prompts import SYSTEM_PROMPT, build_profile_prompt
+from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.telemetry import log_fields, memory_span
 
 logger = logger_for(__name__)
@@ -43,18 +44,24 @@ class _ProfileInputs:
 class ProfileSettings:
     """The settings of a profile: at most `limit` bullets in `tokens` tokens.
 
-    A change of `cache_key` outdates the cached profile.
+    A change of `cache_key` outdates the cached profile. `allow_numbers` is `memory.allow_numbers`.
     """
 
     limit: int
     tokens: int = 1_000
     cache_key: str = ""
+    allow_numbers: bool = False
 
 
 def profile_settings(config: GaiaConfig, cache_key: str) -> ProfileSettings:
     """Return the settings of profiles from a configuration."""
     memory = config.memory
-    return ProfileSettings(limit=memory.preload_limit, tokens=memory.profile_tokens, cache_key=cache_key)
+    return ProfileSettings(
+        limit=memory.preload_limit,
+        tokens=memory.profile_tokens,
+        cache_key=cache_key,
+        allow_numbers=memory.allow_numbers,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +117,8 @@ class Distiller:
         if not inputs.facts and not inputs.projects:
             return Profile(bullets=(), fingerprint=fingerprint, revision=inputs.revision)
         if inputs.cached is not None and inputs.cached.fingerprint == fingerprint:
-            return replace(inputs.cached, revision=inputs.revision)
+            bullets = tuple(_mask(inputs.cached.bullets, settings))
+            return replace(inputs.cached, bullets=bullets, revision=inputs.revision)
         try:
             with memory_span("distil_profile", scope) as span, asking_about(scope.app):
                 span.set_record_count(len(inputs.facts))
@@ -139,14 +147,16 @@ class Distiller:
         inputs = await self._load_inputs(scope)
         is_fresh = inputs.cached is not None and inputs.cached.fingerprint == self._fingerprint(inputs, settings)
         return ProfilePreview(
-            profile=inputs.cached if is_fresh else None,
+            profile=replace(inputs.cached, bullets=tuple(_mask(inputs.cached.bullets, settings)))
+            if is_fresh and inputs.cached is not None
+            else None,
             fallback=self._fallback_profile(inputs, settings),
             fact_count=len(inputs.facts),
         )
 
     def _fallback_profile(self, inputs: _ProfileInputs, settings: ProfileSettings) -> Profile:
         ranked_bullets = fallback_bullets(inputs.facts, inputs.projects)
-        bullets = fit_bullets(ranked_bullets, limit=settings.limit, tokens=settings.tokens)
+        bullets = tuple(_mask(fit_bullets(ranked_bullets, limit=settings.limit, tokens=settings.tokens), settings))
         return Profile(
             bullets=bullets,
             fingerprint=self._fingerprint(inputs, settings),
@@ -188,7 +198,7 @@ class Distiller:
         return hashlib.sha256(json.dumps(fingerprint_parts).encode()).hexdigest()
 
     async def _ask_model(self, inputs: _ProfileInputs, settings: ProfileSettings) -> tuple[str, ...]:
-        prompt_facts = _fit_into_prompt(inputs.facts)
+        prompt_facts = await asyncio.to_thread(_mask, _fit_into_prompt(inputs.facts), settings)
         prompt = build_profile_prompt(
             prompt_facts, inputs.projects, limit=settings.limit, omitted_count=len(inputs.facts) - len(prompt_facts)
         )
@@ -197,6 +207,11 @@ class Distiller:
         if not bullets:
             raise BadAnswerError("the profile is blank or not made of bullet lines")
         return bullets
+
+
+def _mask(texts: Sequence[str], settings: ProfileSettings) -> list[str]:
+    """Mask the credentials that an older release stored."""
+    return [mask_credentials(text, allow_numbers=settings.allow_numbers) for text in texts]
 
 
 def _fit_into_prompt(facts: Sequence[Fact]) -> list[str]:

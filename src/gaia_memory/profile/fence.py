@@ -27,7 +27,7 @@ _ROUND_BRACKETS = {"<": "(", ">": ")"}
 
 # Not all look-alikes can be listed, so no name with a non-ASCII character may follow a bracket either.
 _CONFUSABLE_TAG = re.compile(
-    r"(?:[<＜﹤]|&(?:amp;)*(?:lt|#0*60|#x0*3c);?|(?:%|\\x|\\u00)3c)"
+    r"(?:[<＜﹤]|&(?:amp;)*(?:lt|#0*60|#x0*3c);?|(?:%(?:25)*|\\x|\\u00|\\u\{0*|=)3c\}?|\\0*74|\+ADw-?)"
     r"(?=(?:\s*/[^>)]{0,40}?|[^\s>)]{0,40}?)[^\x00-\x7f])",
     re.IGNORECASE,
 )
@@ -42,11 +42,14 @@ _REPLACEMENTS = (
     (re.compile(r"`{3,}|~{3,}"), "'''"),
 )
 
-# Encoded brackets and letters: HTML entities, and brackets as written in URLs and source code.
+# Encoded brackets and letters: HTML entities, and brackets as written in URLs, source code and mail.
 _ENCODED_CHAR = re.compile(
-    r"&(?:amp;)*(?P<name>#\d{1,7}|#x[\da-f]{1,6}|lt|gt|[a-z]{2,12}(?=;));?|(?:%|\\x|\\u00)(?P<code>3c|3e|2f)",
+    r"&(?:amp;)*(?P<name>#0*+\d{1,7}|#x0*+[\da-f]{1,6}|lt|gt|[a-z]{2,12}(?=;));?"
+    r"|(?:%(?:25)*|\\x|\\u00|\\u\{0*|=)(?P<code>3c|3e|2f)\}?"
+    r"|\\0*(?P<octal>74|76|57)(?!\d)|\+(?P<utf7>ADw|AD4|AC8)-?",
     re.IGNORECASE,
 )
+_UTF7_SIGNS = {"adw": "<", "ad4": ">", "ac8": "/"}
 
 # Kept: joiners, the two styles of emoji, and number signs of Arabic, Syriac and Kaithi.
 _ALLOWED_INVISIBLE = frozenset("\u200c\u200d\ufe0e\ufe0f\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd").union(
@@ -104,8 +107,19 @@ def _decode_chars(text: str) -> Iterator[tuple[int, int, str]]:
     for match in _ENCODED_CHAR.finditer(text):
         yield from ((at, at + 1, text[at]) for at in range(position, match.start()))
         position = match.start()
-        char = bytes.fromhex(match["code"]).decode() if match["code"] else html.unescape(f"&{match['name'].lower()};")
+        char = _decode(match)
         if not char.startswith("&"):
             yield match.start(), match.end(), char
             position = match.end()
     yield from ((at, at + 1, text[at]) for at in range(position, len(text)))
+
+
+def _decode(match: re.Match[str]) -> str:
+    """Return the character that is encoded; an unknown entity stays as it is."""
+    if match["code"]:
+        return chr(int(match["code"], 16))
+    if match["octal"]:
+        return chr(int(match["octal"], 8))
+    if match["utf7"]:
+        return _UTF7_SIGNS[match["utf7"].lower()]
+    return html.unescape(f"&{match['name'].lower()};")

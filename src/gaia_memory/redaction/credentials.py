@@ -1,74 +1,116 @@
-"""Recognizes credentials by their form, whatever the conversation is about."""
+"""Recognizes credentials by their form, whatever the conversation is about, and masks them."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from gaia_memory.redaction.secret_forms import PASSWORD_WORDS, compile_key_forms, has_url_password
+from gaia_memory.language.homoglyphs import fold_to_latin, fold_width
+from gaia_memory.redaction.account_numbers import find_account_numbers
+from gaia_memory.redaction.mask import MASK
+from gaia_memory.redaction.random_tokens import find_random_tokens, find_seed_phrases
+from gaia_memory.redaction.secret_forms import PEM_BLOCK, compile_key_forms, compile_split_key_forms, find_url_passwords
+from gaia_memory.redaction.stated_codes import find_stated_codes
+from gaia_memory.redaction.stated_passwords import find_stated_passwords
+
+Span = tuple[int, int]
 
 _KEY_PATTERN = compile_key_forms(in_facts=True)
-_PEM_BLOCK = re.compile(r"-----BEGIN [A-Z0-9 ]+-----")
+_SPLIT_KEY = compile_split_key_forms()
+# What stands for the password where the form of an address is explained.
+_PLACEHOLDER = re.compile(r"(?i)password|passwd|pass|pwd|secret|token|x+|[*.]+|[<{$[%].*")
+_DIGIT = re.compile(r"\d")
+_MIN_KEY_CHARACTERS = 14
+_PLAIN_WORD = re.compile(r"[A-Z]?[a-z]{2,}")
+_SPACED_LETTERS = re.compile(r"(?<!\S)(?:\S ){7,}\S(?!\S)")
 
-_COPULA = r"(?:is|was|ist|es|est|é|это|היא)"
 
-_ASSIGNED_SECRET = re.compile(
-    rf"""(?xi)
-      (?<![^\W_]){PASSWORD_WORDS}\s*[:=\uff1a]\s*\S{{3,}}                              # password: hunter2
-    | \b(?:pin|cvv|cvc)(?:\s+(?:code|number))?\s*(?:[:=]|\bis\b)\s*\d{{3,8}}\b
-    | \b(?:secret|token|api[ _-]?key|access[ _-]?key|private[ _-]?key|bearer)\b\s*(?:[:=]|\bis\b)?\s*
-      ["'`]?(?=[A-Za-z0-9_.+/=-]*\d)(?=[A-Za-z0-9_.+/=-]*[A-Za-z])[A-Za-z0-9_.+/=-]{{8,}}
+class _View(NamedTuple):
+    """A text as a reader sees it, and the place in the original of each of its characters."""
+
+    text: str
+    places: tuple[int, ...] | None
+
+
+def contains_credential(text: str, *, allow_numbers: bool = False) -> bool:
+    """Return whether `text` contains a credential, in any disguise that a reader would not notice.
+
+    These are keys and tokens of known or random form, seed phrases, stated passwords, PINs, card verification values
+    and one-time codes, and, unless `allow_numbers` is set, numbers of cards, bank accounts (IBAN) and US social
+    security. A text about passwords without a value passes.
     """
-)
-
-# "the password for the router is swordfish", also "passwords"
-_STATED_PASSWORD = re.compile(
-    rf"(?i)(?<![^\W_]){PASSWORD_WORDS}(?:\s+(?:for|to|of|at|on|für|para|pour)\b[^.!?\n]{{1,60}}?)?(?:\s+{_COPULA}\s+|\s*是\s*)(?P<value>\S+)(?P<rest>[^\n]*)"
-)
-
-_QUOTES = "\"'`“”„«»"
-
-_TOKEN = re.compile(r"[A-Za-z0-9_+=-]{24,}")
-_HEX = re.compile(r"[0-9a-fA-F]{32,}")
-
-_MIN_ENTROPY_BITS = 3.7
+    return any(True for view in _views(text) for _ in _find(view.text, allow_numbers=allow_numbers))
 
 
-def contains_credential(text: str) -> bool:
-    """Return whether `text` contains something with the form of a password, key or token.
-
-    These are vendors' prefixes, PEM blocks, JSON web tokens, long tokens that look random, and stated passwords
-    (`password: …`, "my password is …"). A text about passwords without a value passes.
-    """
-    patterns = (_ASSIGNED_SECRET, _PEM_BLOCK, _KEY_PATTERN)
-    return (
-        any(pattern.search(text) for pattern in patterns)
-        or _states_password(text)
-        or has_url_password(text)
-        or any(_looks_random(token) for token in _TOKEN.findall(text))
-    )
-
-
-def _states_password(text: str) -> bool:
-    for match in _STATED_PASSWORD.finditer(text):
-        value = match["value"].strip(_QUOTES + ",;.!?")
-        is_quoted = match["value"][0] in _QUOTES
-        is_value_last = not re.search(r"\w", re.split(r"[.!?,;]", match["rest"], maxsplit=1)[0])
-        is_plain_word = value.isalpha() and value.islower()
-        if len(value) >= 3 and (is_quoted or is_value_last or not is_plain_word):
-            return True
-    return False
+def mask_credentials(text: str, *, allow_numbers: bool = False) -> str:
+    """Return `text` with each credential replaced by `***`: one that was stored before it was recognised."""
+    spans: set[Span] = set()
+    for view in _views(text):
+        for start, end in _find(view.text, allow_numbers=allow_numbers):
+            places = view.places or range(len(text))
+            spans.add((places[start], places[end - 1] + 1))
+    end = len(text)
+    for first, last in sorted(spans, reverse=True):
+        if first < end:
+            text = text[:first] + MASK + text[min(last, end) :]
+            end = first
+    return text
 
 
-def _looks_random(token: str) -> bool:
-    if _HEX.fullmatch(token):
-        return len(set(token)) >= 8
-    digits = sum(character.isdigit() for character in token)
-    is_mixed_case = any(character.islower() for character in token) and any(character.isupper() for character in token)
-    return is_mixed_case and digits >= 2 and _entropy(token) >= _MIN_ENTROPY_BITS
+def _views(text: str) -> Iterator[_View]:
+    """Yield the text without invisible characters, and if it differs with look-alikes as Latin letters."""
+    views = [_View(text, None)] if text.isascii() else [_fold(text, fold_width)]
+    if not text.isascii() and (latin := _fold(text, fold_to_latin)).text != views[0].text:
+        views.append(latin)
+    for view in views:
+        yield view
+        if _SPACED_LETTERS.search(view.text):
+            yield _close_up(view)
 
 
-def _entropy(token: str) -> float:
-    counts = Counter(token).values()
-    return -sum(count / len(token) * math.log2(count / len(token)) for count in counts)
+def _fold(text: str, fold: Callable[[str], str]) -> _View:
+    folded = [fold(char) for char in text]
+    places = tuple(place for place, part in enumerate(folded) for _ in part)
+    return _View("".join(folded), places)
+
+
+def _close_up(view: _View) -> _View:
+    """Remove the blanks between single letters: `p a s s w o r d`."""
+    gaps = {at for run in _SPACED_LETTERS.finditer(view.text) for at in range(run.start() + 1, run.end(), 2)}
+    kept = [at for at in range(len(view.text)) if at not in gaps]
+    places = view.places or range(len(view.text))
+    return _View("".join(view.text[at] for at in kept), tuple(places[at] for at in kept))
+
+
+def _find(text: str, *, allow_numbers: bool) -> Iterator[Span]:
+    # Cheap checks first: every fact that is written or imported comes through here.
+    has_digit = _DIGIT.search(text) is not None
+    if max(map(len, text.split()), default=0) >= _MIN_KEY_CHARACTERS:
+        yield from (found.span() for found in _KEY_PATTERN.finditer(text))
+        if has_digit:
+            yield from find_random_tokens(text)
+    if "://" in text:
+        yield from (span for span in find_url_passwords(text) if not _PLACEHOLDER.fullmatch(text[slice(*span)]))
+    if "-----" in text:
+        yield from (found.span() for found in PEM_BLOCK.finditer(text))
+    yield from find_stated_passwords(text)
+    yield from find_seed_phrases(text)
+    if has_digit:
+        yield from _find_split_keys(text)
+        if not allow_numbers:
+            yield from find_account_numbers(text)
+    if has_digit or "pin" in text.lower():
+        yield from find_stated_codes(text)
+
+
+def _find_split_keys(text: str) -> Iterator[Span]:
+    for found in _SPLIT_KEY.finditer(text):
+        end, key = found.end("head"), found["head"]
+        for piece in re.finditer(r"\S+", found["rest"]):
+            if _PLAIN_WORD.fullmatch(piece[0]):
+                break
+            end, key = found.start("rest") + piece.end(), key + piece[0]
+            if _KEY_PATTERN.fullmatch(key) and re.search(r"\d", key):
+                yield found.start(), end
+                break

@@ -1,8 +1,11 @@
 """The forms of keys and passwords: one list for facts, configuration and messages."""
 
+# ruff: noqa: RUF001 - quotation marks of all kinds are meant
+
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 
@@ -37,19 +40,62 @@ KEY_FORMS = (
     KeyForm(r"glpat-[A-Za-z0-9_-]", 16, 16),
     KeyForm(r"xox[a-z]-[A-Za-z0-9-]", 10, 10),
     KeyForm(r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]", 16, 16),
+    KeyForm(r"shp(?:at|ca|pa|ss)_[A-Za-z0-9]", 20, 20),
+    KeyForm(r"do[opr]_v1_[a-f0-9]", 32, 32),
+    KeyForm(r"key-[a-z0-9]", 32, 32),
+    KeyForm(r"(?:AC|SK)[a-f0-9]", 32, 32),
+    KeyForm(r"npm_[A-Za-z0-9]", 30, 30),
+    KeyForm(r"pypi-[A-Za-z0-9_-]", 32, 32),
+    KeyForm(r"rubygems_[a-f0-9]", 32, 32),
+    KeyForm(r"\d{8,10}:AA[A-Za-z0-9_-]", 30, 30),
+    KeyForm(r"https://hooks\.slack\.com/services/[A-Za-z0-9/]", 20, 20),
+    KeyForm(r"https://(?:ptb\.|canary\.)?discord(?:app)?\.com/api/webhooks/\d+/[A-Za-z0-9_-]", 30, 30),
+    KeyForm(r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]", 27, 27),
+    KeyForm(r"hv[sb]\.[A-Za-z0-9_-]", 20, 20),
+    KeyForm(r"dapi[a-f0-9]", 32, 32),
+    KeyForm(r"GOCSPX-[A-Za-z0-9_-]", 20, 20),
+    KeyForm(r"1//0[A-Za-z0-9_-]", 30, 30),
+    KeyForm(r"lin_api_[A-Za-z0-9]", 30, 30),
+    KeyForm(r"dckr_pat_[A-Za-z0-9_-]", 20, 20),
+    KeyForm(r"whsec_[A-Za-z0-9+/=]", 20, 20),
+    KeyForm(r"sbp_[a-f0-9]", 32, 32),
+    KeyForm(r"sq0[a-z]{3}-[A-Za-z0-9_-]", 20, 20),
+    KeyForm(r"r8_[A-Za-z0-9]", 30, 30),
+    KeyForm(r"pplx-[A-Za-z0-9]", 30, 30),
+    KeyForm(r"nvapi-[A-Za-z0-9_-]", 40, 40),
+    KeyForm(r"PMAK-[a-f0-9-]", 40, 40),
+    KeyForm(r"gl(?:sa|c)_[A-Za-z0-9_=+/-]", 30, 30),
+    KeyForm(r"pat[A-Za-z0-9]{14}\.[a-f0-9]", 32, 32),
+    KeyForm(r"[a-f0-9]{32}-us\d", 1, 1),
+    KeyForm(r"xkeysib-[a-f0-9-]", 40, 40),
+    KeyForm(r"sntrys_[A-Za-z0-9+/=_]", 30, 30),
+    KeyForm(r"EAA[A-Za-z0-9]", 40, 40),
+    KeyForm(r"NRAK-[A-Z0-9]", 24, 24),
+    KeyForm(r"secret_[A-Za-z0-9]", 40, 40),
+    KeyForm(r"ntn_[A-Za-z0-9]", 40, 40),
+    KeyForm(r"figd_[A-Za-z0-9_-]", 30, 30),
+    KeyForm(r"ATATT3[A-Za-z0-9_=-]", 40, 40),
+    KeyForm(r"AGE-SECRET-KEY-1[A-Z0-9]", 40, 40),
+    KeyForm(r"rzp_(?:live|test)_[A-Za-z0-9]", 10, 10),
+    KeyForm(r"AccountKey=[A-Za-z0-9+/=]", 40, 40),
+    KeyForm(r"sig=[A-Za-z0-9%+/=]", 40, 40),
     KeyForm(r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]", 0, 0),
 )
 
 PASSWORD_WORDS = (
-    r"(?:pass(?:word|wd|phrase|code)|pwd|passwort|kennwort|contrase[nñ]a|mot\s+de\s+passe|senha|wachtwoord|"
-    r"пароль|סיסמה|סיסמא|密码|密碼|パスワード)"
+    r"(?:pass(?:word|wd|phrase|code|wort|ord)|pwd|kennwort|contrase[nñ]a|mot\s+de\s+passe|senha|palavra-passe|"
+    r"parola\s+(?:d['’]ordine|mea)|parolam|wachtwoord|l[öo]senord|adgangskode|kodeord|salasana|has[łl]o|heslo|jelsz[óa]v?|"
+    r"[şs]ifre|пароль|парола|κωδικ[όο]ς|ה?סיסמ[האת]|كلمة\s+(?:السر|المرور)|رمز\s+عبور|पासवर्ड|パスワード|비밀번호|"
+    r"m[ậa]t\s+kh[ẩa]u|รหัสผ่าน|kata\s+sandi|密码|密碼|口令)"
 )
 
 URL_PASSWORD = re.compile(
     r"(?P<before>\b(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{0,30})://[^:/@\s]{0,200}:)(?P<secret>[^@\s]{1,500})@"
 )
 
-_PEM_BLOCK = r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*-----|\Z)"
+PEM_BLOCK = re.compile(r"-----BEGIN [A-Z0-9 ]+-----")
+
+_PRIVATE_KEY_BLOCK = r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*-----|\Z)"
 
 
 def compile_key_forms(*, in_facts: bool) -> re.Pattern[str]:
@@ -57,7 +103,13 @@ def compile_key_forms(*, in_facts: bool) -> re.Pattern[str]:
     forms = (
         f"{form.pattern}{{{form.min_fact_characters if in_facts else form.min_characters},}}" for form in KEY_FORMS
     )
-    return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(forms)}|{_PEM_BLOCK})", re.DOTALL)
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(forms)}|{_PRIVATE_KEY_BLOCK})", re.DOTALL)
+
+
+def compile_split_key_forms() -> re.Pattern[str]:
+    """Return a pattern that matches the beginning of a key, and what may be the rest of it behind blanks."""
+    beginnings = "|".join(rf"{form.pattern}*" for form in KEY_FORMS)
+    return re.compile(rf"(?<![A-Za-z0-9])(?P<head>{beginnings})(?P<rest>(?: [A-Za-z0-9_.-]+)+)")
 
 
 def variable_for_key(value: str) -> str:
@@ -67,12 +119,16 @@ def variable_for_key(value: str) -> str:
     )
 
 
-def has_url_password(text: str) -> bool:
-    """Return whether an address in `text` contains a password.
+def find_url_passwords(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where an address in `text` contains a password.
 
     `http://host:8000/models/name@001` has none: the colon is followed by a port.
     """
-    return any(
-        not (found["scheme"].startswith("http") and re.match(r"\d+/", found["secret"]))
-        for found in URL_PASSWORD.finditer(text)
-    )
+    for found in URL_PASSWORD.finditer(text):
+        if not (found["scheme"].startswith("http") and re.match(r"\d+/", found["secret"])):
+            yield found.span("secret")
+
+
+def has_url_password(text: str) -> bool:
+    """Return whether an address in `text` contains a password."""
+    return any(True for _ in find_url_passwords(text))

@@ -83,11 +83,11 @@ def build_export(
     }
 
 
-def parse_export(data: object) -> list[ImportedFact]:
+def parse_export(data: object, *, allow_numbers: bool = False) -> list[ImportedFact]:
     """Validate an export of any version and return its facts.
 
     Only `format`, `version`, `facts` and each fact's `text` are required. Every source is marked as imported and names
-    the fact it was copied from.
+    the fact it was copied from. `allow_numbers` is `memory.allow_numbers`.
 
     Raises:
         InvalidInputError: a value is invalid; the message names its path, the value and the fix.
@@ -102,12 +102,41 @@ def parse_export(data: object) -> list[ImportedFact]:
             raise_invalid("data['version']", version, fix)
         partition = _parse_partition(document.get("scope"))
         facts = _require_sequence(document.get("facts"), "data['facts']")
-        return [_parse_fact(fact, f"data['facts'][{at}]", partition) for at, fact in enumerate(facts)]
+        return [
+            _parse_fact(fact, f"data['facts'][{at}]", partition, allow_numbers=allow_numbers)
+            for at, fact in enumerate(facts)
+        ]
     except InvalidInputError as error:
         raise InvalidInputError(f"{error}; nothing was imported") from error
 
 
-def _parse_fact(data: object, path: str, partition: str | None) -> ImportedFact:
+def drop_refused(data: Mapping[str, Any], *, allow_numbers: bool) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
+    """Return an export without the facts that are too long or contain a credential, and where and why each one is.
+
+    Whatever else is wrong stays, for `parse_export` to name it.
+    """
+    kept: list[object] = []
+    refused: list[tuple[str, str]] = []
+    listed = data.get("facts")
+    if not isinstance(listed, list):
+        return data, []
+    for at, fact in enumerate(listed):
+        metadata = fact.get("metadata") if isinstance(fact, Mapping) else None
+        try:
+            labels = {name: fact[name] for name in LABELS if fact.get(name) is not None}
+            new_fact = NewFact(fact["text"], metadata=metadata or {}, **labels)
+        except (AttributeError, KeyError, TypeError, InvalidInputError):
+            kept.append(fact)
+            continue
+        try:
+            reject_unkeepable(Draft(fact=new_fact, source="import"), allow_numbers=allow_numbers)
+            kept.append(fact)
+        except InvalidInputError as error:
+            refused.append((f"data['facts'][{at}]", str(error)))
+    return {**data, "facts": kept}, refused
+
+
+def _parse_fact(data: object, path: str, partition: str | None, *, allow_numbers: bool) -> ImportedFact:
     fact = _require_mapping(data, path, known_keys=_FACT_KEYS)
     text = require_text(f"{path}['text']", fact.get("text"))
     metadata = {} if fact.get("metadata") is None else _require_mapping(fact["metadata"], f"{path}['metadata']")
@@ -124,7 +153,7 @@ def _parse_fact(data: object, path: str, partition: str | None) -> ImportedFact:
             _to_draft(new_fact, origin, copied_from, created_at=created, updated_at=updated)
             for origin in (first, *(each for each in origins if each is not first))
         )
-        reject_unkeepable(drafts[0])
+        reject_unkeepable(drafts[0], allow_numbers=allow_numbers)
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from error
     return ImportedFact(drafts)
@@ -192,8 +221,9 @@ def _parse_origin(data: object, path: str) -> Origin:
     texts: dict[str, Any] = {
         name: _parse_optional_text(origin.get(name), f"{path}['{name}']") for name in _ORIGIN_TEXTS
     }
-    if texts["excerpt"] is not None and contains_credential(texts["excerpt"]):
-        texts["excerpt"] = None
+    for name in ("agent", "channel", "excerpt", "extractor"):
+        if texts[name] is not None and contains_credential(texts[name]):
+            texts[name] = None
     return Origin(
         # Version 1 wrote `remember` for a model's tool call, too; only that one has events.
         source="agent" if source == "remember" and event_ids else source,

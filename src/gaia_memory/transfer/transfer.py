@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.models import Draft, Scope, SessionKey
-from gaia_memory.ports import Clock, Database, Embedder, FactStore, Ledger, Transaction
+from gaia_memory.ports import Clock, Embedder, MemoryStores, Transaction
 from gaia_memory.transfer.export_format import ImportedFact, build_export, parse_export
 
 Progress = Callable[[int, int], None]
 """Called with the number of facts embedded and their total."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Transfer:
     """Exports a user's memory as data and imports it again."""
 
-    database: Database
-    facts: FactStore
-    ledger: Ledger
+    stores: MemoryStores
     embedder: Embedder
     clock: Clock
+    _: KW_ONLY
+    allow_numbers: bool
 
     async def export(self, scope: Scope) -> dict[str, Any]:
         """Return a consistent snapshot of everything known about a user."""
-        async with self.database.read_transaction() as tx:
-            facts = await self.facts.facts(tx, scope)
-            origins = await self.facts.origins(tx, scope)
-            profile = await self.facts.cached_profile(tx, scope)
-            pending = await self.ledger.pending(tx, user=scope.user, app=scope.app)
+        async with self.stores.database.read_transaction() as tx:
+            facts = await self.stores.facts.facts(tx, scope)
+            origins = await self.stores.facts.origins(tx, scope)
+            profile = await self.stores.facts.cached_profile(tx, scope)
+            pending = await self.stores.ledger.pending(tx, user=scope.user, app=scope.app)
         facts_with_origins = [(fact, origins.get(fact.id, [])) for fact in facts]
         return build_export(scope, facts_with_origins, profile, pending, now=self.clock.now())
 
@@ -44,7 +44,7 @@ class Transfer:
         Unless `restore_forgotten` is set, forgotten facts stay forgotten: facts with a tombstone, facts created before
         everything was forgotten, and facts that a forgotten conversation had taught by then.
         """
-        imported = await asyncio.to_thread(parse_export, data)
+        imported = await asyncio.to_thread(parse_export, data, allow_numbers=self.allow_numbers)
         return await self.import_parsed(scope, imported, restore_forgotten=restore_forgotten, progress=progress)
 
     async def import_parsed(
@@ -57,7 +57,7 @@ class Transfer:
     ) -> int:
         """Do the same with facts that were read already, which may have their vectors."""
         if not restore_forgotten:
-            async with self.database.read_transaction() as tx:
+            async with self.stores.database.read_transaction() as tx:
                 imported = await self._without_forgotten(tx, scope, imported)
         # One vector for each fact is enough.
         drafts_with_vectors = await embed_drafts(
@@ -67,22 +67,22 @@ class Transfer:
             replace(item, drafts=(draft, *item.drafts[1:]))
             for item, draft in zip(imported, drafts_with_vectors, strict=True)
         ]
-        async with self.database.transaction() as tx:
+        async with self.stores.database.transaction() as tx:
             if restore_forgotten:
-                await self.facts.remove_tombstones(tx, scope, [item.text for item in embedded])
+                await self.stores.facts.remove_tombstones(tx, scope, [item.text for item in embedded])
             else:
                 embedded = await self._without_forgotten(tx, scope, embedded)
             drafts = [draft for item in embedded for draft in item.drafts]
-            stored = await self.facts.write(tx, scope, drafts, now=self.clock.now())
+            stored = await self.stores.facts.write(tx, scope, drafts, now=self.clock.now())
         return len({fact.id for fact in stored})
 
     async def _without_forgotten(
         self, tx: Transaction, scope: Scope, imported: Sequence[ImportedFact]
     ) -> list[ImportedFact]:
-        state = await self.facts.state(tx, scope)
-        has_tombstone = await self.facts.have_tombstones(tx, scope, [item.text for item in imported])
+        state = await self.stores.facts.state(tx, scope)
+        has_tombstone = await self.stores.facts.have_tombstones(tx, scope, [item.text for item in imported])
         forgotten_at = state.forgotten_at
-        forgotten_sessions = await self.ledger.forgotten_sessions(tx, user=scope.user, app=scope.app)
+        forgotten_sessions = await self.stores.ledger.forgotten_sessions(tx, user=scope.user, app=scope.app)
         remaining = [
             replace(
                 item,

@@ -70,6 +70,21 @@ async def test_refused_facts_can_be_skipped(gaia):
     assert [fact.text for fact in await gaia.memory.facts(scope)] == ["likes tea", "has a dog"]
 
 
+async def test_a_credential_in_the_metadata_is_refused_by_every_write(gaia):
+    """The message names the entry and not its value."""
+    scope, metadata = gaia.scope("ada"), {"wifi": "password: swordfish"}
+    data = {"format": "gaia-memory", "version": 2, "facts": [{"text": "likes tea", "metadata": metadata}]}
+
+    result = await gaia.memory.add(scope, [NewFact("likes tea", metadata=metadata)], on_refused="skip")
+    assert "metadata['wifi'] contains a credential" in result.refused[0][1]
+    assert "swordfish" not in result.refused[0][1]
+    with pytest.raises(InvalidInputError, match="metadata"):
+        await gaia.memory.remember(scope, "likes tea", metadata=metadata)
+    with pytest.raises(InvalidInputError, match="metadata"):
+        await gaia.memory.import_(scope, data)
+    assert await gaia.memory.facts(scope) == []
+
+
 async def test_on_refused_is_checked(gaia):
     """Any other value raises an error that names the two values."""
     with pytest.raises(InvalidInputError, match="pass 'raise' or 'skip'"):

@@ -196,3 +196,21 @@ def test_a_category_that_holds_a_credential_is_left_out():
     [kept] = drop_unkeepable([ExtractedFact(text="User likes tea", category=CREDENTIALS[7])])
 
     assert (kept.text, kept.category) == ("User likes tea", None)
+
+
+def test_an_attribution_that_holds_a_credential_is_left_out():
+    """It becomes metadata of the fact."""
+    [draft] = build_drafts(
+        make_chunk(make_turn(0, "I like plums")),
+        [ExtractedFact(text="User likes plums", attributed_to=f"user {CREDENTIALS[0]}")],
+    )
+
+    assert "attributed_to" not in draft.fact.metadata
+
+
+def test_a_learned_card_number_is_kept_only_if_numbers_are_allowed():
+    """The setting is `memory.allow_numbers`."""
+    said = [ExtractedFact(text="User's card is 4111 1111 1111 1111")]
+
+    assert drop_unkeepable(said) == []
+    assert drop_unkeepable(said, allow_numbers=True) == said

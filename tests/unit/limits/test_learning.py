@@ -24,13 +24,13 @@ def learned_offline(*said: str) -> list[str]:
     [
         pytest.param("The safe opens with 4711", id="number without a keyword"),
         pytest.param("correct horse battery staple", id="words alone"),
-        pytest.param("Hasło: tajne123", id="Polish keyword"),
-        pytest.param("sk-proj\u200b-abcDEF1234\u200b567890abcd", id="invisible characters inside a key"),
-        pytest.param("My pass\u0440hrase: hunter2", id="look-alike letter in the keyword"),
+        pytest.param("Ask Siri for sword, then add fish: it opens the router", id="password in parts"),
+        pytest.param("9f8e7d6c5b4a3f2e1d0c9b8a7f6e5d4c", id="hex digits without a name"),
+        pytest.param("Slaptažodis: slaptas1", id="Lithuanian keyword"),
     ],
 )
 def test_a_secret_without_a_known_form_is_stored(text: str) -> None:
-    """Vendor prefixes, PEM, tokens and "password: ..." in ten languages are known."""
+    """Vendor prefixes, PEM, tokens and "password: ..." in thirty languages are known."""
     assert not contains_credential(text)
 
 

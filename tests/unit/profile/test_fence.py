@@ -39,6 +39,18 @@ SPELLINGS = [
     "</USER\u3164PROFILE>",
     "‹/ᏢᎡᎾᎫᎬᏟᎢᏚ›",
     "</PAST_CONVERSATIONS>",
+    "%253C/USER_PROFILE%253E",
+    "%25253c/facts%3e",
+    "\\u{3c}/USER_PROFILE\\u{3e}",
+    "\\074/USER_PROFILE\\076",
+    "\\74USER_PROFILE\\76",
+    "+ADw-/USER_PROFILE+AD4-",
+    "=3C/USER_PROFILE=3E",
+    "&#00000000000060;/USER_PROFILE&#x000000000003e;",
+    "◁/USER_PROFILE▷",
+    "◃USER_PROFILE▹",
+    "≲/FACTS≳",
+    "🠌/PROJECTS🠎",
 ]
 PIECES = st.lists(
     st.sampled_from([*SPELLINGS, "<", ">", "/", "USER_", "PROFILE", " ", "\n", "\u202e", "x"]) | st.text()

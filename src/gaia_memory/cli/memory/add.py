@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,8 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, require_named_user
+from gaia_memory.cli.engines import (
+    AppOption,
+    ConfigOption,
+    JsonOption,
+    UserOption,
+    load_config,
+    open_scope,
+    require_named_user,
+)
 from gaia_memory.cli.memory.filter_options import MetadataOption, parse_metadata
+from gaia_memory.cli.memory.refused import SkipRefusedOption, print_refused, refused_to_dict
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows
 from gaia_memory.cli.ui.read_input import display_name, has_piped_input, is_interactive, read_text
 from gaia_memory.cli.ui.terminal import known_note, pluralize, print_line, print_note, progress_bar
@@ -63,12 +73,13 @@ async def add(
         str | None, typer.Option("--category", help="The category of the facts, such as health.")
     ] = None,
     metadata: MetadataOption = None,
+    skip_refused: SkipRefusedOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the facts, and keep none.")] = False,
     app_name: AppOption = None,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Add facts about a user, word for word. If one is refused, none is kept.
+    """Add facts about a user, word for word. If one is refused, none is kept, except with `--skip-refused`.
 
     JSON may be a list of texts or of objects with `text`, `metadata`, `category` and `said_at`, also under `memories`
     or `results`, as mem0's `get_all` returns them.
@@ -78,21 +89,30 @@ async def add(
     entries = _with_details(_entries(texts or [], file), category, parse_metadata(metadata))
     _require_one_owner(context, entries, user)
     if dry_run:
-        _print_dry_run(entries, user, as_json=as_json)
+        loaded = await asyncio.to_thread(load_config, config)
+        allow_numbers = loaded.config.memory.allow_numbers
+        _print_dry_run(entries, user, allow_numbers=allow_numbers, skip_refused=skip_refused, as_json=as_json)
         return
     async with open_scope(config, app_name, user) as (engine, scope):
         try:
             with progress_bar("Adding facts") as advance:
-                result = await engine.memory.add(scope, [entry.fact for entry in entries], progress=advance)
+                result = await engine.memory.add(
+                    scope,
+                    [entry.fact for entry in entries],
+                    on_refused="skip" if skip_refused else "raise",
+                    progress=advance,
+                )
         except InvalidInputError as error:
             # The message counts from 0, as a Python list.
             placed = re.sub(r"^facts\[(\d+)\]", lambda found: entries[int(found[1])].place, str(error))
             raise InvalidInputError(placed) from error
         total = await engine.memory.count(scope)
     added = sum(result.is_new)
+    refused = [(entries[index].place, reason) for index, reason in result.refused]
+    print_refused(refused)
     if as_json:
         memories = [{**fact_to_dict(fact), "new": new} for fact, new in zip(result, result.is_new, strict=True)]
-        print_json({"user": user, "added": added, "memories": memories})
+        print_json({"user": user, "added": added, "memories": memories, **refused_to_dict(refused)})
         return
     note = known_note(len(result) - added)
     print_line(f"{pluralize(added, 'fact')} added{note}; {pluralize(total, 'fact')} about {user} now.")
@@ -145,16 +165,22 @@ def _require_one_owner(context: typer.Context, entries: Sequence[FileFact], user
         print_note(f"the file is about {owners[0]}, and is added for {user}")
 
 
-def _print_dry_run(entries: Sequence[FileFact], user: str, *, as_json: bool) -> None:
+def _print_dry_run(
+    entries: Sequence[FileFact], user: str, *, allow_numbers: bool, skip_refused: bool, as_json: bool
+) -> None:
     from gaia_memory.learn.screen import reject_unkeepable
     from gaia_memory.models import Draft
 
-    facts = [entry.fact for entry in entries]
+    facts, refused = [], []
     for entry in entries:
         try:
-            reject_unkeepable(Draft(fact=entry.fact, source="add"))
+            reject_unkeepable(Draft(fact=entry.fact, source="add"), allow_numbers=allow_numbers)
+            facts.append(entry.fact)
         except InvalidInputError as error:
-            raise InvalidInputError(f"{entry.place}: {error}") from error
+            if not skip_refused:
+                raise InvalidInputError(f"{entry.place}: {error}") from error
+            refused.append((entry.place, str(error)))
+    print_refused(refused)
     if as_json:
         memories = [
             {
@@ -164,7 +190,7 @@ def _print_dry_run(entries: Sequence[FileFact], user: str, *, as_json: bool) -> 
             }
             for fact in facts
         ]
-        print_json({"user": user, "added": 0, "memories": memories})
+        print_json({"user": user, "added": 0, "memories": memories, **refused_to_dict(refused)})
         return
     rows = [
         (

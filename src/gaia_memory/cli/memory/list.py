@@ -52,6 +52,7 @@ async def list_facts(
     config: ConfigOption = None,
 ) -> None:
     """List the facts about a user, oldest first."""
+    from gaia_memory.models.masked_fact import mask_fact
     from gaia_memory.recall.browse import MAX_PAGE_FACTS
     from gaia_memory.transfer.export_format import origin_to_dict
 
@@ -64,7 +65,7 @@ async def list_facts(
             page = await engine.memory.browse(
                 scope, filters=filters, offset=offset + len(facts), limit=size, include_origins=True
             )
-            facts += page.facts
+            facts += [mask_fact(fact, allow_numbers=engine.config.memory.allow_numbers) for fact in page.facts]
             sources |= {each: [origin_to_dict(origin) for origin in found] for each, found in page.origins.items()}
             if not page.has_more or len(facts) == limit:
                 break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -66,6 +67,8 @@ async def search(
     config: ConfigOption = None,
 ) -> None:
     """Show the facts that answer a question, best first."""
+    from gaia_memory.models.masked_fact import mask_fact
+
     query_text, filters = " ".join(query), build_filters(where, since, until)
     if not query_text.strip():
         raise typer.BadParameter("the question is blank: pass words to look for, or use `gaia memory list`")
@@ -75,6 +78,14 @@ async def search(
             await print_other_apps(engine, scope)
         await print_storage_problem(engine)
         threshold = engine.config.memory.score_threshold
+        hits, dropped = (
+            tuple(
+                replace(hit, fact=mask_fact(hit.fact, allow_numbers=engine.config.memory.allow_numbers))
+                for hit in found
+            )
+            for found in (recalled.hits, recalled.dropped)
+        )
+    recalled = replace(recalled, hits=hits, dropped=dropped)
     empty_message = f"No fact about {user} answers that."
     if as_json:
         memories: list[dict[str, Any]] = [{**fact_to_dict(hit.fact), "score": hit.score} for hit in recalled.hits]

@@ -18,6 +18,7 @@ from gaia_memory.cli.engines import (
     print_other_apps,
     require_named_user,
 )
+from gaia_memory.cli.memory.refused import SkipRefusedOption, print_refused, refused_to_dict
 from gaia_memory.cli.ui.fact_output import print_json, to_json_text
 from gaia_memory.cli.ui.output_files import require_writable, write_file
 from gaia_memory.cli.ui.read_input import display_name, read_text
@@ -75,6 +76,7 @@ async def import_(
     restore_forgotten: Annotated[
         bool, typer.Option("--restore-forgotten", help="Import forgotten facts, too.")
     ] = False,
+    skip_refused: SkipRefusedOption = False,
     app_name: AppOption = None,
     as_json: JsonOption = False,
     config: ConfigOption = None,
@@ -89,7 +91,12 @@ async def import_(
     owner = exported.get("user") if isinstance(exported, Mapping) else None
     other = owner if isinstance(owner, str) and owner != user else None
     require_named_user(context, user, other)
+    from gaia_memory.transfer.export_format import drop_refused
+
     async with open_scope(config, app_name, user) as (engine, scope):
+        refused: list[tuple[str, str]] = []
+        if skip_refused:
+            data, refused = drop_refused(data, allow_numbers=engine.config.memory.allow_numbers)
         before = {fact.id for fact in await engine.memory.facts(scope)}
         try:
             with progress_bar("Importing facts") as advance:
@@ -103,8 +110,10 @@ async def import_(
     given, total = len(data["facts"]), len(current)
     if other is not None:
         print_note(f"the file is about {other}, and is imported for {user}")
+    print_refused(refused)
     if as_json:
-        print_json({"user": user, "given": given, "taken": taken, "added": added, "total": total})
+        counts = {"given": given + len(refused), "taken": taken, "added": added, "total": total}
+        print_json({"user": user, **counts, **refused_to_dict(refused)})
         return
     omitted_note = f", {given - taken} left out (forgotten or duplicate)" if taken < given else ""
     print_line(

@@ -6,7 +6,7 @@ import hashlib
 import re
 import unicodedata
 
-from gaia_memory.language.homoglyphs import fold_cased_homoglyphs, fold_homoglyphs
+from gaia_memory.language.homoglyphs import fold_cased_homoglyphs, fold_homoglyphs, replace_look_alikes
 from gaia_memory.language.unicode_forms import fold_case
 
 _FULL_STOPS = (".", "\u3002")
@@ -44,9 +44,11 @@ def tombstone_forms(text: str) -> set[str]:
     # A lone accent would join the letter before it once it is decomposed.
     normalized = "".join(char for char in text.translate(_APOSTROPHES) if not _is_lone_accent(char))
     # The look of a Greek letter depends on its case, while genuine Greek is the same in both: one form for each.
+    # The hashes of forgotten texts are stored, so a form may be added here, but none may change.
     return {
-        _strip_punctuation(fold_homoglyphs(normalized)),
-        _strip_punctuation(fold_cased_homoglyphs(normalized)),
+        _strip_punctuation(fold(spelling))
+        for fold in (fold_homoglyphs, fold_cased_homoglyphs)
+        for spelling in {normalized, replace_look_alikes(normalized)}
     }
 
 

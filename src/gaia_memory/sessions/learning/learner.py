@@ -40,6 +40,7 @@ class LearnSettings:
     is_enabled: bool
     zone: tzinfo | None = None
     learns_from_assistant: bool = False
+    allow_numbers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ def learn_settings(config: GaiaConfig) -> LearnSettings:
         is_enabled=config.memory.enabled,
         zone=config.memory.zone,
         learns_from_assistant=config.memory.learn_from == "both",
+        allow_numbers=config.memory.allow_numbers,
     )
 
 
@@ -164,7 +166,7 @@ class Learner:
         with self._circuit_breaker.observe_request(chunk.key.user):
             extracted = await self._extractor.extract(chunk, instructions=settings.instructions)
         kept = extracted if settings.learns_from_assistant else drop_assistant_claims(extracted)
-        return await embed_drafts(self._embedder, build_drafts(chunk, kept))
+        return await embed_drafts(self._embedder, build_drafts(chunk, kept, allow_numbers=settings.allow_numbers))
 
     async def _commit(
         self,

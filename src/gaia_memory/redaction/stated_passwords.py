@@ -1,0 +1,162 @@
+"""Recognizes passwords and keys that a text names: "password: …", "my password is …", "client_secret = …"."""
+
+# ruff: noqa: RUF001 - quotation marks and dashes of all kinds are meant
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+
+from gaia_memory.language.stop_words import STOP_WORDS
+from gaia_memory.redaction.random_tokens import DIGIT_CHANGE
+from gaia_memory.redaction.secret_forms import PASSWORD_WORDS
+
+COPULA = (
+    r"(?:is|was|are|reads|equals|ist|war|lautet|heißt|es|era|est|c['’]est|é|è|to|je|jest|er|är|on|este|olarak|adalah|"
+    r"это|є|είναι|היא|הוא|هي|هو|है|là)"
+)
+"""Verbs that give something a value."""
+
+SIGN = r"(?::=|=>|->|[:=\uff1a→—–])"
+
+_PREPOSITION = (
+    r"(?:for|to|of|at|on|in|from|für|fürs|im|vom?|von|zum|zur|des|der|del|de|du|da|do|para|pour|dello|della|van|voor|til|till|"
+    r"для|от|к|של\S*|ל\S*|من|meiner?|mio|mia|meu|mea|mitt|mi|min|saya|μου|من|tôi|wifi)"
+)
+_NAME = (
+    rf"(?:(?<![^\W_]){PASSWORD_WORDS}|(?<=\w)(?:passwort|kennwort|wachtwoord|密码|密碼|口令|パスワード|비밀번호))"
+    r"\w{0,5}[\"'`]?"
+)
+# "password for the router is …", "password: …", "パスワードは…"
+_NAMED_PASSWORD = re.compile(
+    rf"(?i){_NAME}(?:\s+{_PREPOSITION}\b[^.!?\n:=]{{0,60}}?)?,?"
+    rf"(?:\s*{SIGN}\s*|\s+(?:(?:is|was|got)\s+)?(?:changed|set|reset|updated)\s+to\s+"
+    rf"|\s+{COPULA}(?:\s+(?:still|now|just|currently|jetzt|ahora))?\s+|\s*(?:是|为|為|は|는|은|คือ)\s*)"
+    rf"(?P<value>\S[^\n]*)"
+)
+# "wifi password hunter2"
+_BARE_PASSWORD = re.compile(
+    rf"(?i){_NAME}(?:\s+{_PREPOSITION}\b(?:\s+[^\s.!?:=]{{1,30}}){{0,3}}?)?\s+(?:-\s+)?(?P<value>(?=\S*[\d!@#$%^&*?])\S{{6,60}})"
+)
+_SHORT_NAME = re.compile(
+    rf"(?i)(?<!\w)(?:pass|pw|psw|pwd|passwd|clave)(?:(?P<sign>\s*{SIGN}\s*|\s+-\s+)|(?:\s+del?\s+\w+)?\s+(?:es\s+)?)(?P<value>\S+)"
+)
+_LOGIN_PAIR = re.compile(
+    r"(?i)\b(?:creds?|credentials|logins?|zugangsdaten)\b(?:\s+is|\s*:)?\s+[\w.+@-]{2,40}(?:\s*[:/]\s*)(?P<value>\S+)"
+)
+_CURL_USER = re.compile(r"""(?<!\S)(?:-u|--user)[ =]["']?[\w.@-]+:(?P<value>[^\s"'$<{]\S{2,})""")
+_AUTHORIZATION = re.compile(
+    r"(?i)\bauthorization\s*[:=]\s*[\"']?(?:basic|bearer|token|digest|apikey)\s+"
+    r"(?P<value>(?-i:[a-z]{16,}|(?=[a-z]*[A-Z0-9=])[A-Za-z0-9._~+/=-]{12,}))"
+)
+_NAMED_KEY = re.compile(
+    r"""(?xi)
+    (?:(?<![^\W_])(?:secret|token|bearer|pat|sessionid|mot\s+secret)
+      |(?:(?:api|access|private|secret|signing|encryption|license|recovery|backup|rescue|client|auth|session|shared)
+        [ _-]?(?:access[ _-]?)?(?:key|secret|token|code)s?
+      |(?P<other>\w{1,40}_(?:key|secret|token))))(?![A-Za-z_])
+    ["'`]?(?:\s+(?:for|to|of)\s[^.!?\n:=]{1,40}?)?\s*(?:[:=]|\b(?:is|are|ist|es|est)\b)?\s*
+    (?P<value>["'`]?(?!HTTP/)(?=[\w.+/=-]*\d)(?=[\w.+/=-]*[A-Za-z])[A-Za-z0-9_.+/=-]{8,}+(?![\w(\[]))
+    """
+)
+
+# Cheap tests before the patterns above: one of these words is in every text that they match.
+_PASSWORD_TRIGGERS = (
+    *("pass", "pw", "psw", "kennwort", "contrase", "clave", "senha", "parola", "wachtwoord", "lösenord", "losenord"),
+    *("adgangskode", "kodeord", "salasana", "hasło", "haslo", "heslo", "jelsz", "şifre", "sifre", "пароль", "парола"),
+    *(
+        "κωδικ",
+        "סיסמ",
+        "كلمة",
+        "رمز",
+        "पासवर्ड",
+        "パスワード",
+        "비밀번호",
+        "khẩu",
+        "khau",
+        "รหัสผ่าน",
+        "sandi",
+        "密",
+        "口令",
+    ),
+)
+_LOGIN_TRIGGERS = ("cred", "login", "zugangsdaten", "-u", "authorization")
+_KEY_TRIGGERS = ("secret", "token", "bearer", "key", "code", "pat ", "sessionid")
+_MIN_DIGIT_CHANGES = 2
+_QUOTES = "\"'`“”„«»‘’"
+_CLAUSE_END = re.compile(r"[.!?,;)](?:\s|$)|\s[-—–]\s|\n")
+# Variables, masks, calls and type annotations in code.
+_CODE = re.compile(
+    r"""(?x)[\W_]*$ | [<{(\[*•] | \$[{(\dA-Z_] | %[\w(] | [\w.]+[(\[]
+    | (?:self|this|user|os|process|config|env|settings|args)\.
+    | (?i:str|string|bool|bytes|none|null|nil|true|false|raise|return|undefined|text|varchar|n/a|tbd|optional)\b"""
+)
+_NOT_A_VALUE = frozenset(files("gaia_memory.redaction").joinpath("not_passwords.txt").read_text("utf-8").split())
+_PLAIN_WORD = re.compile(r"[^\W\d_]+")
+
+
+def find_stated_passwords(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the value of a password or key stands that the text names."""
+    lower = text.lower()
+    if _has_any(lower, _PASSWORD_TRIGGERS):
+        yield from _find_passwords(text)
+    if _has_any(lower, _LOGIN_TRIGGERS):
+        for pattern in (_CURL_USER, _AUTHORIZATION):
+            yield from (found.span("value") for found in pattern.finditer(text))
+        for found in _LOGIN_PAIR.finditer(text):
+            if _is_strong(found["value"].rstrip(",;.")):
+                yield found.span("value")
+    if _has_any(lower, _KEY_TRIGGERS):
+        for found in _NAMED_KEY.finditer(text):
+            # `sort_key: company-1` is no secret.
+            if found["other"] is None or len(DIGIT_CHANGE.findall(found["value"])) >= _MIN_DIGIT_CHANGES:
+                yield found.span("value")
+
+
+def _has_any(text: str, words: tuple[str, ...]) -> bool:
+    return any(word in text for word in words)
+
+
+def _find_passwords(text: str) -> Iterator[tuple[int, int]]:
+    for found in _NAMED_PASSWORD.finditer(text):
+        yield from _password_span(found, text)
+    for found in _SHORT_NAME.finditer(text):
+        is_of_login = found["sign"] and re.search(r"(?i)\b(?:user(?:name)?|login)\b", text[: found.start()])
+        if is_of_login or _is_strong(found["value"].strip(_QUOTES + ",;")):
+            yield found.span("value")
+    for found in _BARE_PASSWORD.finditer(text):
+        value = found["value"].strip(_QUOTES + ",;")
+        if _is_strong(value) and not re.search(r"[=(]", value) and value.casefold() not in _NOT_A_VALUE:
+            yield found.span("value")
+
+
+def _password_span(found: re.Match[str], text: str) -> Iterator[tuple[int, int]]:
+    clause = found["value"]
+    if (end := _CLAUSE_END.search(clause)) is not None and end.start():
+        clause = clause[: end.start()]
+    words = clause.split()
+    value = words[0].strip(_QUOTES + ",;!?") if words else ""
+    is_quoted = clause[:1] in _QUOTES and len(clause) > 3
+    start = found.start("value")
+    if _CODE.match(clause.lstrip(_QUOTES)) or re.search(PASSWORD_WORDS, value, re.IGNORECASE):
+        return
+    if is_quoted or (value.casefold() not in _NOT_A_VALUE and len(value) >= 3 and _is_value(value, words[1:])):
+        is_phrase = is_quoted or all(map(_PLAIN_WORD.fullmatch, words))
+        yield start, start + (len(clause) if is_phrase else len(words[0]))
+    elif value.casefold() == "correct" and len(words) > 2 and STOP_WORDS.isdisjoint(map(str.casefold, words)):
+        yield start, start + len(clause)
+
+
+def _is_value(value: str, others: list[str]) -> bool:
+    if value.endswith(("'s", "’s")) and others:
+        return False
+    is_plain = value.isalpha() and value.islower()
+    return not others or not is_plain or STOP_WORDS.isdisjoint(map(str.casefold, others))
+
+
+def _is_strong(value: str) -> bool:
+    """Return whether a word is no ordinary one: letters with digits or signs between or behind them."""
+    has_digit = any(char.isdigit() for char in value)
+    letters = sum(char.isalpha() for char in value)
+    return len(value) >= 6 and letters >= 3 and (has_digit or bool(re.search(r"[!@#$%^&*?]", value[:-1])))

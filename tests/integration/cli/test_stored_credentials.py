@@ -1,0 +1,89 @@
+"""Credentials on the command line: refused, left out, and masked where they are stored all the same."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from gaia_memory.adk.memory_service import Mem0MemoryService
+from support.cli.cli_runner import run_gaia, write_offline_config
+
+CARD = "4111 1111 1111 1111"
+FACTS = [
+    {"text": "Likes tea"},
+    {"text": "The wifi p\u0430ssword is swordfish"},
+    {"text": "Likes figs", "metadata": {"pin": 4921}},
+    {"text": "Has a dog"},
+]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    """Return the path of a configuration with keyless defaults."""
+    return str(write_offline_config(tmp_path))
+
+
+def listed(config: str) -> list[str]:
+    """Return the texts of ada's facts as the list shows them."""
+    done = run_gaia("memory", "list", "--user", "ada", "--config", config, "--json")
+    return [row["text"] for row in done.json_output["memories"]]
+
+
+@pytest.mark.parametrize("command", ["add", "import"])
+def test_refused_facts_of_a_file_are_named_and_can_be_left_out(config: str, tmp_path: Path, command: str) -> None:
+    """By default nothing is kept; with `--skip-refused` the others are. Metadata is screened, too."""
+    file = tmp_path / "facts.json"
+    export = {"format": "gaia-memory", "version": 2, "facts": FACTS}
+    file.write_text(json.dumps(FACTS if command == "add" else export), encoding="utf-8")
+    words = [
+        "memory",
+        command,
+        "--user",
+        "ada",
+        "--config",
+        config,
+        *(["--file"] if command == "add" else []),
+        str(file),
+    ]
+
+    refused = run_gaia(*words)
+    assert refused.code != 0
+    assert "credential" in refused.err
+    assert listed(config) == []
+
+    skipped = run_gaia(*words, "--skip-refused")
+    assert skipped.code == 0, skipped.err
+    assert [line for line in skipped.err.splitlines() if "left out" in line and "metadata['pin']" in line]
+    assert "swordfish" not in skipped.err
+    assert listed(config) == ["Likes tea", "Has a dog"]
+
+    as_json = run_gaia(*words, "--skip-refused", "--json").json_output
+    assert len(as_json["refused"]) == 2
+
+
+def test_a_stored_credential_is_masked_wherever_it_is_shown_but_not_in_an_export(tmp_path: Path) -> None:
+    """A card number that was allowed once stands for one that an older release did not recognise."""
+    path = write_offline_config(tmp_path, "memory: {allow_numbers: true}")
+    options = ("--user", "ada", "--config", str(path))
+    assert run_gaia("memory", "add", *options, "--metadata", f"note={CARD}", f"Pays with card {CARD}").code == 0
+    assert CARD in run_gaia("memory", "list", *options).out
+
+    write_offline_config(tmp_path)
+    assert run_gaia("memory", "add", *options, f"Also has {CARD}").code != 0
+    found = Mem0MemoryService(config=str(path)).search_memory(app_name="gaia", user_id="ada", query="card")
+    shown = [
+        run_gaia("memory", "list", *options).out,
+        run_gaia("memory", "list", *options, "--json").out,
+        run_gaia("memory", "search", *options, "--explain", "card").out,
+        run_gaia("memory", "profile", *options).out,
+        run_gaia("chat", *options, stdin="/memory\n").out,
+        str(asyncio.run(found)),
+    ]
+
+    for text in shown:
+        assert "Pays with card ***" in text
+        assert CARD not in text
+    assert CARD in run_gaia("memory", "export", *options).out

@@ -1,0 +1,120 @@
+"""Credentials are recognised in any form and disguise, and ordinary texts are not taken for one."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from gaia_memory.errors import InvalidInputError
+from gaia_memory.learn.screen import reject_unkeepable
+from gaia_memory.models import Draft, NewFact
+from gaia_memory.redaction.credentials import contains_credential, mask_credentials
+from gaia_memory.redaction.mask import MASK
+
+MIN_REFUSED_SHARE = 0.95
+NUMBERS = ["card 4111 1111 1111 1111", "DE89 3704 0044 0532 0130 00", "my SSN is 219-09-9999"]
+
+
+def read_table(name: str) -> list[list[str]]:
+    """Return the columns of each line of a data file beside this module."""
+    lines = (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]
+
+
+def decode(text: str) -> str:
+    """Return a text as it is meant, without the bars that keep scanners away."""
+    escaped = re.compile(r"\\u([0-9a-f]{4})|\\U([0-9a-f]{8})")
+    return escaped.sub(lambda found: chr(int(found[1] or found[2], 16)), text.replace("¦", ""))
+
+
+CREDENTIALS = [(split, kind, decode(text)) for split, kind, text in read_table("credential_texts.tsv")]
+HARMLESS = [text for _, text in read_table("harmless_texts.tsv")]
+
+
+def is_refused(kind: str, text: str) -> bool:
+    """Return whether a fact with this text, or with this entry in its metadata, is refused."""
+    name, _, value = text.partition("=")
+    fact = NewFact("likes tea", metadata={name: value}) if kind == "metadata" else NewFact(text)
+    try:
+        reject_unkeepable(Draft(fact=fact, source="add"))
+    except InvalidInputError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("split", ["known", "held-out"])
+def test_credentials_in_all_forms_are_refused(split: str) -> None:
+    """The held-out half was written before the rules."""
+    texts = [(kind, text) for each, kind, text in CREDENTIALS if each == split]
+    kept = [text for kind, text in texts if not is_refused(kind, text)]
+
+    assert len(texts) > 100
+    assert len(kept) <= (1 - MIN_REFUSED_SHARE) * len(texts), kept
+
+
+def test_no_harmless_text_is_refused_or_masked() -> None:
+    """A false alarm would lose a person's fact."""
+    assert len(HARMLESS) > 300
+    assert [text for text in HARMLESS if contains_credential(text) or mask_credentials(text) != text] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("my p\u0430ssword is swordfish, changed yearly", f"my p\u0430ssword is {MASK}, changed yearly"),
+        ("Her PIN is 4921 and she likes tea", f"Her PIN is {MASK} and she likes tea"),
+        ("card 4111\u200b1111 1111 1111 expires", f"card {MASK} expires"),
+        ("likes tea", "likes tea"),
+    ],
+)
+def test_only_the_credential_is_masked(text: str, masked: str) -> None:
+    """The rest of the text stays as it was stored."""
+    assert mask_credentials(text) == masked
+
+
+def test_a_masked_text_shows_no_credential() -> None:
+    """This holds for every form and disguise."""
+    shown = [text for _, kind, text in CREDENTIALS if kind != "metadata" and MASK not in mask_credentials(text)]
+
+    assert len(shown) <= (1 - MIN_REFUSED_SHARE) * len(CREDENTIALS), shown
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+def test_numbers_are_kept_if_they_are_allowed(text: str) -> None:
+    """`memory.allow_numbers` does not reach PINs, verification values and one-time codes."""
+    assert contains_credential(text)
+    assert not contains_credential(text, allow_numbers=True)
+    assert mask_credentials(text, allow_numbers=True) == text
+    assert contains_credential(f"{text}, PIN 4921", allow_numbers=True)
+
+
+@pytest.mark.parametrize("number", ["4111 1111 1111 1112", "DE88 3704 0044 0532 0130 00", "000-09-9999"])
+def test_a_number_with_a_wrong_check_digit_is_another_number(number: str) -> None:
+    """Luhn, mod 97, and the numbers that are never issued."""
+    assert not contains_credential(f"The order is {number}")
+
+
+def test_long_and_hostile_texts_are_screened_quickly() -> None:
+    """A fact that is added may have 100,000 characters."""
+    pieces = (
+        "password for ",
+        "a1",
+        "1 ",
+        "p ",
+        "sk-",
+        "PIN is ",
+        "code for the ",
+        "a/",
+        "://a:b",
+        "abandon ",
+        "é4 ",
+        "api_key_",
+    )
+    begun = time.monotonic()
+    for piece in pieces:
+        contains_credential((piece * 50_000)[:100_000])
+
+    assert time.monotonic() - begun < 30
