@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gaia_memory.adk.models.answer_ranking import Statement, rank_answers
-from gaia_memory.adk.models.offline_phrases import PHRASES, detect_language
+from gaia_memory.adk.models.offline_phrases import PHRASES
 from gaia_memory.adk.models.second_person import to_second_person
 from gaia_memory.adk.models.topic_words import is_same_word
 from gaia_memory.adk.models.user_messages import MessageKind, classify, find_question, split_statements
+from gaia_memory.language.function_words import detect_language
 from support.offline.offline_conversations import CASES, is_right
 from support.offline.offline_requests import answer_of
 
