@@ -94,6 +94,13 @@ class MemoryConfig(Section):
             "Whose statements become facts. `user`: those the user made or agreed to; `both`: the assistant's too."
         ),
     )
+    grounded: bool = Field(
+        default=True,
+        description=(
+            "Keep a learned fact only if the conversation contains enough of its words. Off: only copies of the prompt "
+            "are refused."
+        ),
+    )
     time_zone: str | None = Field(
         default=None,
         description=(
