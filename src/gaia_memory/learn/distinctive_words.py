@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 
 from gaia_memory.language.answer_types import NUMBER_WORDS, TIME_WORDS
 from gaia_memory.language.dates.phrases.english_dates import ENGLISH
@@ -93,21 +94,22 @@ def _is_distinctive(token: str) -> bool:
 
 def word_forms(text: str) -> frozenset[str]:
     """Return every word of a text, its stem and its beginning."""
-    return frozenset(form for token in index_tokens(text) for form in (token, stem(token), truncated_stem(token)))
+    return frozenset(form for token in set(index_tokens(text)) for form in (token, stem(token), truncated_stem(token)))
 
 
 def count_shared(words: Iterable[str], forms: Collection[str]) -> int:
     """Return how many of `words` stand among the `word_forms` of a text, in this or another form."""
-    return sum(any(form in forms for form in _forms_of(word)) for word in words)
+    return sum(not _forms_of(word).isdisjoint(forms) for word in words)
 
 
-def _forms_of(word: str) -> set[str]:
+@lru_cache(maxsize=10_000)
+def _forms_of(word: str) -> frozenset[str]:
     """Return the forms in which another text may have a word, among them the parts that it may be composed of."""
     forms = {form for each in (word, *word_variants(word)) for form in (each, stem(each), truncated_stem(each))}
     if len(word) >= _MIN_COMPOUND_CHARACTERS:
         for split in range(_MIN_PART_CHARACTERS, len(word) - _MIN_PART_CHARACTERS + 1):
             forms |= {word[:split], word[split:]}
-    return forms
+    return frozenset(forms)
 
 
 def language_of(text: str, default: str = "en") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from gaia_memory.errors import BadAnswerError
@@ -57,14 +57,8 @@ class ConversationWords:
     def __init__(self, chunk: Chunk) -> None:
         """Read all messages that the extractor sees."""
         messages = (*chunk.before, *chunk.messages)
-        text = "\n".join(message.text for message in messages)
-        self._forms = word_forms(text)
-        self._language = language_of(text)
-        self._languages = {self._language} | {
-            language_of(message.text, self._language)
-            for message in messages
-            if len(index_tokens(message.text)) >= MIN_LANGUAGE_WORDS
-        }
+        self._texts = [message.text for message in messages]
+        self._forms = word_forms("\n".join(self._texts))
         self._user_names = _names(message.speaker for message in messages if message.role == "user")
         self._names = self._user_names | _names(message.speaker for message in messages)
 
@@ -102,7 +96,14 @@ class ConversationWords:
         return most > shared and most >= MIN_PROMPT_SHARE * len(words)
 
     def _is_in_other_language(self, text: str) -> bool:
-        return language_of(text, self._language) not in self._languages
+        return language_of(text, self._languages[0]) not in self._languages
+
+    @cached_property
+    def _languages(self) -> list[str]:
+        """The language of all messages together, then that of each."""
+        main_language = language_of("\n".join(self._texts))
+        texts = (text for text in self._texts if len(index_tokens(text)) >= MIN_LANGUAGE_WORDS)
+        return [main_language, *(language_of(text, main_language) for text in texts)]
 
 
 class GroundingCheck:
