@@ -48,7 +48,7 @@ _LEFT_OUT_STEMS = ROLE_WORDS.union(map(stem, _COMMON_WORDS))
 _MIN_WORD_CHARACTERS = 3
 _MIN_COMPOUND_CHARACTERS = 8
 _MIN_PART_CHARACTERS = 4
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_UNSPACED_CHARACTER = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _HIRAGANA_PAIR = re.compile("[\u3040-\u309f]{2}")
 """Two characters that are particles or endings of Japanese words."""
 
@@ -82,7 +82,7 @@ def is_role(text: str) -> bool:
 
 
 def _is_distinctive(token: str) -> bool:
-    if _UNSPACED.match(token):
+    if _UNSPACED_CHARACTER.match(token):
         return len(token) > 1 and not _HIRAGANA_PAIR.fullmatch(token)
     return (
         len(token) >= _MIN_WORD_CHARACTERS
