@@ -27,6 +27,7 @@ from google.genai import types
 from pydantic import PrivateAttr
 
 from gaia_memory.models import Chunk, ExtractedFact, Vector
+from gaia_memory.ports import AnswerCheck
 
 Answer = str | types.Content | LlmResponse | BaseException
 """An answer of a scripted model: text, content, a whole response, or an error to raise."""
@@ -296,8 +297,8 @@ class ScriptedExtractor:
         """Append answers to the script."""
         self._script.add(*answers)
 
-    async def extract(self, chunk: Chunk, *, instructions: str) -> list[ExtractedFact]:
-        """Return the facts of the next answer."""
+    async def extract(self, chunk: Chunk, *, instructions: str, check: AnswerCheck) -> list[ExtractedFact]:
+        """Return the facts of the next answer, whatever `check` says of them."""
         self.chunks.append(chunk)
         self.instructions.append(instructions)
         await self.gate.wait_until_open()

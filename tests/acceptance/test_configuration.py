@@ -230,7 +230,7 @@ async def test_G07_a_model_replaced_during_a_request_still_delivers_its_answer(
         agent = LlmAgent(name="assistant", model=gaia.model, instruction="Help.")
         engine = gaia._engine
         for session in ("one", "two"):
-            await gaia.conversation(agent, user_id="u", channel=session).send("hello")
+            await gaia.conversation(agent, user_id="u", channel=session).send("I have a dog and a cat")
         first = asyncio.create_task(gaia.sweep(force=True))
         await asyncio.to_thread(asked.wait, 60)
         old = await engine.backend.pools.model.run(engine.backend.llm.instance)

@@ -35,6 +35,7 @@ from support.storage.scripted_backend import (
     ProviderScript,
     backend_config,
     get_script,
+    keep_all,
     make_chunk,
     make_message,
     register_scripted_providers,
@@ -54,7 +55,9 @@ class Case:
     asked: Callable[[], list[str]] = field(default=list)
 
     async def extract(self, what: Chunk, instructions: str = "durable facts") -> list[str]:
-        return [fact.text for fact in await self.backend.extractor.extract(what, instructions=instructions)]
+        return [
+            fact.text for fact in await self.backend.extractor.extract(what, instructions=instructions, check=keep_all)
+        ]
 
 
 def _of_script(script: ProviderScript, backend: Backend) -> Case:
@@ -406,6 +409,6 @@ async def test_a_fact_stated_by_both_sides_is_returned_once_per_side(host: Case)
     both = [{"text": "User likes tea", "attributed_to": side} for side in ("assistant", "user", "assistant")]
     host.script(json.dumps({"memory": both}))
 
-    found = await host.backend.extractor.extract(make_chunk(STATEMENT), instructions="")
+    found = await host.backend.extractor.extract(make_chunk(STATEMENT), instructions="", check=keep_all)
 
     assert [fact.attributed_to for fact in found] == ["assistant", "user"]

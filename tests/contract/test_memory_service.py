@@ -31,6 +31,7 @@ from gaia_memory.errors import (
     ModelUnavailableError,
 )
 from gaia_memory.models import SessionKey
+from gaia_memory.ports import AnswerCheck
 from gaia_memory.testing import ScriptedExtractor
 from support.hosts.memory_service import service_over
 from support.plugin_host import begin_turn
@@ -52,9 +53,9 @@ def extractor(engine: Engine) -> ScriptedExtractor:
     scripted = ScriptedExtractor()
     ask = scripted.extract
 
-    async def extract(chunk: Any, *, instructions: str) -> Any:
+    async def extract(chunk: Any, *, instructions: str, check: AnswerCheck) -> Any:
         scripted.add([message.text for message in chunk.messages if message.role == "user"])
-        return await ask(chunk, instructions=instructions)
+        return await ask(chunk, instructions=instructions, check=check)
 
     scripted.extract = extract  # type: ignore[method-assign]
     engine.consolidator.learner._extractor = scripted

@@ -27,6 +27,7 @@ from gaia_memory.testing import (
     bag_of_words,
     call,
 )
+from support.storage.scripted_backend import keep_all
 
 pytestmark = pytest.mark.heavy
 
@@ -139,10 +140,12 @@ async def test_scripted_extractor_and_language_model_follow_their_scripts() -> N
     extractor = ScriptedExtractor(["likes tea"], ValueError("broken"), default=[])
     model = ScriptedLanguageModel("- tea")
 
-    assert await extractor.extract(chunk("I like tea"), instructions="I") == [ExtractedFact(text="likes tea")]
+    assert await extractor.extract(chunk("I like tea"), instructions="I", check=keep_all) == [
+        ExtractedFact(text="likes tea")
+    ]
     with pytest.raises(ValueError, match="broken"):
-        await extractor.extract(chunk("x"), instructions="I")
-    assert await extractor.extract(chunk("x"), instructions="I") == []
+        await extractor.extract(chunk("x"), instructions="I", check=keep_all)
+    assert await extractor.extract(chunk("x"), instructions="I", check=keep_all) == []
     assert [each.messages[0].text for each in extractor.chunks] == ["I like tea", "x", "x"]
     assert await model.complete("facts", system="be brief") == "- tea"
     assert (model.prompts, model.systems) == (["facts"], ["be brief"])

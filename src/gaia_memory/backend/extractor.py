@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
@@ -17,6 +18,7 @@ from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.model_calls import BAD_ANSWER_ATTEMPTS, asking_about
 from gaia_memory.models import Chunk, ExtractedFact, Message
+from gaia_memory.ports import AnswerCheck
 
 MAX_CONTEXT_CHARACTERS = 300
 """mem0 shows no more of an earlier message: a longer one is sent in pieces."""
@@ -42,18 +44,21 @@ class Mem0Extractor:
         self._load = load
         self._pool = pool
 
-    async def extract(self, chunk: Chunk, *, instructions: str) -> list[ExtractedFact]:
-        """Return the facts of a chunk; an empty list only for a well-formed "nothing to learn".
+    async def extract(self, chunk: Chunk, *, instructions: str, check: AnswerCheck) -> list[ExtractedFact]:
+        """Return the facts of a chunk that `check` keeps; an empty list only if there is nothing to learn.
 
         Raises:
             ModelUnavailableError: the model did not answer.
-            BadAnswerError: its answer was blank, blocked, cut off or malformed, several times in a row.
+            BadAnswerError: its answer was blank, blocked, cut off, malformed or refused, several times in a row.
         """
         texts = (message.text for message in (*chunk.before, *chunk.messages))
         with redact_user_text(texts), asking_about(chunk.key.app):
-            return await self._extract_with_retries(*await self._pool.run(self._build_prompt, chunk, instructions))
+            system, prompt, fixed = await self._pool.run(self._build_prompt, chunk, instructions)
+            return await self._extract_with_retries(system, prompt, partial(check, prompt=fixed))
 
-    async def _extract_with_retries(self, system: str, prompt: str) -> list[ExtractedFact]:
+    async def _extract_with_retries(
+        self, system: str, prompt: str, check: Callable[[list[ExtractedFact]], list[ExtractedFact]]
+    ) -> list[ExtractedFact]:
         reason = ""
         retrying = AsyncRetrying(
             stop=stop_after_attempt(BAD_ANSWER_ATTEMPTS), retry=retry_if_exception_type(BadAnswerError), reraise=True
@@ -64,15 +69,16 @@ class Mem0Extractor:
                 try:
                     answer = await self._model.ask(prompt + hint, system=system, json=True)
                     extractor = f"{self._model.identity}/{PROMPT_VERSION}"
-                    return [replace(fact, extractor=extractor) for fact in parse_extraction(answer)]
+                    return [replace(fact, extractor=extractor) for fact in check(parse_extraction(answer))]
                 except BadAnswerError as bad:
                     reason = str(bad)
                     raise
         raise AssertionError("the last attempt returns or raises")
 
-    def _build_prompt(self, chunk: Chunk, instructions: str) -> tuple[str, str]:
+    def _build_prompt(self, chunk: Chunk, instructions: str) -> tuple[str, str, str]:
+        """Return the system text, the question, and the text of both without the conversation."""
         if self._model.is_offline:
-            return "", build_offline_prompt(chunk)
+            return "", build_offline_prompt(chunk), ""
         self._load()
         from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT, generate_additive_extraction_prompt
 
@@ -85,7 +91,8 @@ class Mem0Extractor:
             custom_instructions=instructions,
             use_input_language=True,
         )
-        return ADDITIVE_EXTRACTION_PROMPT, prompt
+        fixed = generate_additive_extraction_prompt(custom_instructions=instructions, use_input_language=True)
+        return ADDITIVE_EXTRACTION_PROMPT, prompt, f"{ADDITIVE_EXTRACTION_PROMPT}\n{fixed}"
 
 
 def build_offline_prompt(chunk: Chunk) -> str:

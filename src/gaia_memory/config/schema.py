@@ -101,6 +101,13 @@ class MemoryConfig(Section):
             "masked, like passwords, PINs and keys, which always are."
         ),
     )
+    grounded: bool = Field(
+        default=True,
+        description=(
+            "Keep a learned fact only if the conversation contains enough of its words. Off: only copies of the prompt "
+            "are refused."
+        ),
+    )
     time_zone: str | None = Field(
         default=None,
         description=(

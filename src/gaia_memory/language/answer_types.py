@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 MOMENT, NUMBER, PLACE, TITLE = 1, 2, 4, 8
 
-_TIME_WORDS = frozenset(
+TIME_WORDS = frozenset(
     (
         *("yesterday", "today", "tonight", "tomorrow", "ago", "last", "next", "recently", "since"),
         *("morning", "evening", "weekend", "day", "days", "week", "weeks", "month", "months", "year", "years"),
@@ -17,7 +17,7 @@ _TIME_WORDS = frozenset(
         *("september", "october", "november", "december"),
     )
 )
-_NUMBER_WORDS = frozenset(
+NUMBER_WORDS = frozenset(
     (
         *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "once", "twice"),
         *("couple", "several", "few", "dozen", "every", "second", "third"),
@@ -34,9 +34,9 @@ def detect_answer_types(text: str, words: Sequence[str]) -> int:
     """Return the types of answer in a text with these words, as a bit mask."""
     numerals = [word for word in words if word.isdigit()]
     answer_types = 0
-    if not _TIME_WORDS.isdisjoint(words) or any(map(_YEAR.fullmatch, numerals)):
+    if not TIME_WORDS.isdisjoint(words) or any(map(_YEAR.fullmatch, numerals)):
         answer_types |= MOMENT
-    if numerals or not _NUMBER_WORDS.isdisjoint(words):
+    if numerals or not NUMBER_WORDS.isdisjoint(words):
         answer_types |= NUMBER
     if _PLACE.search(text):
         answer_types |= PLACE

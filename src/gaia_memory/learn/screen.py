@@ -146,6 +146,8 @@ def _build_metadata(item: ExtractedFact, turn: Turn) -> dict[str, Scalar]:
     speaker = next((message.speaker for message in turn.messages if message.role == role), "")
     if speaker:
         metadata["speaker"] = speaker
+    if item.unverified:
+        metadata["unverified"] = True
     return metadata
 
 

@@ -115,12 +115,16 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedFact:
-    """A fact in the extractor's words, before screening; `extractor` names the model and the prompt."""
+    """A fact in the extractor's words, before screening; `extractor` names the model and the prompt.
+
+    `unverified`: the conversation does not show whether it is true.
+    """
 
     text: str
     attributed_to: str | None = None
     category: str | None = None
     extractor: str | None = None
+    unverified: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

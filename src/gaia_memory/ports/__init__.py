@@ -5,6 +5,7 @@ rolled back together. No transaction is held over a call to a model, a yield or 
 """
 
 from gaia_memory.ports.external import AgentModel as AgentModel
+from gaia_memory.ports.external import AnswerCheck as AnswerCheck
 from gaia_memory.ports.external import Embedder as Embedder
 from gaia_memory.ports.external import Extractor as Extractor
 from gaia_memory.ports.external import LanguageModel as LanguageModel

@@ -43,15 +43,26 @@ class Transcript(Protocol):
         """Clear the part that was read; False, without a change, when there are newer events."""
 
 
+class AnswerCheck(Protocol):
+    """Decides which facts of an answer about one chunk are kept."""
+
+    def __call__(self, facts: Sequence[ExtractedFact], *, prompt: str) -> list[ExtractedFact]:
+        """Return the facts to keep; `prompt` is the text of the question without the conversation.
+
+        Raises:
+            BadAnswerError: the question has to be asked again, for the reason in the message.
+        """
+
+
 class Extractor(Protocol):
     """Asks a model for the facts of a part of a conversation."""
 
-    async def extract(self, chunk: Chunk, *, instructions: str) -> list[ExtractedFact]:
-        """Return the facts of a chunk; an empty list only for a well-formed "nothing to learn".
+    async def extract(self, chunk: Chunk, *, instructions: str, check: AnswerCheck) -> list[ExtractedFact]:
+        """Return the facts of a chunk that `check` keeps; an empty list only if there is nothing to learn.
 
         Raises:
             ModelUnavailableError: the model did not answer.
-            BadAnswerError: its answer is blank, blocked, cut off or malformed.
+            BadAnswerError: its answer is blank, blocked, cut off or malformed, or `check` refused it.
         """
 
 

@@ -20,6 +20,7 @@ from support.servers.fake_gemini import FakeGemini, facts, with_thoughts
 from support.storage.scripted_backend import (
     DIMENSIONS,
     backend_config,
+    keep_all,
     make_chunk,
     register_scripted_providers,
     scripted_backend,
@@ -121,7 +122,7 @@ async def test_unknown_providers_and_keys_are_named_with_a_suggestion(
     with pytest.raises(ConfigError) as checked:
         await backend.pools.store.run(backend.load)
     with pytest.raises(ConfigError):
-        await backend.extractor.extract(make_chunk("hi"), instructions="")
+        await backend.extractor.extract(make_chunk("hi"), instructions="", check=keep_all)
 
     assert named in str(checked.value)
 
@@ -139,7 +140,7 @@ async def test_a_provider_without_its_key_or_package_is_unavailable_with_a_reaso
     """This is no reason to lose a conversation: the key may be added later."""
     backend = make(llm={"provider": "openai", "model": "m"}, embedder={"provider": "gemini"})
     with pytest.raises(ModelUnavailableError, match="OPENAI_API_KEY"):
-        await backend.extractor.extract(make_chunk("hi"), instructions="")
+        await backend.extractor.extract(make_chunk("hi"), instructions="", check=keep_all)
     with pytest.raises(ModelUnavailableError, match="gemini"):
         await backend.embedder.embed(["hi"], purpose="add")
 
@@ -153,9 +154,9 @@ async def test_a_hosts_own_provider_named_gemini_is_used(make: Make, monkeypatch
     script.answers.append(facts("from the host"))
     backend = make(llm={"provider": "gemini", "model": "gemini-x"})
 
-    assert [fact.text for fact in await backend.extractor.extract(make_chunk("hi"), instructions="")] == [
-        "from the host"
-    ]
+    assert [
+        fact.text for fact in await backend.extractor.extract(make_chunk("hi"), instructions="", check=keep_all)
+    ] == ["from the host"]
 
 
 async def test_offline_can_be_built_by_mem0s_own_factories(make: Make) -> None:
@@ -185,7 +186,7 @@ async def test_files_are_accessible_to_their_owner_only_and_mem0s_tables_stay_em
     """This holds after learning and embedding; Chroma's folder is not part of this check."""
     backend = make()
     home = backend._config.home
-    await backend.extractor.extract(make_chunk("I live in Haifa"), instructions="")
+    await backend.extractor.extract(make_chunk("I live in Haifa"), instructions="", check=keep_all)
     memory = await backend.pools.store.run(backend.open_memory, home / "store")
     vectors = await backend.embedder.embed(["User lives in Haifa"], purpose="add")
     payload = {"data": "User lives in Haifa", "user_id": "app:itay", "created_at": datetime.now(UTC).isoformat()}
@@ -215,7 +216,7 @@ async def test_gemini_requests_contain_only_the_needed_options(make: Make, gemin
     backend = make()
     gemini.add("extractor", facts("User likes tea"))
     gemini.add("agent", with_thoughts("- User likes tea"))
-    await backend.extractor.extract(make_chunk("I like tea"), instructions="")
+    await backend.extractor.extract(make_chunk("I like tea"), instructions="", check=keep_all)
     answer = await backend.language_model.complete("Tell.", system="You tell.")
     asked, told = (request.body["generationConfig"] for request in gemini.requests)
 
@@ -250,7 +251,10 @@ async def test_a_slow_extraction_delays_no_embedding(tmp_path: Path, monkeypatch
     script.answers.extend([facts()] * 20)
     await backend.embedder.embed(["warm"], purpose="add")
     script.llm_gate.clear()
-    asked = [asyncio.create_task(backend.extractor.extract(make_chunk("hi"), instructions="")) for _ in range(20)]
+    asked = [
+        asyncio.create_task(backend.extractor.extract(make_chunk("hi"), instructions="", check=keep_all))
+        for _ in range(20)
+    ]
     while len(script.prompts) < 2:
         await asyncio.sleep(0.005)
     await backend.embedder.embed(["now"], purpose="add")
@@ -307,7 +311,7 @@ async def test_every_error_of_the_backend_is_a_gaia_memory_error(
     script.answers.append(KeyError("x"))
     backend = scripted_backend(tmp_path, "e")
     with pytest.raises(GaiaMemoryError):
-        await backend.extractor.extract(make_chunk("hi"), instructions="")
+        await backend.extractor.extract(make_chunk("hi"), instructions="", check=keep_all)
     await backend.close()
 
 

@@ -73,7 +73,7 @@ def test_a_transcript_is_learned_with_its_dates_and_not_stored(config: str, tmp_
 
 def test_a_second_run_asks_the_model_only_about_new_messages(tmp_path: Path, gemini: FakeGemini) -> None:
     """A conversation of which nothing is new is not sent at all."""
-    gemini.set_default("extractor", facts("User moved to Lisbon"))
+    gemini.set_default("extractor", facts("User moved to Lisbon", "User's sister is called Noa", "User has a cat"))
     config, file = str(write_offline_config(tmp_path)), tmp_path / "chat.txt"
     file.write_text(CHAT, encoding="utf-8")
     assert learn(config, str(file)).code == 0
@@ -99,7 +99,7 @@ def test_an_outage_ends_the_run_and_the_next_one_resumes(tmp_path: Path, gemini:
     file.write_text(claude_export("I like tea", "I like figs", "I like plums"), encoding="utf-8")
     broken = learn(config, str(file))
     kept = [each["text"] for each in memories(config)]
-    gemini.set_default("extractor", facts("User likes figs"))
+    gemini.set_default("extractor", facts("User likes figs", "User likes plums"))
     before = len(gemini.requests_of("extractor"))
     resumed = learn(config, str(file), "--json").json_output
     asked = [request.contents for request in gemini.requests_of("extractor")[before:]]

@@ -18,6 +18,7 @@ from gaia_memory.engine import Engine
 from gaia_memory.errors import LeaseLostError
 from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
 from gaia_memory.models import Chunk, ExtractedFact, Scope, SessionKey, Vector
+from gaia_memory.ports import AnswerCheck
 from gaia_memory.sessions.learning.learner import Learner
 from gaia_memory.testing import ScriptedEmbedder
 from support.databases import on_each_database
@@ -56,7 +57,7 @@ class Extractor:
     def __init__(self, points: Points) -> None:
         self._points = points
 
-    async def extract(self, chunk: Chunk, *, instructions: str) -> list[ExtractedFact]:
+    async def extract(self, chunk: Chunk, *, instructions: str, check: AnswerCheck) -> list[ExtractedFact]:
         await self._points.come_to("asked")
         said = " ".join(each.text for each in chunk.messages)
         found = [fact for words, fact in FACTS.items() if words in said]

@@ -267,14 +267,14 @@ async def test_learned_chunks_of_a_long_conversation_are_not_extracted_again(
     """The third of five requests fails: the next attempt begins with it."""
     for number in range(1, 6):
         await learner.say("ann", f"part {number} " + "of my life " * 700)
-    gemini.add("extractor", facts("fact 1"), facts("fact 2"), *[bad] * model_calls.LEARNING.max_attempts)
+    gemini.add("extractor", facts("part 1"), facts("part 2"), *[bad] * model_calls.LEARNING.max_attempts)
     failed = await learner.sweep_after(minutes=31)
     early, status, kept = await learner.facts("ann"), await learner.status("ann"), await learner.events("ann")
-    gemini.add("extractor", *(facts(f"fact {number}") for number in (3, 4, 5)))
+    gemini.add("extractor", *(facts(f"part {number}") for number in (3, 4, 5)))
     learned = await learner.sweep_after(minutes=2)
 
     assert (failed, learned) == ((0, 1), (1, 0))
-    assert early == ["fact 1", "fact 2"]
+    assert early == ["part 1", "part 2"]
     assert [each.attempts for each in status.pending] == [1]
     assert kept == 10
     assert [_parts(request) for request in gemini.requests_of("extractor")] == [
@@ -284,7 +284,7 @@ async def test_learned_chunks_of_a_long_conversation_are_not_extracted_again(
         ["4"],
         ["5"],
     ]
-    assert await learner.facts("ann") == [f"fact {number}" for number in range(1, 6)]
+    assert await learner.facts("ann") == [f"part {number}" for number in range(1, 6)]
     assert await learner.events("ann") == 0
 
 
@@ -355,7 +355,7 @@ async def test_a_partly_successful_attempt_resets_the_failure_count(gemini: Fake
     """The eighth attempt learns the first turn: the second one has failed once."""
 
     def picky(body: dict[str, Any]) -> Answer:
-        return facts("fact 1") if _parts_of(_said_in(body)) == ["1"] else "prose"
+        return facts("part 1") if _parts_of(_said_in(body)) == ["1"] else "prose"
 
     for number in (1, 2):
         await learner.say("ann", f"part {number} of my life")
@@ -367,7 +367,7 @@ async def test_a_partly_successful_attempt_resets_the_failure_count(gemini: Fake
     await learner.sweep_after(hours=1, minutes=1)
     [waiting] = (await learner.status("ann")).pending
 
-    assert await learner.facts("ann") == ["fact 1"]
+    assert await learner.facts("ann") == ["part 1"]
     assert (waiting.attempts, waiting.parked) == (1, False)
     assert (waiting.retry_at or 0) - learner.clock.now().timestamp() <= 75
 

@@ -196,7 +196,7 @@ async def test_a_process_without_the_agent_leaves_its_conversations_waiting(tmp_
     async with opened(tmp_path) as gaia:
         report = await gaia.sweep(force=True)
         status = await gaia.memory.status(gaia.scope("ada"))
-        await send(gaia, model, "Hi", channel="web")
+        await send(gaia, model, channel="web")
         learned = await gaia.sweep(force=True)
         after = await gaia.memory.status(gaia.scope("ada"))
 

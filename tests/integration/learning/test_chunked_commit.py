@@ -14,6 +14,7 @@ from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.engine import Engine
 from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
 from gaia_memory.models import Chunk, EventPosition, ExtractedFact, Scope, SessionKey
+from gaia_memory.ports import AnswerCheck
 from support.databases import on_each_database
 from support.hosts.session_history import append_events, sentences
 from support.oracles.long_conversations import APP, START, learning_engine, session_key, store_conversation
@@ -30,7 +31,7 @@ class Extractor:
         self.asked: list[Chunk] = []
         self._breaks_at = breaks_at
 
-    async def extract(self, chunk: Chunk, *, instructions: str) -> list[ExtractedFact]:
+    async def extract(self, chunk: Chunk, *, instructions: str, check: AnswerCheck) -> list[ExtractedFact]:
         self.asked.append(chunk)
         if len(self.asked) == self._breaks_at:
             raise OSError("broke off")

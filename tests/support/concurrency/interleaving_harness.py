@@ -33,6 +33,7 @@ from gaia_memory.adk.sessions.event_mapping import live_events
 from gaia_memory.adk.sessions.stale_session import is_stale_error
 from gaia_memory.facts.tables import facts, scopes, sources
 from gaia_memory.models import Chunk, ExtractedFact, Scope, SessionKey, Vector
+from gaia_memory.ports import AnswerCheck
 from gaia_memory.sessions.clearing.clear import ClearMode
 from gaia_memory.testing import ScriptedEmbedder, ScriptedLanguageModel, ScriptedLlm
 from support.concurrency.deterministic_scheduler import (
@@ -67,7 +68,7 @@ class SteppedExtractor:
         self.requests: list[tuple[int, Chunk]] = []
         self._stepper = stepper
 
-    async def extract(self, chunk: Chunk, *, instructions: str) -> list[ExtractedFact]:
+    async def extract(self, chunk: Chunk, *, instructions: str, check: AnswerCheck) -> list[ExtractedFact]:
         self.requests.append((claim_step(), chunk))
         number = len(self.requests)
         await self._stepper.pause("extractor asked")

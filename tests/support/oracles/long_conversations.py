@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
 from gaia_memory.models import Chunk, ExtractedFact, SessionKey
+from gaia_memory.ports import AnswerCheck
 from support.databases import memory_url
 from support.hosts.session_history import append_events, sentences
 
@@ -63,7 +64,7 @@ class CountingExtractor:
     seq_square_sum: int = 0
     max_chunk_characters: int = field(default=0)
 
-    async def extract(self, chunk: Chunk, *, instructions: str) -> list[ExtractedFact]:
+    async def extract(self, chunk: Chunk, *, instructions: str, check: AnswerCheck) -> list[ExtractedFact]:
         self.turns += len(chunk.turns)
         self.seq_sum += sum(turn.seq for turn in chunk.turns)
         self.seq_square_sum += sum(turn.seq**2 for turn in chunk.turns)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from gaia_memory.backend.builder import Backend
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.models import Chunk, EventPosition, Message, SessionKey, Turn
+from gaia_memory.models import Chunk, EventPosition, ExtractedFact, Message, SessionKey, Turn
 from gaia_memory.testing import bag_of_words
 
 PROVIDER = "scripted"
@@ -106,6 +106,11 @@ def scripted_backend(home: Path, name: str) -> Backend:
     """Return a backend whose model and embedder follow the script `name`."""
     provider = {"provider": PROVIDER, "model": name}
     return Backend(backend_config(home, llm=provider, embedder={**provider, "embedding_dims": DIMENSIONS}))
+
+
+def keep_all(facts: Sequence[ExtractedFact], *, prompt: str) -> list[ExtractedFact]:
+    """Check an answer as the port `AnswerCheck` does, and keep every fact."""
+    return list(facts)
 
 
 def make_chunk(*texts: str, said_at: datetime = SAID_AT, before: Iterable[str] = ()) -> Chunk:

@@ -11,6 +11,9 @@ import pytest
 import yaml
 
 from gaia_memory.backend.offline.rule_extraction import extract_facts
+from gaia_memory.learn.grounding import GroundingCheck
+from gaia_memory.models import ExtractedFact
+from support.factories import make_chunk, make_turn
 
 FOLDER = Path(__file__).parent / "sentences"
 DAY = date(2026, 11, 20)
@@ -95,6 +98,18 @@ def test_no_meeting_is_no_meeting() -> None:
     """An event without a verb is the user's, but "no" may deny it."""
     assert learned("Meeting with Omar on Monday") == ["User has a meeting with Omar on Monday"]
     assert learned("No meeting with Omar on Monday") == []
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es"])
+@pytest.mark.parametrize("file", ["known.yaml", "held_out.yaml"])
+def test_what_the_rules_keep_comes_from_the_conversation(file: str, language: str) -> None:
+    """The check of a fact's origin changes nothing, for single messages and for all in one conversation."""
+    messages = list(sentences_of(file)[language])
+    for said in [[message] for message in messages] + [messages]:
+        chunk = make_chunk(*(make_turn(number, text) for number, text in enumerate(said, 1)))
+        found = [ExtractedFact(text=text) for text in learned(*said)]
+
+        assert GroundingCheck(chunk)(found, prompt="") == found
 
 
 def test_a_denial_in_a_later_message_replaces_what_it_denies() -> None:

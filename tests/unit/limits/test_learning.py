@@ -7,6 +7,7 @@ import json
 import pytest
 
 from gaia_memory.backend.offline.rule_extraction import extract_facts
+from gaia_memory.learn.grounding import ConversationWords
 from gaia_memory.learn.screen import build_drafts, drop_assistant_claims
 from gaia_memory.models import ExtractedFact
 from gaia_memory.redaction.credentials import contains_credential
@@ -32,6 +33,20 @@ def learned_offline(*said: str) -> list[str]:
 def test_a_secret_without_a_known_form_is_stored(text: str) -> None:
     """Vendor prefixes, PEM, tokens and "password: ..." in thirty languages are known."""
     assert not contains_credential(text)
+
+
+def test_a_wrong_statement_of_words_that_were_said_is_kept() -> None:
+    """The check of a fact's origin compares words, not what they say."""
+    conversation = ConversationWords(make_chunk(make_turn(1, "I like jazz... no, that's wrong, I like fado")))
+
+    assert conversation.find_origin(ExtractedFact(text="User likes jazz"), "") == "conversation"
+
+
+def test_an_italian_fact_about_an_english_conversation_may_count_as_foreign() -> None:
+    """Its function words are not known, so it is compared like an English one."""
+    conversation = ConversationWords(make_chunk(make_turn(1, "I moved to the north and bought a boat")))
+
+    assert conversation.find_origin(ExtractedFact(text="Ora abita vicino alle montagne"), "") == "elsewhere"
 
 
 def test_an_unattributed_fact_of_the_assistant_is_stored() -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gaia_memory.adk.models.offline_phrases import FUNCTION_WORDS, Language, detect_language
+from gaia_memory.adk.models.offline_phrases import detect_language
 from gaia_memory.adk.models.statement_subjects import (
     has_other_owner,
     has_other_subject,
@@ -15,6 +15,7 @@ from gaia_memory.adk.models.statement_subjects import (
 )
 from gaia_memory.adk.models.topic_words import is_same_name, is_same_word
 from gaia_memory.language.answer_types import MOMENT, NUMBER, PLACE, detect_answer_types
+from gaia_memory.language.function_words import FUNCTION_WORDS, Language
 from gaia_memory.language.tokenizer import index_tokens
 
 MIN_SCORE = 0.5

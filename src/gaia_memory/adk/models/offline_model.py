@@ -17,7 +17,7 @@ from pydantic import PrivateAttr
 
 from gaia_memory.adk.fact_framing import PRIVATE_INSTRUCTION
 from gaia_memory.adk.models.answer_ranking import Statement, rank_answers
-from gaia_memory.adk.models.offline_phrases import PHRASES, Language, Phrases, detect_language
+from gaia_memory.adk.models.offline_phrases import PHRASES, Phrases, detect_language
 from gaia_memory.adk.models.second_person import to_second_person
 from gaia_memory.adk.models.user_messages import (
     MessageKind,
@@ -27,6 +27,7 @@ from gaia_memory.adk.models.user_messages import (
     split_statements,
 )
 from gaia_memory.adk.plugins.run_context import current_conversation
+from gaia_memory.language.function_words import Language
 from gaia_memory.redaction.credentials import contains_credential
 
 if TYPE_CHECKING:

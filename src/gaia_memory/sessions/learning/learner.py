@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gaia_memory.errors import LeaseLostError, MemoryDisabledError
 from gaia_memory.learn.chunk import split_into_chunks
 from gaia_memory.learn.embed_drafts import embed_drafts
+from gaia_memory.learn.grounding import GroundingCheck
 from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.learn.screen import build_drafts, drop_assistant_claims
 from gaia_memory.models import Chunk, Draft, EventPosition, LedgerRow, Message, Scope, Turn
@@ -32,7 +33,7 @@ class LearnSettings:
     """The settings of consolidation.
 
     `zone` is the users' time zone, None for this machine's. With `learns_from_assistant`, statements that only the
-    assistant made become facts too.
+    assistant made become facts too. With `is_grounded`, facts have to come from their conversation.
     """
 
     instructions: str
@@ -41,6 +42,7 @@ class LearnSettings:
     zone: tzinfo | None = None
     learns_from_assistant: bool = False
     allow_numbers: bool = False
+    is_grounded: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ def learn_settings(config: GaiaConfig) -> LearnSettings:
         zone=config.memory.zone,
         learns_from_assistant=config.memory.learn_from == "both",
         allow_numbers=config.memory.allow_numbers,
+        is_grounded=config.memory.grounded,
     )
 
 
@@ -164,7 +167,8 @@ class Learner:
         self.require_enabled()
         settings = self._settings()
         with self._circuit_breaker.observe_request(chunk.key.user):
-            extracted = await self._extractor.extract(chunk, instructions=settings.instructions)
+            check = GroundingCheck(chunk, is_enabled=settings.is_grounded)
+            extracted = await self._extractor.extract(chunk, instructions=settings.instructions, check=check)
         kept = extracted if settings.learns_from_assistant else drop_assistant_claims(extracted)
         return await embed_drafts(self._embedder, build_drafts(chunk, kept, allow_numbers=settings.allow_numbers))
 

@@ -1,0 +1,110 @@
+"""A conversation is not lost for a model's answer with nothing of the conversation in it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import pytest
+
+from gaia_memory.model_calls import BAD_ANSWER_ATTEMPTS
+from support.harness import Sut, facts
+
+Make = Callable[..., Awaitable[Sut]]
+
+SAID = "I moved from Berlin to Lisbon last week, and my sister Noa is a nurse there"
+PLACEHOLDER = facts("First extracted memory")
+GROUNDED = "memory: {grounded: true}"
+FOREIGN = facts("User plays the cello in an orchestra")
+
+
+async def is_kept(sut: Sut) -> bool:
+    """Return whether the conversation is still in the session database."""
+    session = await sut.session("ada", "cli")
+    return session is not None and SAID in str(session.events)
+
+
+@pytest.mark.parametrize("answer", [PLACEHOLDER, facts("..."), facts("User", "assistant")], ids=str)
+async def test_a_conversation_answered_with_placeholders_is_neither_learned_nor_deleted(
+    make: Make, answer: str
+) -> None:
+    """mem0's prompt contains "First extracted memory", which small models copy; the status says what is wrong."""
+    sut = await make(GROUNDED, extractor=[answer] * 2 * BAD_ANSWER_ATTEMPTS + [facts("User moved to Lisbon")])
+    await sut.chat("ada", "cli", SAID)
+    for _ in range(2):
+        sut.clock.advance(timedelta(hours=2))
+        report = await sut.sweep()
+        assert (report.consolidated, report.failed) == (0, 1)
+    status = await sut.gaia.memory.status(sut.scope("ada"))
+
+    assert len(sut.EXT) == 2 * BAD_ANSWER_ATTEMPTS
+    assert "only repeats the prompt" in sut.EXT[1].removeprefix(sut.EXT[0])
+    assert status.state == "degraded"
+    assert "the answer only repeats the prompt, or has no words: choose a larger model" in status.reason
+    assert await sut.texts("ada") == []
+    assert await is_kept(sut)
+
+    sut.clock.advance(timedelta(hours=2))
+    assert (await sut.sweep()).consolidated == 1
+    assert await sut.texts("ada") == ["User moved to Lisbon"]
+
+
+async def test_placeholders_and_foreign_facts_beside_others_are_dropped(make: Make) -> None:
+    """The rest is learned, and nothing is asked again."""
+    mixed = facts("First extracted memory", "User moved to Lisbon", "...", "User plays the cello in an orchestra")
+    sut = await make(GROUNDED, extractor=[mixed])
+    await sut.chat("ada", "cli", SAID)
+    report = await sut.sweep_after_idle()
+
+    assert report.consolidated == 1
+    assert await sut.texts("ada") == ["User moved to Lisbon"]
+    assert not await is_kept(sut)
+
+
+async def test_foreign_answers_keep_the_conversation_and_the_status_names_the_way_out(make: Make) -> None:
+    """With `memory.grounded: false` the same answer is learned."""
+    sut = await make(GROUNDED, extractor=[FOREIGN] * (BAD_ANSWER_ATTEMPTS + 1))
+    await sut.chat("ada", "cli", SAID)
+    report = await sut.sweep_after_idle()
+    status = await sut.gaia.memory.status(sut.scope("ada"))
+
+    assert (report.consolidated, report.failed) == (0, 1)
+    assert "take facts only from there" in sut.EXT[1].removeprefix(sut.EXT[0])
+    assert status.state == "degraded"
+    assert "`memory.grounded: false`" in status.reason
+    assert await sut.texts("ada") == []
+    assert await is_kept(sut)
+
+    sut.write_config("memory: {grounded: false}")
+    await sut.reopen()
+    assert (await sut.sweep(force=True)).consolidated == 1
+    assert await sut.texts("ada") == ["User plays the cello in an orchestra"]
+
+
+async def test_a_second_answer_of_doubtful_facts_is_learned_as_unverified(make: Make) -> None:
+    """They share more words with the prompt than with the conversation, but some with both."""
+    doubtful = facts("User enjoys watching sports documentaries on Netflix in Lisbon, with strong storytelling")
+    sut = await make(GROUNDED, extractor=[doubtful, doubtful])
+    await sut.chat("ada", "cli", SAID)
+    report = await sut.sweep_after_idle()
+    [fact] = await sut.gaia.memory.facts(sut.scope("ada"))
+
+    assert report.consolidated == 1
+    assert fact.metadata["unverified"] is True
+    found = await sut.gaia.memory.browse(sut.scope("ada"), filters={"unverified": True})
+    assert [each.id for each in found.facts] == [fact.id]
+
+
+async def test_a_translated_fact_is_learned_as_unverified(make: Make) -> None:
+    """The words of two languages cannot be compared."""
+    sut = await make(
+        GROUNDED, extractor=[facts("Der Nutzer ist nach Portugal gezogen", "User's sister Noa is a nurse")]
+    )
+    await sut.chat("ada", "cli", SAID)
+    await sut.sweep_after_idle()
+    learned = await sut.gaia.memory.facts(sut.scope("ada"))
+
+    assert [(fact.text, fact.metadata.get("unverified")) for fact in learned] == [
+        ("Der Nutzer ist nach Portugal gezogen", True),
+        ("User's sister Noa is a nurse", None),
+    ]

@@ -1,0 +1,179 @@
+"""A fact comes from its conversation; copies of the prompt, foreign facts and placeholders are told apart from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gaia_memory.errors import BadAnswerError
+from gaia_memory.learn.grounding import ConversationWords, GroundingCheck
+from gaia_memory.models import Chunk, ExtractedFact
+from support.factories import make_chunk, make_message, make_turn
+
+PROMPT = """\
+You take facts from a conversation. Extract what the user likes, owns and plans, and whom they live and work with.
+{"memory": [{"id": "0", "text": "First extracted memory", "attributed_to": "user"}]}
+Example: {"memory": [{"id": "0", "text": "User enjoys watching sports documentaries on Netflix"}]}
+Example: {"memory": [{"id": "0", "text": "User has a dog named Poppy"}]}"""
+PAIRS = yaml.safe_load(Path(__file__).with_name("grounding_pairs.yaml").read_text(encoding="utf-8"))
+TALK = make_chunk(make_turn(1, "I moved from Berlin to Lisbon and I'm allergic to nuts."))
+
+
+def facts(*texts: str) -> list[ExtractedFact]:
+    return [ExtractedFact(text=text) for text in texts]
+
+
+def kept(chunk: Chunk, *texts: str, **arguments: Any) -> list[str]:
+    """Return the texts that a check keeps of a first answer."""
+    return [fact.text for fact in GroundingCheck(chunk, **arguments)(facts(*texts), prompt=PROMPT)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("First extracted memory", "first extracted memory.", "User enjoys watching sports documentaries on Netflix"),
+        *("...", "?!", "🐶", "User", "assistant", "The user", "Assistant:", "ユーザー", "用户", "Пользователь"),
+    ],
+)
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_an_answer_without_any_fact_is_refused_each_time(text: str, is_enabled: bool) -> None:
+    """It is no "nothing to learn", for which the conversation would be cleared; no setting allows it."""
+    check = GroundingCheck(TALK, is_enabled=is_enabled)
+    for _ in range(6):
+        with pytest.raises(BadAnswerError, match="repeats the prompt, or has no words"):
+            check(facts(text, text), prompt=PROMPT)
+
+
+def test_placeholders_beside_facts_are_dropped() -> None:
+    """The facts are kept."""
+    answer = ["First extracted memory", "User moved to Lisbon", "...", "User", "User has a dog named Poppy"]
+
+    assert kept(TALK, *answer) == ["User moved to Lisbon"]
+    assert kept(TALK, *answer, is_enabled=False) == ["User moved to Lisbon"]
+
+
+def test_a_text_of_the_prompt_that_was_said_is_a_fact() -> None:
+    """The user may own a dog of the same name as in the example, but not the dog of another name."""
+    poppy = make_chunk(make_turn(1, "My dog is named Poppy, she is two"))
+    rex = make_chunk(make_turn(1, "My dog is named Rex, he is two"))
+
+    assert kept(poppy, "User has a dog named Poppy") == ["User has a dog named Poppy"]
+    with pytest.raises(BadAnswerError, match="repeats the prompt"):
+        kept(rex, "User has a dog named Poppy")
+
+
+def test_a_fact_without_distinctive_words_passes_unless_it_is_a_whole_phrase_of_the_prompt() -> None:
+    """The beginning of an example is no echo."""
+    prompt = 'Example: {"text": "User is a nurse"}, {"text": "User has it"}'
+    check = GroundingCheck(TALK)
+
+    assert check(facts("User is A"), prompt=prompt) == facts("User is A")
+    with pytest.raises(BadAnswerError, match="repeats the prompt"):
+        check(facts("User has it"), prompt=prompt)
+
+
+def test_an_empty_list_means_nothing_to_learn() -> None:
+    """It is no answer of foreign facts."""
+    assert kept(TALK) == []
+
+
+def test_foreign_facts_beside_others_are_dropped(caplog: pytest.LogCaptureFixture) -> None:
+    """The log counts them and does not quote them."""
+    caplog.set_level("INFO", logger="gaia_memory")
+
+    assert kept(TALK, "User plays the cello", "User moved to Lisbon") == ["User moved to Lisbon"]
+    [record] = caplog.records
+    assert (record.gaia_event, record.gaia_facts, record.gaia_unverified) == ("facts.foreign", 1, 0)  # type: ignore[attr-defined]
+    assert "cello" not in record.getMessage()
+
+
+def test_an_answer_of_foreign_facts_is_asked_for_again_and_then_names_the_way_out() -> None:
+    """Nothing of it is in the conversation, so nothing of it is kept."""
+    check = GroundingCheck(TALK)
+    with pytest.raises(BadAnswerError, match="take facts only from there"):
+        check(facts("User plays the cello"), prompt=PROMPT)
+    for _ in range(2):
+        with pytest.raises(BadAnswerError, match=r"`memory\.grounded: false`"):
+            check(facts("User plays the cello", "User owns a kayak"), prompt=PROMPT)
+
+
+def test_a_second_answer_of_foreign_facts_is_kept_as_unverified_as_far_as_it_shares_a_word() -> None:
+    """A fact that shares more with the prompt, and at least a word with the conversation, may be true."""
+    check = GroundingCheck(TALK)
+    answer = facts("User enjoys watching documentaries about Berlin on Netflix", "User plays the cello")
+    with pytest.raises(BadAnswerError):
+        check(answer, prompt=PROMPT)
+
+    assert check(answer, prompt=PROMPT) == [replace(answer[0], unverified=True)]
+
+
+def test_switched_off_every_fact_is_kept() -> None:
+    """Only what is no fact at all is not."""
+    assert kept(TALK, "User plays the cello", is_enabled=False) == ["User plays the cello"]
+
+
+def test_a_fact_in_another_language_is_kept_as_unverified_unless_it_is_an_echo() -> None:
+    """Its words cannot be compared with those of the conversation."""
+    german = make_chunk(make_turn(1, "Ich bin nach Lissabon gezogen und habe noch keine Möbel.", "Das klingt gut."))
+    [fact] = GroundingCheck(german)(facts("The user has no furniture yet"), prompt=PROMPT)
+
+    assert fact.unverified
+    with pytest.raises(BadAnswerError, match="repeats the prompt"):
+        kept(german, "User enjoys watching sports documentaries on Netflix")
+
+
+def test_the_end_of_the_answer_before_belongs_to_the_conversation() -> None:
+    """The user may only say yes to it."""
+    before = (make_message("assistant", "Shall I note that you prefer the blue kayak?"),)
+    yes = replace(make_chunk(make_turn(2, "Yes please")), before=before)
+
+    assert kept(yes, "User prefers the blue kayak") == ["User prefers the blue kayak"]
+
+
+def test_names_of_speakers_numbers_dates_and_the_category_do_not_count() -> None:
+    """They are in every fact, true or not."""
+    message = replace(make_message("user", "I was at a concert in May 2026"), speaker="Maria")
+    turn = replace(make_turn(1, "x"), messages=(message,))
+    conversation = ConversationWords(make_chunk(turn))
+    hockey = ExtractedFact(text="User trained 3 hockey players in May 2026", category="concert")
+
+    assert conversation.count_shared(hockey) == 0
+    assert conversation.find_origin(hockey, PROMPT) == "elsewhere"
+    assert conversation.find_origin(replace(hockey, text="Maria trained hockey players"), PROMPT) == "unknown"
+    assert conversation.find_origin(replace(hockey, text="It was on 3 May 2026"), PROMPT) == "conversation"
+
+
+@given(st.lists(st.text(max_size=60), max_size=4), st.text(max_size=80), st.text(max_size=80))
+def test_the_check_accepts_any_text(texts: list[str], said: str, prompt: str) -> None:
+    """It returns some of the facts or refuses the answer."""
+    answer = facts(*texts)
+    try:
+        found = GroundingCheck(make_chunk(make_turn(1, said)))(answer, prompt=prompt)
+    except BadAnswerError:
+        assert answer
+    else:
+        assert {fact.text for fact in found} <= set(texts)
+
+
+@pytest.mark.parametrize("language", PAIRS)
+def test_true_facts_are_kept_in_each_language_and_false_ones_are_not(language: str) -> None:
+    """Reworded facts and those with a name for a pronoun count as true; translated ones are not dropped."""
+    origins: Counter[tuple[str, str]] = Counter()
+    for case in PAIRS[language]:
+        conversation = ConversationWords(make_chunk(make_turn(1, case["said"])))
+        for kind in ("kept", "translated", "dropped"):
+            for text in case.get(kind, ()):
+                origins[kind, conversation.find_origin(ExtractedFact(text=text), PROMPT)] += 1
+
+    assert origins["kept", "elsewhere"] == 0
+    assert origins["translated", "elsewhere"] == 0
+    assert origins["dropped", "conversation"] == 0
+    assert origins["kept", "unknown"] <= 1
+    assert origins["dropped", "unknown"] <= 1
