@@ -92,9 +92,12 @@ def build_mem0_question(chunk: Chunk, instructions: str) -> ExtractionQuestion:
         custom_instructions=instructions,
         use_input_language=True,
     )
-    fixed_text = f"{ADDITIVE_EXTRACTION_PROMPT}\n{instructions}"
+    fixed_text = generate_additive_extraction_prompt(custom_instructions=instructions, use_input_language=True)
     return ExtractionQuestion(
-        system=ADDITIVE_EXTRACTION_PROMPT, prompt=prompt, fixed_text=fixed_text, version=PROMPT_VERSIONS["mem0"]
+        system=ADDITIVE_EXTRACTION_PROMPT,
+        prompt=prompt,
+        fixed_text=f"{ADDITIVE_EXTRACTION_PROMPT}\n{fixed_text}",
+        version=PROMPT_VERSIONS["mem0"],
     )
 
 
