@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,24 @@ from gaia_memory.database.read_only import open_read_only
 from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.errors import ConfigError, MemoryUnavailable
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
+from gaia_memory.learn.grounding import GroundingCheck
+from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.ledger import SqlLedger, is_owner_dead
-from gaia_memory.models import PendingConversation, StoreState
+from gaia_memory.models import (
+    Chunk,
+    EventPosition,
+    Message,
+    PendingConversation,
+    SessionKey,
+    StoreState,
+    Turn,
+)
 
 CLOSE_SECONDS = 0.1
-_PING = "Answer with the single word: ready"
+
+SAMPLE_STATEMENTS = ("My sister Noa lives in Lisbon.", "I am allergic to peanuts.")
+SAMPLE_WORDS = ("noa", "lisbon", "peanut")
+"""Words of which a fact from the statements has at least one, in any language with Latin letters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +120,23 @@ class EngineProbe:
         provider = self._backend.embedder_provider
         return ModelProbe(self._backend.embedder.identity, provider.name, provider.config)
 
-    async def ping_language_model(self) -> None:
-        """Ask the model for one word.
+    async def extract_sample(self) -> list[str]:
+        """Return the facts that the model finds in `SAMPLE_STATEMENTS`, asked as for a conversation.
 
         Raises:
-            ModelError: it gives no answer, or another one.
+            ModelError: it gives no usable answer.
         """
-        await self._backend.language_model.complete(_PING, system="You are asked whether you are available.")
+        now = datetime.now(UTC)
+        messages = [
+            Message(role="user", text=text, said_at=now, event_id=str(number), speaker="user")
+            for number, text in enumerate(SAMPLE_STATEMENTS)
+        ]
+        turn = Turn(seq=1, messages=tuple(messages), end=EventPosition(now.timestamp(), messages[-1].event_id))
+        config = self._loaded.config
+        chunk = Chunk(key=SessionKey(config.app, "doctor", "doctor"), turns=(turn,), zone=config.memory.zone)
+        check = GroundingCheck(chunk, is_enabled=config.memory.grounded)
+        facts = await self._backend.extractor.extract(chunk, instructions=extraction_instructions(config), check=check)
+        return [fact.text for fact in facts]
 
     async def ping_embedder(self) -> None:
         """Embed one word.

@@ -12,7 +12,10 @@ GaiaMemoryError
 │   └── StoreStalledError       the mem0 store makes no progress; names its owner
 ├── ModelError                  the language model or the embedder gave no usable answer
 │   ├── ModelUnavailableError   unreachable, time-out, 429, 5xx: retried later, never parked
+│   ├── ContextSizeError        the question does not fit into the model's context: retried later, never parked
 │   └── BadAnswerError          the answer does not have the requested form
+│       ├── CutAnswerError       the answer was cut off: a shorter question may get a whole one
+│       └── RefusedRequestError  the model's server refused the request; asking again does not help
 └── LedgerError                 the ledger refused a step
     └── LeaseLostError          another process took the conversation over; nothing was written
 
@@ -133,8 +136,20 @@ class ModelUnavailableError(ModelError):
         super().__init__(message, quote=quote)
 
 
+class ContextSizeError(ModelError):
+    """The question is longer than the model's context; only a larger context or a shorter question helps."""
+
+
 class BadAnswerError(ModelError):
     """The model's answer is blank, blocked, truncated or not in the requested form."""
+
+
+class CutAnswerError(BadAnswerError):
+    """The answer ended at the limit of tokens or facts, before it was complete."""
+
+
+class RefusedRequestError(BadAnswerError):
+    """The model's server refused the request for its content (400, 413, 422)."""
 
 
 class LedgerError(GaiaMemoryError):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Collection, Iterator
+import re
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Any
 
 from tenacity import RetryCallState, retry_if_exception, stop_after_attempt, stop_before_delay, wait_exponential_jitter
 
-from gaia_memory.errors import BadAnswerError
+from gaia_memory.errors import BadAnswerError, CutAnswerError
 from gaia_memory.outage import classify_error
 
 
@@ -58,14 +59,29 @@ LEARNING_DEADLINE_SECONDS = 200.0
 EMBEDDING_DEADLINE_SECONDS = 45.0
 """How long a question to the language model, or a batch of texts, may take with all its attempts."""
 
-BAD_ANSWER_ATTEMPTS = 3
-"""How often the same facts are asked for while the answers are unusable."""
+ATTEMPT_TEMPERATURES = (None, 0.5, 0.9)
+"""The temperature of each attempt to get a usable answer, None for the configured one: the same question at the same
+temperature has the same bad answer."""
+
+REPETITION = "the model repeats itself: choose a larger one"
 
 _running_limits: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("running_limits", default=())
 _asking_app: ContextVar[str | None] = ContextVar("asking_app", default=None)
 
+_REPETITION_WINDOWS = (240, 1600)
+_MIN_REPETITIONS = 4
+_NUMBER = re.compile(r"\d+")
 _CUT_REASONS = frozenset({"LENGTH", "MAX_TOKENS"})
 _BLOCKED_REASONS = frozenset({"CONTENT_FILTER"})
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOptions:
+    """How a model should answer: with a JSON object, of a JSON schema, at a temperature (None: as configured)."""
+
+    json: bool = False
+    schema: Mapping[str, Any] | None = None
+    temperature: float | None = None
 
 
 @asynccontextmanager
@@ -141,20 +157,46 @@ def retry_policy(limits: CallLimits) -> dict[str, Any]:
     }
 
 
-def require_complete(finish_reason: object, *, complete_reasons: Collection[str] = ()) -> None:
+def require_complete(finish_reason: object, *, text: str | None, complete_reasons: Collection[str] = ()) -> None:
     """Return if the model finished its answer.
 
-    `finish_reason` is a provider's own name or enum member. With `complete_reasons`, in capitals, any other reason is
-    an error.
+    `finish_reason` is a provider's own name or enum member, `text` the answer so far. With `complete_reasons`, in
+    capitals, any other reason is an error.
 
     Raises:
-        BadAnswerError: the answer was cut off, blocked or stopped early.
+        CutAnswerError: the answer was cut off.
+        BadAnswerError: it was blocked or stopped early, or the model repeated itself until it was cut off.
     """
     name = str(getattr(finish_reason, "name", finish_reason) or "")
     reason = name.upper()
     if reason in _CUT_REASONS:
-        raise BadAnswerError("the model's answer was cut: raise `memory.llm.max_tokens`, or the server's context size")
+        if repeats_itself(text or ""):
+            raise BadAnswerError(REPETITION)
+        raise CutAnswerError("the model's answer was cut: raise `memory.llm.max_tokens`, or the server's context size")
     if reason in _BLOCKED_REASONS:
         raise BadAnswerError(f"the model's answer was blocked ({name})")
     if complete_reasons and reason not in complete_reasons:
         raise BadAnswerError(f"the model stopped before the end of its answer ({name})")
+
+
+def repeats_itself(text: str) -> bool:
+    """Return whether a text ends in at least four repetitions of the same words; numbers that count up are the same."""
+    normalized = _NUMBER.sub("0", text)
+    return any(
+        len(normalized) >= size and _period(normalized[-size:]) <= size // _MIN_REPETITIONS
+        for size in _REPETITION_WINDOWS
+    )
+
+
+def _period(text: str) -> int:
+    """Return the smallest distance at which a text repeats itself; its length if it does not.
+
+    This is the failure function of Knuth, Morris and Pratt, which takes linear time.
+    """
+    borders = [0] * len(text)
+    for end in range(1, len(text)):
+        length = borders[end - 1]
+        while length and text[end] != text[length]:
+            length = borders[length - 1]
+        borders[end] = length + (text[end] == text[length])
+    return len(text) - borders[-1]

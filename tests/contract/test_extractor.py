@@ -15,7 +15,11 @@ import pytest
 
 from gaia_memory import model_calls
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.extractor import MAX_CONTEXT_CHARACTERS, format_observation_date, to_prompt_messages
+from gaia_memory.backend.extraction_question import (
+    MAX_MEM0_CONTEXT_CHARACTERS,
+    format_observation_date,
+    to_prompt_messages,
+)
 from gaia_memory.backend.language_model import Mem0LanguageModel
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.models import Chunk, EventPosition, Turn, load_time_zone
@@ -323,17 +327,16 @@ async def test_a_dropped_gemini_connection_is_retried_and_then_unavailable(googl
 
 
 @pytest.mark.parametrize("case", ["scripted", "gemini"], indirect=True)
-async def test_the_prompt_is_mem0s_with_our_date_instructions_and_language_rule(case: Case) -> None:
-    """It contains the date of the messages, the instructions and the request to keep the speaker's language."""
+async def test_the_prompt_has_the_instructions_the_date_and_what_was_said_before(case: Case) -> None:
+    """The date is that of the messages."""
     case.script(facts())
     long_ago = datetime(2020, 1, 2, 12, tzinfo=UTC)
     await case.extract(make_chunk("Tomorrow I fly to Rome", said_at=long_ago, before=["the talk before"]), "ONLY-CATS")
     (asked,) = case.asked()
 
     assert "## Observation Date\n2020-01-02" in asked
-    assert "## Custom Instructions\nONLY-CATS" in asked
-    assert "SAME LANGUAGE" in asked
-    assert "user: the talk before" in asked
+    assert "ONLY-CATS" in asked
+    assert '## Earlier Messages\n[{"role": "user", "content": "the talk before"}]' in asked
     assert "Memory Extractor" in asked
 
 
@@ -396,10 +399,17 @@ def test_without_a_time_zone_the_observation_date_is_that_of_this_machine(monkey
     assert format_observation_date(said_at) == "2026-11-21 (Saturday), time zone JST (UTC+09:00)"
 
 
-async def test_a_long_answer_before_the_chunk_is_included_to_its_end(host: Case) -> None:
+@pytest.mark.parametrize("prompt", ["gaia", "mem0"])
+async def test_a_long_answer_before_the_chunk_is_included_to_its_end(
+    prompt: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """mem0 cuts a message at 300 characters; the question the user replies to is at the end."""
-    host.script(facts())
-    await host.extract(make_chunk("the second", before=["x" * 2 * MAX_CONTEXT_CHARACTERS + " this or that?"]))
+    script = register_scripted_providers(monkeypatch, "long")
+    backend = scripted_backend(tmp_path, "long", extraction_prompt=prompt)
+    async with _closed(_of_script(script, backend)) as host:
+        host.script(facts())
+        before = "x" * 2 * MAX_MEM0_CONTEXT_CHARACTERS + " this or that?"
+        await host.extract(make_chunk("the second", before=[before]))
 
     assert "this or that?" in host.asked()[0].replace("\nuser: ", "")
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.model_calls import BAD_ANSWER_ATTEMPTS
+from gaia_memory.model_calls import AGENT_STREAM_SECONDS, ATTEMPT_TEMPERATURES, OWN_SERVER_AGENT
+from gaia_memory.profile.distil import BAD_ANSWER_PAUSE_SECONDS
 from gaia_memory.sessions.learning.backoff import (
     JITTER_RATIO,
     MAX_RETRY_AFTER_SECONDS,
@@ -34,7 +35,12 @@ PAGE = Path(__file__).parents[2] / "docs/explanation/when-a-model-fails.md"
         ),
         ("the provider names (at most an hour)", MAX_RETRY_AFTER_SECONDS == 3600),
         ("Each pause is up to a quarter longer by chance", JITTER_RATIO == 0.25),
-        ("Each attempt asks up to three times", BAD_ANSWER_ATTEMPTS == 3),
+        ("Each attempt asks up to three times", len(ATTEMPT_TEMPERATURES) == 3),
+        (
+            "190 s for the next piece, 5 minutes in total",
+            (OWN_SERVER_AGENT.timeout_seconds, AGENT_STREAM_SECONDS) == (190, 300),
+        ),
+        ("are not asked about again for an hour", BAD_ANSWER_PAUSE_SECONDS == 3600),
         (f"fails for {FAILURE_THRESHOLD} conversations in a row", True),
         (f"oldest first, {MAX_PARALLEL_CONVERSATIONS} conversations at once in each process", True),
     ],

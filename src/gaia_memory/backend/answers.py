@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import date
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError, field_validator
@@ -26,6 +27,7 @@ class _FactItem(BaseModel):
     text: StrictStr
     attributed_to: Any = None
     category: Any = None
+    said_at: Any = None
 
     @field_validator("text")
     @classmethod
@@ -67,7 +69,12 @@ def parse_extraction(answer: str) -> list[ExtractedFact]:
     seen: dict[tuple[str, str | None], ExtractedFact] = {}
     for item in items:
         speaker = item.attributed_to if isinstance(item.attributed_to, str) else None
-        fact = ExtractedFact(text=item.text, attributed_to=speaker, category=_parse_category(item.category))
+        fact = ExtractedFact(
+            text=item.text,
+            attributed_to=speaker,
+            category=_parse_category(item.category),
+            said_at=_parse_day(item.said_at),
+        )
         seen.setdefault((" ".join(item.text.split()).casefold(), speaker), fact)
     return list(seen.values())
 
@@ -76,6 +83,14 @@ def _parse_category(value: object) -> str | None:
     """Return a category in lower case; None for anything else than a short label, which costs nobody the fact."""
     category = " ".join(value.split()).lower() if isinstance(value, str) else None
     return category if is_label(category) and len(category or "") <= MAX_CATEGORY_CHARACTERS else None
+
+
+def _parse_day(value: object) -> date | None:
+    """Return a day as `YYYY-MM-DD`; None for anything else, which costs nobody the fact."""
+    try:
+        return date.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
 
 
 def _unwrap_code_block(answer: str) -> tuple[str, bool]:

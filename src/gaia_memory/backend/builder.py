@@ -79,7 +79,9 @@ class Backend:
         self.language_model = Mem0LanguageModel(
             self.llm, self.pools.model, agent_models=self.agent_models, prepare=self._prepare_llm
         )
-        self.extractor = Mem0Extractor(self.language_model, self.load, self.pools.model)
+        self.extractor = Mem0Extractor(
+            self.language_model, self.load, self.pools.model, lambda: self._config.memory.extraction_prompt
+        )
         self.reranker = self._create_reranker()
         self.embedder = Mem0Embedder(
             self.embedding_model, self.embedder_provider, self.pools.embedder, prepare=self._prepare_embedder

@@ -1,135 +1,141 @@
-"""Extracts facts from a conversation with mem0's own prompt and language model."""
+"""Extracts facts from a conversation with the language model."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
-from functools import partial
 from typing import Any
 
-from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
-
 from gaia_memory.backend.answers import parse_extraction
+from gaia_memory.backend.extraction_question import (
+    MAX_FACT_CHARACTERS,
+    ExtractionQuestion,
+    PromptName,
+    build_answer_schema,
+    build_mem0_question,
+    build_offline_question,
+    build_question,
+)
 from gaia_memory.backend.language_model import Mem0LanguageModel
 from gaia_memory.backend.model_errors import redact_user_text
 from gaia_memory.backend.thread_pools import WorkerPool
-from gaia_memory.errors import BadAnswerError
-from gaia_memory.model_calls import BAD_ANSWER_ATTEMPTS, asking_about
-from gaia_memory.models import Chunk, ExtractedFact, Message
+from gaia_memory.errors import BadAnswerError, ContextSizeError, CutAnswerError, RefusedRequestError
+from gaia_memory.log import logger_for
+from gaia_memory.model_calls import ATTEMPT_TEMPERATURES, REPETITION, AnswerOptions, asking_about, repeats_itself
+from gaia_memory.models import Chunk, ExtractedFact
 from gaia_memory.ports import AnswerCheck
+from gaia_memory.telemetry import log_fields
 
-MAX_CONTEXT_CHARACTERS = 300
-"""mem0 shows no more of an earlier message: a longer one is sent in pieces."""
+logger = logger_for(__name__)
 
-PROMPT_VERSION = "mem0-1"
-"""Whose prompt asks, and the version of what we add to it; stored with each fact that it taught."""
-
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MIN_DIVISIBLE_CHARACTERS = 1_000
+"""Characters down to which later tries split a turn; a shorter one does not hold as many facts as an answer may."""
 
 _RETRY_HINT = "\n\nYour previous answer could not be used ({reason}). Answer with the JSON object only."
 
 
 class Mem0Extractor:
-    """The port `Extractor`, with the extraction half of mem0's `add`.
+    """The port `Extractor` over the language model that mem0 builds.
 
     mem0's own `add` is never called: it treats an unreadable answer as "nothing to learn", dates everything today,
     and stores in the same step.
     """
 
-    def __init__(self, model: Mem0LanguageModel, load: Callable[[], Any], pool: WorkerPool) -> None:
-        """Ask `model`; `load` imports mem0 in a thread of `pool`."""
+    def __init__(
+        self,
+        model: Mem0LanguageModel,
+        load: Callable[[], Any],
+        pool: WorkerPool,
+        prompt_name: Callable[[], PromptName] = lambda: "gaia",
+    ) -> None:
+        """Ask `model` with the prompt `prompt_name`; `load` imports mem0 for its prompt, in a thread of `pool`."""
         self._model = model
         self._load = load
         self._pool = pool
+        self._prompt_name = prompt_name
+        self._models_with_small_context: set[str] = set()
 
     async def extract(self, chunk: Chunk, *, instructions: str, check: AnswerCheck) -> list[ExtractedFact]:
         """Return the facts of a chunk that `check` keeps; an empty list only if there is nothing to learn.
 
+        If its answer is cut off, or the chunk is what makes the question too long for the model, each half is asked
+        about instead.
+
         Raises:
             ModelUnavailableError: the model did not answer.
+            ContextSizeError: the question is too long for it.
             BadAnswerError: its answer was blank, blocked, cut off, malformed or refused, several times in a row.
         """
         texts = (message.text for message in (*chunk.before, *chunk.messages))
-        with redact_user_text(texts), asking_about(chunk.key.app):
-            system, prompt, fixed = await self._pool.run(self._build_prompt, chunk, instructions)
-            return await self._extract_with_retries(system, prompt, partial(check, prompt=fixed))
+        question = await self._build_question(chunk, instructions)
+        halves = chunk.halve()
+        try:
+            with redact_user_text(texts), asking_about(chunk.key.app):
+                return await self._extract_with_retries(question, chunk, check)
+        except CutAnswerError:
+            if halves is None:
+                raise
+        except ContextSizeError as error:
+            self._warn_of_small_context(error)
+            if halves is None or len(question.fixed_text) > len(question.prompt):
+                raise
+        return [fact for half in halves for fact in await self.extract(half, instructions=instructions, check=check)]
 
     async def _extract_with_retries(
-        self, system: str, prompt: str, check: Callable[[list[ExtractedFact]], list[ExtractedFact]]
+        self, question: ExtractionQuestion, chunk: Chunk, check: AnswerCheck
     ) -> list[ExtractedFact]:
-        reason = ""
-        retrying = AsyncRetrying(
-            stop=stop_after_attempt(BAD_ANSWER_ATTEMPTS), retry=retry_if_exception_type(BadAnswerError), reraise=True
-        )
-        async for attempt in retrying:
-            with attempt:
-                hint = _RETRY_HINT.format(reason=reason) if reason else ""
-                try:
-                    answer = await self._model.ask(prompt + hint, system=system, json=True)
-                    extractor = f"{self._model.identity}/{PROMPT_VERSION}"
-                    return [replace(fact, extractor=extractor) for fact in check(parse_extraction(answer))]
-                except BadAnswerError as bad:
-                    reason = str(bad)
+        """Ask until the answer is usable, each time at another temperature and with what was wrong before."""
+        schema = None if question.max_facts is None else build_answer_schema(chunk, max_facts=question.max_facts)
+        hint = ""
+        for temperature in ATTEMPT_TEMPERATURES:
+            options = AnswerOptions(json=True, schema=schema, temperature=temperature)
+            try:
+                answer = await self._model.ask(question.prompt + hint, system=question.system, options=options)
+                facts = parse_extraction(answer)
+                _require_whole(facts, question, chunk)
+                facts = check(facts, prompt=question.fixed_text)
+            except BadAnswerError as bad:
+                can_be_halved = isinstance(bad, CutAnswerError) and chunk.halve() is not None
+                is_refused = isinstance(bad, RefusedRequestError)
+                if can_be_halved or is_refused or temperature == ATTEMPT_TEMPERATURES[-1]:
                     raise
+                hint = _RETRY_HINT.format(reason=bad)
+            else:
+                extractor = f"{self._model.identity}/{question.version}"
+                return [replace(fact, extractor=extractor) for fact in facts]
         raise AssertionError("the last attempt returns or raises")
 
-    def _build_prompt(self, chunk: Chunk, instructions: str) -> tuple[str, str, str]:
-        """Return the system text, the question, and the text of both without the conversation."""
+    async def _build_question(self, chunk: Chunk, instructions: str) -> ExtractionQuestion:
         if self._model.is_offline:
-            return "", build_offline_prompt(chunk), ""
-        self._load()
-        from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT, generate_additive_extraction_prompt
+            return build_offline_question(chunk)
+        if self._prompt_name() == "gaia":
+            return build_question(chunk, instructions, max_answer_tokens=self._model.max_answer_tokens)
+        await self._pool.run(self._load)
+        return build_mem0_question(chunk, instructions)
 
-        prompt = generate_additive_extraction_prompt(
-            new_messages=to_prompt_messages(chunk.messages),
-            last_k_messages=to_context_messages(chunk.before),
-            timestamp=format_observation_date(chunk.said_at),
-            # The model must not see the current day: "tomorrow" counts from the day of the conversation.
-            current_date=chunk.said_at.date().isoformat(),
-            custom_instructions=instructions,
-            use_input_language=True,
-        )
-        fixed = generate_additive_extraction_prompt(custom_instructions=instructions, use_input_language=True)
-        return ADDITIVE_EXTRACTION_PROMPT, prompt, f"{ADDITIVE_EXTRACTION_PROMPT}\n{fixed}"
+    def _warn_of_small_context(self, error: ContextSizeError) -> None:
+        """Log, once for a model, that its context is too small."""
+        identity = self._model.identity
+        if identity not in self._models_with_small_context:
+            self._models_with_small_context.add(identity)
+            logger.warning("%s", error, extra=log_fields("model.small_context", model=identity))
 
 
-def build_offline_prompt(chunk: Chunk) -> str:
-    """Return the sections of mem0's prompt that the offline rules read: importing mem0 takes a second."""
-    earlier = [f"{each['role']}: {each['content']}" for each in to_context_messages(chunk.before)]
-    sections = {
-        "Last k Messages": "\n".join(earlier),
-        "New Messages": json.dumps(to_prompt_messages(chunk.messages), ensure_ascii=False),
-        "Observation Date": format_observation_date(chunk.said_at),
-    }
-    return "\n\n".join(f"## {heading}\n{content}" for heading, content in sections.items())
+def _require_whole(facts: list[ExtractedFact], question: ExtractionQuestion, chunk: Chunk) -> None:
+    """Refuse an answer that the bounds of its schema have ended.
 
-
-def format_observation_date(said_at: datetime) -> str:
-    """Return the day and the time zone of a time: `2026-11-20 (Friday), time zone Asia/Tokyo (UTC+09:00)`."""
-    offset = said_at.strftime("%z")
-    utc = f"UTC{offset[:3]}:{offset[3:5]}"
-    name = getattr(said_at.tzinfo, "key", None) or said_at.tzname()
-    zone = utc if name == utc else f"{name} ({utc})"
-    return f"{said_at.date().isoformat()} ({_WEEKDAYS[said_at.weekday()]}), time zone {zone}"
-
-
-def to_prompt_messages(messages: Iterable[Message]) -> list[dict[str, str]]:
-    """Return messages in the form of mem0's prompt; a speaker other than "the user" gets a name."""
-    entries = []
-    for message in messages:
-        entry = {"role": message.role, "content": message.text}
-        if message.role == "user" and message.speaker not in ("", "user"):
-            entry["name"] = message.speaker
-        entries.append(entry)
-    return entries
-
-
-def to_context_messages(messages: Iterable[Message]) -> list[dict[str, str]]:
-    """Return earlier messages in pieces that mem0's prompt does not cut off."""
-    return [
-        {**entry, "content": entry["content"][start : start + MAX_CONTEXT_CHARACTERS]}
-        for entry in to_prompt_messages(messages)
-        for start in range(0, len(entry["content"]), MAX_CONTEXT_CHARACTERS)
-    ]
+    Raises:
+        CutAnswerError: a fact has the maximum length, or there are as many facts as allowed and can be more.
+        BadAnswerError: a fact repeats itself.
+    """
+    if question.max_facts is None:
+        return
+    for fact in facts:
+        if len(fact.text) >= MAX_FACT_CHARACTERS and repeats_itself(fact.text):
+            raise BadAnswerError(REPETITION)
+        if len(fact.text) == MAX_FACT_CHARACTERS:
+            raise CutAnswerError(f"a fact was cut at {MAX_FACT_CHARACTERS} characters")
+    size = sum(len(message.text) for message in chunk.messages)
+    is_divisible = chunk.halve() is not None or size > MIN_DIVISIBLE_CHARACTERS
+    if len(facts) >= question.max_facts and is_divisible:
+        raise CutAnswerError(f"the answer was cut after {len(facts)} facts")

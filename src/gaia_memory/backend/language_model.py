@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Awaitable, Callable
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from gaia_memory.backend.model_errors import to_model_error
+from gaia_memory.backend.providers import gemini, ollama, openai
 from gaia_memory.backend.providers.agent_models import AgentModels
-from gaia_memory.backend.providers.resolve_provider import AGENT, OFFLINE
+from gaia_memory.backend.providers.resolve_provider import AGENT, GEMINI, OFFLINE, OPENAI
 from gaia_memory.backend.providers.swappable_llm import SwappableLlm
 from gaia_memory.backend.thread_pools import WorkerPool
-from gaia_memory.errors import BadAnswerError, ModelUnavailableError
-from gaia_memory.model_calls import LEARNING_DEADLINE_SECONDS, asking_app, time_limit
+from gaia_memory.errors import BadAnswerError, ModelUnavailableError, RefusedRequestError
+from gaia_memory.model_calls import LEARNING_DEADLINE_SECONDS, AnswerOptions, asking_app, time_limit
 
 _THINKING_BLOCK = re.compile(r"\A\s*(?:<think>|(?![\s{`<\-*])).*?</think>", re.DOTALL)
 """Some servers omit the opening tag of the thoughts, because it is part of their prompt."""
+
+_MAX_TOKENS = {GEMINI: gemini.MAX_TOKENS, OPENAI: openai.MAX_TOKENS, "ollama": ollama.MAX_TOKENS, AGENT: 4096}
+"""The most tokens of an answer, if the configuration does not say; ADK's default for the agent's model."""
+
+_OTHER_MAX_TOKENS = 2000
+"""mem0's default."""
+
+_PLAIN = AnswerOptions()
+_SCHEMA, _JSON = "schema", "json"
 
 
 class Mem0LanguageModel:
@@ -39,6 +52,7 @@ class Mem0LanguageModel:
         self._pool = pool
         self._prepare = prepare
         self._deadline = deadline
+        self._refused_forms: defaultdict[str, set[str]] = defaultdict(set)
 
     @property
     def identity(self) -> str:
@@ -54,6 +68,12 @@ class Mem0LanguageModel:
         """Whether fixed rules answer instead of a model."""
         return self._llm.provider.name == OFFLINE
 
+    @property
+    def max_answer_tokens(self) -> int:
+        """The most tokens of an answer, thoughts included."""
+        provider = self._llm.provider
+        return int(provider.config.get("max_tokens") or _MAX_TOKENS.get(provider.name, _OTHER_MAX_TOKENS))
+
     async def complete(self, prompt: str, *, system: str) -> str:
         """Return the whole answer without a leading block of thoughts.
 
@@ -63,37 +83,91 @@ class Mem0LanguageModel:
         """
         return await self.ask(prompt, system=system)
 
-    async def ask(self, prompt: str, *, system: str, json: bool = False) -> str:
-        """Return the answer as `complete` does; `json` asks the provider for its JSON mode."""
+    async def ask(self, prompt: str, *, system: str, options: AnswerOptions = _PLAIN) -> str:
+        """Return the answer as `complete` does, in the form of `options` as far as the model's server allows.
+
+        A server that refuses the schema is asked in JSON mode, and one that refuses that too without any option. What
+        a model's server has refused is not sent to it again.
+
+        Raises:
+            RefusedRequestError: the server refuses the request in each form.
+            ContextSizeError: the question is too long for the model.
+        """
         if self._prepare is not None:
             await self._prepare()
+        refused: set[str] = set()
+        for name, form in self._forms(options):
+            try:
+                answer = await self._ask_once(prompt, system=system, options=form)
+            except RefusedRequestError:
+                if form is _PLAIN:
+                    raise
+                refused.add(name)
+            else:
+                if options.temperature is None:
+                    # Another temperature may be what the server refused.
+                    self._refused_forms[self._model_key()] |= refused
+                return self._read(answer)
+        raise AssertionError("the plain form returns or raises")
+
+    def _forms(self, options: AnswerOptions) -> Iterator[tuple[str, AnswerOptions]]:
+        """Yield the forms in which a question may be asked, the preferred one first, without those once refused."""
+        refused = self._refused_forms[self._model_key()]
+        if options.schema is not None and _SCHEMA not in refused:
+            yield _SCHEMA, options
+        if options.json and _JSON not in refused:
+            yield _JSON, replace(options, schema=None)
+        yield "", _PLAIN
+
+    async def _ask_once(self, prompt: str, *, system: str, options: AnswerOptions) -> Any:
         try:
             async with time_limit(self._deadline):
-                answer = await self._answer(prompt, system=system, json=json)
+                return await self._answer(prompt, system=system, options=options)
         except TimeoutError as late:
             message = f"the model {self.identity} gave no answer within {self._deadline:g} s"
             raise ModelUnavailableError(message) from late
+
+    def _read(self, answer: Any) -> str:
         if not isinstance(answer, str):
             raise BadAnswerError(f"the model {self.identity} answered with a {type(answer).__name__}, not with text")
-        answer = _THINKING_BLOCK.sub("", answer).strip()
-        if answer.startswith("<think>"):
+        text = _THINKING_BLOCK.sub("", answer).strip()
+        if text.startswith("<think>"):
             raise BadAnswerError(f"the model {self.identity} did not finish its thoughts")
-        if not answer:
+        if not text:
             raise BadAnswerError(f"the model {self.identity} gave a blank answer")
-        return answer
+        return text
 
-    async def _answer(self, prompt: str, *, system: str, json: bool) -> Any:
+    def _model_key(self) -> str:
+        """Return the name under which the model's habits are kept."""
+        model = self._agent_models.get(asking_app()) if self._llm.provider.name == AGENT else None
+        return self.identity if model is None else model.name
+
+    async def _answer(self, prompt: str, *, system: str, options: AnswerOptions) -> Any:
         if self._llm.provider.name == AGENT:
             model = self._agent_models.current()
             if not model.is_offline:
-                return await self._agent_models.ask(model, prompt, system=system, json=json)
+                return await self._agent_models.ask(model, prompt, system=system, options=options)
         # An agent on the offline model learns by the offline rules, which mem0's object of that provider contains.
         messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
-        return await self._pool.run(self._generate, messages, json)
+        return await self._pool.run(self._generate, messages, options)
 
-    def _generate(self, messages: list[dict[str, str]], json: bool) -> Any:
-        json_mode = {"response_format": {"type": "json_object"}} if json else {}
+    def _generate(self, messages: list[dict[str, str]], options: AnswerOptions) -> Any:
+        response_format: dict[str, Any] | None = {"type": "json_object"} if options.json else None
+        if options.schema is not None:
+            response_format = {"type": "json_schema", "json_schema": {"name": "answer", "schema": options.schema}}
+        arguments = {"response_format": response_format} if response_format else {}
         try:
-            return self._llm.generate_response(messages=messages, **json_mode)
+            llm = _at_temperature(self._llm.instance(), options.temperature)
+            return llm.generate_response(messages=messages, **arguments)
         except (Exception, SystemExit) as error:  # Boundary: a provider may raise anything, and some exit.
             raise to_model_error(error, subject=f"the model {self.identity}") from error
+
+
+def _at_temperature(llm: Any, temperature: float | None) -> Any:
+    """Return mem0's object with another temperature, which its providers read from their configuration alone."""
+    if temperature is None or not hasattr(llm, "config"):
+        return llm
+    warmer = copy.copy(llm)
+    warmer.config = copy.copy(llm.config)
+    warmer.config.temperature = temperature
+    return warmer

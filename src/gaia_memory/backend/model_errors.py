@@ -9,11 +9,27 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gaia_memory.errors import BadAnswerError, GaiaMemoryError, ModelError, ModelUnavailableError
+from gaia_memory.errors import (
+    ContextSizeError,
+    GaiaMemoryError,
+    ModelError,
+    ModelUnavailableError,
+    RefusedRequestError,
+)
 from gaia_memory.outage import Outage, classify_error, exception_chain
 from gaia_memory.redaction.mask import mask_secrets
 
 _BAD_REQUEST_STATUSES = frozenset({400, 413, 422})
+_CONTEXT_SIZE = re.compile(
+    r"context[ _](?:size|length|window)|input token count|prompt is too long: \d+ tokens|too many (?:input )?tokens",
+    re.IGNORECASE,
+)
+"""What servers call a request that does not fit: llama.cpp, OpenAI, vLLM and Ollama, then Gemini, Anthropic, others."""
+
+_CONTEXT_SIZE_REMEDY = (
+    "the question does not fit into the model's context: give the server a larger one, choose a model with a larger "
+    "one, or lower `memory.llm.max_tokens`"
+)
 _MAX_QUOTE_CHARACTERS = 300
 _WORD = re.compile(r"\w{2,}")
 _COMMON_WORDS = """
@@ -31,7 +47,8 @@ def to_model_error(error: BaseException, *, subject: str) -> GaiaMemoryError:
     """Return `error` as one of ours, with a message for users; `subject` is its subject.
 
     Only a request that was refused for its content (400, 413, 422) is a bad answer, because it would be refused again.
-    Any other problem, such as a wrong key, can be corrected. An unreadable answer is not quoted: it may contain a
+    One that is too long for the model's context is neither: the model is at fault, not the conversation. Any other
+    problem, such as a wrong key, can be corrected. An unreadable answer is not quoted: it may contain a
     user's text.
     """
     if isinstance(error, GaiaMemoryError):
@@ -41,7 +58,9 @@ def to_model_error(error: BaseException, *, subject: str) -> GaiaMemoryError:
         message = outage.describe(subject)
         quote = f"{_quote_suffix(outage.provider_message)}{_address_suffix(error)}" if outage.kind == "status" else ""
         if outage.status in _BAD_REQUEST_STATUSES and not outage.is_authentication_failure:
-            return BadAnswerError(message, quote=quote)
+            if _CONTEXT_SIZE.search(outage.provider_message):
+                return ContextSizeError(f"{message}: {_CONTEXT_SIZE_REMEDY}", quote=quote)
+            return RefusedRequestError(message, quote=quote)
         return ModelUnavailableError(message, quote=quote, retry_after=outage.retry_after)
     kind, quote = type(error).__name__, f"{_quote_suffix(str(error) or 'no message')}{_address_suffix(error)}"
     if isinstance(error, ImportError):

@@ -83,6 +83,13 @@ class MemoryConfig(Section):
         description="Maximum tokens in the profile, by a cautious estimate; whole lines are dropped.",
         json_schema_extra={"unit": "tokens"},
     )
+    extraction_prompt: Literal["gaia", "mem0"] = Field(
+        default="gaia",
+        description=(
+            "The question that extracts facts. `gaia`: a short one of our own; `mem0`: mem0's, of 8,500 tokens, with "
+            "our instructions after it."
+        ),
+    )
     extraction_instructions: str = Field(
         default="",
         description="Your instructions on what to learn from a conversation; they replace the built-in text.",

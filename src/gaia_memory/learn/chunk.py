@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import date, tzinfo
 
 from gaia_memory.models import Chunk, Message, SessionKey, Turn, to_local_time
+from gaia_memory.models.turns import reply_context
 
 MAX_CHUNK_CHARACTERS = 12_000
 MAX_CHUNK_TURNS = 40
 MIN_CHUNK_CHARACTERS = 1_000
-MAX_CONTEXT_CHARACTERS = 1_000
 
 _CUT_MARKS = ("\n\n", "\n", ". ", "? ", "! ", "。", " ")
 """Positions at which a long text is cut, the best one first."""
@@ -46,7 +46,7 @@ async def split_into_chunks(
         for number, piece in enumerate(pieces, 1):
             is_continued = number < len(pieces)
             yield Chunk(
-                key=key, turns=tuple(piece), before=_reply_context(preceding), zone=zone, is_continued=is_continued
+                key=key, turns=tuple(piece), before=reply_context(preceding), zone=zone, is_continued=is_continued
             )
             preceding = [message for turn in piece for message in turn.messages]
         preceding = [message for turn in group for message in turn.messages]
@@ -100,14 +100,3 @@ def _split_text(text: str, max_characters: int) -> Iterator[str]:
 
 def _local_day(turn: Turn, zone: tzinfo | None) -> date:
     return to_local_time(turn.messages[0].said_at, zone).date()
-
-
-def _reply_context(preceding: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the end of the last answer, which "yes, the second one" may reply to.
-
-    Messages of the user are left out: they belong to the chunk before and are learned once.
-    """
-    if not preceding or preceding[-1].role != "assistant":
-        return ()
-    last = preceding[-1]
-    return (replace(last, text=last.text[-MAX_CONTEXT_CHARACTERS:]),)

@@ -5,11 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime, time
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import is_blank
 from gaia_memory.log import logger_for
-from gaia_memory.models import LABELS, REMEMBERED_SOURCES, Chunk, Draft, ExtractedFact, NewFact, Scalar, Turn
+from gaia_memory.models import (
+    LABELS,
+    REMEMBERED_SOURCES,
+    Chunk,
+    Draft,
+    ExtractedFact,
+    NewFact,
+    Scalar,
+    Turn,
+    to_local_time,
+)
 from gaia_memory.models.new_fact import require_known_zone
 from gaia_memory.models.validation import is_label
 from gaia_memory.redaction.credentials import contains_credential
@@ -129,13 +140,25 @@ def build_drafts(chunk: Chunk, extracted: Sequence[ExtractedFact], *, allow_numb
 def _build_fact(item: ExtractedFact, chunk: Chunk, turn: Turn) -> NewFact:
     return NewFact(
         item.text,
-        said_at=turn.messages[0].said_at,
+        said_at=_said_at(item, chunk, turn),
         session_id=chunk.key.session,
         seq=turn.seq,
         metadata=_build_metadata(item, turn),
         category=item.category,
         agent=turn.agent if is_label(turn.agent) else None,
     )
+
+
+def _said_at(item: ExtractedFact, chunk: Chunk, turn: Turn) -> datetime:
+    """Return when a fact was said: at its turn, or at noon of an earlier day that the messages name.
+
+    A later day is that of an event in the fact, which models confuse with it.
+    """
+    at_turn = turn.messages[0].said_at
+    local = to_local_time(at_turn, chunk.zone)
+    if item.said_at is None or item.said_at >= local.date():
+        return at_turn
+    return datetime.combine(item.said_at, time(12), local.tzinfo)
 
 
 def _build_metadata(item: ExtractedFact, turn: Turn) -> dict[str, Scalar]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable
-from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from collections.abc import AsyncIterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, tzinfo
 from typing import Literal
 
 from gaia_memory.models.scope import SessionKey
 from gaia_memory.models.time_zone import to_local_time
 
 Role = Literal["user", "assistant"]
+
+MAX_CONTEXT_CHARACTERS = 1_000
+"""Characters of the answer before a chunk that the extractor sees."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -112,17 +115,38 @@ class Chunk:
         """All messages of the chunk in order."""
         return tuple(message for turn in self.turns for message in turn.messages)
 
+    def halve(self) -> tuple[Chunk, Chunk] | None:
+        """Return the first and the second half of the turns; None for a single turn."""
+        middle = len(self.turns) // 2
+        if middle == 0:
+            return None
+        first = replace(self, turns=self.turns[:middle])
+        return first, replace(self, turns=self.turns[middle:], before=reply_context(first.messages))
+
+
+def reply_context(preceding: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the end of the last answer, which "yes, the second one" may reply to.
+
+    Messages of the user are left out: they belong to the chunk before and are learned once.
+    """
+    if not preceding or preceding[-1].role != "assistant":
+        return ()
+    last = preceding[-1]
+    return (replace(last, text=last.text[-MAX_CONTEXT_CHARACTERS:]),)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedFact:
-    """A fact in the extractor's words, before screening; `extractor` names the model and the prompt.
+    """A fact in the extractor's words, before screening.
 
+    `extractor` names the model and the prompt. `said_at` is the day on which it was said, if the messages name one.
     `unverified`: the conversation does not show whether it is true.
     """
 
     text: str
     attributed_to: str | None = None
     category: str | None = None
+    said_at: date | None = None
     extractor: str | None = None
     unverified: bool = False
 

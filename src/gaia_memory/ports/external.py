@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
+from gaia_memory.model_calls import AnswerOptions
 from gaia_memory.models import (
     Chunk,
     EventPosition,
@@ -62,6 +63,7 @@ class Extractor(Protocol):
 
         Raises:
             ModelUnavailableError: the model did not answer.
+            ContextSizeError: the question does not fit into the model's context.
             BadAnswerError: its answer is blank, blocked, cut off or malformed, or `check` refused it.
         """
 
@@ -108,8 +110,8 @@ class AgentModel(Protocol):
     def is_offline(self) -> bool:
         """Whether it is this package's offline model, which cannot answer memory's questions."""
 
-    async def complete(self, prompt: str, *, system: str, json: bool) -> str:
-        """Return the whole answer; `json` asks for a JSON object.
+    async def complete(self, prompt: str, *, system: str, options: AnswerOptions) -> str:
+        """Return the whole answer, in the form of `options`.
 
         Raises whatever the model raises, and `ModelError` for an answer that is blocked, cut off or an error.
         """

@@ -24,6 +24,9 @@ logger = logger_for(__name__)
 MODEL_TIMEOUT_SECONDS = 15.0
 """Seconds that the first answer of a session waits for its profile; a later session asks for it again."""
 
+BAD_ANSWER_PAUSE_SECONDS = 3600.0
+"""How long the same facts are not asked about again after a bad answer: the model would give it again."""
+
 MAX_PROJECTS = 5
 PROJECTS_TIMEOUT_SECONDS = 5.0
 MAX_PROMPT_CHARACTERS = 120_000
@@ -108,15 +111,19 @@ class Distiller:
     async def profile(self, scope: Scope) -> Profile:
         """Return the profile of a person for an agent, without bullets when nothing is known.
 
-        If the model gives no usable answer in time, the bullets are the most important facts. That profile is not
-        cached, so the next session asks the model again.
+        If the model gives no usable answer in time, the bullets are the most important facts. The next session asks the
+        model again; after a bad answer, as long as nothing has changed, only in an hour.
         """
         settings = self._settings()
         inputs = await self._load_inputs(scope)
         fingerprint = self._fingerprint(inputs, settings)
         if not inputs.facts and not inputs.projects:
             return Profile(bullets=(), fingerprint=fingerprint, revision=inputs.revision)
-        if inputs.cached is not None and inputs.cached.fingerprint == fingerprint:
+        if (
+            inputs.cached is not None
+            and inputs.cached.fingerprint == fingerprint
+            and not self._is_outdated(inputs.cached)
+        ):
             bullets = tuple(_mask(inputs.cached.bullets, settings))
             return replace(inputs.cached, bullets=bullets, revision=inputs.revision)
         try:
@@ -129,27 +136,39 @@ class Distiller:
             logger.warning(
                 "the profile is made without the model: %s", kind, extra=log_fields("profile.plain", scope, error=kind)
             )
-            return self._fallback_profile(inputs, settings)
-        profile = Profile(
-            bullets=bullets,
-            fingerprint=fingerprint,
-            revision=inputs.revision,
-            made_by="model",
-            made_at=self._clock.now(),
-        )
+            profile = self._fallback_profile(inputs, settings)
+            if not isinstance(error, BadAnswerError):
+                return profile
+        else:
+            profile = Profile(
+                bullets=bullets,
+                fingerprint=fingerprint,
+                revision=inputs.revision,
+                made_by="model",
+                made_at=self._clock.now(),
+            )
         async with self._database.transaction() as tx:
             await self._facts.cache_profile(tx, scope, profile)
         return profile
+
+    def _is_outdated(self, profile: Profile) -> bool:
+        """Return whether the model should be asked again for a profile that was made without it."""
+        if profile.made_by != "fallback" or profile.made_at is None:
+            return False
+        return (self._clock.now() - profile.made_at).total_seconds() >= BAD_ANSWER_PAUSE_SECONDS
 
     async def preview(self, scope: Scope) -> ProfilePreview:
         """Return the profile that the next session would get; asks no model and stores nothing."""
         settings = self._settings()
         inputs = await self._load_inputs(scope)
-        is_fresh = inputs.cached is not None and inputs.cached.fingerprint == self._fingerprint(inputs, settings)
+        cached = inputs.cached
+        is_fresh = (
+            cached is not None
+            and cached.made_by != "fallback"
+            and cached.fingerprint == self._fingerprint(inputs, settings)
+        )
         return ProfilePreview(
-            profile=replace(inputs.cached, bullets=tuple(_mask(inputs.cached.bullets, settings)))
-            if is_fresh and inputs.cached is not None
-            else None,
+            profile=replace(cached, bullets=tuple(_mask(cached.bullets, settings))) if cached and is_fresh else None,
             fallback=self._fallback_profile(inputs, settings),
             fact_count=len(inputs.facts),
         )

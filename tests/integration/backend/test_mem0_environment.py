@@ -74,3 +74,45 @@ def test_mem0_is_imported_without_telemetry_and_the_process_exits_quickly(tmp_pa
     assert told["urllib3"] == 40
     assert told["threads"] == ["MainThread"]
     assert {path.split("/")[0] for path in told["written"]} == {"gaia"}
+
+
+_EXTRACTION = """
+import asyncio, json, sys, time
+from datetime import UTC, datetime
+from pathlib import Path
+import gaia_memory.backend.builder as builder
+from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.models import Chunk, EventPosition, Message, SessionKey, Turn
+
+class OwnModel:
+    name, is_offline = "big-model", False
+
+    async def complete(self, prompt, *, system, options):
+        return json.dumps({"memory": [{"id": "0", "text": "User likes tea", "attributed_to": "user"}]})
+
+async def main():
+    memory = {"llm": {"provider": "agent"}, "extraction_prompt": sys.argv[2]}
+    backend = builder.Backend(GaiaConfig(home=Path(sys.argv[1]), memory=memory))
+    backend.agent_models.adopt("app", OwnModel())
+    now = datetime.now(UTC)
+    message = Message(role="user", text="I like tea", said_at=now, event_id="e", speaker="user")
+    turn = Turn(seq=1, messages=(message,), end=EventPosition(0.0, "e"))
+    chunk = Chunk(key=SessionKey("app", "ada", "s"), turns=(turn,))
+    facts = await backend.extractor.extract(chunk, instructions="")
+    await backend.close()
+    return facts
+
+[fact] = asyncio.run(main())
+print(json.dumps({"extractor": fact.extractor, "mem0": "mem0" in sys.modules}))
+"""
+
+
+@pytest.mark.parametrize(("prompt", "loads_mem0"), [("gaia", False), ("mem0", True)])
+def test_extraction_with_our_own_prompt_loads_no_mem0(prompt: str, loads_mem0: bool, tmp_path: Path) -> None:
+    """With the agent's own model. The name of the prompt is stored with the fact."""
+    command = [sys.executable, "-c", _EXTRACTION, str(tmp_path), prompt]
+    done = subprocess.run(
+        command, env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True, check=True
+    )
+
+    assert json.loads(done.stdout) == {"extractor": f"agent/own-model/{prompt}-1", "mem0": loads_mem0}

@@ -31,10 +31,12 @@ from support.cli.doctor_homes import (
 )
 from support.cli.terminal import TerminalScreen, running_command
 from support.databases import memory_url
-from support.servers.fake_gemini import Blocked, Failure, FakeGemini, Hang, invalid_key
+from support.servers.fake_gemini import Blocked, Failure, FakeGemini, Hang, call, facts, invalid_key
+from support.servers.fake_openai import CHAT_MODEL, FakeOpenAI, NoAnswer
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 
+SAMPLE_FACTS = facts("User's sister Noa lives in Lisbon", "User is allergic to peanuts")
 PARTS = [
     "config",
     "environment",
@@ -107,12 +109,13 @@ def test_an_installation_in_use_passes(used: Path) -> None:
 def test_doctor_changes_no_file(used: Path, gemini: FakeGemini) -> None:
     """No file, timestamp or permission, even if models are asked and mem0 is loaded for the first time."""
     used.write_text("model: gemini-3.5-flash\n", encoding="utf-8")
+    gemini.set_default("extractor", SAMPLE_FACTS)
     shutil.rmtree(gaia_home() / "mem0")
     before = file_stats(gaia_home())
     done = run_gaia_process("doctor", "--config", str(used), "--json")
 
     assert done.code == 0, done.out + done.err
-    assert [request.kind for request in gemini.requests] == ["agent"]
+    assert [request.kind for request in gemini.requests] == ["extractor", "agent"]
     assert file_stats(gaia_home()) == before
 
 
@@ -570,19 +573,83 @@ def test_the_agents_own_model_is_in_order(config: Path) -> None:
     assert "gaia sweep" in finding[1]
 
 
-def test_each_model_is_asked_once(gemini_config: Path, gemini: FakeGemini) -> None:
-    """If the agents use memory's model, one request is enough; a different one gets its own."""
+def test_each_model_is_asked_what_it_will_be_asked(gemini_config: Path, gemini: FakeGemini) -> None:
+    """Memory's model to extract facts, the agents' to call a tool, even if they are the same."""
+    gemini.set_default("extractor", SAMPLE_FACTS)
+    gemini.set_default("agent", call("remember", fact="User likes tea"))
     done = run_doctor(gemini_config)
-    kinds = [request.kind for request in gemini.requests]
+    asked = {request.kind: request for request in gemini.requests}
     gemini_config.write_text("model: gemini-other\nmemory: {llm: {provider: offline}}\n", encoding="utf-8")
-    other = run_doctor(gemini_config)
+    gemini.set_default("agent", "Sure, I will remember that.")
+    without_tools = run_doctor(gemini_config)
 
-    assert done.code == other.code == 0, done.out
-    assert kinds == ["agent", "embedder"]
-    assert "gemini-3.5-flash answers" in findings_of(done, "memory's model")[0][1]
+    assert done.code == without_tools.code == 0, done.out
+    assert list(asked) == ["extractor", "embedder", "agent"]
+    assert "I am allergic to peanuts" in asked["extractor"].contents
+    assert "durable facts" in asked["extractor"].system
+    assert "remember" in str(asked["agent"].body["tools"])
+    assert "gemini-3.5-flash answers and learns" in findings_of(done, "memory's model")[0][1]
     assert findings_of(done, "embedder")[0][1] == "gemini/models/gemini-embedding-2/768 answers"
-    assert findings_of(done, "agents' model")[0][1] == "gemini-3.5-flash, the same as memory's"
-    assert findings_of(other, "agents' model")[0][:2] == ("ok", "gemini-other answers")
+    assert findings_of(done, "agents' model")[0][:2] == ("ok", "gemini-3.5-flash answers and calls tools")
+    [(state, says, remedy)] = findings_of(without_tools, "agents' model")
+    assert (state, says.partition(":")[0]) == ("warn", "gemini-other answers, but calls no tool")
+    assert "choose a model with tools" in remedy
+
+
+BAD_LEARNERS = {
+    "nothing": (facts(), "finds no fact in `I am allergic to peanuts.`"),
+    "an echo": (facts("First extracted memory"), "answers with facts that nobody stated"),
+    "prose": ("Sure!", "gives a bad answer: the answer is no JSON"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_LEARNERS, ids=BAD_LEARNERS)
+def test_a_model_that_cannot_learn_is_reported(name: str, gemini_config: Path, gemini: FakeGemini) -> None:
+    """Although it answers."""
+    answer, says = BAD_LEARNERS[name]
+    gemini.set_default("extractor", answer)
+    [finding] = findings_of(run_doctor(gemini_config), "memory's model")
+
+    assert finding[0] == "warn"
+    assert says in finding[1]
+
+
+def test_a_context_that_is_too_small_is_reported(tmp_path: Path) -> None:
+    """Its one small question would have fit."""
+    config = tmp_path / "gaia.yaml"
+    with FakeOpenAI(context_tokens=500) as server:
+        config.write_text(f"model: offline\nmemory: {_learning_at(server.url)}\n", encoding="utf-8")
+        [(state, says, _)] = findings_of(run_doctor(config), "memory's model")
+
+    assert state == "fail"
+    assert "does not fit into the model's context" in says
+    assert "500 tokens" in says
+
+
+def test_a_busy_server_of_ones_own_is_told_from_one_that_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the model that learns and for the agents'."""
+    config = tmp_path / "gaia.yaml"
+    remedies = {}
+    with FakeOpenAI() as server:
+        for kind in ("agent", "extractor"):
+            server.set_default(kind, NoAnswer())
+        for name, url, seconds in (("busy", server.url, 0.5), ("away", "http://127.0.0.1:9/v1", 30.0)):
+            monkeypatch.setattr(model_checks, "OWN_SERVER_TIMEOUT_SECONDS", seconds)
+            monkeypatch.setenv("OPENAI_BASE_URL", url)
+            config.write_text(f"model: openai:{CHAT_MODEL}\nmemory: {_learning_at(url)}\n", encoding="utf-8")
+            done = run_doctor(config)
+            remedies[name] = [findings_of(done, part)[0][2] for part in ("memory's model", "agents' model")]
+
+    assert ["busy or slow" in remedy for remedy in remedies["busy"]] == [True, True]
+    assert ["start the server" in remedy for remedy in remedies["away"]] == [True, True]
+
+
+def _learning_at(url: str) -> str:
+    """Return the memory section for a model on a server."""
+    llm = f"{{provider: openai, model: {CHAT_MODEL}, openai_base_url: '{url}'}}"
+    return f"{{llm: {llm}, embedder: {{provider: offline}}}}"
 
 
 def test_with_the_no_model_option_no_model_is_asked(gemini_config: Path, gemini: FakeGemini) -> None:
@@ -600,7 +667,7 @@ def test_a_wrong_answer_of_a_model_is_reported(
     gemini_config: Path, gemini: FakeGemini, answer: Failure | Blocked, state: str
 ) -> None:
     """With a remedy; the embedder is still asked."""
-    gemini.set_default("agent", answer)
+    gemini.set_default("extractor", answer)
     done = run_doctor(gemini_config)
 
     assert worst_states(done)["memory's model"] == worst_states(done)["agents' model"] == state
@@ -613,8 +680,8 @@ def test_a_hanging_model_is_given_up(gemini_config: Path, gemini: FakeGemini, mo
     """After seconds, not after the minutes that learning waits."""
     monkeypatch.setattr(model_checks, "MODEL_TIMEOUT_SECONDS", 0.3)
     gemini_config.write_text("model: gemini-other\nmemory: {llm: {model: gemini-third}}\n", encoding="utf-8")
-    gemini.set_default("agent", Hang())
-    gemini.set_default("embedder", Hang())
+    for kind in ("agent", "extractor", "embedder"):
+        gemini.set_default(kind, Hang())
     started = time.monotonic()
     done = run_doctor(gemini_config)
     gemini.release_hanging()
@@ -649,6 +716,7 @@ def test_a_provider_without_its_key_is_reported_before_any_request(gemini_config
 
 def test_vectors_of_another_embedder_are_pointed_out(used: Path, gemini: FakeGemini) -> None:
     """Those facts are found only by their words; `auto` continues with the stored embedder."""
+    gemini.set_default("extractor", SAMPLE_FACTS)
     used.write_text("model: offline\nmemory: {embedder: {provider: gemini}}\n", encoding="utf-8")
     done = run_doctor(used)
     used.write_text("model: offline\n", encoding="utf-8")

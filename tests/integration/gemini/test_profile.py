@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory.profile import distil
+from gaia_memory.testing import FakeClock
 from support.servers.fake_gemini import (
     Answer,
     Blocked,
@@ -74,6 +76,7 @@ class House:
     gaia: Gaia
     agent: LlmAgent
     server: FakeGemini
+    clock: FakeClock
 
     async def know(self, user: str) -> None:
         await self.gaia.memory.add(self.gaia.scope(user_id=user), [NewFact(fact) for fact in FACTS])
@@ -95,8 +98,9 @@ async def opened(server: FakeGemini, home: Path) -> AsyncIterator[House]:
         "sessions": {"coalesce_seconds": 0},
         "memory": {"embedder": {"provider": "offline"}, "preload_limit": LIMIT},
     }
-    async with open_memory(settings, home=home) as gaia:
-        yield House(gaia, LlmAgent(name="assistant", model=gaia.model, instruction="Help."), server)
+    clock = FakeClock()
+    async with open_memory(settings, home=home, clock=clock) as gaia:
+        yield House(gaia, LlmAgent(name="assistant", model=gaia.model, instruction="Help."), server, clock)
 
 
 @pytest.fixture
@@ -116,7 +120,7 @@ def bullets(*lines: str) -> list[str]:
 async def test_after_every_bad_answer_the_fallback_is_used_and_the_next_session_retries(
     gemini: FakeGemini, house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is bounded, the same in each turn of the session, and never stored as if the model had written it."""
+    """In an hour; it is bounded, the same in each turn of a session, and never shown as if the model had written it."""
     told: dict[str, Any] = {}
     for name, answer in BAD.items():
         user = name.replace(" ", "-")
@@ -125,6 +129,7 @@ async def test_after_every_bad_answer_the_fallback_is_used_and_the_next_session_
         first = await house.profile_of(user, "one")
         gemini.recover("profile", GIVEN)
         same = await house.profile_of(user, "one")
+        house.clock.advance(timedelta(hours=1))
         other = await house.profile_of(user, "two")
         told[name] = (first, same, other)
 

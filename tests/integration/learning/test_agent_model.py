@@ -75,7 +75,7 @@ async def fact_texts(gaia: Gaia) -> list[str]:
 
 
 async def test_the_agents_model_extracts_facts_and_writes_the_profile(tmp_path: Path) -> None:
-    """It is asked for JSON, without tools, and its name is in no configuration."""
+    """It is asked for JSON of a schema, without tools, and its name is in no configuration."""
     model = scripted()
     async with opened(tmp_path) as gaia:
         await send(gaia, model)
@@ -88,6 +88,7 @@ async def test_the_agents_model_extracts_facts_and_writes_the_profile(tmp_path: 
     assert report.consolidated == 1
     assert texts == [FACT]
     assert extraction.config.response_mime_type == "application/json"
+    assert extraction.config.response_schema["required"] == ["memory"]
     assert extraction.model == "big-model"
     assert not extraction.config.tools
     assert PROFILE in str(model.requests[-1].config.system_instruction)
@@ -113,7 +114,7 @@ async def test_the_first_model_below_a_root_without_one_is_used(tmp_path: Path, 
 
 
 async def test_adks_gemini_is_asked_through_its_own_client(gemini: FakeGemini, tmp_path: Path) -> None:
-    """The request has JSON mode, as it has with the provider `gemini`."""
+    """The request has JSON mode and a schema, as it has with the provider `gemini`."""
     gemini.add("extractor", fake_gemini.facts(FACT))
     async with opened(tmp_path, model="gemini-2.5-pro") as gaia:
         await send(gaia, gaia.model)
@@ -124,25 +125,35 @@ async def test_adks_gemini_is_asked_through_its_own_client(gemini: FakeGemini, t
     assert texts == [FACT]
     assert request.model == "models/gemini-2.5-pro"
     assert request.body["generationConfig"]["responseMimeType"] == "application/json"
+    assert request.body["generationConfig"]["responseSchema"]["required"] == ["memory"]
 
 
-async def test_a_model_that_refuses_json_mode_is_asked_without_it(tmp_path: Path) -> None:
-    """Once, and never with it again."""
+@pytest.mark.parametrize(
+    ("refused", "asked"),
+    [
+        ("response_schema", [(True, True), (False, True), (False, True)]),
+        ("response_mime_type", [(True, True), (False, True), (False, False), (False, False)]),
+    ],
+)
+async def test_a_model_that_refuses_a_form_of_answer_is_asked_without_it(
+    refused: str, asked: list[tuple[bool, bool]], tmp_path: Path
+) -> None:
+    """First with a schema, then in JSON mode, then without; what was refused once is never sent again."""
 
-    def refuse_json(request: LlmRequest) -> Any:
-        if request.config.response_mime_type:
-            raise RefusedError("JSON mode is not enabled for this model")
+    def refuse(request: LlmRequest) -> Any:
+        if getattr(request.config, refused):
+            raise RefusedError("this is not enabled for this model")
         return answer(request)
 
-    model = scripted(refuse_json)
+    model = scripted(refuse)
     async with opened(tmp_path) as gaia:
         for channel in ("cli", "web"):
             await send(gaia, model, channel=channel)
         report = await gaia.sweep(force=True)
 
-    modes = [request.config.response_mime_type for request in extraction_requests(model)]
+    configs = [request.config for request in extraction_requests(model)]
     assert report.consolidated == 2
-    assert modes == ["application/json", None, None]
+    assert [(bool(each.response_schema), bool(each.response_mime_type)) for each in configs] == asked
 
 
 CUT = LlmResponse(

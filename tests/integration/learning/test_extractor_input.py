@@ -12,11 +12,13 @@ import pytest
 from google.adk.platform.time import reset_time_provider, set_time_provider
 from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT
 
+from gaia_memory.backend.extraction_question import MAX_FACT_CHARACTERS, SYSTEM_PROMPT
 from gaia_memory.learn.prompts import (
     ATTRIBUTION_INSTRUCTIONS,
     CATEGORY_INSTRUCTIONS,
     DEFAULT_INSTRUCTIONS,
     USER_ONLY_INSTRUCTIONS,
+    WORDING_INSTRUCTIONS,
 )
 from gaia_memory.testing import FakeClock
 from support.harness import Sut, facts
@@ -33,7 +35,15 @@ Make = Callable[..., Awaitable[Sut]]
 TOKYO = {"memory": {"time_zone": "Asia/Tokyo"}}
 HALF_PAST_ELEVEN = "2019-11-20T23:30"
 
-WHOLE = """\
+CONVERSATION = """\
+## New Messages
+[{"role": "user", "content": "Tomorrow I fly to Rome"}, {"role": "assistant", "content": "Have a good flight"}, \
+{"role": "user", "content": "Thanks"}, {"role": "assistant", "content": "ok"}]
+
+## Observation Date
+2019-11-21 (Thursday), time zone Asia/Tokyo (UTC+09:00)"""
+
+OF_MEM0 = """\
 ## Summary
 
 
@@ -108,36 +118,51 @@ def told(host: ExtractionHost) -> list[tuple[str, list[str]]]:
     return list(zip(days, said, strict=True))
 
 
-@pytest.mark.acceptance("I15", "L06", "L08")
-async def test_the_complete_prompt(opened: Open, clock: FakeClock) -> None:
-    """mem0's own prompt, the messages in order, their day and zone, our instructions, the user's language.
-
-    Said on the 20th in UTC, which is the 21st in Tokyo, and learned three days later: of that day there is no word.
-    """
-    async with opened(main=["Have a good flight"], settings=TOKYO) as host:
+async def ask_about_rome(opened: Open, clock: FakeClock, **memory: Any) -> str:
+    """Return the request about two messages of the 20th in UTC, the 21st in Tokyo, learned three days later."""
+    settings = {"memory": {"time_zone": "Asia/Tokyo", **memory}}
+    async with opened(main=["Have a good flight"], settings=settings) as host:
         await host.send("Tomorrow I fly to Rome")
         await host.send("Thanks")
         clock.advance(timedelta(days=3))
         await learn_and_read_messages(host)
         [prompt] = host.script.prompts["extractor"]
+    return prompt
 
-    ours = f"{DEFAULT_INSTRUCTIONS}\n{USER_ONLY_INSTRUCTIONS}\n{ATTRIBUTION_INSTRUCTIONS}\n{CATEGORY_INSTRUCTIONS}"
-    assert prompt == f"{ADDITIVE_EXTRACTION_PROMPT}\n\n{WHOLE.format(instructions=ours)}"
+
+@pytest.mark.acceptance("I15", "L06", "L08")
+async def test_the_complete_prompt(opened: Open, clock: FakeClock) -> None:
+    """Our rules, then the messages in order and their day and zone; of the day of learning there is no word."""
+    prompt = await ask_about_rome(opened, clock)
+
+    ours = [
+        DEFAULT_INSTRUCTIONS,
+        WORDING_INSTRUCTIONS,
+        USER_ONLY_INSTRUCTIONS,
+        ATTRIBUTION_INSTRUCTIONS,
+        CATEGORY_INSTRUCTIONS,
+    ]
+    system = SYSTEM_PROMPT.format(instructions="\n".join(ours), max_characters=MAX_FACT_CHARACTERS)
+    assert prompt == f"{system}\n\n{CONVERSATION}"
+    assert [prompt.count(heading) for heading in ("## New Messages", "## Observation Date")] == [1, 1]
 
 
 @pytest.mark.acceptance("L07")
 async def test_the_complete_prompt_with_custom_instructions(opened: Open, clock: FakeClock) -> None:
-    """They replace ours, and the rest is the same."""
-    settings = {"memory": {"time_zone": "Asia/Tokyo", "extraction_instructions": "ONLY-CATS"}}
-    async with opened(main=["Have a good flight"], settings=settings) as host:
-        await host.send("Tomorrow I fly to Rome")
-        await host.send("Thanks")
-        await learn_and_read_messages(host)
-        [prompt] = host.script.prompts["extractor"]
+    """They replace ours on what to learn; how to word and attribute a fact stays."""
+    prompt = await ask_about_rome(opened, clock, extraction_instructions="ONLY-CATS")
+
+    own = f"ONLY-CATS\n{WORDING_INSTRUCTIONS}\n{ATTRIBUTION_INSTRUCTIONS}\n{CATEGORY_INSTRUCTIONS}"
+    system = SYSTEM_PROMPT.format(instructions=own, max_characters=MAX_FACT_CHARACTERS)
+    assert prompt == f"{system}\n\n{CONVERSATION}"
+
+
+async def test_the_complete_prompt_of_mem0(opened: Open, clock: FakeClock) -> None:
+    """`memory.extraction_prompt: mem0` asks with mem0's own text, and ours as its custom instructions."""
+    prompt = await ask_about_rome(opened, clock, extraction_prompt="mem0", extraction_instructions="ONLY-CATS")
 
     own = f"ONLY-CATS\n{ATTRIBUTION_INSTRUCTIONS}\n{CATEGORY_INSTRUCTIONS}"
-    assert prompt == f"{ADDITIVE_EXTRACTION_PROMPT}\n\n{WHOLE.format(instructions=own)}"
-    assert DEFAULT_INSTRUCTIONS not in prompt
+    assert prompt == f"{ADDITIVE_EXTRACTION_PROMPT}\n\n{OF_MEM0.format(instructions=own)}"
 
 
 @pytest.mark.acceptance("I15")
@@ -240,6 +265,5 @@ async def test_the_language_of_the_conversation_is_kept(opened: Open, said: str,
         [prompt] = host.script.prompts["extractor"]
 
         assert f'{{"role": "user", "content": "{said}"}}' in prompt
-        assert "Respond in the SAME LANGUAGE and SCRIPT as the input messages" in prompt
-        assert "Write each fact in the language of the user" in prompt
+        assert "Write each fact in the language and script of the user" in prompt
         assert await fact_texts(host) == [fact]

@@ -51,7 +51,7 @@ async def test_a_user_is_learned_known_and_forgotten_on_ollama(ollama: FakeOllam
         ("profile", "/api/chat"),
         ("embedder", "/api/embed"),
     }
-    assert ollama.requests_of("extractor")[0].body["format"] == "json"
+    assert ollama.requests_of("extractor")[0].body["format"]["required"] == ["memory"]
     assert ollama.pulled == []
 
 

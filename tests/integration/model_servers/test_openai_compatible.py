@@ -10,7 +10,7 @@ import pytest
 from google.adk.integrations.openai import OpenAILlm
 from openai import BadRequestError, OpenAIError
 
-from gaia_memory import ConfigError, open_memory
+from gaia_memory import ConfigError, model_calls, open_memory
 from support.servers.call_limits import change_limits
 from support.servers.end_to_end_scenario import expected_results, open_memory_with_agent, run_scenario
 from support.servers.fake_openai import CHAT_MODEL, DIMENSIONS, EMBEDDING_MODEL, Completion, FakeOpenAI, NoAnswer
@@ -74,18 +74,30 @@ async def test_learning_and_vectors_may_use_different_servers(tmp_path: Path, mo
     assert described == f"agent: {CHAT_MODEL} · memory: {CHAT_MODEL} + {EMBEDDING_MODEL} embedder"
 
 
-async def test_json_mode_is_not_requested_again_once_it_was_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+FORMATS = {
+    "takes schemas": ({}, ["json_schema", "json_schema"]),
+    "only json mode": ({"json_schemas": False}, ["json_schema", "json_object", "json_object"]),
+    "lm studio: only schemas": ({"json_mode": False}, ["json_schema", "json_schema"]),
+    "neither": ({"json_schemas": False, "json_mode": False}, ["json_schema", "json_object", None, None]),
+}
+
+
+@pytest.mark.parametrize("server_is", FORMATS, ids=FORMATS)
+async def test_a_form_that_a_server_refused_is_not_requested_again(
+    server_is: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A refusal costs one request per process, not one per conversation."""
-    with FakeOpenAI(json_mode=False) as server:
+    habits, formats = FORMATS[server_is]
+    with FakeOpenAI(**habits) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         async with open_memory_with_agent(tmp_path / "home", {"model": AGENT, "memory": MEMORY}) as (gaia, agent):
             for channel in ("one", "two"):
                 await gaia.conversation(agent, user_id="ada", channel=channel).send("hi")
-                await gaia.sweep(force=True)
+                report = await gaia.sweep(force=True)
+                assert report.consolidated == 1
 
-    assert ["response_format" in request.body for request in server.requests_of("extractor")] == [True, False, False]
+    asked = [request.body.get("response_format") or {} for request in server.requests_of("extractor")]
+    assert [each.get("type") for each in asked] == formats
 
 
 @pytest.mark.parametrize(
@@ -131,6 +143,26 @@ async def test_a_hanging_server_is_given_up_by_the_agent_and_by_learning(
     assert "Sorry" in reply.text
     assert "did not answer in time" in str(waiting.reason)
     assert [request.kind for request in server.requests] == ["agent", "extractor"]
+
+
+async def test_an_endless_stream_of_an_agents_model_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with Gemini; the person keeps the words so far, and nothing is learned from them."""
+    monkeypatch.setattr(model_calls, "AGENT_STREAM_SECONDS", 0.5)
+    with FakeOpenAI() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        server.set_default("agent", Completion("She's a doctor. ", is_endless=True))
+        async with (
+            asyncio.timeout(30),
+            open_memory_with_agent(tmp_path / "home", {"model": AGENT, "memory": MEMORY}) as (gaia, agent),
+        ):
+            chat = gaia.conversation(agent, user_id="ada", channel="cli")
+            pieces = [piece async for piece in chat.stream("What is Noa?")]
+            await gaia.sweep(force=True)
+
+    [request] = server.requests_of("extractor")
+    assert "".join(pieces).startswith("She's a doctor. ")
+    assert "What is Noa?" in request.conversation_text
+    assert "doctor" not in request.conversation_text
 
 
 async def test_mem0_and_adk_still_lack_these_safeguards(monkeypatch: pytest.MonkeyPatch) -> None:

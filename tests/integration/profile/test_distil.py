@@ -1,6 +1,7 @@
 """Profiles on the real fact store: one model call, only after a change, and never longer than the limit."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
@@ -10,7 +11,7 @@ from gaia_memory.models import Draft, NewFact
 from gaia_memory.ports import SystemClock
 from gaia_memory.profile.distil import MAX_PROMPT_CHARACTERS, Distiller, ProfileSettings
 from gaia_memory.profile.prompts import render_block
-from gaia_memory.testing import ScriptedLanguageModel
+from gaia_memory.testing import FakeClock, ScriptedLanguageModel
 from support.databases import ITAY, NOA, NOW, memory_database
 
 ANSWER = "- Name: Itay\n- Likes tea"
@@ -49,13 +50,13 @@ def model():
 
 @pytest.fixture
 def distiller(database, model):
-    return lambda projects=None, *, limit=20, language_model=None, basis="": Distiller(
+    return lambda projects=None, *, limit=20, language_model=None, basis="", clock=None: Distiller(
         database,
         SqlFacts(),
         language_model or model,
         projects,
         settings=lambda: ProfileSettings(limit=limit, cache_key=basis),
-        clock=SystemClock(),
+        clock=clock or SystemClock(),
     )
 
 
@@ -125,16 +126,43 @@ async def test_a_failing_projects_hook_loses_only_the_projects(add, model, disti
 
 
 @pytest.mark.acceptance("P07", "P17")
-@pytest.mark.parametrize(
-    "answer", [ModelUnavailableError("429"), BadAnswerError("blocked"), "", "I cannot help with that.", '["x"]']
-)
-async def test_without_a_usable_answer_the_profile_lists_the_facts(add, distiller, answer):
+async def test_without_an_answer_the_profile_lists_the_facts(add, distiller):
     """The next session asks the model again."""
     await add(ITAY, "likes tea", "name is Itay")
-    model = ScriptedLanguageModel(answer, ANSWER)
+    model = ScriptedLanguageModel(ModelUnavailableError("429"), ANSWER)
     plain = await distiller(language_model=model).profile(ITAY)
 
     assert plain.bullets == ("name is Itay", "likes tea")
+    assert (await distiller(language_model=model).profile(ITAY)).bullets == ("Name: Itay", "Likes tea")
+
+
+@pytest.mark.acceptance("P07", "P17")
+@pytest.mark.parametrize("answer", [BadAnswerError("blocked"), "", "I cannot help with that.", '["x"]'])
+async def test_after_a_bad_answer_the_same_facts_are_asked_about_in_an_hour(add, distiller, answer):
+    """Until then each session gets the facts at once, after a restart too; they are no profile of the model."""
+    clock = FakeClock()
+    await add(ITAY, "likes tea", "name is Itay")
+    model = ScriptedLanguageModel(answer, ANSWER)
+    plain = await distiller(language_model=model, clock=clock).profile(ITAY)
+    clock.advance(timedelta(minutes=59))
+    again = await distiller(language_model=model, clock=clock).profile(ITAY)
+    preview = await distiller(language_model=model, clock=clock).preview(ITAY)
+    asked = len(model.prompts)
+    clock.advance(timedelta(minutes=1))
+    later = await distiller(language_model=model, clock=clock).profile(ITAY)
+
+    assert plain.bullets == again.bullets == ("name is Itay", "likes tea")
+    assert (asked, preview.profile) == (1, None)
+    assert later.bullets == ("Name: Itay", "Likes tea")
+
+
+async def test_after_a_bad_answer_other_facts_are_asked_about_at_once(add, distiller):
+    """The answer may be better."""
+    await add(ITAY, "likes tea")
+    model = ScriptedLanguageModel("I cannot help with that.", ANSWER)
+    await distiller(language_model=model).profile(ITAY)
+    await add(ITAY, "name is Itay")
+
     assert (await distiller(language_model=model).profile(ITAY)).bullets == ("Name: Itay", "Likes tea")
 
 

@@ -2,7 +2,7 @@
 
 It serves `/v1/chat/completions` (plain and as server-sent events) and `/v1/embeddings` for the real `openai` client.
 Its parameters are the ways in which vLLM, LM Studio, llama.cpp and LocalAI differ from OpenAI and from each other.
-Requests for text are recognised by their content: the extractor's contains mem0's extraction prompt, the profile's a
+Requests for text are recognised by their content: the extractor's contains the new messages, the profile's a
 `<FACTS>` block, all others are the agent's.
 """
 
@@ -13,6 +13,7 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, Self
@@ -31,11 +32,12 @@ _WORDS = re.compile(r"\S+\s*|\s+")
 
 @dataclass(frozen=True)
 class Completion:
-    """An answer: text or tool calls, and why it ended."""
+    """An answer: text or tool calls, and why it ended. With `is_endless`, a stream repeats the text for ever."""
 
     text: str = ""
     calls: tuple[tuple[str, Body], ...] = ()
     finish: str = "stop"
+    is_endless: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,8 @@ class FakeOpenAI:
         *,
         key: str | None = None,
         json_mode: bool = True,
+        json_schemas: bool = True,
+        context_tokens: int | None = None,
         takes_dimensions: bool = True,
         dimensions: int = DIMENSIONS,
         strict_path: bool = True,
@@ -118,11 +122,14 @@ class FakeOpenAI:
         """Listen on a free port.
 
         `key` is required if given. Without `json_mode`, `response_format: json_object` is refused (LM Studio), without
-        `takes_dimensions` the parameter `dimensions` (vLLM). Without `strict_path`, an unknown path is answered with
-        status 200 and an error (LM Studio).
+        `json_schemas` the type `json_schema`, without `takes_dimensions` the parameter `dimensions` (vLLM). A question
+        longer than `context_tokens`, of four characters each, is refused in llama.cpp's words. Without `strict_path`,
+        an unknown path is answered with status 200 and an error (LM Studio).
         """
         self.key = key
         self.json_mode = json_mode
+        self.json_schemas = json_schemas
+        self.context_tokens = context_tokens
         self.takes_dimensions = takes_dimensions
         self.dimensions = dimensions
         self.strict_path = strict_path
@@ -197,9 +204,32 @@ class FakeOpenAI:
         elif kind == "embedder":
             send(handler, self._embeddings_body(body))
         elif body.get("stream"):
-            _stream(handler, as_completion(answer))
+            self._stream(handler, as_completion(answer))
         else:
             send(handler, _completion_body(as_completion(answer)))
+
+    def _stream(self, handler: BaseHTTPRequestHandler, answer: Completion) -> None:
+        deltas: list[Body] = [{"role": "assistant", "content": ""}]
+        deltas += [{"content": word} for word in _WORDS.findall(answer.text)]
+        deltas += [{"tool_calls": [each]} for each in _tool_calls(answer)]
+        choices: list[Body] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.send_header("Transfer-Encoding", "chunked")
+        handler.end_headers()
+        head = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m"}
+        for choice in choices:
+            _send_event(handler, {**head, "choices": [choice]})
+        with suppress(OSError):
+            while answer.is_endless and not self._end.wait(0.02):
+                _send_event(handler, {**head, "choices": [choices[-1]]})
+        if answer.is_endless:
+            handler.close_connection = True
+            return
+        _send_event(handler, {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": answer.finish}]})
+        _send_event(handler, {**head, "choices": [], "usage": _USAGE})
+        _send_event(handler, "[DONE]")
+        handler.wfile.write(b"0\r\n\r\n")
 
     def next_answer(self, kind: Kind, body: Body) -> Answer | None:
         """Return the next answer of a script."""
@@ -222,8 +252,13 @@ class FakeOpenAI:
             return HttpError(401, "Incorrect API key provided")
         if body.get("model") not in self.models:
             return HttpError(404, f"The model `{body.get('model')}` does not exist.")
-        if (body.get("response_format") or {}).get("type") == "json_object" and not self.json_mode:
-            return HttpError(400, "'response_format.type' must be 'json_schema' or 'text'")
+        tokens = len(_text_of(body, "system", "user")) // 4
+        if self.context_tokens is not None and tokens > self.context_tokens:
+            words = f"request ({tokens} tokens) exceeds the available context size ({self.context_tokens} tokens)"
+            return HttpError(400, f"{words}, try increasing it")
+        refused_formats = {"json_object": not self.json_mode, "json_schema": not self.json_schemas}
+        if refused_formats.get((body.get("response_format") or {}).get("type", "")):
+            return HttpError(400, "this 'response_format.type' is not supported")
         if body.get("dimensions") is not None and not self.takes_dimensions:
             return HttpError(400, f'Model "{body["model"]}" does not support matryoshka representation')
         return None
@@ -315,20 +350,6 @@ def _completion_body(answer: Completion) -> Body:
     return {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": _USAGE}
 
 
-def _stream(handler: BaseHTTPRequestHandler, answer: Completion) -> None:
-    deltas: list[Body] = [{"role": "assistant", "content": ""}]
-    deltas += [{"content": word} for word in _WORDS.findall(answer.text)]
-    deltas += [{"tool_calls": [each]} for each in _tool_calls(answer)]
-    choices: list[Body] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
-    choices.append({"index": 0, "delta": {}, "finish_reason": answer.finish})
-    handler.send_response(200)
-    handler.send_header("Content-Type", "text/event-stream")
-    handler.send_header("Transfer-Encoding", "chunked")
-    handler.end_headers()
-    head = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m"}
-    lines = [json.dumps({**head, "choices": [piece]}) for piece in choices]
-    lines.append(json.dumps({**head, "choices": [], "usage": _USAGE}))
-    for line in [*lines, "[DONE]"]:
-        data = f"data: {line}\n\n".encode()
-        handler.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
-    handler.wfile.write(b"0\r\n\r\n")
+def _send_event(handler: BaseHTTPRequestHandler, event: Body | str) -> None:
+    data = f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n".encode()
+    handler.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")

@@ -27,6 +27,7 @@ class ProviderScript:
         self.answers: deque[Any] = deque()
         self.prompts: list[list[dict[str, str]]] = []
         self.formats: list[Any] = []
+        self.temperatures: list[float] = []
         self.texts: list[str] = []
         self.purposes: list[str] = []
         # Not of length 1, as with some real models.
@@ -54,6 +55,7 @@ class ScriptedMem0Llm:
     def generate_response(self, messages: list[dict[str, str]], response_format: Any = None) -> Any:
         self.script.prompts.append(messages)
         self.script.formats.append(response_format)
+        self.script.temperatures.append(self.config.temperature)
         self.script.llm_gate.wait(60)
         answer = self.script.answers.popleft()
         if isinstance(answer, BaseException):
@@ -102,10 +104,10 @@ def backend_config(home: Path, **memory: Any) -> GaiaConfig:
     return GaiaConfig(home=home, memory=memory)
 
 
-def scripted_backend(home: Path, name: str) -> Backend:
+def scripted_backend(home: Path, name: str, **memory: Any) -> Backend:
     """Return a backend whose model and embedder follow the script `name`."""
     provider = {"provider": PROVIDER, "model": name}
-    return Backend(backend_config(home, llm=provider, embedder={**provider, "embedding_dims": DIMENSIONS}))
+    return Backend(backend_config(home, llm=provider, embedder={**provider, "embedding_dims": DIMENSIONS}, **memory))
 
 
 def keep_all(facts: Sequence[ExtractedFact], *, prompt: str) -> list[ExtractedFact]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import Any
 
 import pytest
@@ -36,3 +37,14 @@ def test_a_fact_without_a_category_has_none() -> None:
     [fact] = parse_extraction('{"memory": [{"text": "likes tea"}]}')
 
     assert fact.category is None
+
+
+@pytest.mark.parametrize(
+    ("said_at", "day"),
+    [("2026-10-02", date(2026, 10, 2)), ("yesterday", None), (20261002, None), ("", None), ("2026-02-30", None)],
+)
+def test_the_day_on_which_a_fact_was_said_is_read_if_it_is_one(said_at: object, day: date | None) -> None:
+    """Anything else costs nobody the fact."""
+    [fact] = parse_extraction(json.dumps({"memory": [{"text": "Likes tea", "said_at": said_at}]}))
+
+    assert (fact.text, fact.said_at) == ("Likes tea", day)

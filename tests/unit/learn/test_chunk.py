@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS, MAX_CONTEXT_CHARACTERS, split_into_chunks
+from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS, split_into_chunks
 from gaia_memory.models import Chunk, Turn, load_time_zone
+from gaia_memory.models.turns import MAX_CONTEXT_CHARACTERS
 from gaia_memory.sessions.learning.async_iter import to_async_iter
 from support.factories import KEY, NOON, make_message, make_turn
 
@@ -179,3 +180,16 @@ def test_user_messages_are_not_context():
 def test_no_turns_give_no_chunk():
     """The model is not asked."""
     assert cut_of([]) == []
+
+
+def test_the_halves_of_a_chunk_hold_each_turn_once():
+    """The second one is a reply to the last answer of the first; a single turn has no halves."""
+    [chunk] = cut_of([make_turn(seq, f"turn {seq}", f"answer {seq}") for seq in (1, 2, 3)])
+    halves = chunk.halve()
+    assert halves is not None
+    first, second = halves
+
+    assert [turn.seq for turn in first.turns] == [1]
+    assert [turn.seq for turn in second.turns] == [2, 3]
+    assert [each.text for each in second.before] == ["answer 1"]
+    assert first.halve() is None

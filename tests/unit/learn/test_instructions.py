@@ -8,6 +8,7 @@ from gaia_memory.learn.prompts import (
     CATEGORY_INSTRUCTIONS,
     DEFAULT_INSTRUCTIONS,
     USER_ONLY_INSTRUCTIONS,
+    WORDING_INSTRUCTIONS,
     extraction_instructions,
 )
 
@@ -17,18 +18,26 @@ def test_the_default_instructions_ask_for_durable_facts_only():
     """They apply if the configuration has none."""
     text = extraction_instructions(GaiaConfig())
 
-    parts = [DEFAULT_INSTRUCTIONS, USER_ONLY_INSTRUCTIONS, ATTRIBUTION_INSTRUCTIONS, CATEGORY_INSTRUCTIONS]
-    assert text == "\n".join(parts)
+    how = [WORDING_INSTRUCTIONS, USER_ONLY_INSTRUCTIONS, ATTRIBUTION_INSTRUCTIONS, CATEGORY_INSTRUCTIONS]
+    assert text == "\n".join([DEFAULT_INSTRUCTIONS, *how])
     assert "durable facts" in text
     assert "Extract nothing" in text
 
 
 @pytest.mark.acceptance("L07")
 def test_custom_instructions_replace_the_default_ones():
-    """Only the rules for marking the assistant's statements and for categories are appended."""
+    """How to word a fact, to mark the assistant's statements and to name a category is appended."""
     config = GaiaConfig.model_validate({"memory": {"extraction_instructions": " ONLY-CATS\n"}})
 
-    assert extraction_instructions(config) == f"ONLY-CATS\n{ATTRIBUTION_INSTRUCTIONS}\n{CATEGORY_INSTRUCTIONS}"
+    how = [WORDING_INSTRUCTIONS, ATTRIBUTION_INSTRUCTIONS, CATEGORY_INSTRUCTIONS]
+    assert extraction_instructions(config) == "\n".join(["ONLY-CATS", *how])
+
+
+def test_custom_instructions_leave_the_wording_to_mem0s_prompt():
+    """It has its own rules for that."""
+    memory = {"extraction_instructions": "ONLY-CATS", "extraction_prompt": "mem0"}
+
+    assert WORDING_INSTRUCTIONS not in extraction_instructions(GaiaConfig.model_validate({"memory": memory}))
 
 
 @pytest.mark.parametrize(("own", "text"), [("", DEFAULT_INSTRUCTIONS), ("ONLY-CATS", "ONLY-CATS")])
@@ -36,4 +45,4 @@ def test_learn_from_both_includes_the_assistants_statements(own: str, text: str)
     """The setting is `memory.learn_from: both`."""
     config = GaiaConfig.model_validate({"memory": {"extraction_instructions": own, "learn_from": "both"}})
 
-    assert extraction_instructions(config) == f"{text}\n{CATEGORY_INSTRUCTIONS}"
+    assert extraction_instructions(config) == f"{text}\n{WORDING_INSTRUCTIONS}\n{CATEGORY_INSTRUCTIONS}"

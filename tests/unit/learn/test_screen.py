@@ -1,6 +1,7 @@
 """The extractor's answer is screened before it is stored."""
 
 from dataclasses import replace
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from gaia_memory.learn.screen import (
     drop_assistant_claims,
     drop_unkeepable,
 )
-from gaia_memory.models import ExtractedFact, SessionKey
+from gaia_memory.models import ExtractedFact, SessionKey, load_time_zone
 from support.factories import KEY, make_chunk, make_turn
 
 # Put together at run time, so that scanners do not take the tests for a leak.
@@ -214,3 +215,21 @@ def test_a_learned_card_number_is_kept_only_if_numbers_are_allowed():
 
     assert drop_unkeepable(said) == []
     assert drop_unkeepable(said, allow_numbers=True) == said
+
+
+@pytest.mark.parametrize(
+    ("day", "said_at"),
+    [
+        (date(2026, 10, 2), "2026-10-02T12:00:00+09:00"),
+        (None, "2026-11-20T23:30:00+00:00"),
+        (date(2026, 11, 21), "2026-11-20T23:30:00+00:00"),
+        (date(2027, 1, 1), "2026-11-20T23:30:00+00:00"),
+    ],
+)
+def test_a_fact_was_said_on_the_earlier_day_that_the_messages_name(day, said_at):
+    """The turn is of the 21st in Tokyo; a later day is that of an event."""
+    chunk = make_chunk(make_turn(1, "I like tea", at=datetime(2026, 11, 20, 23, 30, tzinfo=UTC)))
+    chunk = replace(chunk, zone=load_time_zone("Asia/Tokyo"))
+    [draft] = build_drafts(chunk, [ExtractedFact(text="Likes tea", said_at=day)])
+
+    assert draft.fact.said_at == datetime.fromisoformat(said_at)

@@ -13,7 +13,7 @@ from google.genai import types
 
 from gaia_memory.adk.models.offline_model import OfflineModel
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
-from gaia_memory.model_calls import require_complete
+from gaia_memory.model_calls import AnswerOptions, require_complete
 
 if TYPE_CHECKING:
     from google.adk.models.llm_response import LlmResponse
@@ -46,7 +46,7 @@ class LlmAgentModel:
         except (ImportError, ValueError):
             return False
 
-    async def complete(self, prompt: str, *, system: str, json: bool) -> str:
+    async def complete(self, prompt: str, *, system: str, options: AnswerOptions) -> str:
         """Return the text of the answer, without thoughts.
 
         Raises:
@@ -55,7 +55,10 @@ class LlmAgentModel:
         """
         model = self._agent.canonical_model
         config = types.GenerateContentConfig(
-            system_instruction=system, response_mime_type="application/json" if json else None
+            system_instruction=system,
+            response_mime_type="application/json" if options.json else None,
+            response_schema=None if options.schema is None else dict(options.schema),
+            temperature=options.temperature,
         )
         content = types.Content(role="user", parts=[types.Part(text=prompt)])
         request = LlmRequest(model=model.model, contents=[content], config=config)
@@ -81,9 +84,10 @@ def _text(response: LlmResponse) -> str:
     code = str(getattr(response.error_code, "name", response.error_code) or "")
     if code.isdigit():
         raise ModelUnavailableError(f"the agent's model answered with the error {code}")
-    require_complete(response.finish_reason, complete_reasons=_COMPLETE_FINISH_REASONS)
-    if code:
-        require_complete(code)
-        raise BadAnswerError(f"the agent's model gave no answer ({code})")
     parts = (response.content.parts if response.content else None) or []
-    return "".join(part.text for part in parts if part.text and not part.thought)
+    text = "".join(part.text for part in parts if part.text and not part.thought)
+    require_complete(response.finish_reason, text=text, complete_reasons=_COMPLETE_FINISH_REASONS)
+    if code:
+        require_complete(code, text=text)
+        raise BadAnswerError(f"the agent's model gave no answer ({code})")
+    return text

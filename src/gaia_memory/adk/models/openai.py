@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from google.adk.integrations.openai import OpenAILlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
 from openai import AsyncOpenAI
 
 from gaia_memory import model_calls
@@ -12,7 +17,28 @@ from gaia_memory.config.api_keys import MISSING_OPENAI_KEY, openai_api_key, open
 from gaia_memory.errors import ConfigError
 
 
-def build_openai(name: str) -> OpenAILlm:
+class OpenAIWithTimeLimit(OpenAILlm):
+    """Ends an answer that takes too long as a whole: some models stream nonsense without an end."""
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Yield the responses of the model.
+
+        Raises:
+            TimeoutError: the answer was not complete in time.
+        """
+        deadline = asyncio.get_running_loop().time() + model_calls.AGENT_STREAM_SECONDS
+        async with aclosing(super().generate_content_async(llm_request, stream)) as responses:
+            while True:
+                async with asyncio.timeout_at(deadline):
+                    response = await anext(responses, None)
+                if response is None:
+                    return
+                yield response
+
+
+def build_openai(name: str) -> OpenAIWithTimeLimit:
     """Return a model by its name, on the server that the environment names, else OpenAI's.
 
     It gives up in time, where ADK's own waits ten minutes, and needs no key for a self-hosted server.
@@ -25,4 +51,4 @@ def build_openai(name: str) -> OpenAILlm:
         raise ConfigError([f"model: {name!r} needs OpenAI's interface: {MISSING_OPENAI_KEY}"])
     limits = model_calls.OWN_SERVER_AGENT if openai_base_url(os.environ) else model_calls.OPENAI_AGENT
     client = AsyncOpenAI(api_key=key, timeout=limits.timeout_seconds, max_retries=limits.max_attempts - 1)
-    return OpenAILlm(model=name, client=client)
+    return OpenAIWithTimeLimit(model=name, client=client)

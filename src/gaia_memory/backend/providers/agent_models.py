@@ -11,9 +11,9 @@ from gaia_memory.backend.model_errors import to_model_error
 from gaia_memory.backend.providers.offline_fallback import OfflineFallback
 from gaia_memory.backend.providers.resolve_provider import AGENT
 from gaia_memory.backend.providers.swappable_llm import SwappableLlm
-from gaia_memory.errors import BadAnswerError, GaiaMemoryError, ModelUnavailableError
+from gaia_memory.errors import GaiaMemoryError, ModelUnavailableError
 from gaia_memory.log import MultiLine, logger_for
-from gaia_memory.model_calls import LEARNING, asking_app, retry_policy
+from gaia_memory.model_calls import LEARNING, AnswerOptions, asking_app, retry_policy
 from gaia_memory.ports import AgentModel
 from gaia_memory.ports.external import MISSING_AGENT_MODEL, MISSING_AGENT_MODEL_REMEDY
 from gaia_memory.telemetry import log_fields
@@ -38,7 +38,6 @@ class AgentModels:
         self.on_new_app: Callable[[], None] = lambda: None
         self._find_fallback = find_fallback
         self._models: dict[str, AgentModel] = {}
-        self._without_json_mode: set[str] = set()
         self._has_warned = False
 
     def adopt(self, app: str, model: AgentModel) -> None:
@@ -85,33 +84,21 @@ class AgentModels:
             raise ModelUnavailableError(f"{MISSING_AGENT_MODEL}: {MISSING_AGENT_MODEL_REMEDY}")
         return model
 
-    async def ask(self, model: AgentModel, prompt: str, *, system: str, json: bool) -> str:
-        """Return a model's answer. Some models refuse the JSON mode: they are asked without it from then on.
+    async def ask(self, model: AgentModel, prompt: str, *, system: str, options: AnswerOptions) -> str:
+        """Return a model's answer.
 
         Raises:
             ModelUnavailableError: the model did not answer.
+            ContextSizeError: the question is too long for it.
             BadAnswerError: its answer is blocked or cut off, or it refuses the request.
         """
-        uses_json_mode = json and model.name not in self._without_json_mode
         try:
-            return await _ask(model, prompt, system=system, json=uses_json_mode)
-        except BadAnswerError as failure:
-            # Only a request that the model's server refused has a cause: the error of its client.
-            if not uses_json_mode or failure.__cause__ is None:
-                raise
-        answer = await _ask(model, prompt, system=system, json=False)
-        self._without_json_mode.add(model.name)
-        return answer
-
-
-async def _ask(model: AgentModel, prompt: str, *, system: str, json: bool) -> str:
-    try:
-        async for attempt in AsyncRetrying(**retry_policy(LEARNING)):
-            with attempt:
-                async with asyncio.timeout(LEARNING.timeout_seconds):
-                    return await model.complete(prompt, system=system, json=json)
-    except GaiaMemoryError:
-        raise
-    except Exception as error:  # Boundary: a host's model may raise anything.
-        raise to_model_error(error, subject=f"the agent's model {model.name}") from error
-    raise AssertionError("the last attempt returns or raises")
+            async for attempt in AsyncRetrying(**retry_policy(LEARNING)):
+                with attempt:
+                    async with asyncio.timeout(LEARNING.timeout_seconds):
+                        return await model.complete(prompt, system=system, options=options)
+        except GaiaMemoryError:
+            raise
+        except Exception as error:  # Boundary: a host's model may raise anything.
+            raise to_model_error(error, subject=f"the agent's model {model.name}") from error
+        raise AssertionError("the last attempt returns or raises")

@@ -56,7 +56,18 @@ def gemini_llm(config: Mapping[str, Any]) -> Any:
     )
     # mem0's constructor makes a client of its own, which on Vertex AI may look for credentials in the network.
     settings = GeminiConfig(**{"max_tokens": MAX_TOKENS, **config, "vertexai": False, "api_key": PLACEHOLDER_KEY})
-    llm = GeminiLLM(settings)
+
+    class GeminiWithSchema(GeminiLLM):  # type: ignore[misc]  # mem0 has no types
+        """mem0's takes a schema in a form of its own."""
+
+        def generate_response(
+            self, messages: list[dict[str, str]], response_format: Any = None, **arguments: Any
+        ) -> Any:
+            if schema := (response_format or {}).get("json_schema"):
+                response_format = {"type": "json_object", "schema": schema["schema"]}
+            return super().generate_response(messages, response_format, **arguments)
+
+    llm = GeminiWithSchema(settings)
     llm.client.close()
     llm.client = client
     llm.config.model = _model_name(client, llm.config.model)
@@ -93,9 +104,9 @@ def answer_text(response: types.GenerateContentResponse) -> str:
     if not response.candidates:
         raise BadAnswerError("Gemini gave no answer")
     candidate = response.candidates[0]
-    require_complete(candidate.finish_reason, complete_reasons=_COMPLETE_FINISH_REASONS)
     parts = (candidate.content.parts if candidate.content else None) or []
     text = "".join(part.text for part in parts if part.text and not part.thought)
+    require_complete(candidate.finish_reason, text=text, complete_reasons=_COMPLETE_FINISH_REASONS)
     if not text.strip():
         raise BadAnswerError("Gemini's answer is blank")
     return text

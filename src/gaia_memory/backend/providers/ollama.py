@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from gaia_memory import model_calls
@@ -24,7 +26,20 @@ def ollama_llm(config: Mapping[str, Any]) -> Any:
     from mem0.configs.llms.ollama import OllamaConfig
     from mem0.llms.ollama import OllamaLLM
 
-    llm = OllamaLLM(OllamaConfig(**{"max_tokens": MAX_TOKENS, **config}))
+    class OllamaWithSchema(OllamaLLM):  # type: ignore[misc]  # mem0 has no types
+        """mem0's knows the JSON mode alone; a schema is asked for in its place."""
+
+        def generate_response(
+            self, messages: list[dict[str, str]], response_format: Any = None, **arguments: Any
+        ) -> Any:
+            schema = (response_format or {}).get("json_schema")
+            if schema is None:
+                return super().generate_response(messages, response_format, **arguments)
+            asking = copy.copy(self)
+            asking.client = SimpleNamespace(chat=partial(self.client.chat, format=schema["schema"]))
+            return super(OllamaWithSchema, asking).generate_response(messages, **arguments)
+
+    llm = OllamaWithSchema(OllamaConfig(**{"max_tokens": MAX_TOKENS, **config}))
     llm.client = _create_client(llm, model_calls.OWN_SERVER_LEARNING)
     llm.client.chat = partial(_chat_completely, llm.client.chat)
     return llm
@@ -55,5 +70,5 @@ def _chat_completely(chat: Callable[..., Any], *, options: Mapping[str, Any], **
     configured = os.environ.get(CONTEXT_VARIABLE, "")
     tokens = int(configured) if configured.isdigit() else CONTEXT_TOKENS
     response = chat(options={"num_ctx": tokens, **options}, **arguments)
-    require_complete(response.done_reason)
+    require_complete(response.done_reason, text=response.message.content)
     return response

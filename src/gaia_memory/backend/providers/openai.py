@@ -16,6 +16,8 @@ MAX_TOKENS = 4096
 
 _OPENAI_BASE_URL = "https://api.openai.com/v1"
 _OPENAI_PACKAGE = "openai"
+_LM_STUDIO_CLASS = "LMStudioLLM"
+_JSON_MODE = {"type": "json_object"}
 _REFUSED_STATUSES = frozenset({400, 422})
 _BASE_URL_HINT = "check the base URL, which usually ends in /v1"
 
@@ -52,7 +54,7 @@ def openai_embedder(config: Mapping[str, Any]) -> Any:
     embedder = OpenAIEmbedding(BaseEmbedderConfig(**{**config, "api_key": key}))
     _set_limits(embedder, model_calls.OWN_SERVER_EMBEDDING if server else model_calls.EMBEDDING)
     endpoint = embedder.client.embeddings
-    endpoint.create = _CheckedEndpoint(endpoint.create, optional_parameter="dimensions", check=_require_vectors)
+    endpoint.create = _CheckedEndpoint(endpoint.create, optional={"dimensions": None}, check=_require_vectors)
     return embedder
 
 
@@ -64,12 +66,12 @@ def uses_openai_client(component: Any) -> bool:
 def limit_openai_calls(llm: Any, limits: CallLimits) -> Any:
     """Give a mem0 model over OpenAI's client time-outs and checked answers, in place, and return it.
 
-    `response_format` is omitted for a server that refuses it: LM Studio takes no `json_object`, and other servers
-    depend on how they were started. The prompt asks for JSON anyway.
+    mem0's model for LM Studio asks for JSON where nobody wants it, which that server refuses.
     """
     _set_limits(llm, limits)
     endpoint = llm.client.chat.completions
-    endpoint.create = _CheckedEndpoint(endpoint.create, optional_parameter="response_format", check=_require_choice)
+    optional = {"response_format": _JSON_MODE} if type(llm).__name__ == _LM_STUDIO_CLASS else {}
+    endpoint.create = _CheckedEndpoint(endpoint.create, optional=optional, check=_require_choice)
     return llm
 
 
@@ -88,11 +90,16 @@ def _set_limits(component: Any, limits: CallLimits) -> None:
 
 
 class _CheckedEndpoint:
-    """An endpoint of OpenAI's client that checks answers and omits a parameter that the server has refused once."""
+    """An endpoint of OpenAI's client that checks answers and omits a parameter that the server has refused once.
 
-    def __init__(self, create: Callable[..., Any], *, optional_parameter: str, check: Callable[[Any], None]) -> None:
+    `optional` has the name of the parameter, if there is one, with the value that may be omitted, None for any.
+    """
+
+    def __init__(
+        self, create: Callable[..., Any], *, optional: Mapping[str, Any], check: Callable[[Any], None]
+    ) -> None:
         self._create = create
-        self._optional_parameter = optional_parameter
+        self._optional = optional
         self._check = check
         self._is_refused = False
 
@@ -104,7 +111,7 @@ class _CheckedEndpoint:
     def _ask(self, parameters: Mapping[str, Any]) -> Any:
         from openai import APIStatusError
 
-        reduced = {name: value for name, value in parameters.items() if name != self._optional_parameter}
+        reduced = {name: value for name, value in parameters.items() if not self._is_optional(name, value)}
         if self._is_refused or len(reduced) == len(parameters):
             return self._create(**reduced)
         try:
@@ -116,6 +123,9 @@ class _CheckedEndpoint:
         self._is_refused = True
         return response
 
+    def _is_optional(self, name: str, value: Any) -> bool:
+        return name in self._optional and self._optional[name] in (None, value)
+
 
 def _require_choice(response: Any) -> None:
     choices = getattr(response, "choices", None)
@@ -124,7 +134,7 @@ def _require_choice(response: Any) -> None:
         error = getattr(response, "error", None)
         suffix = f": {error}" if isinstance(error, str) else ""
         raise ModelUnavailableError(f"the server answered with no choice of a model{suffix}; {_BASE_URL_HINT}")
-    require_complete(choices[0].finish_reason)
+    require_complete(choices[0].finish_reason, text=choices[0].message.content)
 
 
 def _require_vectors(response: Any) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 Examples:
 
-`gaia doctor` checks everything and asks each model for one word.
+`gaia doctor` checks everything and asks each model one small question.
 
 `gaia doctor --no-model` asks no model.
 

@@ -1,4 +1,4 @@
-"""The models: one tiny question each, unless `--no-model` is given."""
+"""The models: one small question each, of the kind that memory or an agent asks, unless `--no-model` is given."""
 
 from __future__ import annotations
 
@@ -9,24 +9,35 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gaia_memory.cli.doctor.findings import CheckContext, Finding, fail, ok, skip, warn
-from gaia_memory.config.api_keys import can_reach_gemini, missing_key_variable
-from gaia_memory.engine_probe import EngineProbe, ModelProbe
-from gaia_memory.errors import BadAnswerError, ConfigError, ModelError
+from gaia_memory.config.api_keys import can_reach_gemini, missing_key_variable, openai_base_url
+from gaia_memory.engine_probe import SAMPLE_STATEMENTS, SAMPLE_WORDS, EngineProbe, ModelProbe
+from gaia_memory.errors import BadAnswerError, ConfigError, ContextSizeError, ModelError
 from gaia_memory.model_calls import time_limit
 from gaia_memory.outage import classify_error
 
 if TYPE_CHECKING:
     from google.adk.models.base_llm import BaseLlm
+    from google.adk.models.llm_request import LlmRequest
 
 MODEL_TIMEOUT_SECONDS = 20.0
-"""How long to wait for an answer; a model that thinks takes some seconds for a word."""
+OWN_SERVER_TIMEOUT_SECONDS = 60.0
+"""How long to wait for an answer; a model that thinks takes some seconds for a word, and a server of one's own may have
+to load the model first."""
 
-OFFLINE_NAME, AUTO_NAME, AGENT_NAME = "offline", "auto", "agent"
+OFFLINE_NAME, AUTO_NAME, AGENT_NAME, OPENAI_NAME = "offline", "auto", "agent", "openai"
 EMBEDDER_PART = "embedder"
 
-_PROMPT = "Answer with the single word: ready"
+_TOOL_PROMPT = "I like tea. Call the tool `remember` with that fact, and say nothing."
 _NOT_ASKED = "not asked (--no-model)"
 _MODEL_HINT = "check the network, the key and the model's name"
+_BUSY_HINT = "the server is busy or slow: ask again when it is idle, or choose a smaller model"
+_SERVER_HINT = "start the server, or correct its address"
+_LARGER_MODEL_HINT = "choose a larger model: small ones do not follow the question"
+_TOOLS_HINT = (
+    "choose a model with tools, and start the server with them; llama.cpp needs `--jinja` and a template of the model "
+    "that knows tools"
+)
+_OWN_SERVER_PROVIDERS = frozenset({"ollama", "vllm", "lmstudio"})
 
 
 def check_memory_models(context: CheckContext) -> list[Finding]:
@@ -59,8 +70,19 @@ async def _check_language_model(probe: EngineProbe, context: CheckContext) -> li
         )
     if model.provider == OFFLINE_NAME:
         return _offline_findings(probe, context)
-    problem = await _ask(model, probe.ping_language_model, context, consequence="")
-    return problem or ok(f"{model.name} answers ({probe.describe_model()})")
+    sample: list[str] = []
+
+    async def extract() -> None:
+        sample.extend(await probe.extract_sample())
+
+    problem = await _ask(model, extract, context, consequence="")
+    if problem:
+        return problem
+    if not sample:
+        return warn(f"{model.name} answers, but finds no fact in `{SAMPLE_STATEMENTS[-1]}`", _LARGER_MODEL_HINT)
+    if not any(word in " ".join(sample).casefold() for word in SAMPLE_WORDS):
+        return warn(f"{model.name} answers with facts that nobody stated", _LARGER_MODEL_HINT)
+    return ok(f"{model.name} answers and learns ({probe.describe_model()})")
 
 
 def _offline_findings(probe: EngineProbe, context: CheckContext) -> list[Finding]:
@@ -116,13 +138,18 @@ async def _ask(
         return fail(f"{model.name} needs {'a project' if 'PROJECT' in missing else 'a key'}", f"set {missing}")
     if not context.asks_models:
         return skip(f"{model.name}: {_NOT_ASKED}")
+    is_own_server = _is_own_server(model.provider, model.config.get("openai_base_url"))
+    seconds = _timeout_seconds(is_own_server)
     try:
-        async with time_limit(MODEL_TIMEOUT_SECONDS):
+        async with time_limit(seconds):
             await ping()
     except BadAnswerError as error:
         return warn(f"{model.name} gives a bad answer: {error}", "choose another model")
+    except ContextSizeError as error:
+        return fail(f"{model.name} cannot learn: {error}", "give it a larger context")
     except (ModelError, TimeoutError) as error:
-        return fail(_error_text(model.name, error), f"{_MODEL_HINT}; {consequence}nothing is lost in the meantime")
+        hint = _hint(error, is_own_server=is_own_server)
+        return fail(_error_text(model.name, error, seconds), f"{hint}; {consequence}nothing is lost in the meantime")
     return []
 
 
@@ -151,7 +178,7 @@ def check_agent_model(context: CheckContext) -> list[Finding]:
     except ConfigError as error:
         return fail("; ".join(error.problems), "correct `model` in gaia.yaml")
     previous = context.model_findings.get(f"gemini/{model.model}")
-    if previous is not None:
+    if previous is not None and previous.state != "ok":
         return [Finding(previous.state, f"{model.model}, the same as memory's", previous.remedy)]
     if not context.asks_models:
         return skip(f"{model.model}: {_NOT_ASKED}")
@@ -159,31 +186,69 @@ def check_agent_model(context: CheckContext) -> list[Finding]:
 
 
 async def _ask_agent_model(model: BaseLlm) -> list[Finding]:
-    from google.adk.models.llm_request import LlmRequest
-    from google.genai import types
-
+    """Ask the model to call a tool, which agents need to look facts up and to store them."""
     from gaia_memory.adk.models.model_factory import close_model
 
-    content = types.Content(role="user", parts=[types.Part(text=_PROMPT)])
-    request = LlmRequest(model=model.model, contents=[content], config=types.GenerateContentConfig())
+    is_own_server = type(model).__name__ == "OpenAIWithTimeLimit" and _is_own_server(OPENAI_NAME)
+    seconds = _timeout_seconds(is_own_server)
+    has_called = False
     try:
-        async with asyncio.timeout(MODEL_TIMEOUT_SECONDS):
-            async for answer in model.generate_content_async(request):
+        async with asyncio.timeout(seconds):
+            async for answer in model.generate_content_async(_tool_request(model.model)):
                 if answer.error_code:
                     return fail(f"{model.model} refuses ({answer.error_code})", _MODEL_HINT)
+                has_called |= any(part.function_call for part in (answer.content and answer.content.parts) or ())
     except TimeoutError as error:
-        return fail(_error_text(model.model, error), "check the network")
+        return fail(_error_text(model.model, error, seconds), _BUSY_HINT if is_own_server else "check the network")
     except Exception as error:
         # A model of ADK's may raise anything, in words that may quote what it was sent.
         outage = classify_error(error)
         message = f"{model.model} does not answer ({type(error).__name__})"
-        return fail(outage.describe(model.model) if outage else message, _MODEL_HINT)
+        hint = _TOOLS_HINT if outage and outage.status == 400 and is_own_server else None
+        return fail(
+            outage.describe(model.model) if outage else message, hint or _hint(error, is_own_server=is_own_server)
+        )
     finally:
         await close_model(model)
-    return ok(f"{model.model} answers")
+    if not has_called:
+        return warn(f"{model.model} answers, but calls no tool: it may not look facts up or store them", _TOOLS_HINT)
+    return ok(f"{model.model} answers and calls tools")
 
 
-def _error_text(identity: str, error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return f"{identity} gives no answer within {MODEL_TIMEOUT_SECONDS:g} s"
-    return str(error)
+def _tool_request(model_name: str) -> LlmRequest:
+    from google.adk.models.llm_request import LlmRequest
+    from google.genai import types
+
+    fact = types.Schema(type=types.Type.STRING, description="One sentence about the user.")
+    parameters = types.Schema(type=types.Type.OBJECT, properties={"fact": fact}, required=["fact"])
+    declaration = types.FunctionDeclaration(
+        name="remember", description="Store a fact about the user.", parameters=parameters
+    )
+    config = types.GenerateContentConfig(tools=[types.Tool(function_declarations=[declaration])])
+    content = types.Content(role="user", parts=[types.Part(text=_TOOL_PROMPT)])
+    return LlmRequest(model=model_name, contents=[content], config=config)
+
+
+def _is_own_server(provider: str, configured_url: str | None = None) -> bool:
+    is_openai = provider == OPENAI_NAME
+    return provider in _OWN_SERVER_PROVIDERS or (
+        is_openai and bool(openai_base_url(os.environ, configured=configured_url))
+    )
+
+
+def _timeout_seconds(is_own_server: bool) -> float:
+    return OWN_SERVER_TIMEOUT_SECONDS if is_own_server else MODEL_TIMEOUT_SECONDS
+
+
+def _hint(error: Exception, *, is_own_server: bool) -> str:
+    """Return what to do about a model that does not answer: a server of one's own is rather busy than away."""
+    outage = classify_error(error)
+    if not is_own_server:
+        return _MODEL_HINT
+    if isinstance(error, TimeoutError) or (outage is not None and outage.kind == "late"):
+        return _BUSY_HINT
+    return _SERVER_HINT if outage is not None and outage.kind == "unreachable" else _MODEL_HINT
+
+
+def _error_text(identity: str, error: Exception, seconds: float) -> str:
+    return f"{identity} gives no answer within {seconds:g} s" if isinstance(error, TimeoutError) else str(error)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from gaia_memory.errors import BadAnswerError, ModelUnavailableError
+from gaia_memory.errors import ModelError, ModelUnavailableError
 from gaia_memory.log import logger_for
 from gaia_memory.models import ModelOutage
 from gaia_memory.ports import Clock
@@ -65,7 +65,7 @@ class ModelCircuitBreaker:
         except ModelUnavailableError as error:
             self._record_failure(user, error)
             raise
-        except BadAnswerError:
+        except ModelError:
             self._record_answer()
             raise
         self._record_answer()
