@@ -38,14 +38,14 @@ def test_an_unattributed_fact_of_the_assistant_is_stored() -> None:
     """The extracting model has to attribute each fact."""
     unmarked = ExtractedFact(text="User was recommended a hotel")
 
-    assert drop_assistant_claims([unmarked]) == [unmarked]
+    assert drop_assistant_claims([unmarked], make_chunk(make_turn(1, "hm"))) == [unmarked]
 
 
 def test_a_fact_the_user_confirmed_is_dropped_if_it_is_attributed_to_the_assistant() -> None:
     """The user's answer makes no difference."""
     confirmed = ExtractedFact(text="User likes the blue one", attributed_to="assistant")
 
-    assert drop_assistant_claims([confirmed]) == []
+    assert drop_assistant_claims([confirmed], make_chunk(make_turn(1, "the blue one"))) == []
 
 
 def test_a_fact_has_the_events_of_its_whole_chunk_as_its_source() -> None:

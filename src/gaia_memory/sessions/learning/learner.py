@@ -160,7 +160,7 @@ class Learner:
         settings = self._settings()
         with self._circuit_breaker.observe_request(chunk.key.user):
             extracted = await self._extractor.extract(chunk, instructions=settings.instructions)
-        kept = extracted if settings.learns_from_assistant else drop_assistant_claims(extracted)
+        kept = extracted if settings.learns_from_assistant else drop_assistant_claims(extracted, chunk)
         return await embed_drafts(self._embedder, build_drafts(chunk, kept))
 
     async def _commit(
