@@ -16,8 +16,7 @@ from gaia_memory.errors import MemoryDisabledError
 from gaia_memory.forget.delete import ForgetPreview, Forgetter
 from gaia_memory.forget.finish_erasures import finish_erasures
 from gaia_memory.health import EngineState, foreign_stores_note, load_status
-from gaia_memory.learn.screen import reject_unkeepable
-from gaia_memory.learn.write_verbatim import OnRefused, attribute, build_verbatim_drafts, write_verbatim
+from gaia_memory.learn.write_verbatim import OnRefused, build_remembered_draft, build_verbatim_drafts, write_verbatim
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
     AddResult,
@@ -92,19 +91,17 @@ class Memory:
         `details` are fields of `NewFact`, such as `metadata`, `category` and `due_at`. A fact that is known already is
         confirmed and returned as it is. `origin` names the conversation and the events that the fact comes from: once
         it is forgotten, those events never teach it again. A forgotten fact may be remembered again. A tool that a
-        model calls passes the source `agent` in `origin`, and `user_statement`, what the user said: a forgotten fact is
-        then refused unless the user mentions it.
+        model calls passes the source `agent` in `origin`, and `user_statement`, what the user said: what they did not
+        state gets the metadata `unconfirmed: true`, and a forgotten fact that they do not mention is refused.
 
         Raises:
-            InvalidInputError: the text is blank, too long or contains a credential, a detail is invalid, or the fact
-                was forgotten and `user_statement` does not mention it.
+            InvalidInputError: the text is blank, too long or contains a credential, a detail is invalid, or
+                `user_statement` only asks it, or does not mention it after it was forgotten.
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)
-        draft = Draft(fact=NewFact(require_text("text", text).strip(), **details), source="remember", app=scope.app)
-        if origin is not None:
-            draft = await attribute(self.stores, scope, draft, origin)
-        await asyncio.to_thread(reject_unkeepable, draft)
+        new_fact = NewFact(require_text("text", text).strip(), **details)
+        draft = await build_remembered_draft(self.stores, scope, new_fact, origin, user_statement)
         [fact] = await self._write(scope, [draft], user_statement=user_statement)
         return fact
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gaia_memory.language.printable_text import is_invisible
-from gaia_memory.models import Fact
+from gaia_memory.models import UNCONFIRMED, Fact
 
 PAGE_SIZE = 20
 """Facts on one page, short enough for a chat message."""
@@ -32,8 +32,11 @@ class Row:
 
     @property
     def line(self) -> str:
-        """The row as one line of the full list."""
-        return f"{self.number}. {' '.join(self.fact.text.split())}"
+        """The row as one line of the full list, which tells what a model wrote."""
+        marks = ["saved by the agent"] if self.fact.source == "agent" else []
+        marks += [UNCONFIRMED] if self.fact.is_unconfirmed else []
+        line = f"{self.number}. {' '.join(self.fact.text.split())}"
+        return f"{line} ({', '.join(marks)})" if marks else line
 
     @property
     def list_item(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,9 +11,11 @@ from typing import Literal, get_args
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.embed_drafts import EMBED_TIMEOUT_SECONDS, embed_drafts
 from gaia_memory.learn.screen import reject_unkeepable
+from gaia_memory.learn.tool_statements import is_stated_by_user
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
     REMEMBERED_SOURCES,
+    UNCONFIRMED,
     AddResult,
     Draft,
     NewFact,
@@ -71,6 +74,37 @@ def build_verbatim_drafts(
     return drafts, refused
 
 
+def require_keepable_statement(fact: NewFact, user_statement: UserStatement) -> None:
+    """Check what a model wants stored before the user is asked whether it may be.
+
+    Raises:
+        InvalidInputError: the fact may not be kept, or the user only asked it.
+    """
+    reject_unkeepable(Draft(fact=fact, source="agent"))
+    is_stated_by_user(fact.text, user_statement)
+
+
+async def build_remembered_draft(
+    stores: MemoryStores,
+    scope: Scope,
+    fact: NewFact,
+    origin: Origin | None,
+    user_statement: UserStatement | None,
+) -> Draft:
+    """Return one fact as a draft with its origin; one that a model states without the user is marked as unconfirmed.
+
+    Raises:
+        InvalidInputError: the fact may not be kept, or the user only asked it.
+    """
+    draft = Draft(fact=fact, source="remember", app=scope.app)
+    if origin is not None:
+        draft = await attribute(stores, scope, draft, origin)
+    await asyncio.to_thread(reject_unkeepable, draft)
+    if user_statement is None or await asyncio.to_thread(is_stated_by_user, fact.text, user_statement):
+        return draft
+    return replace(draft, fact=replace(draft.fact, metadata={**draft.fact.metadata, UNCONFIRMED: True}))
+
+
 async def write_verbatim(
     stores: MemoryStores,
     embedder: Embedder,
@@ -108,9 +142,9 @@ async def attribute(stores: MemoryStores, scope: Scope, draft: Draft, origin: Or
     """
     source: Source = "agent" if origin.source == "agent" else draft.source
     agent = draft.fact.agent or origin.agent
-    draft = replace(draft, fact=replace(draft.fact, agent=agent), source=source, app=origin.app)
+    draft = replace(draft, fact=replace(draft.fact, agent=agent), source=source, app=origin.app, channel=origin.channel)
     if origin.session_id is None or origin.app is None:
-        return draft
+        return replace(draft, excerpt=origin.excerpt)
     key = SessionKey(origin.app, scope.user, origin.session_id)
     async with stores.database.read_transaction() as tx:
         row = await stores.ledger.row(tx, key)
@@ -122,6 +156,7 @@ async def attribute(stores: MemoryStores, scope: Scope, draft: Draft, origin: Or
         event_ids=origin.event_ids,
         turn_event_ids=origin.turn_event_ids,
         channel=origin.channel or key.channel,
+        excerpt=origin.excerpt,
     )
 
 
