@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -200,6 +199,12 @@ class Memory:
             self.stores, scope, predicate, offset=offset, limit=limit, include_origins=include_origins
         )
 
+    async def sources(self, scope: Scope, fact_id: str) -> list[Origin]:
+        """Return where a fact comes from, with what the person said, oldest first; [] for an unknown or foreign id."""
+        await self._require(scope)
+        async with self.stores.database.read_transaction() as tx:
+            return (await self.stores.facts.origins(tx, scope, [fact_id])).get(fact_id, [])
+
     async def holding(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
         """Return the facts that contain one of these words in any form, best first; calls no embedder."""
         await self._require(scope)
@@ -226,16 +231,10 @@ class Memory:
             InvalidInputError: both `fact_id` and `session_id` are given.
         """
         await self._require(scope, enabled=False)
-        with memory_span("delete_memory", scope, record_id=fact_id, session=session_id) as span:
-            # Transcripts carry the host's wall clock, so the border between before and after does, too.
-            receipt = await Forgetter(*self.stores).forget(
-                scope, fact_id=fact_id, session_id=session_id, now=self.clock.now(), said_until=time.time()
-            )
-            span.set_record_count(receipt.count)
+        forgetter = Forgetter(*self.stores)
+        receipt = await forgetter.forget(scope, fact_id=fact_id, session_id=session_id, now=self.clock.now())
         if foreign := await self.follower.foreign_stores():
             receipt = replace(receipt, notes=(*receipt.notes, foreign_stores_note(foreign)))
-        fields = log_fields("memory.forgotten", scope, facts=receipt.count, pending=receipt.pending)
-        logger.info("%d facts were forgotten", receipt.count, extra=fields)
         self.follower.wake()
         return receipt
 

@@ -9,6 +9,7 @@ from typing import get_args
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import is_blank
+from gaia_memory.learn.excerpts import excerpt_of
 from gaia_memory.log import logger_for
 from gaia_memory.models import LABELS, REMEMBERED_SOURCES, Chunk, Draft, ExtractedFact, NewFact, Role, Scalar, Turn
 from gaia_memory.models.new_fact import require_known_zone
@@ -107,10 +108,16 @@ def build_drafts(chunk: Chunk, extracted: Sequence[ExtractedFact]) -> list[Draft
             event_ids=event_ids,
             turn_event_ids=turn.event_ids,
             channel=chunk.key.channel,
+            excerpt=_excerpt_of_turn(turn),
             extractor=item.extractor,
         )
         for item, turn in attributed
     ]
+
+
+def _excerpt_of_turn(turn: Turn) -> str | None:
+    said = next((message for message in turn.messages if message.role == "user"), None)
+    return None if said is None or said.may_be_private else excerpt_of(said.text)
 
 
 def _build_fact(item: ExtractedFact, chunk: Chunk, turn: Turn) -> NewFact:
