@@ -17,7 +17,7 @@ from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.plugins.run_context import current_message, is_private, may_be_private, outer_invocation
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.learn.excerpts import excerpt_of
-from gaia_memory.learn.write_verbatim import require_keepable_statement
+from gaia_memory.learn.tool_statements import require_keepable_statement
 from gaia_memory.log import logger_for
 from gaia_memory.models import NewFact, Origin, Scope, UserStatement
 from gaia_memory.models.validation import require_text

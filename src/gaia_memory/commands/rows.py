@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gaia_memory.language.printable_text import is_invisible
-from gaia_memory.models import UNCONFIRMED, Fact
+from gaia_memory.models import UNCONFIRMED_KEY, Fact
 
 PAGE_SIZE = 20
 """Facts on one page, short enough for a chat message."""
@@ -34,7 +34,7 @@ class Row:
     def line(self) -> str:
         """The row as one line of the full list, which tells what a model wrote."""
         marks = ["saved by the agent"] if self.fact.source == "agent" else []
-        marks += [UNCONFIRMED] if self.fact.is_unconfirmed else []
+        marks += [UNCONFIRMED_KEY] if self.fact.is_unconfirmed else []
         line = f"{self.number}. {' '.join(self.fact.text.split())}"
         return f"{line} ({', '.join(marks)})" if marks else line
 

@@ -35,7 +35,7 @@ from gaia_memory.facts.scopes import bump_revision, dialect_insert, mark_dirty
 from gaia_memory.facts.tables import facts, sources
 from gaia_memory.language.text_features import pack_features
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION, compound_tokens, index_tokens
-from gaia_memory.models import UNCONFIRMED, AddResult, Draft, Fact, find_author
+from gaia_memory.models import UNCONFIRMED_KEY, AddResult, Draft, Fact, find_author
 from gaia_memory.ports import FactStore
 
 if TYPE_CHECKING:
@@ -228,10 +228,10 @@ async def _confirm(
     confirmed = [
         row
         for row in known
-        if row.metadata.get(UNCONFIRMED) is True and any(map(_is_of_person, drafts_by_form[row.normal]))
+        if row.metadata.get(UNCONFIRMED_KEY) is True and any(map(_is_of_person, drafts_by_form[row.normal]))
     ]
     for row in confirmed:
-        metadata = {name: value for name, value in row.metadata.items() if name != UNCONFIRMED}
+        metadata = {name: value for name, value in row.metadata.items() if name != UNCONFIRMED_KEY}
         values = {"metadata": metadata, "version": version, "updated_at": now}
         await tx.execute(update(facts).where(facts.c.row == row.row).values(values))
     return [row.normal for row in confirmed]
@@ -240,7 +240,7 @@ async def _confirm(
 def _is_of_person(draft: Draft) -> bool:
     """Return whether a draft is what the person or the host said, and not a model or the data of an import."""
     metadata = draft.fact.metadata
-    is_model = metadata.get(UNCONFIRMED) is True or metadata.get("attributed_to") == "assistant"
+    is_model = metadata.get(UNCONFIRMED_KEY) is True or metadata.get("attributed_to") == "assistant"
     return not draft.is_imported and not is_model
 
 

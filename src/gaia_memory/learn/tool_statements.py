@@ -10,7 +10,8 @@ from gaia_memory.language.homoglyphs import fold_homoglyphs
 from gaia_memory.language.stems import truncated_stem
 from gaia_memory.language.text_features import QUESTION_MARKS
 from gaia_memory.language.tokenizer import index_tokens
-from gaia_memory.models import UserStatement
+from gaia_memory.learn.screen import reject_unkeepable
+from gaia_memory.models import Draft, NewFact, UserStatement
 
 MIN_STATED_SHARE = 0.5
 """Share of the distinctive words of a statement that the person has said, from which on it is the person's word."""
@@ -67,6 +68,16 @@ def is_stated_by_user(fact: str, user: UserStatement) -> bool:
     if len(words & (asked - stated)) > MIN_STATED_SHARE * len(words):
         raise InvalidInputError(ONLY_ASKED)
     return False
+
+
+def require_keepable_statement(fact: NewFact, user_statement: UserStatement) -> None:
+    """Check what a model wants stored before the user is asked whether it may be.
+
+    Raises:
+        InvalidInputError: the fact may not be kept, or the user only asked it.
+    """
+    reject_unkeepable(Draft(fact=fact, source="agent"))
+    is_stated_by_user(fact.text, user_statement)
 
 
 def _statement_of(sentence: str) -> str:

@@ -15,7 +15,7 @@ from gaia_memory.learn.tool_statements import is_stated_by_user
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
     REMEMBERED_SOURCES,
-    UNCONFIRMED,
+    UNCONFIRMED_KEY,
     AddResult,
     Draft,
     NewFact,
@@ -74,16 +74,6 @@ def build_verbatim_drafts(
     return drafts, refused
 
 
-def require_keepable_statement(fact: NewFact, user_statement: UserStatement) -> None:
-    """Check what a model wants stored before the user is asked whether it may be.
-
-    Raises:
-        InvalidInputError: the fact may not be kept, or the user only asked it.
-    """
-    reject_unkeepable(Draft(fact=fact, source="agent"))
-    is_stated_by_user(fact.text, user_statement)
-
-
 async def build_remembered_draft(
     stores: MemoryStores,
     scope: Scope,
@@ -102,7 +92,7 @@ async def build_remembered_draft(
     await asyncio.to_thread(reject_unkeepable, draft)
     if user_statement is None or await asyncio.to_thread(is_stated_by_user, fact.text, user_statement):
         return draft
-    return replace(draft, fact=replace(draft.fact, metadata={**draft.fact.metadata, UNCONFIRMED: True}))
+    return replace(draft, fact=replace(draft.fact, metadata={**draft.fact.metadata, UNCONFIRMED_KEY: True}))
 
 
 async def write_verbatim(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, overload
 
-from gaia_memory.models.new_fact import DEFAULT_CONTEXT, UNCONFIRMED, Metadata, NewFact
+from gaia_memory.models.new_fact import DEFAULT_CONTEXT, UNCONFIRMED_KEY, Metadata, NewFact
 from gaia_memory.models.scope import Scope
 
 Vector = Sequence[float]
@@ -77,7 +77,7 @@ class Fact:
     @property
     def is_unconfirmed(self) -> bool:
         """Whether a model wrote this fact and the person has not said it."""
-        return self.metadata.get(UNCONFIRMED) is True
+        return self.metadata.get(UNCONFIRMED_KEY) is True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

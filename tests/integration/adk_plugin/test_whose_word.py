@@ -169,6 +169,14 @@ async def test_with_confirm_any_other_answer_stores_nothing(tmp_path: Path, answ
     assert facts == []
 
 
+async def test_with_confirm_a_held_fact_does_not_outlive_the_process(tmp_path: Path) -> None:
+    """The yes then stores nothing."""
+    model = ScriptedLlm(call("remember", fact="Likes tea"), "May I?", "ok")
+    await turns(tmp_path, model, "hm", config=CONFIRM)
+
+    assert await turns(tmp_path, model, "yes", config=CONFIRM) == []
+
+
 async def test_with_confirm_what_may_not_be_kept_is_refused_at_once(tmp_path: Path) -> None:
     """Asking the user would promise what memory does not do."""
     model = ScriptedLlm(call("remember", fact="my password: hunter2hunter2"), "ok")

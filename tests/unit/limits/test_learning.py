@@ -7,8 +7,10 @@ import json
 import pytest
 
 from gaia_memory.backend.offline.rule_extraction import extract_facts
+from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.screen import build_drafts, drop_assistant_claims
-from gaia_memory.models import ExtractedFact
+from gaia_memory.learn.tool_statements import is_stated_by_user
+from gaia_memory.models import ExtractedFact, UserStatement
 from gaia_memory.redaction.credentials import contains_credential
 from support.factories import make_chunk, make_turn
 
@@ -95,3 +97,25 @@ def test_the_offline_model_keeps_other_languages_in_the_first_person() -> None:
         "Mi piace il tè verde.",
         "Der Nutzer mag grünen Tee.",
     ]
+
+
+def test_a_translated_statement_of_a_model_is_unconfirmed() -> None:
+    """Only words are compared."""
+    user = UserStatement(text="Ich bin allergisch gegen N\u00fcsse", turn_started_at=1, visible_since=1)
+
+    assert not is_stated_by_user("Is allergic to nuts", user)
+
+
+def test_a_model_may_turn_the_users_words_round() -> None:
+    """A "not" is no distinctive word."""
+    user = UserStatement(text="I don't eat nuts", turn_started_at=1, visible_since=1)
+
+    assert is_stated_by_user("Eats nuts", user)
+
+
+def test_what_a_question_takes_for_granted_is_refused() -> None:
+    """A daughter who may come along exists."""
+    user = UserStatement(text="Can my daughter Lea come along?", turn_started_at=1, visible_since=1)
+
+    with pytest.raises(InvalidInputError, match="only asked"):
+        is_stated_by_user("Daughter is called Lea", user)

@@ -82,7 +82,7 @@ def print_facts(
     facts: Sequence[Fact], *, scores: Sequence[float] = (), long_ids: bool = False, empty_message: str
 ) -> None:
     """Print facts as a table, or a message if there are none; it shows scores, categories and sources if it has to."""
-    from gaia_memory.models import UNCONFIRMED
+    from gaia_memory.models import UNCONFIRMED_KEY
 
     if not facts:
         print_line(empty_message)
@@ -92,7 +92,7 @@ def print_facts(
         "date": [(each.said_at or each.created_at).astimezone().date().isoformat() for each in facts],
         "fact": [each.text for each in facts],
         "category": [_shorten(each.category or "") for each in facts],
-        "source": [f"{each.source}, {UNCONFIRMED}" if each.is_unconfirmed else each.source for each in facts],
+        "source": [f"{each.source}, {UNCONFIRMED_KEY}" if each.is_unconfirmed else each.source for each in facts],
         "id": ids if long_ids else shorten_ids(ids),
     }
     if not any(columns["category"]):
