@@ -141,7 +141,7 @@ class UserStatement:
     """What the user said when a model remembers a fact.
 
     `text` is the message of the turn, which started at `turn_started_at` (seconds since the epoch); the model sees the
-    session from `visible_since` on. `recent_texts` are the user's earlier messages of the last turns. `agreed_to` is
+    session from `visible_since` on. `recent_texts` are the user's messages of the last turns. `agreed_to` is
     the agent's last message if `text` says yes to it and nothing else.
     """
 

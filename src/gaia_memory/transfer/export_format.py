@@ -10,6 +10,7 @@ from typing import Any, cast, get_args
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import replace_unstorable
+from gaia_memory.learn.excerpts import excerpt_of
 from gaia_memory.learn.screen import reject_unkeepable
 from gaia_memory.models import (
     LABELS,
@@ -24,7 +25,6 @@ from gaia_memory.models import (
     Source,
 )
 from gaia_memory.models.validation import raise_invalid, require_int, require_text, require_time
-from gaia_memory.redaction.credentials import contains_credential
 
 EXPORT_FORMAT = "gaia-memory"
 EXPORT_VERSION = 2
@@ -192,8 +192,7 @@ def _parse_origin(data: object, path: str) -> Origin:
     texts: dict[str, Any] = {
         name: _parse_optional_text(origin.get(name), f"{path}['{name}']") for name in _ORIGIN_TEXTS
     }
-    if texts["excerpt"] is not None and contains_credential(texts["excerpt"]):
-        texts["excerpt"] = None
+    texts["excerpt"] = excerpt_of(texts["excerpt"] or "")
     return Origin(
         # Version 1 wrote `remember` for a model's tool call, too; only that one has events.
         source="agent" if source == "remember" and event_ids else source,

@@ -97,7 +97,7 @@ def _message_of(run: ReadonlyContext) -> UserStatement:
         text=text,
         turn_started_at=at,
         visible_since=visible_turns[0].messages[0].said_at.timestamp() if visible_turns else now,
-        recent_texts=tuple(turn.user_text for turn in earlier_turns[1 - RECENT_TURNS :]),
+        recent_texts=tuple(turn.user_text for turn in visible_turns[-RECENT_TURNS:]),
         agreed_to=earlier_turns[-1].agent_text if earlier_turns and is_agreement(text) else "",
     )
 
