@@ -22,6 +22,8 @@ def said(text: str, *earlier: str, agreed_to: str = "") -> UserStatement:
         pytest.param("Lives in Berlin", said("thanks", "I moved to Berlin"), id="said earlier"),
         pytest.param("Likes teal", said("Can you remember that I like teal?"), id="request in the form of a question"),
         pytest.param("Is allergic to nuts", said("I'm allergic to nuts, what can I eat?"), id="before a question"),
+        pytest.param("Loves the garden", said("What I love is my garden"), id="statement that begins like a question"),
+        pytest.param("Was in Rome", said("When I was in Rome, I was ill"), id="clause of time"),
         pytest.param("Has a dog", said("yes", agreed_to="So you have a dog?"), id="agreed to"),
         pytest.param("Hat eine Katze", said("Merk dir, dass ich eine Katze habe"), id="German"),
         pytest.param("J'habite à Lyon", said("J'habite à Lyon depuis mai"), id="French"),
