@@ -22,7 +22,8 @@ _EN_VERB = r"(?:is|are|am|was|were|do|does|did|can|could|should|shall|will|would
 _DE_VERB = r"(?:ist|sind|bin|war|kann|darf|soll|muss|habe|hat|haben|wird|gibt|esse|mag)"
 _DE_SUBJECT = r"(?:ich|du|wir|sie|er|es|man|mein\w*)\b"
 _QUESTION = re.compile(
-    rf"[\s\"'(*_-]*(?:¿|(?:which|what|who|whom|when|where|why|how)\b(?! (?:i|we|my|our)\b).{{0,40}}?\b{_EN_VERB} {_EN_SUBJECT}"
+    r"[\s\"'(*_-]*(?:¿|(?:which|what|who|whom|when|where|why|how)\b(?! (?:i|we|my|our)\b)"
+    rf".{{0,40}}?\b{_EN_VERB} {_EN_SUBJECT}"
     rf"|{_EN_VERB} {_EN_SUBJECT}"
     rf"|(?:welche\w*|was|wer|wen|wo|wann|wie|warum|wieso)\b.{{0,40}}?\b{_DE_VERB} {_DE_SUBJECT}"
     r"|(?:quels?|quelles?|comment|pourquoi|combien|qu'est-ce|est-ce)\b"
