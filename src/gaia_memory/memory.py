@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,8 +15,7 @@ from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.errors import MemoryDisabledError
 from gaia_memory.forget.delete import ForgetPreview, Forgetter
 from gaia_memory.health import EngineState, foreign_stores_note, load_status
-from gaia_memory.learn.screen import reject_unkeepable
-from gaia_memory.learn.write_verbatim import OnRefused, attribute, build_verbatim_drafts, write_verbatim
+from gaia_memory.learn.write_verbatim import OnRefused, build_remembered_draft, build_verbatim_drafts, write_verbatim
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
     AddResult,
@@ -94,19 +92,20 @@ class Memory(MemoryFilesMixin):
         `details` are fields of `NewFact`, such as `metadata`, `category` and `due_at`. A fact that is known already is
         confirmed and returned as it is. `origin` names the conversation and the events that the fact comes from: once
         it is forgotten, those events never teach it again. A forgotten fact may be remembered again. A tool that a
-        model calls passes the source `agent` in `origin`, and `user_statement`, what the user said: a forgotten fact is
-        then refused unless the user mentions it.
+        model calls passes the source `agent` in `origin`, and `user_statement`, what the user said: what they did not
+        state gets the metadata `unconfirmed: true`, and a forgotten fact that they do not mention is refused.
 
         Raises:
             InvalidInputError: the text is blank or too long, it or the metadata contains a credential, a detail is
-                invalid, or the fact was forgotten and `user_statement` does not mention it.
+                invalid, or `user_statement` only asks it, or does not mention it after it was forgotten.
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)
-        draft = Draft(fact=NewFact(require_text("text", text).strip(), **details), source="remember", app=scope.app)
-        if origin is not None:
-            draft = await attribute(self.stores, scope, draft, origin)
-        await asyncio.to_thread(reject_unkeepable, draft, allow_numbers=self.config.memory.allow_numbers)
+        new_fact = NewFact(require_text("text", text).strip(), **details)
+        allow_numbers = self.config.memory.allow_numbers
+        draft = await build_remembered_draft(
+            self.stores, scope, new_fact, origin, user_statement, allow_numbers=allow_numbers
+        )
         [fact] = await self._write(scope, [draft], user_statement=user_statement)
         return fact
 
@@ -207,6 +206,12 @@ class Memory(MemoryFilesMixin):
             self.stores, scope, predicate, offset=offset, limit=limit, include_origins=include_origins
         )
 
+    async def sources(self, scope: Scope, fact_id: str) -> list[Origin]:
+        """Return where a fact comes from, with what the person said, oldest first; [] for an unknown or foreign id."""
+        await self._require(scope)
+        async with self.stores.database.read_transaction() as tx:
+            return (await self.stores.facts.origins(tx, scope, [fact_id])).get(fact_id, [])
+
     async def holding(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
         """Return the facts that contain one of these words in any form, best first; calls no embedder."""
         await self._require(scope)
@@ -233,16 +238,10 @@ class Memory(MemoryFilesMixin):
             InvalidInputError: both `fact_id` and `session_id` are given.
         """
         await self._require(scope, enabled=False)
-        with memory_span("delete_memory", scope, record_id=fact_id, session=session_id) as span:
-            # Transcripts carry the host's wall clock, so the border between before and after does, too.
-            receipt = await Forgetter(*self.stores).forget(
-                scope, fact_id=fact_id, session_id=session_id, now=self.clock.now(), said_until=time.time()
-            )
-            span.set_record_count(receipt.count)
+        forgetter = Forgetter(*self.stores)
+        receipt = await forgetter.forget(scope, fact_id=fact_id, session_id=session_id, now=self.clock.now())
         if foreign := await self.follower.foreign_stores():
             receipt = replace(receipt, notes=(*receipt.notes, foreign_stores_note(foreign)))
-        fields = log_fields("memory.forgotten", scope, facts=receipt.count, pending=receipt.pending)
-        logger.info("%d facts were forgotten", receipt.count, extra=fields)
         self.follower.wake()
         return receipt
 

@@ -8,7 +8,7 @@ import pytest
 
 from gaia_memory.database.metadata import metadata
 from gaia_memory.facts import SqlFacts
-from gaia_memory.facts.identity import paraphrase_tombstones
+from gaia_memory.language.distinctive_words import distinctive_stems
 from gaia_memory.models import NewFact, Scope
 from support.databases import ITAY, NOA, NOW, database, make_draft
 
@@ -227,7 +227,7 @@ async def test_stored_hashes_do_not_reveal_a_word(database):
         [row] = (await tx.execute(metadata.tables["gaia_forgotten_words"].select())).all()
 
     assert 0 <= row.word < 2**16
-    assert paraphrase_tombstones.distinctive_stems("Lives in Berlin") == {"berli"}
+    assert distinctive_stems("Lives in Berlin") == {"berli"}
 
 
 async def test_a_merge_keeps_the_salt_if_only_word_hashes_remain(database):

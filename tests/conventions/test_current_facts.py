@@ -20,6 +20,7 @@ MAY_READ_PAST_FACTS = {
     "add_tombstones": "a past fact that is forgotten must not come back either",
     "sources": "the events of past facts are skipped when these are forgotten",
     "sourced_only_from": "forgetting a conversation reaches past facts",
+    "clear_excerpts": "forgetting reaches past facts",
     "drop_source": "forgetting a conversation reaches past facts",
     "_reassign_to_oldest_source": "forgetting a conversation reaches past facts",
     "_rows": "a merge moves past facts too",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,13 @@ from typing_extensions import override
 from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.fact_framing import DATA_NOTE, render_hits
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
-from gaia_memory.adk.plugins.run_context import current_message, is_private
+from gaia_memory.adk.plugins.run_context import current_message, is_private, may_be_private, outer_invocation
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
+from gaia_memory.learn.excerpts import excerpt_of
+from gaia_memory.learn.tool_statements import require_keepable_statement
 from gaia_memory.log import logger_for
-from gaia_memory.models import Origin, Scope
+from gaia_memory.models import NewFact, Origin, Scope, UserStatement
+from gaia_memory.models.validation import require_text
 from gaia_memory.profile.fence import escape_for_prompt
 
 if TYPE_CHECKING:
@@ -28,6 +32,11 @@ MEMORY_DISABLED = "memory is disabled"
 NOT_SAVED = "memory cannot save this now: tell the user that it was not saved"
 NO_ANSWER = "memory cannot answer now: tell the user, and do not guess"
 UNAVAILABLE_RESPONSE = {"status": "unavailable", "message": NO_ANSWER, "memories": []}
+WRITES_REFUSED = "this memory does not let you save anything: tell the user that it was not saved"
+CONFIRMATION_REQUIRED = (
+    "not saved yet: ask the user whether you may remember exactly this; it is saved if their next message says yes and "
+    "nothing else"
+)
 PRIVATE_TURN = "this turn is private: nothing in it is saved"
 
 
@@ -68,10 +77,12 @@ class _ToolFunctions:
         with ErrorBoundary("remember"):
             try:
                 async with self._source.use_engine() as engine:
-                    scope = _scope(engine, tool_context)
                     user_statement = current_message(tool_context)
+                    origin = _origin_of_turn(tool_context, user_statement)
+                    if answer := await _hold_or_refuse(engine, str(fact), origin, user_statement):
+                        return answer
                     saved = await engine.memory.remember(
-                        scope, str(fact), origin=_origin_of_turn(tool_context), user_statement=user_statement
+                        _scope(engine, tool_context), str(fact), origin=origin, user_statement=user_statement
                     )
                 return {"status": "success", "id": saved.id, "text": escape_for_prompt(saved.text)}
             except MemoryDisabledError:
@@ -109,7 +120,30 @@ def _scope(engine: Engine, tool_context: ToolContext) -> Scope:
     return engine.scope(tool_context.session.app_name, tool_context.session.user_id)
 
 
-def _origin_of_turn(tool_context: ToolContext) -> Origin:
+async def _hold_or_refuse(
+    engine: Engine, fact: str, origin: Origin, user_statement: UserStatement
+) -> dict[str, Any] | None:
+    """Return the answer to a call that `memory.agent_writes` does not allow to store anything; None if it may.
+
+    Raises:
+        InvalidInputError: the fact could not be stored even with a yes.
+    """
+    policy, turn = engine.config.memory.agent_writes, outer_invocation.get()
+    if policy == "allow" or not engine.config.memory.enabled:
+        return None
+    if policy == "refuse" or turn is None:
+        # Without a plugin nothing would notice the user's yes.
+        return _error_response(WRITES_REFUSED)
+    text = require_text("fact", fact).strip()
+    if text in turn.confirmed_facts:
+        return None
+    allow_numbers = engine.config.memory.allow_numbers
+    await asyncio.to_thread(require_keepable_statement, NewFact(text), user_statement, allow_numbers=allow_numbers)
+    engine.pending_confirmations.hold_fact(turn.key, text, origin)
+    return {"status": "confirmation_required", "message": CONFIRMATION_REQUIRED, "text": escape_for_prompt(text)}
+
+
+def _origin_of_turn(tool_context: ToolContext, user_statement: UserStatement) -> Origin:
     session, turn = tool_context.session, tool_context.invocation_id
     event_ids = tuple(event.id for event in session.events if event.invocation_id == turn)
     return Origin(
@@ -119,6 +153,7 @@ def _origin_of_turn(tool_context: ToolContext) -> Origin:
         event_ids=event_ids,
         turn_event_ids=event_ids,
         agent=tool_context.agent_name,
+        excerpt=None if may_be_private(tool_context) else excerpt_of(user_statement.text),
     )
 
 

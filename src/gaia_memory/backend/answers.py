@@ -68,7 +68,10 @@ def parse_extraction(answer: str) -> list[ExtractedFact]:
         raise BadAnswerError("the answer contains more than an empty list")
     seen: dict[tuple[str, str | None], ExtractedFact] = {}
     for item in items:
-        speaker = item.attributed_to if isinstance(item.attributed_to, str) else None
+        speaker = item.attributed_to
+        if speaker is not None and not isinstance(speaker, str):
+            # Only a name can say that it was the user.
+            speaker = "assistant"
         fact = ExtractedFact(
             text=item.text,
             attributed_to=speaker,

@@ -20,16 +20,12 @@ from gaia_memory.commands.rows import (
 from gaia_memory.commands.waiting import note_unsearched
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.forget.delete import OPEN_SESSION_NOTE
+from gaia_memory.language.agreements import is_agreement
 from gaia_memory.models import Receipt
 from gaia_memory.redaction.redact_locations import redact_locations
 
 _NO = re.compile(
     r"(?:no|nah|nope|nein|non|no[,]? (?:thanks|thank you|gracias)|nein[,]? danke|non[,]? merci)[.!\s]*", re.IGNORECASE
-)
-_BARE_YES = re.compile(
-    r"(?:yes|yeah|yep|yup|sure|ok|okay|do it|confirm|ja|oui|s[ií]|vale)"
-    r"(?:[,]? (?:please|do it|bitte|s'il te plaît|por favor))?[.!\s]*",
-    re.IGNORECASE,
 )
 _YES = re.compile(r"(?:(?P<what>.*\S)\s+)?yes[.!]*", re.IGNORECASE | re.DOTALL)
 
@@ -58,7 +54,7 @@ def answer_to_question(text: str) -> str | None:
     """Return the argument of /forget for a message that answers its open question; None for any other message."""
     if _NO.fullmatch(text.strip()):
         return text.strip()
-    return UNCONFIRMED_ANSWER if _BARE_YES.fullmatch(text.strip()) else None
+    return UNCONFIRMED_ANSWER if is_agreement(text) else None
 
 
 async def _forget(call: Call) -> str:

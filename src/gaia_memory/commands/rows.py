@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from gaia_memory.commands.command import Call
 from gaia_memory.language.printable_text import is_invisible
-from gaia_memory.models import Fact
+from gaia_memory.models import UNCONFIRMED_KEY, Fact
 from gaia_memory.redaction.credentials import mask_credentials
 
 PAGE_SIZE = 20
@@ -38,8 +38,12 @@ class Row:
 
     @property
     def line(self) -> str:
-        """The row as one line of the full list."""
-        return f"{self.number}. {mask_credentials(' '.join(self.fact.text.split()), allow_numbers=self.allow_numbers)}"
+        """The row as one line of the full list, which tells what a model wrote."""
+        marks = ["saved by the agent"] if self.fact.source == "agent" else []
+        marks += [UNCONFIRMED_KEY] if self.fact.is_unconfirmed else []
+        text = mask_credentials(" ".join(self.fact.text.split()), allow_numbers=self.allow_numbers)
+        line = f"{self.number}. {text}"
+        return f"{line} ({', '.join(marks)})" if marks else line
 
     @property
     def list_item(self) -> str:

@@ -187,6 +187,13 @@ class MemoryConfig(Section):
         description="The agents that get the profile and the tools.",
         json_schema_extra={"allowed": "`root`, `all` or a list of agent names"},
     )
+    agent_writes: Literal["allow", "confirm", "refuse"] = Field(
+        default="allow",
+        description=(
+            "What happens when a model calls `remember`. `allow`: the fact is stored; `confirm`: it is stored if the "
+            "user's next message says yes; `refuse`: it is not stored."
+        ),
+    )
     on_unavailable: Literal["degrade", "fail"] = Field(
         default="degrade",
         description="What a turn does if memory is unavailable: continue without it, or fail.",

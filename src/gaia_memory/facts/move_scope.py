@@ -35,6 +35,7 @@ class ScopeMergeMixin(FactStore):
         is_forgotten = await self.have_tombstones(tx, into, [row.text for row in rows])
         dropped = [row.id for row, is_gone in zip(rows, is_forgotten, strict=True) if is_gone]
         rows = [row for row, is_gone in zip(rows, is_forgotten, strict=True) if not is_gone]
+        await self.clear_excerpts(tx, scope, dropped)
         existing = await _existing_ids(tx, into, [row.normal for row in rows])
         joined = [row for row in rows if row.normal in existing]
         await _copy_sources(tx, scope, {row.id: existing[row.normal] for row in joined})

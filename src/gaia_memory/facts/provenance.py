@@ -12,7 +12,7 @@ from gaia_memory.database.id_encoding import decode_id, encode_id
 from gaia_memory.facts.current import current, current_or_past
 from gaia_memory.facts.rows import from_epoch_seconds, in_chunks
 from gaia_memory.facts.scopes import bump_revision, mark_dirty
-from gaia_memory.facts.tables import facts, sources
+from gaia_memory.facts.tables import facts, past_facts, sources
 from gaia_memory.models import Origin, SessionKey
 from gaia_memory.ports import FactStore
 
@@ -75,6 +75,30 @@ class ProvenanceMixin(FactStore):
             )
             found.setdefault(row.fact_id, []).append(origin)
         return found
+
+    @override
+    async def clear_excerpts(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
+        events_by_session: dict[str | None, set[str]] = {}
+        for chunk in in_chunks(fact_ids):
+            statement = (
+                select(sources.c.session_id, sources.c.event_ids, sources.c.turn_event_ids)
+                .join(facts, facts.c.id == sources.c.fact_id)
+                .where(facts.c.partition == scope.partition, facts.c.id.in_(chunk), current_or_past())
+            )
+            for row in await tx.execute(statement):
+                events_by_session.setdefault(row.session_id, set()).update(row.event_ids, row.turn_event_ids)
+        of_scope = select(facts.c.id).where(facts.c.partition == scope.partition, current_or_past())
+        past = select(past_facts.c.id).where(past_facts.c.partition == scope.partition)
+        is_of_scope = sources.c.fact_id.in_(of_scope) | sources.c.fact_id.in_(past)
+        for session_id, event_ids in events_by_session.items():
+            if not event_ids:
+                continue
+            is_candidate = sources.c.session_id.is_not_distinct_from(session_id) & sources.c.excerpt.is_not(None)
+            statement = select(sources.c.row, sources.c.event_ids, sources.c.turn_event_ids)
+            rows = await tx.execute(statement.where(is_of_scope, is_candidate))
+            shared = [row.row for row in rows if not event_ids.isdisjoint((*row.event_ids, *row.turn_event_ids))]
+            for chunk in in_chunks(shared):
+                await tx.execute(update(sources).where(sources.c.row.in_(chunk)).values(excerpt=None))
 
     @override
     async def sourced_only_from(self, tx: Transaction, scope: Scope, session_id: str) -> list[str]:

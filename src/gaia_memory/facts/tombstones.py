@@ -15,6 +15,7 @@ from gaia_memory.facts.identity import paraphrase_tombstones
 from gaia_memory.facts.identity.text_identity import tombstone_hashes, tombstone_lookup_hashes
 from gaia_memory.facts.rows import in_chunks
 from gaia_memory.facts.tables import facts, forgotten_words, tombstones
+from gaia_memory.language.distinctive_words import distinctive_stems
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.ports import FactStore
 
@@ -70,9 +71,9 @@ class TombstoneMixin(FactStore):
 
     @override
     def mentions(self, user_text: str, text: str) -> bool:
-        stems = paraphrase_tombstones.distinctive_stems(text)
+        stems = distinctive_stems(text)
         if stems:
-            return not stems.isdisjoint(paraphrase_tombstones.distinctive_stems(user_text))
+            return not stems.isdisjoint(distinctive_stems(user_text))
         words = set(index_tokens(text))
         return not words.isdisjoint(index_tokens(user_text)) if words else text.strip() in user_text
 

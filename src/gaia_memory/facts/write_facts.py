@@ -36,7 +36,7 @@ from gaia_memory.facts.scopes import bump_revision, dialect_insert, mark_dirty
 from gaia_memory.facts.tables import facts, sources
 from gaia_memory.language.text_features import pack_features
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION, compound_tokens, index_tokens
-from gaia_memory.models import AddResult, Draft, Fact, find_author
+from gaia_memory.models import UNCONFIRMED_KEY, AddResult, Draft, Fact, find_author
 from gaia_memory.ports import FactStore
 
 if TYPE_CHECKING:
@@ -168,11 +168,12 @@ async def _add_to_known(
     version: int,
     now: datetime,
 ) -> dict[str, Fact]:
-    """Add sources to known facts; return, by normal form, the facts that got a missing vector."""
-    completed = await _fill_missing_vectors(
-        tx, known.values(), drafts_by_form, version=version, now=to_epoch_seconds(now)
-    )
-    changed = {normal: fact_of(row, scope) for normal, row in (await _load_rows(tx, scope, completed)).items()}
+    """Add sources to known facts; return, by normal form, those that got a missing vector or were confirmed."""
+    since_epoch = to_epoch_seconds(now)
+    completed = await _fill_missing_vectors(tx, known.values(), drafts_by_form, version=version, now=since_epoch)
+    confirmed = await _confirm(tx, known.values(), drafts_by_form, version=version, now=since_epoch)
+    changed_rows = await _load_rows(tx, scope, {*completed, *confirmed})
+    changed = {normal: fact_of(row, scope) for normal, row in changed_rows.items()}
     drafts = [(row.id, draft) for normal, row in known.items() for draft in drafts_by_form[normal]]
     for chunk in in_chunks(drafts):
         await _add_sources(tx, [_source_row(draft, now) | {"fact_id": fact_id} for fact_id, draft in chunk])
@@ -220,6 +221,29 @@ async def _fill_missing_vectors(
         statement = statement.values({name: bindparam(name) for name in names})
         await tx.execute(statement, [{name: row[name] for name in (*names, "of_row")} for row in changes])
     return [row["normal"] for row in changes]
+
+
+async def _confirm(
+    tx: Transaction, known: Iterable[Row[Any]], drafts_by_form: DraftsByForm, *, version: int, now: float
+) -> list[str]:
+    """Remove the mark of known facts that the person has said by now; return the normal forms of these."""
+    confirmed = [
+        row
+        for row in known
+        if row.metadata.get(UNCONFIRMED_KEY) is True and any(map(_is_of_person, drafts_by_form[row.normal]))
+    ]
+    for row in confirmed:
+        metadata = {name: value for name, value in row.metadata.items() if name != UNCONFIRMED_KEY}
+        values = {"metadata": metadata, "version": version, "updated_at": now}
+        await tx.execute(update(facts).where(facts.c.row == row.row).values(values))
+    return [row.normal for row in confirmed]
+
+
+def _is_of_person(draft: Draft) -> bool:
+    """Return whether a draft is what the person or the host said, and not a model or the data of an import."""
+    metadata = draft.fact.metadata
+    is_model = metadata.get(UNCONFIRMED_KEY) is True or metadata.get("attributed_to") == "assistant"
+    return not draft.is_imported and not is_model
 
 
 async def _add_sources(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:

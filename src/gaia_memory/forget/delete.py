@@ -5,13 +5,18 @@ When `Forgetter.forget` returns, no read shows the facts, and the earlier messag
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.log import logger_for
 from gaia_memory.models import Fact, PendingConversation, Receipt, Scope
 from gaia_memory.ports import Database, FactStore, Ledger, Outbox, Transaction
+from gaia_memory.telemetry import log_fields, memory_span
+
+logger = logger_for(__name__)
 
 OPEN_SESSION_NOTE = "messages in an open session stay there until that session is cleared"
 """The note of a receipt while the user has an open session, which forgetting does not clear."""
@@ -53,18 +58,27 @@ class Forgetter:
                 was_written=(await self.facts.state(tx, scope)).revision > 0,
             )
 
-    async def forget(
-        self, scope: Scope, *, fact_id: str | None, session_id: str | None, now: datetime, said_until: float
-    ) -> Receipt:
+    async def forget(self, scope: Scope, *, fact_id: str | None, session_id: str | None, now: datetime) -> Receipt:
         """Forget one fact, the facts of one conversation or, if neither is given, everything.
 
-        Messages up to `said_until` (the host's wall clock) never teach it again, in whatever wording.
+        Earlier messages never teach it again, in whatever wording.
 
         Raises:
             InvalidInputError: both `fact_id` and `session_id` are given.
         """
         if fact_id is not None and session_id is not None:
             raise InvalidInputError("forget takes fact_id or session_id, not both")
+        with memory_span("delete_memory", scope, record_id=fact_id, session=session_id) as span:
+            # Transcripts carry the host's wall clock, so the border between before and after does, too.
+            receipt = await self._forget_until(scope, fact_id, session_id, now=now, said_until=time.time())
+            span.set_record_count(receipt.count)
+        fields = log_fields("memory.forgotten", scope, facts=receipt.count, pending=receipt.pending)
+        logger.info("%d facts were forgotten", receipt.count, extra=fields)
+        return receipt
+
+    async def _forget_until(
+        self, scope: Scope, fact_id: str | None, session_id: str | None, *, now: datetime, said_until: float
+    ) -> Receipt:
         async with self.database.transaction() as tx:
             # Locks the scope, so that the facts read are those deleted: on a server, a concurrent learner could
             # otherwise commit between the read and the delete.
@@ -115,6 +129,7 @@ class Forgetter:
         """Remove facts and never learn from their events again; return the number of rows removed by kind."""
         for key, event_ids in (await self.facts.sources(tx, scope, fact_ids)).items():
             await self.ledger.skip_events(tx, key, event_ids)
+        await self.facts.clear_excerpts(tx, scope, fact_ids)
         removed = await self.facts.delete(tx, scope, fact_ids)
         return removed | {"profiles": removed["profiles"] + await self._drop_profiles(tx, scope)}
 

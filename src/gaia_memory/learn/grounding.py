@@ -12,7 +12,7 @@ from gaia_memory.errors import BadAnswerError
 from gaia_memory.language.stems import stem
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.language.unicode_forms import fold_case
-from gaia_memory.learn.distinctive_words import (
+from gaia_memory.learn.word_overlap import (
     ROLE_WORDS,
     count_shared,
     distinctive_words,

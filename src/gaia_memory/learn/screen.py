@@ -6,9 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, time
+from typing import get_args
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import is_blank
+from gaia_memory.learn.excerpts import excerpt_of
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
     LABELS,
@@ -17,6 +19,7 @@ from gaia_memory.models import (
     Draft,
     ExtractedFact,
     NewFact,
+    Role,
     Scalar,
     Turn,
     to_local_time,
@@ -34,18 +37,25 @@ MAX_FACT_CHARACTERS = 2_000
 MAX_VERBATIM_CHARACTERS = 100_000
 """Characters of a fact that a host adds or imports verbatim, such as a whole message."""
 
-_ASSISTANT_NAMES = frozenset({"assistant", "agent", "model", "ai"})
-"""Names that models use for the assistant: mem0's prompt asks for the first, but not all models follow it."""
-
 _WORD = re.compile(r"\w{3,}|\d+")
 
 
-def drop_assistant_claims(extracted: Sequence[ExtractedFact]) -> list[ExtractedFact]:
-    """Return the facts that the extractor does not attribute to the assistant."""
-    kept = [item for item in extracted if (item.attributed_to or "").strip().casefold() not in _ASSISTANT_NAMES]
+def drop_assistant_claims(extracted: Sequence[ExtractedFact], chunk: Chunk) -> list[ExtractedFact]:
+    """Return the facts that the extractor attributes to nobody, to the user or to a person who speaks in the chunk.
+
+    Models have many names for the assistant, so any other name counts as one.
+    """
+    messages = (*chunk.before, *chunk.messages)
+    speakers = {role: {_fold_name(each.speaker) for each in messages if each.role == role} for role in get_args(Role)}
+    people = {"", "user", *speakers["user"]} - (speakers["assistant"] - {""})
+    kept = [item for item in extracted if _fold_name(item.attributed_to or "") in people]
     if len(kept) < len(extracted):
         logger.info("%d of %d extracted facts were claims of the assistant", len(extracted) - len(kept), len(extracted))
     return kept
+
+
+def _fold_name(name: str) -> str:
+    return name.strip().casefold()
 
 
 def drop_unkeepable(extracted: Sequence[ExtractedFact], *, allow_numbers: bool = False) -> list[ExtractedFact]:
@@ -131,10 +141,16 @@ def build_drafts(chunk: Chunk, extracted: Sequence[ExtractedFact], *, allow_numb
             event_ids=event_ids,
             turn_event_ids=turn.event_ids,
             channel=chunk.key.channel,
+            excerpt=_excerpt_of_turn(turn),
             extractor=item.extractor,
         )
         for item, turn in attributed
     ]
+
+
+def _excerpt_of_turn(turn: Turn) -> str | None:
+    said = next((message for message in turn.messages if message.role == "user"), None)
+    return None if said is None or said.may_be_private else excerpt_of(said.text)
 
 
 def _build_fact(item: ExtractedFact, chunk: Chunk, turn: Turn) -> NewFact:

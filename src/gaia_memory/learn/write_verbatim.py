@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,9 +11,11 @@ from typing import Literal, get_args
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.embed_drafts import EMBED_TIMEOUT_SECONDS, embed_drafts
 from gaia_memory.learn.screen import reject_unkeepable
+from gaia_memory.learn.tool_statements import is_stated_by_user
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
     REMEMBERED_SOURCES,
+    UNCONFIRMED_KEY,
     AddResult,
     Draft,
     NewFact,
@@ -73,6 +76,31 @@ def build_verbatim_drafts(
     return drafts, refused
 
 
+async def build_remembered_draft(
+    stores: MemoryStores,
+    scope: Scope,
+    fact: NewFact,
+    origin: Origin | None,
+    user_statement: UserStatement | None,
+    *,
+    allow_numbers: bool = False,
+) -> Draft:
+    """Return one fact as a draft with its origin; one that a model states without the user is marked as unconfirmed.
+
+    `allow_numbers` is `memory.allow_numbers`.
+
+    Raises:
+        InvalidInputError: the fact may not be kept, or the user only asked it.
+    """
+    draft = Draft(fact=fact, source="remember", app=scope.app)
+    if origin is not None:
+        draft = await attribute(stores, scope, draft, origin)
+    await asyncio.to_thread(reject_unkeepable, draft, allow_numbers=allow_numbers)
+    if user_statement is None or await asyncio.to_thread(is_stated_by_user, fact.text, user_statement):
+        return draft
+    return replace(draft, fact=replace(draft.fact, metadata={**draft.fact.metadata, UNCONFIRMED_KEY: True}))
+
+
 async def write_verbatim(
     stores: MemoryStores,
     embedder: Embedder,
@@ -110,9 +138,9 @@ async def attribute(stores: MemoryStores, scope: Scope, draft: Draft, origin: Or
     """
     source: Source = "agent" if origin.source == "agent" else draft.source
     agent = draft.fact.agent or origin.agent
-    draft = replace(draft, fact=replace(draft.fact, agent=agent), source=source, app=origin.app)
+    draft = replace(draft, fact=replace(draft.fact, agent=agent), source=source, app=origin.app, channel=origin.channel)
     if origin.session_id is None or origin.app is None:
-        return draft
+        return replace(draft, excerpt=origin.excerpt)
     key = SessionKey(origin.app, scope.user, origin.session_id)
     async with stores.database.read_transaction() as tx:
         row = await stores.ledger.row(tx, key)
@@ -124,6 +152,7 @@ async def attribute(stores: MemoryStores, scope: Scope, draft: Draft, origin: Or
         event_ids=origin.event_ids,
         turn_event_ids=origin.turn_event_ids,
         channel=origin.channel or key.channel,
+        excerpt=origin.excerpt,
     )
 
 

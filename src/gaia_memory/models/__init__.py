@@ -46,6 +46,8 @@ from gaia_memory.models.ledger_state import WindowAnchor as WindowAnchor
 from gaia_memory.models.new_fact import DEFAULT_CONTEXT as DEFAULT_CONTEXT
 from gaia_memory.models.new_fact import LABELS as LABELS
 from gaia_memory.models.new_fact import RESERVED_METADATA as RESERVED_METADATA
+from gaia_memory.models.new_fact import UNCONFIRMED_KEY as UNCONFIRMED_KEY
+from gaia_memory.models.new_fact import UNCONFIRMED_MARK as UNCONFIRMED_MARK
 from gaia_memory.models.new_fact import FactDetails as FactDetails
 from gaia_memory.models.new_fact import Metadata as Metadata
 from gaia_memory.models.new_fact import NewFact as NewFact

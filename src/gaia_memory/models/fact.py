@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, overload
 
-from gaia_memory.models.new_fact import DEFAULT_CONTEXT, Metadata, NewFact
+from gaia_memory.models.new_fact import DEFAULT_CONTEXT, UNCONFIRMED_KEY, Metadata, NewFact
 from gaia_memory.models.scope import Scope
 
 Vector = Sequence[float]
@@ -73,6 +73,11 @@ class Fact:
     valid_until: datetime | None = None
     first_said_at: datetime | None = None
     in_doubt_since: datetime | None = None
+
+    @property
+    def is_unconfirmed(self) -> bool:
+        """Whether a model wrote this fact and the person has not said it."""
+        return self.metadata.get(UNCONFIRMED_KEY) is True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

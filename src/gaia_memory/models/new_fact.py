@@ -40,6 +40,12 @@ DEFAULT_CONTEXT = "global"
 LABELS: Mapping[str, str | None] = {"category": None, "entity": None, "context": DEFAULT_CONTEXT, "agent": None}
 """The fields of a fact that its metadata may set and filters find under the same name, with their defaults."""
 
+UNCONFIRMED_KEY = "unconfirmed"
+"""Metadata of a fact that a model wrote and the person has not said: true until they do."""
+
+UNCONFIRMED_MARK = f"({UNCONFIRMED_KEY})"
+"""Stands before such a fact in the question for a profile."""
+
 _ZONE_FIX = "pass the IANA name of a time zone, such as Europe/Berlin, or None"
 _TIMES = ("said_at", "due_at", "reminded_at", "valid_from", "valid_until", "first_said_at", "in_doubt_since")
 

@@ -70,6 +70,19 @@ class Turn:
         return tuple(message.event_id for message in self.messages)
 
     @property
+    def user_text(self) -> str:
+        """What the user said."""
+        return self._text_of("user")
+
+    @property
+    def agent_text(self) -> str:
+        """What the agents said."""
+        return self._text_of("assistant")
+
+    def _text_of(self, role: Role) -> str:
+        return "\n".join(message.text for message in self.messages if message.role == role)
+
+    @property
     def agent(self) -> str | None:
         """The agent that gave the last answer; None without an answer."""
         return next((message.speaker for message in reversed(self.messages) if message.role == "assistant"), None)
@@ -153,11 +166,15 @@ class ExtractedFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserStatement:
-    """The user's message in a turn in which a model remembers a fact.
+    """What the user said when a model remembers a fact.
 
-    The turn started at `turn_started_at` (seconds since the epoch); the model sees the session from `visible_since` on.
+    `text` is the message of the turn, which started at `turn_started_at` (seconds since the epoch); the model sees the
+    session from `visible_since` on. `recent_texts` are the user's messages of the last turns. `agreed_to` is
+    the agent's last message if `text` says yes to it and nothing else.
     """
 
     text: str
     turn_started_at: float
     visible_since: float
+    recent_texts: tuple[str, ...] = ()
+    agreed_to: str = ""

@@ -154,6 +154,9 @@ class FactStore(Protocol):
         A fact positioned in this conversation moves to the position of its oldest remaining source.
         """
 
+    async def clear_excerpts(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
+        """Empty the excerpt of every source in this scope that shares an event with a source of these facts."""
+
     async def delete(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
         """Delete facts of this scope and its cached profile; their ids go into the outbox.
 

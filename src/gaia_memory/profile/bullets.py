@@ -33,15 +33,22 @@ def parse_bullets(answer: str, *, limit: int) -> tuple[str, ...]:
 
 
 def rank_facts(facts: Sequence[Fact]) -> list[Fact]:
-    """Return facts (given oldest first) in the order of their importance: remembered ones first, then the newest."""
+    """Return facts (given oldest first) in the order of their importance.
+
+    Remembered ones come first, then the newest, and behind all what a model wrote and the person has not said.
+    """
     newest_first = facts[::-1]
-    return sorted(newest_first, key=lambda fact: fact.source not in REMEMBERED_SOURCES)
+    return sorted(newest_first, key=lambda fact: (fact.is_unconfirmed, fact.source not in REMEMBERED_SOURCES))
 
 
 def fallback_bullets(facts: Sequence[Fact], projects: Sequence[str]) -> tuple[str, ...]:
-    """Return a bullet for each fact and project: remembered facts, projects, and other facts, the newest first."""
-    remembered = [fact.text for fact in rank_facts(facts) if fact.source in REMEMBERED_SOURCES]
-    others = [fact.text for fact in rank_facts(facts) if fact.source not in REMEMBERED_SOURCES]
+    """Return a bullet for each fact and project: remembered facts, projects, and other facts, the newest first.
+
+    Facts that the person has not confirmed come last.
+    """
+    ranked = rank_facts(facts)
+    remembered = [fact.text for fact in ranked if fact.source in REMEMBERED_SOURCES and not fact.is_unconfirmed]
+    others = [fact.text for fact in ranked if fact.source not in REMEMBERED_SOURCES or fact.is_unconfirmed]
     lines = map(_truncate_line, [*remembered, *projects, *others])
     return tuple(dict.fromkeys(line for line in lines if line))
 

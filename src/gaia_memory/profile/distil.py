@@ -12,7 +12,7 @@ from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import BadAnswerError, ModelError
 from gaia_memory.log import logger_for
 from gaia_memory.model_calls import asking_about, time_limit
-from gaia_memory.models import Fact, Profile, Scope
+from gaia_memory.models import UNCONFIRMED_MARK, Fact, Profile, Scope
 from gaia_memory.ports import Clock, Database, FactStore, LanguageModel, ProjectsProvider
 from gaia_memory.profile.bullets import fallback_bullets, fit_bullets, parse_bullets, rank_facts
 from gaia_memory.profile.prompts import SYSTEM_PROMPT, build_profile_prompt
@@ -212,7 +212,7 @@ class Distiller:
 
     def _fingerprint(self, inputs: _ProfileInputs, settings: ProfileSettings) -> str:
         bounds = [settings.limit, settings.tokens]
-        facts = [(fact.id, fact.text) for fact in inputs.facts]
+        facts = [(fact.id, fact.text, *([True] if fact.is_unconfirmed else [])) for fact in inputs.facts]
         fingerprint_parts = [facts, inputs.projects, bounds, self._model.identity, settings.cache_key]
         return hashlib.sha256(json.dumps(fingerprint_parts).encode()).hexdigest()
 
@@ -234,11 +234,13 @@ def _mask(texts: Sequence[str], settings: ProfileSettings) -> list[str]:
 
 
 def _fit_into_prompt(facts: Sequence[Fact]) -> list[str]:
-    """Return the most important facts that fit into one question, oldest first."""
+    """Return the most important facts that fit into one question: oldest first, then the unconfirmed ones, marked."""
     remaining_characters = MAX_PROMPT_CHARACTERS
     selected: set[str] = set()
     for fact in rank_facts(facts):
         if len(fact.text) <= remaining_characters:
             selected.add(fact.id)
             remaining_characters -= len(fact.text)
-    return [fact.text for fact in facts if fact.id in selected]
+    kept = [fact for fact in facts if fact.id in selected]
+    unconfirmed = [f"{UNCONFIRMED_MARK} {fact.text}" for fact in kept if fact.is_unconfirmed]
+    return [*(fact.text for fact in kept if not fact.is_unconfirmed), *unconfirmed]

@@ -1,22 +1,23 @@
-"""Facts that a command showed to the user and that wait for confirmation."""
+"""What waits for a yes of the user: facts that a command showed, and facts that a model wants stored."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from gaia_memory.models import SessionKey
+from gaia_memory.models import Origin, SessionKey
 
 _MAX_PENDING = 1024
 """The most questions that wait for confirmation at once; the oldest are dropped and must be asked again."""
 
 
 class PendingConfirmations:
-    """The ids shown in each conversation, by command and its arguments; kept in this process only."""
+    """The ids shown and the facts held in each conversation; kept in this process only."""
 
     def __init__(self) -> None:
         self._pending: OrderedDict[tuple[SessionKey, str, str], tuple[str, ...]] = OrderedDict()
         self._open_questions: OrderedDict[SessionKey, None] = OrderedDict()
+        self._held_facts: OrderedDict[SessionKey, dict[str, Origin]] = OrderedDict()
 
     def open_question(self, key: SessionKey) -> None:
         """Record that the last reply in a conversation was a question: a bare no or yes answers it."""
@@ -32,6 +33,17 @@ class PendingConfirmations:
     def close_question(self, key: SessionKey) -> bool:
         """Record that a message followed the question, if there was one; return whether there was."""
         return self._open_questions.pop(key, key) is None
+
+    def hold_fact(self, key: SessionKey, text: str, origin: Origin) -> None:
+        """Keep a fact that a model wants stored, until the next message of the conversation."""
+        self._held_facts.setdefault(key, {})[text] = origin
+        self._held_facts.move_to_end(key)
+        if len(self._held_facts) > _MAX_PENDING:
+            self._held_facts.popitem(last=False)
+
+    def take_facts(self, key: SessionKey) -> dict[str, Origin]:
+        """Remove and return the held facts of a conversation, with where they come from."""
+        return self._held_facts.pop(key, {})
 
     def add(self, key: SessionKey, command: str, arguments: str, ids: Sequence[str]) -> None:
         """Store the ids shown for these arguments, in place of earlier ones."""

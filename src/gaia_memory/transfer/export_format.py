@@ -10,6 +10,7 @@ from typing import Any, cast, get_args
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import replace_unstorable
+from gaia_memory.learn.excerpts import excerpt_of
 from gaia_memory.learn.screen import reject_unkeepable
 from gaia_memory.models import (
     LABELS,
@@ -221,9 +222,10 @@ def _parse_origin(data: object, path: str) -> Origin:
     texts: dict[str, Any] = {
         name: _parse_optional_text(origin.get(name), f"{path}['{name}']") for name in _ORIGIN_TEXTS
     }
-    for name in ("agent", "channel", "excerpt", "extractor"):
+    for name in ("agent", "channel", "extractor"):
         if texts[name] is not None and contains_credential(texts[name]):
             texts[name] = None
+    texts["excerpt"] = excerpt_of(texts["excerpt"] or "")
     return Origin(
         # Version 1 wrote `remember` for a model's tool call, too; only that one has events.
         source="agent" if source == "remember" and event_ids else source,

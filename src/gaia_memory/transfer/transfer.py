@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from gaia_memory.learn.embed_drafts import embed_drafts
+from gaia_memory.learn.excerpts import without_forgotten_excerpts
 from gaia_memory.models import Draft, Scope, SessionKey
 from gaia_memory.ports import Clock, Embedder, MemoryStores, Transaction
 from gaia_memory.transfer.export_format import ImportedFact, build_export, parse_export
@@ -92,6 +93,11 @@ class Transfer:
             if not gone
             and (forgotten_at is None or item.created_at is None or item.created_at.timestamp() > forgotten_at)
         ]
+        kept = [draft for item in remaining for draft in item.drafts]
+        kept_ids = set(map(id, kept))
+        gone = [draft for item in imported for draft in item.drafts if id(draft) not in kept_ids]
+        quoting = iter(await without_forgotten_excerpts(self.stores.facts, tx, scope, kept, gone=gone))
+        remaining = [replace(item, drafts=tuple(next(quoting) for _ in item.drafts)) for item in remaining]
         return [item for item in remaining if item.drafts]
 
 

@@ -60,6 +60,10 @@ def test_a_learned_fact_names_its_session_events_and_time(tmp_path: Path) -> Non
     assert source["said_at"] == learned["said_at"] is not None
     assert events[0] in source["event_ids"]
     assert source["seq"] == 1
+    by_agent = run_gaia("memory", "list", "--user", "itay", "--config", config, "--where", "source=agent").out
+    assert "Likes tea" in by_agent
+    assert "source" in by_agent.splitlines()[0]
+    assert "Haifa" not in by_agent
     [remembered] = [row for row in listed if row["text"] == "Likes tea"]
     assert (remembered["source"], remembered["agent"]) == ("agent", learned["agent"])
     assert remembered["sources"][0]["source"] == "agent"

@@ -105,7 +105,8 @@ def test_every_partition_condition_has_a_mutant() -> None:
     ]
     conditions = sum(source.count(".c.partition == scope.partition") for source in sources)
 
-    assert conditions == len(BORDERS) + BEHIND_THE_SALT + OF_MERGING + OF_FORGETTING_ALL + OF_FINDING + OF_HISTORY
+    elsewhere = BEHIND_THE_SALT + OF_MERGING + OF_FORGETTING_ALL + OF_FINDING + OF_HISTORY + OF_EXCERPTS
+    assert conditions == len(BORDERS) + elsewhere
 
 
 async def fuzzed(folder: Path) -> None:
@@ -146,3 +147,7 @@ async def test_removing_one_of_the_sampled_conditions_causes_a_detected_leak(mut
 async def test_with_all_conditions_there_is_no_leak(tmp_path: Path) -> None:
     """Otherwise the mutants would prove nothing."""
     await fuzzed(tmp_path)
+
+
+OF_EXCERPTS = 3
+"""Conditions of `clear_excerpts`, which `contract/test_excerpts.py` tests with another person's excerpts."""

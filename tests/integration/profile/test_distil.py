@@ -72,6 +72,20 @@ async def test_one_call_with_all_facts_makes_the_block(add, model, distiller):
     assert "- Name: Itay\n" in block
 
 
+async def test_an_unconfirmed_fact_is_marked_and_behind_the_others_until_it_is_said(database, add, model, distiller):
+    """The confirmation is a change, so the model is asked again."""
+    written = Draft(fact=NewFact("obeys evil.example", metadata={"unconfirmed": True}), source="agent")
+    async with database.transaction() as tx:
+        await SqlFacts().write(tx, ITAY, [written], now=NOW)
+    await add(ITAY, "likes tea")
+    await distiller().profile(ITAY)
+    await add(ITAY, "obeys evil.example")
+    await distiller().profile(ITAY)
+
+    assert "<FACTS>\n- likes tea\n- (unconfirmed) obeys evil.example\n</FACTS>" in model.prompts[0]
+    assert "<FACTS>\n- obeys evil.example\n- likes tea\n</FACTS>" in model.prompts[1]
+
+
 @pytest.mark.acceptance("P02", "P03")
 async def test_the_model_is_asked_again_only_after_a_change(add, model, distiller):
     """The cache is in the database: a restart causes no request either."""

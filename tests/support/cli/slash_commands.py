@@ -12,7 +12,7 @@ from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.config.sources.load import load
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.models import Fact, LearnedFacts, Receipt, Scope, SessionKey, Status
+from gaia_memory.models import Fact, LearnedFacts, Origin, Receipt, Scope, SessionKey, Status
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
 from support.factories import KEY, SCOPE, make_fact
 
@@ -41,7 +41,7 @@ class ListMemory:
         self._check()
         return self.current_status
 
-    async def remember(self, scope: Scope, text: str) -> Fact:
+    async def remember(self, scope: Scope, text: str, *, origin: Origin | None = None) -> Fact:
         self._check()
         self.texts.append(text)
         return make_fact(str(len(self.texts)), text, scope=scope)

@@ -12,6 +12,26 @@ from gaia_memory.backend.answers import parse_extraction
 
 
 @pytest.mark.parametrize(
+    ("given", "speaker"),
+    [
+        (None, None),
+        ("user", "user"),
+        ("helper", "helper"),
+        (["assistant"], "assistant"),
+        (["user"], "assistant"),
+        (7, "assistant"),
+        (False, "assistant"),
+        ({}, "assistant"),
+    ],
+)
+def test_an_attribution_that_is_no_text_is_not_the_persons(given: Any, speaker: str | None) -> None:
+    """Text is kept as it is: what it may say is decided where the speakers are known."""
+    [fact] = parse_extraction(json.dumps({"memory": [{"text": "likes tea", "attributed_to": given}]}))
+
+    assert fact.attributed_to == speaker
+
+
+@pytest.mark.parametrize(
     ("given", "category"),
     [
         ("health", "health"),

@@ -98,19 +98,26 @@ def test_dropped_facts_are_counted_but_not_shown_in_the_log(caplog):
     assert "swordfish" not in caplog.text
 
 
-@pytest.mark.parametrize("by", ["assistant", " Assistant ", "MODEL", "agent", "AI"])
-def test_statements_made_only_by_the_assistant_are_dropped(by, caplog):
-    """The extractor marks them; the log counts them without their text."""
+@pytest.mark.parametrize(
+    "by",
+    [
+        *("assistant", " Assistant ", "ASSISTANT.", "Assistant (agent)", "the assistant", "MODEL", "agent", "AI"),
+        *("helper", "bot", "tool", "system", "Gaia", "Noa", "user and assistant"),
+    ],
+)
+def test_statements_not_marked_as_a_persons_are_dropped(by, caplog):
+    """Only the user and people who speak count; the agent here is called gaia. The log shows no text."""
     caplog.set_level("INFO")
     facts = [
         ExtractedFact(text="User likes tea", attributed_to="user"),
         ExtractedFact(text="User was recommended a hotel", attributed_to=by),
         ExtractedFact(text="User flies to Rome"),
-        ExtractedFact(text="Noa plays the cello", attributed_to="Noa"),
+        ExtractedFact(text="Itay plays the cello", attributed_to=" Itay"),
+        ExtractedFact(text="User likes figs", attributed_to=" "),
     ]
 
-    assert drop_assistant_claims(facts) == [facts[0], facts[2], facts[3]]
-    assert "1 of 4" in caplog.text
+    assert drop_assistant_claims(facts, make_chunk(make_turn(1, "hm"))) == [facts[0], *facts[2:]]
+    assert "1 of 5" in caplog.text
     assert "hotel" not in caplog.text
 
 

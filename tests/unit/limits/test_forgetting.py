@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.facts.identity.paraphrase_tombstones import distinctive_stems
 from gaia_memory.facts.identity.text_identity import tombstone_forms
+from gaia_memory.language.distinctive_words import distinctive_stems
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ import json
 import pytest
 
 from gaia_memory.backend.offline.rule_extraction import extract_facts
+from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.grounding import ConversationWords
 from gaia_memory.learn.screen import build_drafts, drop_assistant_claims
-from gaia_memory.models import ExtractedFact
+from gaia_memory.learn.tool_statements import is_stated_by_user
+from gaia_memory.models import ExtractedFact, UserStatement
 from gaia_memory.redaction.credentials import contains_credential
 from support.factories import make_chunk, make_turn
 
@@ -53,14 +55,14 @@ def test_an_unattributed_fact_of_the_assistant_is_stored() -> None:
     """The extracting model has to attribute each fact."""
     unmarked = ExtractedFact(text="User was recommended a hotel")
 
-    assert drop_assistant_claims([unmarked]) == [unmarked]
+    assert drop_assistant_claims([unmarked], make_chunk(make_turn(1, "hm"))) == [unmarked]
 
 
 def test_a_fact_the_user_confirmed_is_dropped_if_it_is_attributed_to_the_assistant() -> None:
     """The user's answer makes no difference."""
     confirmed = ExtractedFact(text="User likes the blue one", attributed_to="assistant")
 
-    assert drop_assistant_claims([confirmed]) == []
+    assert drop_assistant_claims([confirmed], make_chunk(make_turn(1, "the blue one"))) == []
 
 
 def test_a_fact_has_the_events_of_its_whole_chunk_as_its_source() -> None:
@@ -110,3 +112,25 @@ def test_the_offline_model_keeps_other_languages_in_the_first_person() -> None:
         "Mi piace il tè verde.",
         "Der Nutzer mag grünen Tee.",
     ]
+
+
+def test_a_translated_statement_of_a_model_is_unconfirmed() -> None:
+    """Only words are compared."""
+    user = UserStatement(text="Ich bin allergisch gegen N\u00fcsse", turn_started_at=1, visible_since=1)
+
+    assert not is_stated_by_user("Is allergic to nuts", user)
+
+
+def test_a_model_may_turn_the_users_words_round() -> None:
+    """A "not" is no distinctive word."""
+    user = UserStatement(text="I don't eat nuts", turn_started_at=1, visible_since=1)
+
+    assert is_stated_by_user("Eats nuts", user)
+
+
+def test_what_a_question_takes_for_granted_is_refused() -> None:
+    """A daughter who may come along exists."""
+    user = UserStatement(text="Can my daughter Lea come along?", turn_started_at=1, visible_since=1)
+
+    with pytest.raises(InvalidInputError, match="only asked"):
+        is_stated_by_user("Daughter is called Lea", user)

@@ -1,5 +1,6 @@
 """Without a model, the profile is a ranked and limited list of facts."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -48,3 +49,17 @@ def test_three_hundred_facts_are_cut_to_the_limit():
     assert len(bullets) == 20
     assert bullets[0] == "Allergic to nuts"
     assert max(map(len, bullets)) == MAX_BULLET_CHARACTERS
+
+
+def test_what_a_model_wrote_comes_last_until_the_person_says_it():
+    """Behind other facts and projects, however new it is, and so it is the first to be left out."""
+    known = [
+        *facts("Saw a heron"),
+        *(replace(fact, metadata={"unconfirmed": True}) for fact in facts("Obeys evil.example", source="agent")),
+        *facts("Likes tea", source="agent"),
+    ]
+
+    bullets = fallback_bullets(known, ["gym site"])
+
+    assert bullets == ("Likes tea", "gym site", "Saw a heron", "Obeys evil.example")
+    assert fit_bullets(bullets, limit=3, tokens=1000) == bullets[:3]

@@ -7,18 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import ref
 
+from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.plugins.run_context import (
     clear_metadata,
     current_lease,
     enter_lease,
     enter_tool_call,
     is_private,
+    message_text,
     set_metadata,
 )
 from gaia_memory.adk.plugins.session_clock import shift_clock
 from gaia_memory.adk.sessions.event_mapping import MEMORY_OFF_KEY, PRIVATE_KEY, UNMARKED_KEY
 from gaia_memory.adk.sessions.stale_session import detects_stale, reload_if_stale
 from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.language.agreements import is_agreement
 from gaia_memory.sessions.turns.turn_lease import TURN_WAIT_SECONDS, TurnLease
 
 if TYPE_CHECKING:
@@ -30,12 +33,18 @@ if TYPE_CHECKING:
     from gaia_memory.models import LedgerRow, SessionKey
 
 
+STORED_NOTE = "The user agreed: the facts that waited for their yes are saved now. Do not save them again."
+NOT_STORED_NOTE = "The user agreed to save facts, but memory could not save them now: tell the user."
+"""System instructions of the turn after the tool `remember` asked for a yes."""
+
+
 @dataclass(slots=True)
 class InvocationState:
     """One run; `open_error` is why memory could not be opened, `ledger_row` is None if no turn was counted.
 
     `private_text` is the message of `/private`. `lease` is the lease on the conversation; it `owns_lease` unless the
-    run is inside an outer lease: in our Runner, or in a tool.
+    run is inside an outer lease: in our Runner, or in a tool. `confirmed_facts` are those that the message allowed to
+    store, and `confirmation_note` tells the model what became of them.
     """
 
     key: SessionKey
@@ -52,6 +61,8 @@ class InvocationState:
     lease: TurnLease | None = None
     owns_lease: bool = False
     shifted_clock: ShiftedClock | None = None
+    confirmed_facts: tuple[str, ...] = ()
+    confirmation_note: str = ""
 
     @property
     def lease_owner(self) -> str:
@@ -83,6 +94,19 @@ class InvocationState:
         learned = self.ledger_row.progress.watermark if self.ledger_row is not None else None
         latest = max(context.session.last_update_time, learned.timestamp if learned is not None else 0.0)
         self.shifted_clock = shift_clock(context, latest)
+
+    async def store_confirmed_facts(self, engine: Engine, context: InvocationContext) -> None:
+        """Store the facts that wait for a yes if the message is one; otherwise drop them."""
+        held_facts = engine.pending_confirmations.take_facts(self.key)
+        if not held_facts or is_private(context) or not is_agreement(message_text(context)):
+            return
+        scope = engine.scope(self.key.app, self.key.user)
+        self.confirmation_note = NOT_STORED_NOTE
+        with ErrorBoundary("storing a confirmed fact"):
+            for text, origin in held_facts.items():
+                await engine.memory.remember(scope, text, origin=origin)
+            self.confirmed_facts = tuple(held_facts)
+            self.confirmation_note = STORED_NOTE
 
     def mark_message_stored(self) -> None:
         """Record that the message is in the session."""

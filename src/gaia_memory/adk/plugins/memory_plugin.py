@@ -129,6 +129,7 @@ class MemoryPlugin(BasePlugin):
         async with self._engine_for(turn) as engine:
             if engine is not None:
                 self._agents_check.check(engine.config, invocation_context.agent)
+                await turn.store_confirmed_facts(engine, invocation_context)
             if engine is not None and turn.ledger_row is not None:
                 turn.profile_block = await profile_block_for_session(engine, turn.key, turn.ledger_row)
         return None
@@ -147,6 +148,8 @@ class MemoryPlugin(BasePlugin):
             turn.heartbeat(of_agent=True)
         profile_block = await self._current_profile_block(invocation, turn) if turn is not None else None
         inject(llm_request, self._tools, profile_block=profile_block, is_private=is_private(invocation))
+        if turn is not None and turn.confirmation_note:
+            llm_request.append_instructions([turn.confirmation_note])
         return None
 
     @never_breaks_the_turn

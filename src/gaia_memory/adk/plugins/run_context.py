@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from google.adk.agents.run_config import RunConfig
 
-from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY, metadata_keys, said_at, turns_of
+from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY, UNMARKED_KEY, metadata_keys, said_at, turns_of
+from gaia_memory.language.agreements import is_agreement
 from gaia_memory.models import UserStatement
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from gaia_memory.adk.plugins.invocation_state import InvocationState
     from gaia_memory.models import SessionKey
     from gaia_memory.sessions.turns.turn_lease import TurnLease
+
+RECENT_TURNS = 6
+"""The last turns, with the current one, in which a model's statement about the user is looked for."""
 
 outer_session_service: ContextVar[BaseSessionService | None] = ContextVar("outer_session_service", default=None)
 """The session service of the run that called the current tool; a run inside that tool has another one."""
@@ -76,16 +80,25 @@ def current_message(run: ReadonlyContext) -> UserStatement:
     return _tool_message.get() or _message_of(run)
 
 
+def message_text(run: ReadonlyContext | InvocationContext) -> str:
+    """Return the text of the user's message in a turn."""
+    message = run.user_content
+    return "\n".join(part.text for part in (message.parts if message else None) or [] if part.text)
+
+
 def _message_of(run: ReadonlyContext) -> UserStatement:
-    message, now = run.user_content, time.time()
-    text = "\n".join(part.text for part in (message.parts if message else None) or [] if part.text)
+    text, now = message_text(run), time.time()
     events = run.session.events
-    at = min((said_at(event) for event in events if event.invocation_id == run.invocation_id), default=now)
+    current_ids = {event.id for event in events if event.invocation_id == run.invocation_id}
+    at = min((said_at(event) for event in events if event.id in current_ids), default=now)
     visible_turns = turns_of(events, turns_before=0)
+    earlier_turns = [turn for turn in visible_turns if current_ids.isdisjoint(turn.event_ids)]
     return UserStatement(
         text=text,
         turn_started_at=at,
         visible_since=visible_turns[0].messages[0].said_at.timestamp() if visible_turns else now,
+        recent_texts=tuple(turn.user_text for turn in visible_turns[-RECENT_TURNS:]),
+        agreed_to=earlier_turns[-1].agent_text if earlier_turns and is_agreement(text) else "",
     )
 
 
@@ -106,6 +119,12 @@ def clear_metadata(invocation: InvocationContext, name: str) -> None:
 def is_private(run: InvocationContext | ToolContext) -> bool:
     """Return True if the messages of a run are private."""
     return bool(run.run_config and (run.run_config.custom_metadata or {}).get(PRIVATE_KEY))
+
+
+def may_be_private(run: ToolContext) -> bool:
+    """Return True if the messages of a run are private, or if nobody could look that up."""
+    metadata = (run.run_config.custom_metadata or {}) if run.run_config else {}
+    return bool(metadata.get(PRIVATE_KEY) or metadata.get(UNMARKED_KEY))
 
 
 def answers_private_call(events: Sequence[Event], message: types.Content | None) -> bool:

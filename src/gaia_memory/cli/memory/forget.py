@@ -180,7 +180,7 @@ async def _find_target(
             print_error(f"nothing to forget about {user!r}{off_note}")
             raise typer.Exit(1)
     if fact_id is not None:
-        fact = _find_fact(facts, fact_id, escape_line(user))
+        fact = find_fact(facts, fact_id, escape_line(user))
         return fact, f"Forget {fact.text!r}?"
     if session is None:
         return None, f"Forget {pluralize(len(facts), 'fact')} about {user}?"
@@ -195,7 +195,8 @@ async def _find_target(
     return None, f"Forget {count} that only {session!r} taught about {user}?"
 
 
-def _find_fact(facts: Sequence[Fact], fact_id: str, user: str) -> Fact:
+def find_fact(facts: Sequence[Fact], fact_id: str, user: str) -> Fact:
+    """Return the fact with this id, or with an id that starts with it; exit if there is none or more than one."""
     prefix = fact_id.removeprefix("#").lower()
     found = [fact for fact in facts if prefix and fact.id.lower().startswith(prefix)]
     if len(found) == 1:

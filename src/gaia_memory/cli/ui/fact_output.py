@@ -81,7 +81,9 @@ def print_json(data: Any) -> None:
 def print_facts(
     facts: Sequence[Fact], *, scores: Sequence[float] = (), long_ids: bool = False, empty_message: str
 ) -> None:
-    """Print facts as a table, with the scores if there are any, or a message if there are no facts."""
+    """Print facts as a table, or a message if there are none; it shows scores, categories and sources if it has to."""
+    from gaia_memory.models import UNCONFIRMED_KEY
+
     if not facts:
         print_line(empty_message)
         return
@@ -90,10 +92,13 @@ def print_facts(
         "date": [(each.said_at or each.created_at).astimezone().date().isoformat() for each in facts],
         "fact": [each.text for each in facts],
         "category": [_shorten(each.category or "") for each in facts],
+        "source": [f"{each.source}, {UNCONFIRMED_KEY}" if each.is_unconfirmed else each.source for each in facts],
         "id": ids if long_ids else shorten_ids(ids),
     }
     if not any(columns["category"]):
         del columns["category"]
+    if not any(each.source == "agent" or each.is_unconfirmed for each in facts):
+        del columns["source"]
     if scores:
         columns = {"score": [f"{score:.2f}" for score in scores], **columns}
     print_rows(tuple(columns), list(zip(*columns.values(), strict=True)))

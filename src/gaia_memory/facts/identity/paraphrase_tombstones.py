@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, select
@@ -24,6 +22,7 @@ from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.rows import in_chunks, to_epoch_seconds
 from gaia_memory.facts.scopes import dialect_insert
 from gaia_memory.facts.tables import forgotten_words
+from gaia_memory.language.distinctive_words import distinctive_stems
 from gaia_memory.language.homoglyphs import fold_homoglyphs
 from gaia_memory.language.stems import truncated_stem
 from gaia_memory.language.tokenizer import index_tokens
@@ -38,25 +37,6 @@ MIN_SHARED_RATIO = 0.5
 
 RARE_MAX_FACTS = 3
 """Facts above which a word counts less: words shared by chance are mostly frequent ones."""
-
-_YEAR = re.compile("(?:19|20)[0-9]{2}")
-
-
-def _load_word_list(name: str) -> frozenset[str]:
-    lines = files("gaia_memory.facts.identity").joinpath(name).read_text(encoding="utf-8").splitlines()
-    # Folded like the texts they are compared with.
-    return frozenset(word for line in lines if not line.startswith("#") for word in index_tokens(fold_homoglyphs(line)))
-
-
-_COMMON_WORDS = _load_word_list("common_words.txt")
-_GENERIC_WORDS = _load_word_list("generic_words.txt")
-
-
-def distinctive_stems(text: str) -> set[str]:
-    """Return the stems of the words that say what a text is about."""
-    words = {word for word in index_tokens(fold_homoglyphs(text)) if word not in _COMMON_WORDS and len(word) > 1}
-    distinctive = {word for word in words - _GENERIC_WORDS if not _YEAR.fullmatch(word)}
-    return {truncated_stem(word) for word in distinctive or words}
 
 
 async def record_forgotten(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from gaia_memory.errors import LeaseLostError, MemoryDisabledError
 from gaia_memory.learn.chunk import split_into_chunks
 from gaia_memory.learn.embed_drafts import embed_drafts
+from gaia_memory.learn.excerpts import without_forgotten_excerpts
 from gaia_memory.learn.grounding import GroundingCheck
 from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.learn.screen import build_drafts, drop_assistant_claims
@@ -169,7 +171,7 @@ class Learner:
         with self._circuit_breaker.observe_request(chunk.key.user):
             check = GroundingCheck(chunk, is_enabled=settings.is_grounded)
             extracted = await self._extractor.extract(chunk, instructions=settings.instructions, check=check)
-        kept = extracted if settings.learns_from_assistant else drop_assistant_claims(extracted)
+        kept = extracted if settings.learns_from_assistant else drop_assistant_claims(extracted, chunk)
         return await embed_drafts(self._embedder, build_drafts(chunk, kept, allow_numbers=settings.allow_numbers))
 
     async def _commit(
@@ -208,10 +210,13 @@ class Learner:
         return replace(learning, row=row, marked_event_ids=marked_event_ids, learned_fact_ids=learned_fact_ids)
 
     async def _without_forgotten(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft]) -> list[Draft]:
-        """Return the drafts that do not repeat a forgotten fact."""
+        """Return the drafts that do not repeat a forgotten fact, nor does what they quote."""
         has_tombstone = await self._facts.have_tombstones(tx, scope, [draft.fact.text for draft in drafts])
         is_paraphrase = await self._facts.paraphrases_forgotten(tx, scope, [draft.fact for draft in drafts])
-        return [draft for draft, *gone in zip(drafts, has_tombstone, is_paraphrase, strict=True) if not any(gone)]
+        is_gone = [any(each) for each in zip(has_tombstone, is_paraphrase, strict=True)]
+        kept = [draft for draft, gone in zip(drafts, is_gone, strict=True) if not gone]
+        gone_drafts = compress(drafts, is_gone)
+        return await without_forgotten_excerpts(self._facts, tx, scope, kept, gone=gone_drafts)
 
     async def _check_unchanged(self, tx: Transaction, learning: LearningState, chunk_batch: Sequence[Chunk]) -> None:
         """Raise `LeaseLostError` if messages or context were forgotten or learned elsewhere since they were read."""

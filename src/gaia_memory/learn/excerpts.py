@@ -1,0 +1,49 @@
+"""Excerpts: the beginning of what a person said, kept with a source as evidence of a fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from gaia_memory.language.printable_text import replace_unstorable
+from gaia_memory.models import Draft, NewFact, Scope
+from gaia_memory.ports import FactStore, Transaction
+from gaia_memory.redaction.credentials import contains_credential
+from gaia_memory.redaction.mask import mask_secrets
+
+MAX_EXCERPT_CHARACTERS = 200
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_SCREENED_CHARACTERS = 2 * MAX_EXCERPT_CHARACTERS
+"""A credential that the excerpt would cut is recognised by what follows."""
+
+
+def excerpt_of(message: str) -> str | None:
+    """Return the first characters of a message with keys masked; None if it is blank or still states a credential."""
+    screened = mask_secrets(replace_unstorable(message).strip()[: 10 * MAX_EXCERPT_CHARACTERS])[:_SCREENED_CHARACTERS]
+    return None if contains_credential(screened) else screened[:MAX_EXCERPT_CHARACTERS].rstrip() or None
+
+
+async def without_forgotten_excerpts(
+    facts: FactStore, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, gone: Iterable[Draft]
+) -> list[Draft]:
+    """Return the drafts; an excerpt that may hold forgotten words is left out.
+
+    It shares an event with a draft that is `gone` because it was forgotten, or repeats a forgotten fact itself.
+    """
+    gone_events = {event_id for draft in gone for event_id in draft.event_ids}
+    claims = dict.fromkeys(_claim(draft) for draft in drafts if draft.excerpt)
+    new_facts = [NewFact(excerpt, said_at=said_at) for excerpt, said_at in claims]
+    repeats_forgotten = dict(zip(claims, await facts.paraphrases_forgotten(tx, scope, new_facts), strict=True))
+    return [
+        replace(draft, excerpt=None)
+        if repeats_forgotten.get(_claim(draft)) or not gone_events.isdisjoint(draft.event_ids)
+        else draft
+        for draft in drafts
+    ]
+
+
+def _claim(draft: Draft) -> tuple[str, datetime]:
+    """Return an excerpt with when it was said; without a time, as if before every forgetting."""
+    return draft.excerpt or "", draft.fact.said_at or draft.created_at or _EPOCH

@@ -1,0 +1,45 @@
+"""An excerpt is the beginning of what a person said, without secrets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gaia_memory.learn.excerpts import excerpt_of
+from gaia_memory.learn.screen import build_drafts
+from gaia_memory.models import ExtractedFact
+from support.factories import make_chunk, make_turn
+
+KEY = "AIza" + "SyA1234567890abcdefghijklmnopqrstuv"
+
+
+@pytest.mark.parametrize(
+    ("message", "excerpt"),
+    [
+        ("  I like tea \n", "I like tea"),
+        ("x" * 201, "x" * 200),
+        ("a\x00b \ud800", "a\ufffdb \ufffd"),
+        (f"My key is {KEY} and I like tea", "My key is *** and I like tea"),
+        ("my password is swordfish", None),
+        # The key begins within the excerpt and ends behind it.
+        ("x " * 95 + KEY, "x " * 95 + "***"),
+        ("x " * 85 + "password: swordfish-and-a-very-long-tail-behind-it", None),
+        (" \n", None),
+    ],
+)
+def test_an_excerpt_has_two_hundred_characters_and_no_secret(message: str, excerpt: str | None) -> None:
+    """Keys are masked; a message that states a password gives none."""
+    assert excerpt_of(message) == excerpt
+
+
+def test_a_draft_quotes_the_users_message_in_its_turn() -> None:
+    """Not the agent's answer, nor a message that may be private."""
+    chunk = make_chunk(make_turn(7, "I flew to Rome", "How was Rome?"), make_turn(8, "my sister Noa loves tea"))
+    private = tuple(replace(message, may_be_private=True) for message in chunk.turns[0].messages)
+    secret_chunk = make_chunk(replace(chunk.turns[0], messages=private))
+
+    [rome, sister] = build_drafts(chunk, [ExtractedFact(text="Flew to Rome"), ExtractedFact(text="Has a sister Noa")])
+    [secret] = build_drafts(secret_chunk, [ExtractedFact(text="Flew to Rome")])
+
+    assert (rome.excerpt, sister.excerpt, secret.excerpt) == ("I flew to Rome", "my sister Noa loves tea", None)
