@@ -24,7 +24,7 @@ KEY = "AIza" + "SyA1234567890abcdefghijklmnopqrstuv"
         ("my password is swordfish", None),
         # The key begins within the excerpt and ends behind it.
         ("x " * 95 + KEY, "x " * 95 + "***"),
-        ("x " * 85 + "password: swordfish-and-a-very-long-tail-behind-it", None),
+        ("x " * 85 + "password: swordfish-and-a-very-long-tail-behind-it", "x " * 85 + "password: ***"),
         (" \n", None),
     ],
 )

@@ -112,12 +112,12 @@ def test_an_export_of_version_1_is_read():
     assert all(draft.is_imported and draft.noted_at == draft.created_at for draft in sister.drafts)
 
 
-def test_an_excerpt_with_a_credential_is_left_out():
+def test_a_credential_in_an_excerpt_is_masked():
     """The rest of the source is kept."""
     source = {**FACT["sources"][1], "excerpt": "my password: hunter2hunter2", "channel": "cli"}
     [imported] = parse_export({**data({**FACT, "sources": [source]}), "version": 2})
 
-    assert (imported.drafts[0].excerpt, imported.drafts[0].channel) == (None, "cli")
+    assert (imported.drafts[0].excerpt, imported.drafts[0].channel) == ("my password: ***", "cli")
 
 
 FAULTS: list[tuple[object, str]] = [
