@@ -12,6 +12,7 @@ from typing_extensions import Unpack
 from gaia_memory.backup.memory_files import MemoryFilesMixin
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.live_config import LiveConfig
+from gaia_memory.database.os_errors import translate_os_errors
 from gaia_memory.errors import MemoryDisabledError
 from gaia_memory.forget.delete import ForgetPreview, Forgetter
 from gaia_memory.health import EngineState, foreign_stores_note, load_status
@@ -40,7 +41,6 @@ from gaia_memory.models import (
     compile_filters,
     require_scopes,
 )
-from gaia_memory.models.os_errors import translate_os_errors
 from gaia_memory.models.validation import raise_invalid, require_text
 from gaia_memory.ports import Clock, Embedder, Follower, MemoryStores
 from gaia_memory.profile.distil import Distiller, ProfilePreview

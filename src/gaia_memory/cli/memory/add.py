@@ -21,9 +21,9 @@ from gaia_memory.cli.engines import (
     require_named_user,
 )
 from gaia_memory.cli.memory.filter_options import MetadataOption, parse_metadata
-from gaia_memory.cli.memory.refused import SkipRefusedOption, print_refused, refused_to_dict
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows
 from gaia_memory.cli.ui.read_input import display_name, has_piped_input, is_interactive, read_text
+from gaia_memory.cli.ui.refused import SkipRefusedOption, print_refused, refused_to_dict
 from gaia_memory.cli.ui.terminal import known_note, pluralize, print_line, print_note, progress_bar
 from gaia_memory.errors import InvalidInputError
 
@@ -89,8 +89,7 @@ async def add(
     entries = _with_details(_entries(texts or [], file), category, parse_metadata(metadata))
     _require_one_owner(context, entries, user)
     if dry_run:
-        loaded = await asyncio.to_thread(load_config, config)
-        allow_numbers = loaded.config.memory.allow_numbers
+        allow_numbers = (await asyncio.to_thread(load_config, config)).config.memory.allow_numbers
         _print_dry_run(entries, user, allow_numbers=allow_numbers, skip_refused=skip_refused, as_json=as_json)
         return
     async with open_scope(config, app_name, user) as (engine, scope):

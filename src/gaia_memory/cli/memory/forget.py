@@ -19,9 +19,9 @@ from gaia_memory.cli.engines import (
     open_scope,
     print_other_apps,
 )
-from gaia_memory.cli.memory.receipt import EARLIER_FINISHED_NOTE, ForgetReport, receipt_file, save_report
 from gaia_memory.cli.ui.fact_output import print_json, shorten_ids
 from gaia_memory.cli.ui.read_input import confirm
+from gaia_memory.cli.ui.receipt import EARLIER_FINISHED_NOTE, ForgetReport, receipt_file, save_report
 from gaia_memory.cli.ui.terminal import pluralize, print_error, print_line, print_note, progress_bar
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.language.printable_text import escape_line

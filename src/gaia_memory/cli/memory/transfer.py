@@ -18,10 +18,10 @@ from gaia_memory.cli.engines import (
     print_other_apps,
     require_named_user,
 )
-from gaia_memory.cli.memory.refused import SkipRefusedOption, print_refused, refused_to_dict
 from gaia_memory.cli.ui.fact_output import print_json, to_json_text
 from gaia_memory.cli.ui.output_files import require_writable, write_file
 from gaia_memory.cli.ui.read_input import display_name, read_text
+from gaia_memory.cli.ui.refused import SkipRefusedOption, print_refused, refused_to_dict
 from gaia_memory.cli.ui.terminal import known_note, pluralize, print_line, print_note, progress_bar
 from gaia_memory.errors import InvalidInputError
 
