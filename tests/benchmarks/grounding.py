@@ -27,10 +27,10 @@ import yaml
 from benchmarks.recall_data import reduce_sample
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import BadAnswerError
-from gaia_memory.learn.chunk import MAX_CONTEXT_CHARACTERS
 from gaia_memory.learn.grounding import ConversationWords, GroundingCheck
 from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.models import Chunk, EventPosition, ExtractedFact, Message, SessionKey, Turn
+from gaia_memory.models.turns import MAX_CONTEXT_CHARACTERS
 
 PAIRS = Path(__file__).resolve().parents[1] / "unit/learn/grounding_pairs.yaml"
 SESSIONS_PER_CONVERSATION = 2

@@ -17,7 +17,7 @@ _LINK_PATTERN = rf"(?:\s*{SIGN}\s*|\s+{COPULA}\s+|\s*(?:是|为|為|は|는|은|
 _CODE_WORD = r"(?:pass)?(?:codes?|kode|código|codigo|codice|код|ה?קוד|kod|κωδικός|combinations?)"
 # What a secret code opens or confirms. Not: zip, area, error, dress, discount.
 _SECURED_NOUN = (
-    r"alarm\w*|door|front\s+door|gate|garage|safe|(?:pad)?lock|locker|vault|entry|access|security|house|lobby|"
+    r"alarm\w*|door|front\s+door|gate|garage|safe|(?:pad)?lock\b|vault|entry|access|security|house|lobby|"
     r"verification|confirmation|one[ -]time|login|log-?in|sign-?in|2fa|mfa|two-factor|sms|authenticator|unlock|"
     r"recovery|backup|voicemail|keypad|bank|card|sim|whatsapp|google|telegram|apple|paypal|"
     r"best[äa]tigungs|sicherheits|zugangs|freischalt|verifizierungs|anmelde|einmal|alarmanlage|haust[üu]r|t[üu]r|tor|tresor|schlie[ßs]fach|"
@@ -30,7 +30,7 @@ _SECURED_NOUN = (
 )
 _PUBLIC = (
     r"(?:zip|postal|post|area|country|error|exit|status|dress|promo|discount|coupon|product|course|class|colou?r|source|"
-    r"tax|order|customer|client|employee|student|room|dial|booking|tracking|referral|branch|sort|swift|bar|qr|hs)\b"
+    r"tax|order|customer|client|employee|student|room|dial|booking|tracking|referral|branch|sort|swift|bar|qr|hs|locker)\b"
 )
 _PIN_OWNER = (
     r"(?:card|bank|debit|credit|phone|sim|voicemail|atm|my|your|our|the|karte|meine|mein|tarjeta|carte|mi|mon|мой|моя)"

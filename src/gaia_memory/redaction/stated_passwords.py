@@ -13,7 +13,9 @@ from gaia_memory.redaction.random_tokens import DIGIT_CHANGE
 from gaia_memory.redaction.secret_forms import PASSWORD_WORDS
 
 COPULA = (
-    r"(?:is|was|are|reads|equals|ist|war|lautet|heißt|es|era|est|c['’]est|é|è|to|je|jest|er|är|on|este|olarak|adalah|"
+    # "to" and "on" are verbs in Polish, Czech and Finnish only: "I gave my password to Anna".
+    r"(?:is|was|are|reads|equals|ist|war|lautet|heißt|es|era|est|c['’]est|é|è|(?:(?<=has[łl]o )|(?<=heslo ))to|je|jest|"
+    r"er|är|(?:(?<=salasana )|(?<=salasanani ))on|este|olarak|adalah|"
     r"это|є|είναι|היא|הוא|هي|هو|है|là)"
 )
 """Verbs that give something a value."""

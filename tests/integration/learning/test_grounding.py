@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from gaia_memory.model_calls import BAD_ANSWER_ATTEMPTS
+from gaia_memory.model_calls import ATTEMPT_TEMPERATURES
 from support.harness import Sut, facts
 
 Make = Callable[..., Awaitable[Sut]]
@@ -15,6 +15,8 @@ Make = Callable[..., Awaitable[Sut]]
 SAID = "I moved from Berlin to Lisbon last week, and my sister Noa is a nurse there"
 PLACEHOLDER = facts("First extracted memory")
 GROUNDED = "memory: {grounded: true}"
+MEM0_PROMPT = "memory: {grounded: true, extraction_prompt: mem0}"
+EXAMPLE = facts("User's brother Tomasz opens his bakery on 2031-03-05")
 FOREIGN = facts("User plays the cello in an orchestra")
 
 
@@ -24,12 +26,20 @@ async def is_kept(sut: Sut) -> bool:
     return session is not None and SAID in str(session.events)
 
 
-@pytest.mark.parametrize("answer", [PLACEHOLDER, facts("..."), facts("User", "assistant")], ids=str)
+@pytest.mark.parametrize(
+    ("answer", "config"),
+    [
+        (EXAMPLE, GROUNDED),
+        (PLACEHOLDER, MEM0_PROMPT),
+        (facts("..."), GROUNDED),
+        (facts("User", "assistant"), GROUNDED),
+    ],
+)
 async def test_a_conversation_answered_with_placeholders_is_neither_learned_nor_deleted(
-    make: Make, answer: str
+    make: Make, answer: str, config: str
 ) -> None:
-    """mem0's prompt contains "First extracted memory", which small models copy; the status says what is wrong."""
-    sut = await make(GROUNDED, extractor=[answer] * 2 * BAD_ANSWER_ATTEMPTS + [facts("User moved to Lisbon")])
+    """Small models copy examples, such as "First extracted memory" of mem0; the status says what is wrong."""
+    sut = await make(config, extractor=[answer] * 2 * len(ATTEMPT_TEMPERATURES) + [facts("User moved to Lisbon")])
     await sut.chat("ada", "cli", SAID)
     for _ in range(2):
         sut.clock.advance(timedelta(hours=2))
@@ -37,7 +47,7 @@ async def test_a_conversation_answered_with_placeholders_is_neither_learned_nor_
         assert (report.consolidated, report.failed) == (0, 1)
     status = await sut.gaia.memory.status(sut.scope("ada"))
 
-    assert len(sut.EXT) == 2 * BAD_ANSWER_ATTEMPTS
+    assert len(sut.EXT) == 2 * len(ATTEMPT_TEMPERATURES)
     assert "only repeats the prompt" in sut.EXT[1].removeprefix(sut.EXT[0])
     assert status.state == "degraded"
     assert "the answer only repeats the prompt, or has no words: choose a larger model" in status.reason
@@ -63,7 +73,7 @@ async def test_placeholders_and_foreign_facts_beside_others_are_dropped(make: Ma
 
 async def test_foreign_answers_keep_the_conversation_and_the_status_names_the_way_out(make: Make) -> None:
     """With `memory.grounded: false` the same answer is learned."""
-    sut = await make(GROUNDED, extractor=[FOREIGN] * (BAD_ANSWER_ATTEMPTS + 1))
+    sut = await make(GROUNDED, extractor=[FOREIGN] * (len(ATTEMPT_TEMPERATURES) + 1))
     await sut.chat("ada", "cli", SAID)
     report = await sut.sweep_after_idle()
     status = await sut.gaia.memory.status(sut.scope("ada"))
@@ -84,7 +94,7 @@ async def test_foreign_answers_keep_the_conversation_and_the_status_names_the_wa
 async def test_a_second_answer_of_doubtful_facts_is_learned_as_unverified(make: Make) -> None:
     """They share more words with the prompt than with the conversation, but some with both."""
     doubtful = facts("User enjoys watching sports documentaries on Netflix in Lisbon, with strong storytelling")
-    sut = await make(GROUNDED, extractor=[doubtful, doubtful])
+    sut = await make(MEM0_PROMPT, extractor=[doubtful, doubtful])
     await sut.chat("ada", "cli", SAID)
     report = await sut.sweep_after_idle()
     [fact] = await sut.gaia.memory.facts(sut.scope("ada"))

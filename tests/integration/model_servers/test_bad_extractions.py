@@ -64,7 +64,7 @@ def said(body: Body) -> list[str]:
 
 
 def a_fact_each(body: Body) -> str:
-    return facts(*(f"User says {text}" for text in said(body)))
+    return facts(*(f"User likes {text}" for text in said(body)))
 
 
 @pytest.mark.parametrize("prompt", ["gaia", "mem0"])
@@ -73,14 +73,14 @@ async def test_after_a_cut_answer_each_half_is_asked_about_at_once(prompt: str, 
     with FakeOpenAI() as server:
         server.set_default("extractor", lambda body: CUT if len(said(body)) > 1 else a_fact_each(body))
         async with learning(tmp_path, server, extraction_prompt=prompt) as (gaia, agent):
-            await say(gaia, agent, "one", "two", "three")
+            await say(gaia, agent, "figs", "plums", "pears")
             report = await gaia.sweep(force=True)
             texts = await known(gaia)
 
     asked = [said(request.body) for request in server.requests_of("extractor")]
-    assert asked == [["one", "two", "three"], ["one"], ["two", "three"], ["two"], ["three"]]
+    assert asked == [["figs", "plums", "pears"], ["figs"], ["plums", "pears"], ["plums"], ["pears"]]
     assert (report.consolidated, report.failed) == (1, 0)
-    assert texts == ["User says one", "User says three", "User says two"]
+    assert texts == ["User likes figs", "User likes pears", "User likes plums"]
 
 
 async def test_an_answer_that_is_full_is_a_cut_one(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ async def test_an_answer_that_is_full_is_a_cut_one(tmp_path: Path) -> None:
     with FakeOpenAI() as server:
         server.set_default("extractor", a_fact_each)
         async with learning(tmp_path, server, llm={"max_tokens": 500}) as (gaia, agent):
-            await say(gaia, agent, "one", "two", "three", "four")
+            await say(gaia, agent, "figs", "plums", "pears", "grapes")
             await gaia.sweep(force=True)
             texts = await known(gaia)
 
@@ -148,7 +148,7 @@ async def test_a_context_that_is_too_small_is_said_once_and_never_parks_a_conver
     with FakeOpenAI(context_tokens=500) as server:
         server.set_default("extractor", a_fact_each)
         async with learning(tmp_path, server, clock) as (gaia, agent):
-            await say(gaia, agent, "one", "two")
+            await say(gaia, agent, "figs", "plums")
             for _ in range(PARK_AFTER_BAD_ANSWERS + 1):
                 clock.advance(timedelta(hours=2))
                 await gaia.sweep()
@@ -166,14 +166,14 @@ async def test_a_context_that_is_too_small_is_said_once_and_never_parks_a_conver
     assert "the question does not fit into the model's context: give the server a larger one" in status.reason
     assert "exceeds the available context size (500 tokens)" in (pending.reason or "")
     assert [record.levelname for record in told] == ["WARNING"]
-    assert texts == ["User says one", "User says two"]
+    assert texts == ["User likes figs", "User likes plums"]
 
 
 async def test_a_conversation_that_is_too_long_for_the_context_is_halved(tmp_path: Path) -> None:
     """The fixed text fits, and each half does."""
-    texts = [f"{word} " * 400 for word in ("one", "two", "three", "four")]
+    texts = [f"{word} " * 300 for word in ("figs", "plums", "pears", "grapes")]
     with FakeOpenAI(context_tokens=2000) as server:
-        server.set_default("extractor", lambda body: facts(*(f"User says {text[:5]}" for text in said(body))))
+        server.set_default("extractor", lambda body: facts(*(f"User likes {text.split()[0]}" for text in said(body))))
         async with learning(tmp_path, server) as (gaia, agent):
             await say(gaia, agent, *texts)
             report = await gaia.sweep(force=True)
@@ -185,15 +185,15 @@ async def test_a_conversation_that_is_too_long_for_the_context_is_halved(tmp_pat
 
 async def test_a_full_answer_about_one_long_turn_is_a_cut_one(tmp_path: Path) -> None:
     """Nothing is taken from it; later tries split the turn. About a short turn it is complete."""
-    full = facts(*(f"User says {word}" for word in ("one", "two", "three")))
+    full = facts(*(f"User likes {word}" for word in ("figs", "plums", "pears")))
     with FakeOpenAI() as server:
         server.set_default("extractor", full)
         async with learning(tmp_path, server, llm={"max_tokens": 500}) as (gaia, agent):
-            await say(gaia, agent, "one two three four " * 80)
+            await say(gaia, agent, "figs plums pears grapes " * 70)
             await gaia.sweep(force=True)
             pending = await waiting(gaia)
             long_known = await known(gaia)
-            await gaia.conversation(agent, user_id="ada", channel="web").send("one two three")
+            await gaia.conversation(agent, user_id="ada", channel="web").send("figs plums pears")
             await gaia.sweep(force=True)
             short_known = await known(gaia)
 

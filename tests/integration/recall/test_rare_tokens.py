@@ -70,7 +70,7 @@ AS_OTHERS_WRITE_IT = {
 
 async def test_a_token_is_found_in_other_spellings(tmp_path: Path) -> None:
     """With different or no punctuation, without diacritics, and with a language's affixes."""
-    async with open_memory(home=tmp_path, model="offline") as gaia:
+    async with open_memory({"memory": {"allow_numbers": True}}, home=tmp_path, model="offline") as gaia:
         scope = gaia.scope("itay")
         facts = [*AS_OTHERS_WRITE_IT, *noise_facts(500, seed=4)]
         await gaia.memory.add(scope, [NewFact(text) for text in facts])

@@ -93,7 +93,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(["bash", "-c", program], env=environment, capture_output=True, text=True, check=True)
 
-    assert " ".join(done.stdout.split()) == "list add search profile forget reindex recover export import"
+    assert " ".join(done.stdout.split()) == "list add search why profile forget reindex recover export import"
 
 
 def test_an_unknown_shell_is_refused() -> None:
