@@ -35,6 +35,9 @@ MIN_CONVERSATION_SHARE = 1 / 3
 MIN_PROMPT_SHARE = 1 / 2
 """Share of a fact's words in one line of the prompt from which on the fact may come from that line."""
 
+MIN_COPIED_SHARE = 3 / 4
+"""Share of a fact's words in one line of the prompt from which on it is from there, whatever its language."""
+
 MIN_LANGUAGE_WORDS = 5
 """Words from which on a message tells in which language people speak: "ok" is said in many."""
 
@@ -80,7 +83,9 @@ class ConversationWords:
         if shared and not is_from_prompt:
             return "conversation"
         names_user = not self._user_names.isdisjoint(index_tokens(fact.text))
-        if self._is_in_other_language(fact.text) or (names_user and not is_from_prompt):
+        if self._is_in_other_language(fact.text):
+            return "elsewhere" if self._copies_prompt(words, prompt) else "unknown"
+        if names_user and not is_from_prompt:
             return "unknown"
         return "elsewhere"
 
@@ -94,6 +99,11 @@ class ConversationWords:
         """
         most = max((count_shared(words, forms) for forms in _lines_of(prompt)), default=0)
         return most > shared and most >= MIN_PROMPT_SHARE * len(words)
+
+    def _copies_prompt(self, words: frozenset[str], prompt: str) -> bool:
+        """Return True if most words are of one line: an example of the prompt with another date or name."""
+        most = max((count_shared(words, forms) for forms in _lines_of(prompt)), default=0)
+        return most >= max(MIN_ECHO_WORDS, MIN_COPIED_SHARE * len(words))
 
     def _is_in_other_language(self, text: str) -> bool:
         return language_of(text, self._languages[0]) not in self._languages

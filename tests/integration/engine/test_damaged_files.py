@@ -107,7 +107,9 @@ async def test_after_a_read_meets_damage_status_is_degraded_and_nothing_is_writt
     for page in pages_of_facts(path)[5:8]:
         damaged[(page - 1) * PAGE : page * PAGE] = bytes(PAGE)
     path.write_bytes(damaged)
-    async with open_memory(home=tmp_path, model="offline") as gaia:
+    # A scheduled sweep may read a damaged page after the check.
+    settings = {"sessions": {"background_sweep": False}}
+    async with open_memory(settings, home=tmp_path, model="offline") as gaia:
         with pytest.raises(MemoryUnavailable, match="is damaged"):
             await gaia.memory.facts(ADA)
         status = await gaia.memory.status(ADA)

@@ -74,7 +74,7 @@ OF_HISTORY = 3
 
 OF_COUNTING = 2
 """The condition on facts whose vectors another embedder made, which only counts, and that on the forgotten words that a
-restored backup gets back; see `integration/engine/test_restore.py`."""
+restored backup gets back; see `integration/test_backup_and_restore.py`."""
 
 OTHERS = [
     Mutant(

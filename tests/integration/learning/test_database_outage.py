@@ -26,13 +26,16 @@ both_losses = pytest.mark.parametrize("what", ["question", "answer"])
 
 @asynccontextmanager
 async def served(
-    make: Make, folder: Path, *, sessions: str = "", **scripts: Any
+    make: Make, folder: Path, *, sessions: str = "", background_sweep: str = "true", **scripts: Any
 ) -> AsyncIterator[tuple[Sut, TcpProxy]]:
     """Open a system whose memory, and by default its sessions, are on a server behind a proxy."""
     async with memory_url("postgresql", folder) as url:
         with TcpProxy(POSTGRES_URL.host or "127.0.0.1", POSTGRES_URL.port or 5432) as wire:
             address = url.set(host="127.0.0.1", port=wire.port).render_as_string(hide_password=False)
-            lines = [f"sessions: {{database_url: '{sessions or address}'}}", f"memory: {{database_url: '{address}'}}"]
+            lines = [
+                f"sessions: {{database_url: '{sessions or address}', background_sweep: {background_sweep}}}",
+                f"memory: {{database_url: '{address}'}}",
+            ]
             sut = await make("\n".join(lines), **scripts)
             yield sut, wire
             await sut.close()
@@ -49,7 +52,9 @@ async def test_while_the_memory_database_is_unavailable_turns_are_answered_and_l
 ) -> None:
     """Writes are refused, messages are learned once it is back, and no restart is needed."""
     sessions = f"sqlite:///{tmp_path / 'sessions.db'}"
-    async with served(make, tmp_path, sessions=sessions, main=["a", "b", "c"], extractor=numbered()) as (sut, wire):
+    # A scheduled sweep may learn between the reconnection and the sweep that is counted.
+    scripts: dict[str, Any] = {"main": ["a", "b", "c"], "extractor": numbered(), "background_sweep": "false"}
+    async with served(make, tmp_path, sessions=sessions, **scripts) as (sut, wire):
         memory, scope = sut.gaia.memory, sut.scope("u")
         await sut.chat("u", "cli", "before")
         assert (await sut.sweep_after_idle()).consolidated == 1

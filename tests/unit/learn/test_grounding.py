@@ -129,6 +129,17 @@ def test_a_fact_in_another_language_is_kept_as_unverified_unless_it_is_an_echo()
         kept(german, "User enjoys watching sports documentaries on Netflix")
 
 
+def test_an_example_of_the_prompt_with_another_date_is_foreign_in_every_language() -> None:
+    """A small model answered a German conversation with it."""
+    prompt = 'Answer: {"text": "User\'s brother Tomasz opens his bakery on 2031-03-05"}'
+    german = make_chunk(make_turn(1, "Ich wohne in Leipzig und arbeite als Hebamme."))
+    check = GroundingCheck(german)
+
+    with pytest.raises(BadAnswerError, match="not in the conversation"):
+        check(facts("User's brother Tomasz opens his bakery on 2026-11-23"), prompt=prompt)
+    assert check(facts("User works as a midwife"), prompt=prompt)[0].unverified
+
+
 def test_the_end_of_the_answer_before_belongs_to_the_conversation() -> None:
     """The user may only say yes to it."""
     before = (make_message("assistant", "Shall I note that you prefer the blue kayak?"),)

@@ -137,6 +137,9 @@ class Sweeper:
         here. A forced sweep also waits for the conversations of this process's other sweeps. A conversation is counted
         by the sweep that started it; those of a scheduled sweep also by the first other one that runs meanwhile.
         """
+        if not is_scheduled and self._window_tasks:
+            # They would only have to be done again: this sweep may find their leases expired.
+            await asyncio.wait(self._window_tasks.values())
         run = _SweepRun(force=force, is_scheduled=is_scheduled, failures_before=self._circuit_breaker.failure_count)
         if not is_scheduled and self._counting_run() is None:
             run.tasks.update(self._tasks_by_user.values())
