@@ -105,10 +105,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let `live` tests reach the network, and mark tests `fast` or `slow` by their place."""
+    """Let `real` tests reach the network, and mark tests `fast` or `slow` by their place."""
     _mark_further_cases(items)
     for item in items:
-        if item.get_closest_marker("live") is not None:
+        if item.get_closest_marker("real") is not None:
             item.add_marker(pytest.mark.enable_socket)
         elif item.path.is_relative_to(FAST_FOLDER) and not any(
             item.get_closest_marker(name) for name in ("heavy", "slow")
@@ -141,7 +141,7 @@ def isolated(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
     home = tmp_path / "user"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    if request.node.get_closest_marker("live") is None:
+    if request.node.get_closest_marker("real") is None:
         for name in list(os.environ):
             if name not in KEPT_VARIABLES and (name.startswith(CLEARED_PREFIXES) or name.endswith("_API_KEY")):
                 monkeypatch.delenv(name)

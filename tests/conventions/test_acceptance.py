@@ -47,7 +47,7 @@ def test_every_check_that_a_test_names_is_covered_in_the_normal_tier():
         ('@pytest.mark.slow\n@pytest.mark.acceptance("S03")', False),
         ('@pytest.mark.parametrize("n", [1, pytest.param(9, marks=pytest.mark.slow)])', True),
         ('@pytest.mark.parametrize("n", [pytest.param(9, marks=slow), pytest.param(5, marks=slow)])', False),
-        ("@pytest.mark.live", False),
+        ("@pytest.mark.real", False),
     ],
 )
 def test_a_test_is_in_the_normal_tier_if_one_of_its_cases_is(marks, is_normal):
