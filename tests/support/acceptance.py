@@ -34,7 +34,7 @@ def checks_named_by_tests(folder: Path = TESTS) -> dict[str, list[str]]:
 
 
 def checks_of_the_normal_tier(folder: Path = TESTS) -> dict[str, list[str]]:
-    """Each id named by a test that runs without `-m slow` or `-m live` in at least one of its cases."""
+    """Each id named by a test that runs without `-m slow` or `-m real` in at least one of its cases."""
     return _collect(folder, runs_in_the_normal_tier)
 
 
@@ -63,7 +63,7 @@ def _leaves_out(mark: ast.expr) -> bool:
 
 
 def _names_another_tier(mark: ast.expr) -> bool:
-    return re.search(r"\b(slow|live)\b", ast.unparse(mark)) is not None
+    return re.search(r"\b(slow|real)\b", ast.unparse(mark)) is not None
 
 
 def _collect(folder: Path, is_wanted: Callable[[Function | ast.Module], bool]) -> dict[str, list[str]]:
