@@ -247,6 +247,8 @@ class SqlDatabase(Database):
         # By a connection of this engine: closing any other would release the locks of this process on the file.
         with suppress(MemoryUnavailable):
             async with self.read_transaction() as connection:
+                # A connection may have damaged pages in memory that are whole again in the file.
+                await connection.exec_driver_sql("PRAGMA shrink_memory")
                 result = (await connection.exec_driver_sql("PRAGMA quick_check(1)")).scalar_one()
             file.note_damage("" if result == "ok" else str(result).splitlines()[-1])
         self._checked_at = time.monotonic()
@@ -317,7 +319,13 @@ async def _open_connection(engine: AsyncEngine, **options: Any) -> AsyncIterator
     try:
         async with open_connection(engine) as connection:
             is_connecting = False
-            yield await connection.execution_options(**options)
+            try:
+                yield await connection.execution_options(**options)
+            except DatabaseError as error:
+                if any(words in str(error.orig) for words in DAMAGE_MESSAGES):
+                    # It has the damaged page in memory, and would find it there for ever.
+                    await connection.invalidate()
+                raise
     except (DBAPIError, PoolTimeoutError) as error:
         if isinstance(error, DBAPIError) and not _is_database_failure(error):
             raise
