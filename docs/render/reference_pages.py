@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
+from docs.render.http_page import render_http
+from docs.render.memory_bank_page import render_memory_bank
 from docs.render.public_names import render_public
 from typer import Typer
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
@@ -53,12 +55,14 @@ _COMMANDS_TAIL = """
 `/memory` numbers the facts from 1, oldest first, over all pages. A number alone is a page. `/memory nuts` shows the
 facts that contain the word or another form of it ("allergic", "allergy"), best first, with their numbers; of several
 words at least one must match. It does not search by meaning: ask the agent for that. New facts get higher numbers, so a
-number changes only if an earlier fact is forgotten.
+number changes only if an earlier fact is forgotten or replaced. `/memory history 3` tells when the fact in row 3 was
+true and what it replaced.
 
 `/forget 3`, `/forget 3 5`, `/forget 3-5` and `/forget nuts` show the facts that they would forget. `/forget nuts`
 selects the facts that contain all given words, in any case. The same command with `yes` (`/forget 3 yes`) forgets
 exactly the facts that were shown. If the list has changed or the process was restarted, the question is asked again.
-The beginning of an id selects its fact, too.
+The beginning of an id selects its fact, too. If the fact has replaced another one, `/forget 3 back` goes
+back to that, and nothing is forgotten.
 
 `/forget all` is the same as `/forget`. `/forget yes` forgets everything, even if nothing was shown. While a question
 about some facts is open in the conversation it forgets nothing and explains the choice: `/forget 3 yes` for those
@@ -158,6 +162,8 @@ def rendered_pages() -> dict[str, str]:
         "docs/reference/cli.md": render_cli(),
         "docs/reference/commands.md": render_commands(),
         "docs/reference/errors.md": render_errors(),
+        "docs/reference/http.md": render_http(),
+        "docs/reference/memory-bank.md": render_memory_bank(),
         "docs/reference/public-api.md": render_public(),
     }
 

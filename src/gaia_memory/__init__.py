@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gaia_memory.adk.models.model_factory import build_model as build_model
     from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin as MemoryPlugin
     from gaia_memory.adk.plugins.window_plugin import SessionWindowPlugin as SessionWindowPlugin
+    from gaia_memory.adk.tools.memory_toolset import MemoryToolset as MemoryToolset
     from gaia_memory.backup.restore import restore as restore
     from gaia_memory.config.schema import GaiaConfig as GaiaConfig
     from gaia_memory.errors import ConfigError as ConfigError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from gaia_memory.models import Receipt as Receipt
     from gaia_memory.models import Scope as Scope
     from gaia_memory.runtime import open_memory as open_memory
+    from gaia_memory.server.application import memory_app as memory_app
 
 _HOME_OF = {
     "AddResult": "models",
@@ -36,12 +38,14 @@ _HOME_OF = {
     "Hit": "models",
     "Mem0MemoryService": "adk.memory_service",
     "MemoryPlugin": "adk.plugins.memory_plugin",
+    "MemoryToolset": "adk.tools.memory_toolset",
     "MemoryUnavailable": "errors",
     "NewFact": "models",
     "Receipt": "models",
     "Scope": "models",
     "SessionWindowPlugin": "adk.plugins.window_plugin",
     "build_model": "adk.models.model_factory",
+    "memory_app": "server.application",
     "open_memory": "runtime",
     "restore": "backup.restore",
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +17,15 @@ from gaia_memory.backend.mem0_store.ownership import StoreOwner
 from gaia_memory.backend.providers.provider_check import check_providers
 from gaia_memory.config.sources import live_config
 from gaia_memory.config.sources.load import LoadedConfig
-from gaia_memory.database.connections import abandon, dispose
-from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_engine, truncate_wal
-from gaia_memory.errors import ConfigError, MemoryDisabledError, MemoryUnavailable
-from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
+from gaia_memory.database.bounded_waits import DatabaseWaits
+from gaia_memory.database.session_engine import SessionEngine
+from gaia_memory.database.sql_engine import PoolSettings, SqlDatabase, open_database
+from gaia_memory.errors import ConfigError, MemoryDisabledError
+from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox, load_dominant_embedder
 from gaia_memory.health import EngineState
 from gaia_memory.ledger import SqlLedger, is_owner_dead, mark_dead, new_owner
 from gaia_memory.memory import Memory
-from gaia_memory.models import LearnedFacts, Scope, SessionKey, SweepReport, Turn
+from gaia_memory.models import LearnedFacts, Metadata, Scope, SessionKey, SweepReport, Turn
 from gaia_memory.ports import Clock, MemoryStores, ProjectsProvider, SystemClock, Transcript
 from gaia_memory.profile.distil import Distiller, profile_settings
 from gaia_memory.recall.index.rebuild_index import Reindexer
@@ -32,6 +33,7 @@ from gaia_memory.recall.pipeline import Recall
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
 from gaia_memory.sessions.learning.learner import Learner, learn_settings
+from gaia_memory.sessions.learning.reconcile_queue import ReconcileQueue
 from gaia_memory.sessions.learning.sweep import Progress, Sweeper
 from gaia_memory.sessions.learning.sweep_scheduler import SweepScheduler
 from gaia_memory.sessions.ledger_client import LedgerClient
@@ -40,6 +42,7 @@ from gaia_memory.sessions.transcript_registry import TranscriptFinder, Transcrip
 from gaia_memory.sessions.turns.message_debounce import MessageDebouncer
 from gaia_memory.sessions.turns.session_locks import SessionLocks
 from gaia_memory.sessions.turns.turn_presence import TurnPresence
+from gaia_memory.truth.reconciler import Reconciler
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -69,7 +72,7 @@ class Engine:
         # Two engines of one process are two owners: neither takes the other's lease, or gives it back.
         self.owner = new_owner()
         self.database = database
-        self.facts, self.ledger, self.outbox, self.indexes = SqlFacts(), SqlLedger(), SqlOutbox(), SqlIndexes()
+        self.facts, self.ledger, self.outbox, self.indexes = SqlFacts(clock), SqlLedger(), SqlOutbox(), SqlIndexes()
         self.backend = Backend(config, stored_embedder=stored_embedder)
         self.agent_models = self.backend.agent_models
         self.locks = SessionLocks()
@@ -78,7 +81,7 @@ class Engine:
         self.conversations = LedgerClient(database, self.ledger, self.facts, clock, owner=self.owner)
         self.turns = TurnPresence(self.conversations)
         self.transcripts = TranscriptRegistry()
-        self._sessions: AsyncEngine | None = None
+        self._sessions = SessionEngine(database, lambda: (self.config.sessions_url, self.config.memory_url))
         self._has_started = False
         self.follower = StoreFollower(
             database,
@@ -94,8 +97,17 @@ class Engine:
         self.memory = self._build_memory(projects)
         self.consolidator = self._build_consolidator()
         self._sweeper = self._build_sweeper()
-        sweep = partial(self._sweep, is_scheduled=True)
-        self._sweep_scheduler = SweepScheduler(sweep, idle_seconds=config.sessions.idle_seconds)
+        self._reconcile_queue = ReconcileQueue(
+            client=self.conversations,
+            facts=self.facts,
+            reconciler=self.memory.reconciler,
+            circuit_breaker=self.circuit_breaker,
+            is_owner_dead=is_owner_dead,
+            has_model_for=self.agent_models.has_model_for,
+            is_enabled=self._is_learning_still_enabled,
+        )
+        scheduled = partial(self.sweep, is_scheduled=True)
+        self._sweep_scheduler = SweepScheduler(scheduled, idle_seconds=config.sessions.idle_seconds)
         self.agent_models.on_new_app = self._sweep_scheduler.trigger
         self.turns.on_turn_end = self._sweeper.learn_before_quiet
 
@@ -109,10 +121,10 @@ class Engine:
             ConfigError: a provider or one of its keys is unknown to mem0.
             MemoryUnavailable: the database cannot be opened.
         """
-        database = await open_database(loaded.config.memory_url, home=loaded.config.home)
+        config = loaded.config
+        database = await open_database(config.memory_url, home=config.home, pool=PoolSettings.of(config.sessions))
         try:
-            async with database.read_transaction() as tx:
-                stored = await SqlFacts().dominant_embedder(tx)
+            stored = await DatabaseWaits().run(load_dominant_embedder(database))
             engine = cls(loaded, database, clock=clock or SystemClock(), projects=projects, stored_embedder=stored)
             await engine.check()
             return engine
@@ -208,10 +220,7 @@ class Engine:
 
     def sessions_engine(self) -> AsyncEngine:
         """Return the engine of the session database, opened at first use and closed with this one."""
-        if self._sessions is None:
-            is_shared = self.config.sessions_url == self.config.memory_url
-            self._sessions = self.database.engine if is_shared else open_engine(self.config.sessions_url)
-        return self._sessions
+        return self._sessions.get()
 
     def start(self, *, delay_seconds: float = 0.0) -> None:
         """Start the sweep in the background after `delay_seconds`, and the follower when the first turns are over.
@@ -226,29 +235,28 @@ class Engine:
         if self.is_learning_enabled or self.loaded.origin is not None:
             self._sweep_scheduler.start(delay_seconds=delay_seconds)
 
-    async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
-        """Learn what is due and delete what was cleared long ago; `force` ignores idleness, back-off and parking."""
-        return await self._sweep(force=force, progress=progress)
-
-    async def _sweep(
+    async def sweep(
         self, *, force: bool = False, progress: Progress | None = None, is_scheduled: bool = False
     ) -> SweepReport:
+        """Learn what is due and delete what was cleared long ago; `force` ignores idleness, back-off and parking."""
         await self.live.reload_if_changed()
         if not self.is_learning_enabled or (is_scheduled and not self.config.sessions.background_sweep):
             return SweepReport()
         try:
+            last_row = await self._reconcile_queue.last_row()
             report = await self._sweeper.sweep(force=force, progress=progress, is_scheduled=is_scheduled)
+            await self._reconcile_queue.settle(last_row=last_row)
         finally:
             self.follower.wake()
         days = self.config.sessions.retain_days
         purged = 0 if days is None else await self.consolidator.purge_expired(retain_seconds=days * 86_400.0)
-        if report.consolidated or purged:
-            await self._scrub_sessions()
+        if report.consolidated or report.private or report.nothing_left or purged:
+            await self._sessions.truncate_wal()
         return report
 
     def reindexer(self) -> Reindexer:
         """Return a rebuilder of the keyword index and the vectors."""
-        return Reindexer(self.database, self.indexes, self.outbox, self.backend.embedder)
+        return Reindexer(self.database, self.indexes, self.outbox, self.backend.embedder, self.backend.embeds_sensitive)
 
     async def consolidate(
         self, key: SessionKey, *, clear: bool = True, turn_owner: str = "", learned: LearnedFacts | None = None
@@ -268,19 +276,19 @@ class Engine:
             outcome = await self.consolidator.consolidate(key, clear=clear, turn_owner=turn_owner, learned=learned)
         finally:
             self.follower.wake()
-        await self._scrub_sessions()
+        await self._sessions.truncate_wal()
         return outcome
 
     async def can_read(self, key: SessionKey) -> bool:
         """Return True if the host of an app is in this process and has the session."""
         return await self.consolidator.can_read(key)
 
-    async def learn(self, key: SessionKey, turns: Sequence[Turn]) -> int:
-        """Learn turns handed over by the host; returns how many facts they gave."""
+    async def learn(self, key: SessionKey, turns: Sequence[Turn], metadata: Metadata | None = None) -> int:
+        """Learn turns handed over by the host, with metadata for the facts; returns how many facts they gave."""
         if not self.config.memory.enabled:
             return 0
         try:
-            return await self.consolidator.learn(key, turns)
+            return await self.consolidator.learn(key, turns, metadata)
         except MemoryDisabledError:
             return 0
         finally:
@@ -292,10 +300,9 @@ class Engine:
         # Each step is taken, the last one pushed first, even where another one fails.
         async with AsyncExitStack() as steps:
             steps.push_async_callback(self.database.close)
-            if self._sessions is not None and self._sessions is not self.database.engine:
-                steps.push_async_callback(dispose, self._sessions)
+            steps.push_async_callback(self._sessions.close)
             steps.push_async_callback(self.backend.close)
-            steps.push_async_callback(self._release_leases)
+            steps.push_async_callback(self.conversations.release_all)
             steps.push_async_callback(self.follower.stop)
             steps.push_async_callback(self._sweeper.stop)
             await self._sweep_scheduler.stop()
@@ -306,8 +313,7 @@ class Engine:
         self.follower.close_without_loop()
         self.backend.pools.shut_down()
         self.database.abandon()
-        if self._sessions is not None:
-            abandon(self._sessions)
+        self._sessions.abandon()
 
     def _state(self) -> EngineState:
         return EngineState(
@@ -323,23 +329,13 @@ class Engine:
     async def _is_learning_still_enabled(self) -> bool:
         """Look at the file in the middle of a sweep, which may take long, so that it ends where it was switched off."""
         await self.live.reload_if_changed()
-        return self.is_learning_enabled
-
-    async def _release_leases(self) -> None:
-        # Without the database leases run out by themselves, and a host that ends has nothing to do about it.
-        with suppress(MemoryUnavailable, OSError):
-            async with self.database.transaction() as tx:
-                await self.ledger.release_all(tx, self.owner)
+        return self.is_learning_enabled and not self.is_read_only
 
     async def _scrub(self) -> bool:
-        """Remove deleted text from the database files; False while a reader blocks one: call again later."""
-        return all([await self.database.scrub(), await self._scrub_sessions()])
-
-    async def _scrub_sessions(self) -> bool:
-        """Have what was cleared leave the session database's log; False while a reader keeps it there."""
-        if self._sessions is None or self._sessions is self.database.engine:
-            return True
-        return await truncate_wal(self._sessions)
+        """Remove deleted text from the files; False while a reader blocks one: call again later."""
+        return all(
+            [await self.database.scrub(), await self._sessions.truncate_wal(), await self.backend.erase_history()]
+        )
 
     def _apply_config(self, config: GaiaConfig) -> None:
         """Put in force what is not read from the configuration at each use."""
@@ -355,7 +351,7 @@ class Engine:
             facts=self.facts,
             extractor=self.backend.extractor,
             circuit_breaker=self.circuit_breaker,
-            embedder=self.backend.embedder,
+            reconciler=self.memory.reconciler,
             settings=lambda: learn_settings(self.config),
         )
         return Consolidator(
@@ -381,12 +377,15 @@ class Engine:
         )
 
     def _build_memory(self, projects: ProjectsProvider | None) -> Memory:
+        recall = Recall(self.database, self.facts, self.backend, self.clock, lambda: self.config.memory)
         return Memory(
             live=self.live,
             clock=self.clock,
             stores=MemoryStores(self.database, self.facts, self.ledger, self.outbox),
-            embedder=self.backend.embedder,
-            recaller=Recall(self.database, self.facts, self.backend, self.clock, lambda: self.config.memory),
+            recaller=recall,
+            reconciler=Reconciler(
+                self.database, self.facts, recall, self.backend, lambda: self.config.memory, self.clock
+            ),
             distiller=Distiller(
                 self.database,
                 self.facts,

@@ -5,6 +5,7 @@ GaiaMemoryError
 │   └── SecretInConfigError     the file contains a secret; names the environment variable to use
 ├── InvalidInputError           an argument of a public call is wrong (also a ValueError)
 ├── InsideTurnError             a tool sent a message into the conversation whose turn is running it
+├── MemoryReadOnlyError         `gaia.mem0` was told to write; names the method of `gaia.memory` to use
 ├── MemoryUnavailable           memory cannot answer now; says why and what to do
 │   ├── MemoryDisabledError     `memory.enabled` is false
 │   ├── MemoryClosedError       `open_memory` has ended
@@ -59,7 +60,15 @@ class SecretInConfigError(ConfigError):
 
 
 class InvalidInputError(GaiaMemoryError, ValueError):
-    """An argument of a public call is invalid; the message names it, its value and the fix."""
+    """An argument of a public call is invalid; the message names it, its value and the fix.
+
+    `hint` is the message without the value, empty if there is none.
+    """
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        """Take the message, and what of it may be shown to somebody else than the caller."""
+        self.hint = hint
+        super().__init__(message)
 
 
 class InsideTurnError(GaiaMemoryError):
@@ -71,6 +80,14 @@ class InsideTurnError(GaiaMemoryError):
             f"a tool sent a message to {session!r}, the session whose turn is running it: the message would wait for "
             "that turn for ever. Return the text from the tool, send the message after the turn, or use another channel"
         )
+
+
+class MemoryReadOnlyError(GaiaMemoryError):
+    """`gaia.mem0` only reads; the message names the method of `gaia.memory` that writes."""
+
+    def __init__(self, method: str, *, instead: str) -> None:
+        """Name the method that was called, and what to call instead."""
+        super().__init__(f"gaia.mem0.{method} is refused, because gaia.mem0 only reads: use {instead}")
 
 
 class MemoryUnavailable(GaiaMemoryError):  # noqa: N818 - a public name that callers read as a state

@@ -8,7 +8,16 @@ from datetime import UTC, datetime
 
 from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.models import MemoryState, ModelOutage, PendingConversation, Scope, Status, is_same_embedder
+from gaia_memory.models import (
+    UNCONFIRMED_KEY,
+    UNVERIFIED_KEY,
+    MemoryState,
+    ModelOutage,
+    PendingConversation,
+    Scope,
+    Status,
+    is_same_embedder,
+)
 from gaia_memory.ports import Follower, MemoryStores
 from gaia_memory.ports.external import MISSING_AGENT_MODEL_REMEDY
 
@@ -57,6 +66,11 @@ async def load_status(
     try:
         async with stores.database.read_transaction() as tx:
             count = await stores.facts.count(tx, scope)
+            unconfirmed = await stores.facts.count_marked(tx, scope, UNCONFIRMED_KEY)
+            unverified = await stores.facts.count_marked(tx, scope, UNVERIFIED_KEY)
+            judged = await stores.facts.count_compared(tx, scope)
+            replaced = await stores.facts.count_replaced(tx, scope)
+            queued = await stores.facts.count_undecided(tx, scope)
             pending = await stores.ledger.pending(tx, user=scope.user, app=scope.app)
             store = await stores.outbox.store(tx)
             embedders = await stores.facts.embedders(tx)
@@ -81,6 +95,11 @@ async def load_status(
         reason=reason,
         remedy=remedy,
         facts=count,
+        unconfirmed=unconfirmed,
+        unverified=unverified,
+        judged=judged,
+        replaced=replaced,
+        queued=queued,
         pending=tuple(pending),
         lag=store.lag,
         erasures=store.erasures,

@@ -16,42 +16,48 @@ from gaia_memory.database.os_errors import translate_os_errors
 from gaia_memory.errors import MemoryDisabledError
 from gaia_memory.forget.delete import ForgetPreview, Forgetter
 from gaia_memory.health import EngineState, foreign_stores_note, load_status
-from gaia_memory.learn.write_verbatim import OnRefused, build_remembered_draft, build_verbatim_drafts, write_verbatim
+from gaia_memory.learn.stated_validity import take_lifetime
+from gaia_memory.learn.write_verbatim import (
+    OnRefused,
+    WriteDrafts,
+    WriteOptions,
+    build_remembered_draft,
+    build_verbatim_drafts,
+    write_verbatim,
+)
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
+    DEFAULT_CONTEXT,
     AddResult,
     Contact,
     Draft,
     Fact,
     FactDetails,
-    Filters,
-    Hit,
     MergeResult,
     NewFact,
     Origin,
-    Page,
-    PendingConversation,
-    PersonSummary,
     Profile,
-    RecallResult,
     Receipt,
     Scope,
     Status,
     UserStatement,
-    compile_filters,
-    require_scopes,
+    require_future_due,
 )
-from gaia_memory.models.validation import raise_invalid, require_text
+from gaia_memory.models.validation import raise_invalid, require_label, require_text
 from gaia_memory.ports import Clock, Embedder, Follower, MemoryStores
 from gaia_memory.profile.distil import Distiller, ProfilePreview
 from gaia_memory.profile.session_profiles import SessionProfile, load_session_profiles
-from gaia_memory.recall.browse import MAX_PAGE_FACTS, load_page
+from gaia_memory.recall.fact_reading import FactReadingMixin
+from gaia_memory.recall.memory_overview_reading import MemoryOverviewMixin
 from gaia_memory.recall.phone_numbers import find_contact
 from gaia_memory.recall.pipeline import Recall
+from gaia_memory.reminders.due_reading import DueReadingMixin
 from gaia_memory.telemetry import log_fields, memory_span
 from gaia_memory.transfer.merge_people import Merger
-from gaia_memory.transfer.people_overview import load_people
+from gaia_memory.transfer.people_overview import PeopleMixin
 from gaia_memory.transfer.transfer import Transfer
+from gaia_memory.truth.fact_editing import FactEditingMixin
+from gaia_memory.truth.reconciler import Reconciler
 
 logger = logger_for(__name__)
 
@@ -61,17 +67,22 @@ Progress = Callable[[int, int], None]
 
 @translate_os_errors
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory(MemoryFilesMixin):
+class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReadingMixin, PeopleMixin, MemoryFilesMixin):
     """The memory of every person, for hosts, tools and commands. The first argument is the `Scope` of the person."""
 
     live: LiveConfig
     clock: Clock
     stores: MemoryStores
-    embedder: Embedder
     recaller: Recall
+    reconciler: Reconciler
     distiller: Distiller
     follower: Follower
     engine_state: Callable[[], EngineState]
+
+    @property
+    def embedder(self) -> Embedder:
+        """What makes the vectors of facts."""
+        return self.reconciler.embedder
 
     @property
     def config(self) -> GaiaConfig:
@@ -85,28 +96,37 @@ class Memory(MemoryFilesMixin):
         *,
         origin: Origin | None = None,
         user_statement: UserStatement | None = None,
+        active_context: str = DEFAULT_CONTEXT,
         **details: Unpack[FactDetails],
     ) -> Fact:
         """Store one fact word for word; it is on disk when this returns.
 
-        `details` are fields of `NewFact`, such as `metadata`, `category` and `due_at`. A fact that is known already is
-        confirmed and returned as it is. `origin` names the conversation and the events that the fact comes from: once
-        it is forgotten, those events never teach it again. A forgotten fact may be remembered again. A tool that a
-        model calls passes the source `agent` in `origin`, and `user_statement`, what the user said: what they did not
-        state gets the metadata `unconfirmed: true`, and a forgotten fact that they do not mention is refused.
+        `details` are fields of `NewFact`, such as `metadata`, `category` and `valid_until`. Metadata named `ttl`
+        ("3600s") and `expire_time` (ISO 8601) say when the fact expires, as in Vertex AI Memory Bank. A known fact is
+        said again by this: it gets the new date and details. `origin` names the conversation and the events that the
+        fact comes from: once it is forgotten, those events never teach it again. A forgotten fact may be remembered
+        again. A tool that a model calls passes the source `agent` in `origin`, and `user_statement`, what the user
+        said: what they did not state gets the metadata `unconfirmed: true`, and a forgotten fact that they do not
+        mention is refused. Without a `context`, a new fact belongs to the `active_context`.
 
         Raises:
             InvalidInputError: the text is blank or too long, it or the metadata contains a credential, a detail is
-                invalid, or `user_statement` only asks it, or does not mention it after it was forgotten.
+                invalid, `due_at` is past, or `user_statement` only asks it, or does not mention it after it was
+                forgotten.
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)
-        new_fact = NewFact(require_text("text", text).strip(), **details)
+        now = self.clock.now()
+        new_fact = take_lifetime(NewFact(require_text("text", text).strip(), said_at=now, **details), now)
+        require_future_due(new_fact, now)
         allow_numbers = self.config.memory.allow_numbers
+        require_label("active_context", active_context)
         draft = await build_remembered_draft(
             self.stores, scope, new_fact, origin, user_statement, allow_numbers=allow_numbers
         )
-        [fact] = await self._write(scope, [draft], user_statement=user_statement)
+        draft = replace(draft, active_context=active_context)
+        drafts, write = await self.reconciler.rule_writer(scope, [draft])
+        [fact] = await self._write(scope, drafts, write=write, user_statement=user_statement)
         return fact
 
     async def add(
@@ -115,12 +135,16 @@ class Memory(MemoryFilesMixin):
         facts: Sequence[NewFact],
         *,
         on_refused: OnRefused = "raise",
+        reconcile: bool = False,
         progress: Progress | None = None,
     ) -> AddResult:
         """Store many facts word for word, in one transaction; returns what each became, in order.
 
+        They end nothing, unless `reconcile` is true: then rules decide at once what each one ends, and later sweeps ask
+        the model about the others, as for `remember`.
         The result says which facts are new. With `on_refused="skip"` it also lists the facts that were left out because
-        they are too long or contain a credential; with "raise" one of those means that nothing is stored.
+        they are too long or contain a credential; with "raise" one of those means that nothing is stored. Metadata
+        named `ttl` and `expire_time` are those of `remember`.
 
         Raises:
             InvalidInputError: an item is no `NewFact`, or, with "raise", too long or with a credential; nothing stored.
@@ -130,120 +154,51 @@ class Memory(MemoryFilesMixin):
         # Ten thousand facts are some 50 ms of work: off the event loop.
         allow_numbers = self.config.memory.allow_numbers
         drafts, refused = await asyncio.to_thread(
-            build_verbatim_drafts, facts, scope, on_refused=on_refused, allow_numbers=allow_numbers
-        )
-        return replace(await self._write(scope, drafts, progress=progress), refused=refused)
-
-    async def recall(
-        self,
-        scope: Scope,
-        query: str,
-        *,
-        limit: int | None = None,
-        filters: Filters | None = None,
-        extra_scopes: Sequence[Scope] = (),
-    ) -> list[Hit]:
-        """Return the facts that answer a question best, at most `limit` (default `memory.recall_limit`).
-
-        A blank question has no answer: the list is empty. `filters`, in mem0's form, select the facts that may answer:
-        `{"category": "health"}`, `{"said_at": {"gte": "2026-03-01"}}`. Facts of `extra_scopes`, such as those of a
-        family, may answer, too; `hit.fact.scope` says whose a fact is.
-
-        Raises:
-            InvalidInputError: the query is no text, `limit` is not from 1 to 1000, the filters have another form, or
-                an item of `extra_scopes` is no scope.
-            MemoryUnavailable: the database does not answer, or only vectors could answer and the embedder failed.
-        """
-        return list((await self.explain(scope, query, limit=limit, filters=filters, extra_scopes=extra_scopes)).hits)
-
-    async def explain(
-        self,
-        scope: Scope,
-        query: str,
-        *,
-        limit: int | None = None,
-        filters: Filters | None = None,
-        extra_scopes: Sequence[Scope] = (),
-    ) -> RecallResult:
-        """Return the hits of `recall` with what it dropped and what failed; raises what `recall` raises."""
-        await self._require(scope)
-        require_scopes("extra_scopes", extra_scopes)
-        settings = self.config.memory
-        if limit is None and settings.recall_limit != "auto":
-            limit = settings.recall_limit
-        return await self.recaller.recall(
+            build_verbatim_drafts,
+            facts,
             scope,
-            query,
-            limit=limit,
-            threshold=settings.score_threshold,
-            predicate=None if filters is None else compile_filters(filters),
-            extra_scopes=extra_scopes,
+            now=self.clock.now(),
+            on_refused=on_refused,
+            allow_numbers=allow_numbers,
         )
-
-    async def facts(self, scope: Scope) -> list[Fact]:
-        """Return every current fact, oldest first."""
-        await self._require(scope)
-        async with self.stores.database.read_transaction() as tx:
-            return await self.stores.facts.facts(tx, scope)
-
-    async def browse(
-        self,
-        scope: Scope,
-        *,
-        filters: Filters | None = None,
-        offset: int = 0,
-        limit: int = MAX_PAGE_FACTS,
-        include_origins: bool = False,
-    ) -> Page:
-        """Return a page of the current facts that pass the `filters`, oldest first; `page.origins` if wanted.
-
-        Raises:
-            InvalidInputError: `offset` is below 0, `limit` is not from 1 to 100, or the filters have another form.
-        """
-        await self._require(scope)
-        predicate = None if filters is None else compile_filters(filters)
-        return await load_page(
-            self.stores, scope, predicate, offset=offset, limit=limit, include_origins=include_origins
-        )
-
-    async def sources(self, scope: Scope, fact_id: str) -> list[Origin]:
-        """Return where a fact comes from, with what the person said, oldest first; [] for an unknown or foreign id."""
-        await self._require(scope)
-        async with self.stores.database.read_transaction() as tx:
-            return (await self.stores.facts.origins(tx, scope, [fact_id])).get(fact_id, [])
-
-    async def holding(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
-        """Return the facts that contain one of these words in any form, best first; calls no embedder."""
-        await self._require(scope)
-        return await self.recaller.find_by_words(scope, words, limit=limit)
-
-    async def count(self, scope: Scope) -> int:
-        """Count the current facts."""
-        await self._require(scope)
-        async with self.stores.database.read_transaction() as tx:
-            return await self.stores.facts.count(tx, scope)
+        write: WriteDrafts | None = None
+        if reconcile:
+            drafts, write = await self.reconciler.rule_writer(scope, drafts)
+        return replace(await self._write(scope, drafts, progress=progress, write=write), refused=refused)
 
     async def preview_forget(self, scope: Scope, *, session_id: str | None = None) -> ForgetPreview:
         """Return what `forget` would meet, for a question to the user; works while memory is off."""
         await self._require(scope, enabled=False)
         return await Forgetter(*self.stores).preview(scope, session_id)
 
-    async def forget(self, scope: Scope, *, fact_id: str | None = None, session_id: str | None = None) -> Receipt:
+    async def forget(
+        self, scope: Scope, *, fact_id: str | None = None, session_id: str | None = None, copies: bool = False
+    ) -> Receipt:
         """Forget everything, one fact, or what only one conversation taught; works while memory is off.
 
         Nothing forgotten is shown once this returns. The files are rewritten in the background (`Receipt.pending`,
         `settled`). An unknown or foreign id gives a count of 0.
+
+        Other scopes are not touched: `Receipt.copies` counts the facts that imports made there from the forgotten
+        ones. `copies=True` deletes those without another source, also after the forget; it is for hosts and admins.
 
         Raises:
             InvalidInputError: both `fact_id` and `session_id` are given.
         """
         await self._require(scope, enabled=False)
         forgetter = Forgetter(*self.stores)
-        receipt = await forgetter.forget(scope, fact_id=fact_id, session_id=session_id, now=self.clock.now())
+        now = self.clock.now()
+        receipt = await forgetter.forget(scope, fact_id=fact_id, session_id=session_id, copies=copies, now=now)
         if foreign := await self.follower.foreign_stores():
             receipt = replace(receipt, notes=(*receipt.notes, foreign_stores_note(foreign)))
         self.follower.wake()
         return receipt
+
+    async def has_forgotten(self, scope: Scope, texts: Sequence[str]) -> bool:
+        """Return whether one of these facts was forgotten, so that no conversation teaches it again."""
+        await self._require(scope, enabled=False)
+        async with self.stores.database.transaction() as tx:
+            return any(await self.stores.facts.have_tombstones(tx, scope, texts))
 
     async def merge(self, scope: Scope, into: Scope) -> MergeResult:
         """Move everything known of `scope` to `into`, another id of the same person; works while memory is off.
@@ -252,8 +207,8 @@ class Memory(MemoryFilesMixin):
         stays forgotten. A second merge moves what was added after the first.
 
         Raises:
-            InvalidInputError: both are the same, one has conversations to be learned, or one is unknown (`into` may be
-                new if `people.users` names it); nothing was moved.
+            InvalidInputError: both are the same, one has conversations to be learned, or one is that of an app or
+                unknown (`into` may be new if `people.users` names it); nothing was moved.
         """
         await self._require(scope, enabled=False)
         await self._require(into, enabled=False)
@@ -263,35 +218,45 @@ class Memory(MemoryFilesMixin):
         self.follower.wake()
         return merged
 
-    async def profile(self, scope: Scope) -> Profile:
-        """Return the profile for an agent's prompt; calls the model only if something changed."""
-        await self._require(scope)
-        return await self.distiller.profile(scope)
+    async def profile(self, scope: Scope, *, context: str | None = None) -> Profile:
+        """Return the profile for an agent's prompt; calls the model only if something changed.
 
-    async def preview_profile(self, scope: Scope) -> ProfilePreview:
+        It has no sensitive facts and, with `context`, only facts of that context and `global` ones.
+        """
+        await self._require(scope)
+        return await self.distiller.profile(scope, context)
+
+    async def preview_profile(self, scope: Scope, *, context: str | None = None) -> ProfilePreview:
         """Return the profile that the next session would get, without calling the model."""
         await self._require(scope)
-        return await self.distiller.preview(scope)
+        return await self.distiller.preview(scope, context)
 
     async def session_profiles(self, scope: Scope) -> list[SessionProfile]:
         """Return the profiles that running sessions are using."""
         await self._require(scope)
-        return await load_session_profiles(self.stores, scope, cache_key=self.profile_key)
+        allow_numbers = self.config.memory.allow_numbers
+        key = await self.profile_key(scope)
+        return await load_session_profiles(self.stores, scope, cache_key=key, allow_numbers=allow_numbers)
 
-    @property
-    def profile_key(self) -> str:
-        """A hash of what shapes a profile besides the facts: the configuration and the model that writes it."""
-        return f"{self.live.profile_fingerprint} {self.distiller.model_name}"
+    async def profile_key(self, scope: Scope) -> str:
+        """Return what a profile in a running session depends on.
+
+        That is the configuration, the model that writes it, and which facts have ended, expired or begun to hold.
+        Facts that are added since do not change it.
+        """
+        async with self.stores.database.single_statement(only_reads=True) as tx:
+            turnover = await self.stores.facts.turnover(tx, scope, now=self.clock.now())
+        return f"{self.live.profile_fingerprint} {self.distiller.model_name} {turnover}"
 
     async def resolve_contact(self, scope: Scope, who: str) -> Contact:
         """Return the phone number of a relation or a name ("girlfriend"): one for certain, several, or none.
 
-        Only facts that contain `who` as a word count.
+        Only facts that contain `who` as a word count, and no sensitive ones.
 
         Raises:
             InvalidInputError: `who` is blank.
         """
-        return find_contact(await self.facts(scope), who)
+        return find_contact([fact for fact in await self.facts(scope) if not fact.sensitive], who)
 
     async def export(self, scope: Scope) -> dict[str, Any]:
         """Return everything stored about a person as data for JSON; works while memory is off.
@@ -307,13 +272,15 @@ class Memory(MemoryFilesMixin):
         data: Mapping[str, Any],
         *,
         restore_forgotten: bool = False,
+        reconcile: bool = False,
         progress: Progress | None = None,
     ) -> int:
         """Store what `export` returned, all or none; returns how many facts were stored or confirmed.
 
         Facts get the source `import` and keep everything else. Importing twice changes nothing. The data may come from
         another scope or home. What this scope forgot stays forgotten, unless `restore_forgotten` is true: single facts,
-        everything noted before a forget of all, and what a conversation had taught before it was forgotten.
+        everything noted before a forget of all, and what a conversation had taught before it was forgotten. The facts
+        end nothing, unless `reconcile` is true: then later sweeps compare them with the others, as `remember` does.
 
         Raises:
             InvalidInputError: the data has another form; the message names place, value and fix. Nothing was stored.
@@ -322,7 +289,7 @@ class Memory(MemoryFilesMixin):
         await self._require(scope)
         with memory_span("upsert_memory", scope) as span:
             count = await self._transfer.import_facts(
-                scope, data, restore_forgotten=restore_forgotten, progress=progress
+                scope, data, restore_forgotten=restore_forgotten, reconcile=reconcile, progress=progress
             )
             span.set_record_count(count)
         self.follower.wake()
@@ -332,22 +299,6 @@ class Memory(MemoryFilesMixin):
         """Return how memory is doing for this person; without an answer of the database nothing is counted."""
         await self._require(scope, enabled=False)
         return await load_status(scope, self.live, self.stores, self.follower, self.engine_state)
-
-    async def pending(self, scope: Scope | None = None) -> list[PendingConversation]:
-        """Return the conversations of a person, or of all, that are not learned yet, the oldest first."""
-        self.stores.database.require_open()
-        user, app = (None, None) if scope is None else (scope.user, scope.app)
-        async with self.stores.database.read_transaction() as tx:
-            return await self.stores.ledger.pending(tx, user=user, app=app)
-
-    async def scopes(self) -> list[Scope]:
-        """Return every scope that has a fact."""
-        async with self.stores.database.read_transaction() as tx:
-            return await self.stores.facts.scopes(tx)
-
-    async def people(self) -> list[PersonSummary]:
-        """Return everybody with a fact or a pending conversation, with counts, sorted by user and app."""
-        return await load_people(self.stores, app_scoped=self.config.memory.scope == "app_user")
 
     async def settled(self) -> None:
         """Wait until the mem0 store contains exactly the current facts and no erasure is pending.
@@ -361,19 +312,23 @@ class Memory(MemoryFilesMixin):
 
     @property
     def _transfer(self) -> Transfer:
-        return Transfer(self.stores, self.embedder, self.clock, allow_numbers=self.config.memory.allow_numbers)
+        settings = self.config.memory
+        return Transfer(
+            self.stores,
+            self.embedder,
+            self.clock,
+            allow_numbers=settings.allow_numbers,
+            embeds_sensitive=settings.embed_sensitive,
+        )
 
     async def _write(
         self,
         scope: Scope,
         drafts: Sequence[Draft],
-        *,
-        user_statement: UserStatement | None = None,
-        progress: Progress | None = None,
+        **options: Unpack[WriteOptions],
     ) -> AddResult:
-        written = await write_verbatim(
-            self.stores, self.embedder, self.clock, scope, drafts, user_statement=user_statement, progress=progress
-        )
+        options.setdefault("embeds_sensitive", self.config.memory.embed_sensitive)
+        written = await write_verbatim(self.stores, self.embedder, self.clock, scope, drafts, **options)
         self.follower.wake()
         return written
 

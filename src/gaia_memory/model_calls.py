@@ -7,6 +7,7 @@ not tried again here after a time-out: the caller has waited long enough, and le
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import re
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
@@ -64,6 +65,7 @@ ATTEMPT_TEMPERATURES = (None, 0.5, 0.9)
 temperature has the same bad answer."""
 
 REPETITION = "the model repeats itself: choose a larger one"
+CUT = "the model's answer was cut: raise `memory.llm.max_tokens`, or the server's context size"
 
 _running_limits: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("running_limits", default=())
 _asking_app: ContextVar[str | None] = ContextVar("asking_app", default=None)
@@ -82,6 +84,10 @@ class AnswerOptions:
     json: bool = False
     schema: Mapping[str, Any] | None = None
     temperature: float | None = None
+
+
+PLAIN_ANSWER = AnswerOptions()
+"""Text of any form."""
 
 
 @asynccontextmanager
@@ -108,6 +114,13 @@ def outside_time_limits() -> Iterator[None]:
     finally:
         for limit, when in paused:
             limit.reschedule(None if when is None else when + loop.time() - started)
+
+
+def remaining_seconds() -> float:
+    """Return the seconds until the innermost `time_limit` around this code ends; it is infinite without one."""
+    limits = _running_limits.get()
+    when = limits[-1].when() if limits else None
+    return math.inf if when is None else when - asyncio.get_running_loop().time()
 
 
 @contextmanager
@@ -172,7 +185,7 @@ def require_complete(finish_reason: object, *, text: str | None, complete_reason
     if reason in _CUT_REASONS:
         if repeats_itself(text or ""):
             raise BadAnswerError(REPETITION)
-        raise CutAnswerError("the model's answer was cut: raise `memory.llm.max_tokens`, or the server's context size")
+        raise CutAnswerError(CUT)
     if reason in _BLOCKED_REASONS:
         raise BadAnswerError(f"the model's answer was blocked ({name})")
     if complete_reasons and reason not in complete_reasons:

@@ -1,4 +1,4 @@
-"""Why a model did not answer, read from the error that its client raised.
+"""Why a model or a database did not answer, read from the error that its client raised.
 
 Every client has its own error classes. Their attributes and names tell enough, so no client is imported.
 """
@@ -6,6 +6,7 @@ Every client has its own error classes. Their attributes and names tell enough, 
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -34,6 +35,7 @@ _DROPPED_CONNECTION_ERRORS = frozenset(
         *("CloseError", "ReadError", "RemoteProtocolError", "WriteError", "ChunkedEncodingError"),
     }
 )
+_DATABASE_PACKAGES = frozenset({"sqlalchemy", "asyncpg", "sqlite3"})
 _SECONDS = r"(\d{1,9}(?:\.\d{1,9})?)"
 _RETRY_INFO = re.compile(rf"'retryDelay': '{_SECONDS}s'")
 """Google's pause in the `details` of an error."""
@@ -100,6 +102,8 @@ class Outage:
 
 def classify_error(error: BaseException) -> Outage | None:
     """Return the outage behind an error or one of its causes; None when it has nothing to do with a model."""
+    if describe_database_failure(error):
+        return None
     for cause in exception_chain(error):
         status = _status(cause)
         if status is not None:
@@ -115,6 +119,18 @@ def classify_error(error: BaseException) -> Outage | None:
     return None
 
 
+def describe_database_failure(error: BaseException) -> str:
+    """Return how a database failed, without its message; empty if none did."""
+    for cause in exception_chain(error):
+        if not _is_of_database(cause):
+            continue
+        if _has_type_named(cause, "Timeout"):
+            return "a database did not answer in time"
+        is_locked = "database is locked" in str(getattr(cause, "orig", cause))
+        return "a database is locked by another process" if is_locked else f"a database failed: {type(cause).__name__}"
+    return ""
+
+
 def exception_chain(error: BaseException) -> Iterator[BaseException]:
     """Yield an error and its causes, outermost first."""
     seen: set[int] = set()
@@ -123,6 +139,16 @@ def exception_chain(error: BaseException) -> Iterator[BaseException]:
         seen.add(id(current))
         yield current
         current = current.__cause__ or current.__context__
+
+
+def _is_of_database(error: BaseException) -> bool:
+    if type(error).__module__.partition(".")[0] in _DATABASE_PACKAGES:
+        return True
+    # A driver's time-out is Python's own, and SQLAlchemy passes it on as it is.
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    return isinstance(error, OSError) and any(
+        str(frame.f_globals.get("__name__")).partition(".")[0] == "sqlalchemy" for frame in frames
+    )
 
 
 def _status(error: BaseException) -> int | None:

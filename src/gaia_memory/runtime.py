@@ -14,6 +14,7 @@ from gaia_memory.adk.lazy_imports import load_adk_if_imported, load_module
 from gaia_memory.adk.models.model_factory import split_model_argument
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import LoadedConfig, load, locate
+from gaia_memory.database.os_errors import os_errors_translated
 from gaia_memory.engine_registry import acquire, release
 
 if TYPE_CHECKING:
@@ -86,19 +87,20 @@ async def open_memory(
         MemoryUnavailable: a database cannot be opened.
     """
     llm, name = split_model_argument(model)
-    loaded = await asyncio.to_thread(lambda: _load_config(source, home=home, model=name))
     async with AsyncExitStack() as stack:
-        engine = await acquire(loaded, clock=clock, projects=projects)
-        stack.push_async_callback(release, engine)
-        await load_module("gaia")
-        from gaia_memory.adk.gaia import Gaia
+        with os_errors_translated():
+            loaded = await asyncio.to_thread(lambda: _load_config(source, home=home, model=name))
+            engine = await acquire(loaded, clock=clock, projects=projects)
+            stack.push_async_callback(release, engine)
+            await load_module("gaia")
+            from gaia_memory.adk.gaia import Gaia
 
-        gaia = Gaia(engine, llm)
-        stack.push_async_callback(gaia.close)
-        # Check first: otherwise the sweep would report the same failure again.
-        await gaia.require_sessions()
-        engine.start()
-        await load_adk_if_imported()
+            gaia = Gaia(engine, llm)
+            stack.push_async_callback(gaia.close)
+            # Check first: otherwise the sweep would report the same failure again.
+            await gaia.require_sessions()
+            engine.start()
+            await load_adk_if_imported()
         yield gaia
 
 

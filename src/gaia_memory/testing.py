@@ -26,6 +26,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import PrivateAttr
 
+from gaia_memory.model_calls import PLAIN_ANSWER, AnswerOptions
 from gaia_memory.models import Chunk, ExtractedFact, Vector
 from gaia_memory.ports import AnswerCheck
 
@@ -337,8 +338,13 @@ class ScriptedLanguageModel:
         """Append answers to the script."""
         self._script.add(*answers)
 
-    async def complete(self, prompt: str, *, system: str) -> str:
-        """Return the next answer."""
+    @property
+    def is_offline(self) -> bool:
+        """Whether fixed rules answer: never."""
+        return False
+
+    async def complete(self, prompt: str, *, system: str, options: AnswerOptions = PLAIN_ANSWER) -> str:
+        """Return the next answer, whatever `options` ask for."""
         self.prompts.append(prompt)
         self.systems.append(system)
         await self.gate.wait_until_open()

@@ -317,7 +317,7 @@ async def test_C17_disabling_memory_applies_at_once_and_enabling_it_restores_eve
     command = await host.chat("/memory")
     kept = await facts_of(host)
     host.write_config("memory: {enabled: true}")
-    await host.chat("after")
+    await host.chat("after that I said something")
     again = last_request(host)
     host.script.answers["extractor"].append(facts("said something"))
     await force_sweep(host)

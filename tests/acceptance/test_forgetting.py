@@ -139,9 +139,9 @@ async def test_a_fact_forgotten_during_its_extraction_does_not_come_back(make: M
 async def test_forgetting_a_conversation_removes_only_facts_it_alone_taught(make: Make) -> None:
     """A fact that another conversation also taught stays."""
     sut = await make(extractor=[facts("only cli", "both"), facts("both", "only telegram")])
-    await sut.chat("u", "cli", "one")
+    await sut.chat("u", "cli", "only cli, and both")
     await sut.sweep_after_idle()
-    await sut.chat("u", "telegram", "two")
+    await sut.chat("u", "telegram", "both, and only telegram")
     await sut.sweep_after_idle()
 
     receipt = await sut.gaia.memory.forget(sut.scope("u"), session_id="u:cli")

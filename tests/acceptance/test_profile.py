@@ -21,7 +21,7 @@ async def test_a_profile_lives_exactly_as_long_as_its_session(make: Make) -> Non
     await sut.gaia.memory.remember(sut.scope("ada"), "likes tea")
 
     await sut.chat("ada", "cli", "hi")
-    await sut.chat("ada", "cli", "I have a dog")
+    await sut.chat("ada", "cli", "I have a dog, and I live in Oslo")
     await sut.close()
     await sut.reopen()
     await sut.chat("ada", "cli", "hi again")

@@ -37,7 +37,7 @@ async def forget(sut: Sut, text: str) -> None:
 @pytest.mark.parametrize("clear", ["keep", "rewind", "delete"])
 async def test_the_messages_that_taught_a_forgotten_fact_are_not_shown_again(make: Make, clear: str) -> None:
     """Neither the statement nor the question it answers is shown: an extractor could learn the fact from both."""
-    answers = ["You sneeze a lot, then?", "So MACADAMIA makes you ill?", "I see.", "Soup."]
+    answers = ["You sneeze a lot, then?", "So MACADAMIA nuts make you ill?", "I see.", "Soup."]
     learned = [facts("User sneezes"), facts("User is allergic to nuts"), facts("User wants dinner")]
     sut = await make(f"sessions: {{clear: {clear}}}", main=answers, extractor=learned)
     await sut.chat("u", "cli", "I have hay fever")
@@ -82,11 +82,11 @@ async def test_a_fact_taught_across_two_chunks_leaves_no_context_when_forgotten(
     def slow(_: str) -> str:
         asked.set()
         assert go_on.wait(60)
-        return facts("User cannot eat what squirrels eat")
+        return facts("User cannot eat macadamia")
 
     last = facts("User likes rain")
     sut = await make(main=["So MACADAMIA, then?", "ok"], extractor=[facts("User is allergic to nuts"), slow, last])
-    await sut.chat("u", "cli", f"I cannot eat macadamia{LONG}")
+    await sut.chat("u", "cli", f"I cannot eat macadamia nuts{LONG}")
     await sut.chat("u", "cli", f"yes, and I like rain{LONG}")
     idle = asyncio.create_task(sut.sweep_after_idle())
     await asyncio.to_thread(asked.wait, 60)
@@ -132,7 +132,7 @@ async def test_the_text_of_a_forgotten_fact_does_not_come_back_in_any_spelling(m
     await sut.chat("u", "telegram", "did I say that nuts make me ill?")
     await forget(sut, "User is allergic to nuts")
     for number in range(len(DISGUISES)):
-        await sut.chat("u", "cli" if number else "telegram", "as I said")
+        await sut.chat("u", "cli" if number else "telegram", "as I said of nuts")
         await sut.sweep_after_idle()
 
         assert await sut.texts("u") == []

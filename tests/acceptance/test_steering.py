@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from gaia_memory import NewFact, open_memory
-from gaia_memory.commands.forget import RESET_HINT
-from gaia_memory.forget.delete import OPEN_SESSION_NOTE
+from gaia_memory.commands.forget import RESET_HINT, STILL_HERE
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
 from support.cli.cli_runner import run_gaia
 from support.harness import SYS, Sut, tool_names
@@ -214,7 +213,7 @@ async def test_the_reply_to_a_forget_suggests_a_reset_if_a_conversation_is_open(
     await sut.chat("u", "cli", "hi")
 
     assert "/reset" not in quiet
-    assert spoken.splitlines()[-2:] == [f"Note: {OPEN_SESSION_NOTE}.", RESET_HINT]
+    assert spoken.splitlines()[-2:] == [STILL_HERE, RESET_HINT]
     assert "ZEBRA" not in contents_text(sut.REQ[-1])
 
 

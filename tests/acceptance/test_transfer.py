@@ -164,11 +164,11 @@ async def test_an_import_does_not_undo_forgetting_a_conversation(make: Make, sco
     )
     memory, itay = sut.gaia.memory, sut.scope("itay")
     for channel in ("cli", "telegram"):
-        await sut.chat("itay", channel, "hello")
+        await sut.chat("itay", channel, f"hello {channel}, and both")
         await sut.sweep_after_idle()
     older = await exported(sut, "itay")
     await memory.forget(itay, session_id="itay:cli")
-    await sut.chat("itay", "cli", "hello again")
+    await sut.chat("itay", "cli", "hello later")
     await sut.sweep_after_idle()
     newer = await exported(sut, "itay")
 

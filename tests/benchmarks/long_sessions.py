@@ -201,13 +201,13 @@ async def measure_prefixes(
             for n in range(1, turns + 1):
                 tell(f"prefix, {side}")
                 now = await bench.prompt(side, side, n)
-                shares.append(_common_prefix_length(before, now) / len(now))
+                shares.append(common_prefix_length(before, now) / len(now))
                 before = now
             found.append(Prefix(side=side, shares=tuple(shares)))
     return found
 
 
-def _common_prefix_length(before: str, now: str) -> int:
+def common_prefix_length(before: str, now: str) -> int:
     """Return the length of the common prefix of two texts."""
     return next((at for at, (one, other) in enumerate(zip(before, now, strict=False)) if one != other), len(before))
 

@@ -12,11 +12,12 @@ from gaia_memory.facts import SqlFacts
 from gaia_memory.facts.scopes import ensure_scope
 from gaia_memory.facts.tables import endings, past_facts, sources
 from gaia_memory.models import Draft, NewFact, Origin, Scope
+from gaia_memory.testing import FakeClock
 from support.databases import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 
-facts = SqlFacts()
+facts = SqlFacts(FakeClock(NOW))
 DAY = timedelta(days=1)
 DETAILS = {
     "category": "chores",

@@ -65,6 +65,19 @@ async def test_facts_are_paged_oldest_first(database):
     assert fact_texts(page) == ["fact 3", "fact 4"]
 
 
+async def test_marked_facts_are_counted_in_the_persons_own_scope(database):
+    """A text with the same characters is no mark, nor is another value."""
+    marked = [{"unverified": True}, {"unverified": False}, {"unverified": "true"}, {"note": '"unverified":true'}]
+    await write(database, ITAY, *(make_draft(f"fact {at}", **each) for at, each in enumerate(marked)))
+    await write(database, NOA, make_draft("hers", a=1, unverified=True, unconfirmed=True))
+
+    async with database.read_transaction() as tx:
+        counts = [
+            await facts.count_marked(tx, scope, name) for scope in (ITAY, NOA) for name in ("unverified", "unconfirmed")
+        ]
+    assert counts == [1, 0, 1, 1]
+
+
 @pytest.mark.parametrize(
     "again",
     [
@@ -366,6 +379,24 @@ async def test_a_profile_is_cached_only_for_the_current_revision(database):
         assert await facts.cached_profile(tx, ITAY) == made
         await facts.delete(tx, ITAY, [written[0].id])
         assert await facts.cached_profile(tx, ITAY) is None
+
+
+async def test_the_last_profiles_of_a_person_are_kept(database):
+    """One for each fingerprint; another person's are no concern of theirs."""
+    await write(database, ITAY, make_draft("likes tea"))
+    await write(database, NOA, make_draft("likes tea"))
+    async with database.transaction() as tx:
+        await facts.cache_profile(tx, NOA, Profile(bullets=("noa",), fingerprint="f0", revision=1))
+        for number in range(10):
+            made_at = NOW + timedelta(minutes=number)
+            made = Profile(bullets=(str(number),), fingerprint=f"f{number}", revision=1, made_at=made_at)
+            await facts.cache_profile(tx, ITAY, made)
+        await facts.cache_profile(tx, ITAY, made)
+        found = [await facts.cached_profile(tx, ITAY, f"f{number}") for number in range(10)]
+        last, other = await facts.cached_profile(tx, ITAY), await facts.cached_profile(tx, NOA, "f0")
+
+    assert [profile and profile.bullets[0] for profile in found] == [None, None, *map(str, range(2, 10))]
+    assert (last, other.bullets) == (made, ("noa",))
 
 
 async def test_more_ids_than_fit_one_statement_are_read_and_deleted(database):

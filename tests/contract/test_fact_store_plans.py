@@ -8,7 +8,7 @@ from sqlalchemy import event
 
 from gaia_memory.facts import SqlFacts
 from gaia_memory.models import Draft, NewFact
-from support.databases import ITAY, NOW, database, memory_database
+from support.databases import ITAY, NOA, NOW, database, memory_database
 
 __all__ = ["database"]
 
@@ -74,3 +74,21 @@ async def test_facts_written_in_several_statements_equal_those_read_back(databas
     assert written == [*read, *read[:7]]
     assert written[:3] == known
     assert [fact.text for fact in read] == [draft.fact.text for draft in drafts(450)]
+
+
+async def test_finding_what_is_due_reads_neither_other_facts_nor_other_people(tmp_path):
+    """Five of 3,000 facts of one person are due, and 2,000 of others."""
+    async with memory_database("sqlite", tmp_path) as opened:
+        facts = SqlFacts()
+        due = [Draft(fact=NewFact(f"due {at}", due_at=NOW), source="add") for at in range(2_000)]
+        async with opened.transaction() as tx:
+            await facts.write(tx, ITAY, [*drafts(FACTS), *due[:5]], now=NOW)
+            await facts.write(tx, NOA, due, now=NOW)
+        async with opened.read_transaction() as tx:
+            await facts.due(tx, ITAY, until=NOW)
+        with steps(opened) as told:
+            async with opened.read_transaction() as tx:
+                found = await facts.due(tx, ITAY, until=NOW)
+
+    assert len(found) == 5
+    assert told[0] * LEAST_STEPS < FACTS

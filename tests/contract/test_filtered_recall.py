@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gaia_memory.config.schema import MemoryConfig
+from gaia_memory.config.sections.memory_section import MemoryConfig
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.facts import sql_facts as room

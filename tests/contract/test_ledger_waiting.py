@@ -104,6 +104,27 @@ async def test_messages_that_were_not_counted_wait_as_one(database):
     assert [each.key for each in due] == [OTHER, KEY]
 
 
+@pytest.mark.parametrize(("learned", "left"), [(0, 3), (2, 1), (3, 3), (5, 3)])
+async def test_after_a_failure_the_turns_of_earlier_chunks_do_not_wait(database, learned, left):
+    """At least one waits until all are learned, also if the transcript has more turns than were counted."""
+    for at in (10.0, 20.0, 30.0):
+        await speak(database, at=at)
+    async with database.transaction() as tx:
+        await ledger.claim(tx, KEY, ME, now=100.0, lease_seconds=30.0)
+        await ledger.advance_watermark(
+            tx,
+            KEY,
+            ME,
+            expected=None,
+            new_watermark=EventPosition(20.0, "e"),
+            turn_count=learned,
+            is_complete=False,
+        )
+        await ledger.record_failure(tx, KEY, ME, error="503", now=100.0, retry_at=200.0)
+
+    assert await waiting(database) == left
+
+
 @pytest.mark.parametrize("is_learned", [False, True])
 async def test_a_failed_conversation_is_listed_with_the_messages_that_wait(database, is_learned):
     """None, if it was learned and could not be cleared, or is private."""

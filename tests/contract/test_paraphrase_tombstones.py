@@ -20,6 +20,8 @@ BEFORE, AFTER = NOW - timedelta(minutes=1), NOW + timedelta(minutes=1)
 TOLD_AGAIN = [
     ("Loves pistachio ice cream", "Pistachio is Itay's favourite ice cream"),
     ("Loves pistachio ice cream", "User eats PISTACHIOS with cream"),
+    ("Loves pistachio ice cream", "Eats pistachi\u0585 with crea\u1d0d"),
+    ("Loves pistachio ice cream", "\u13e2istachio every day, \u1d18istachio with crea\u1d0d"),
     ("Is allergic to peanuts", "User has a peanut allergy"),
     ("Is allergic to peanuts", "User's throat swells up from a single peanut"),
     ("Lives in Berlin", "User moved to Berlin in May"),

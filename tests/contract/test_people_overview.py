@@ -70,3 +70,12 @@ async def test_a_memory_across_apps_counts_the_conversations_of_all(stores: Memo
 
     shared = PersonSummary(scope=Scope(None, "itay"), facts=1, pending=2, last_change_at=NOW)
     assert found[Scope(None, "itay")] == replace(shared, last_message_at=at(3_000.0))
+
+
+async def test_an_app_is_nobody(stores: MemoryStores) -> None:
+    """Its facts belong to all of its users."""
+    before = await load_people(stores, app_scoped=True)
+    async with stores.database.transaction() as tx:
+        await stores.facts.write(tx, Scope.app_wide("gaia"), [make_draft("Closes at nine")], now=NOW)
+
+    assert await load_people(stores, app_scoped=True) == before

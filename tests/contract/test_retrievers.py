@@ -3,9 +3,10 @@
 import pytest
 
 from gaia_memory.database.sql_engine import SqlDatabase
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.learn.embed_drafts import embed_drafts
-from gaia_memory.models import Draft, Fact, NewFact, Scope
+from gaia_memory.models import DirtyFact, Draft, Fact, NewFact, Scope
+from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.vector_search import VectorSearch
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.query.expansion import ADDED_QUERY_WEIGHT
@@ -123,27 +124,60 @@ async def test_vectors_of_another_embedder_are_not_searched(database):
     assert other.texts == []
 
 
-async def test_vectors_are_read_once_until_a_write(database):
-    """A repeated query reads no vectors; after a write they are read again."""
+class CountingFacts(SqlFacts):
+    """Counts the vectors read."""
 
-    class Counting(SqlFacts):
-        reads = 0
+    def __init__(self):
+        self.read_count = 0
 
-        async def vectors(self, *args):
-            self.reads += 1
-            return await super().vectors(*args)
+    async def vectors(self, *args, **options):
+        ids, rows = await super().vectors(*args, **options)
+        self.read_count += len(ids)
+        return ids, rows
 
-    facts = Counting()
+
+async def test_a_vector_is_read_once_until_its_fact_changes(database):
+    """A repeated query reads none, and a query after a write those of new facts alone."""
+    facts = CountingFacts()
     search = VectorSearch(database, facts, ScriptedEmbedder())
     await store(database, ITAY, TEXTS)
     first = await search.find(ITAY, "sister", limit=10)
 
     assert await search.find(ITAY, "sister", limit=10) == first
-    assert facts.reads == 1
-
+    assert facts.read_count == len(TEXTS)
     await store(database, ITAY, ["User plays guitar"])
     await search.find(ITAY, "sister", limit=10)
-    assert facts.reads == 2
+    assert facts.read_count == len(TEXTS) + 1
+
+
+async def test_cached_vectors_follow_every_kind_of_change(database):
+    """A fact that is new, gone, reworded, or gets its vector later."""
+    facts = SqlFacts()
+    search = VectorSearch(database, facts, ScriptedEmbedder())
+    known = await store(database, ITAY, TEXTS)
+    [reworded] = await embed_drafts(ScriptedEmbedder(), [Draft(fact=NewFact("User drinks coffee"), source="add")])
+
+    async def results_agree():
+        fresh = VectorSearch(database, facts, ScriptedEmbedder())
+        for query in (*TEXTS, "User drinks coffee", "User plays guitar"):
+            found, expected = await search.find(ITAY, query, limit=10), await fresh.find(ITAY, query, limit=10)
+            assert found.scores == pytest.approx(expected.scores, abs=1e-4)
+
+    await results_agree()
+    async with database.transaction() as tx:
+        await facts.delete(tx, ITAY, [known[TEXTS[0]].id])
+        await facts.reword(tx, ITAY, known[TEXTS[1]].id, reworded, actor="host", now=NOW)
+    await results_agree()
+    async with database.transaction() as tx:
+        [plain] = await facts.write(tx, ITAY, [Draft(fact=NewFact("User plays guitar"), source="add")], now=NOW)
+    await results_agree()
+    [vector] = await ScriptedEmbedder().embed([plain.text], purpose="add")
+    async with database.transaction() as tx:
+        version = (await facts.stored(tx, ITAY, [plain.id]))[plain.id].version
+        filled = {DirtyFact(fact_id=plain.id, version=version): vector}
+        await SqlOutbox().backfill_vectors(tx, filled, ScriptedEmbedder().identity)
+    await results_agree()
+    assert plain.id in (await search.find(ITAY, "User plays guitar", limit=10)).scores
 
 
 class Hashed(ScriptedEmbedder):
@@ -209,9 +243,8 @@ async def test_a_fact_near_an_added_query_alone_scores_less(database):
 async def test_only_allowed_facts_are_found(database):
     """As many as are asked for, however many others are nearer."""
     facts = await store(database, ITAY, TEXTS)
-    allowed = {facts[TEXTS[2]].id}
-    found = await VectorSearch(database, SqlFacts(), ScriptedEmbedder()).find(
-        ITAY, TEXTS[0], limit=1, allowed_ids=allowed
-    )
+    columns = await ColumnCache(database, SqlFacts()).get(ITAY)
+    allowed = columns.select(columns.known_indices([facts[TEXTS[2]].id]))
+    found = await VectorSearch(database, SqlFacts(), ScriptedEmbedder()).find(ITAY, TEXTS[0], limit=1, allowed=allowed)
 
-    assert set(found.scores) == allowed
+    assert set(found.scores) == {facts[TEXTS[2]].id}

@@ -44,10 +44,10 @@ async def written_twice(database, second: Draft):
     ],
 )
 async def test_the_person_confirms_a_fact_by_saying_it(database, second):
-    """Nothing else of it changes, and copies follow."""
+    """The mark goes, the metadata of both is kept, and copies follow."""
     stored, is_outdated = await written_twice(database, second)
 
-    assert dict(stored.metadata) == {"mood": "good"}
+    assert dict(stored.metadata) == {"mood": "good", **second.fact.metadata}
     assert (stored.text, stored.source, is_outdated) == ("Likes tea", "agent", True)
 
 

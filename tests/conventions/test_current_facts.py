@@ -1,4 +1,4 @@
-"""Every statement that reads facts says which ones: current facts or, for forgetting and moving, all."""
+"""Every statement that reads facts says which ones: current facts, or all that are stored."""
 
 from __future__ import annotations
 
@@ -18,12 +18,55 @@ MAY_READ_PAST_FACTS = {
     "delete": "forgetting reaches past facts",
     "delete_all": "forgetting reaches past facts",
     "add_tombstones": "a past fact that is forgotten must not come back either",
-    "sources": "the events of past facts are skipped when these are forgotten",
+    "copies": "forgetting reaches past facts",
+    "_is_of_scope": "forgetting reaches past facts",
     "sourced_only_from": "forgetting a conversation reaches past facts",
-    "clear_excerpts": "forgetting reaches past facts",
     "drop_source": "forgetting a conversation reaches past facts",
-    "_reassign_to_oldest_source": "forgetting a conversation reaches past facts",
+    "_reassign_to_latest_source": "forgetting a conversation reaches past facts",
     "_rows": "a merge moves past facts too",
+    "_keep_due_dates": "a merge moves past facts too",
+    "stored": "an expired fact can be ended, reworded and restored",
+    "expire": "it ends what is not current any more",
+    "_load_versions": "an expired fact can be ended",
+    "_move_to_past": "an expired fact ends",
+    "move_to_current": "a fact that comes back is indexed, whatever its validity",
+    "load_texts": "history has past facts",
+    "_current_ids": "an expired fact has not ended",
+    "_is_current": "an expired fact still has its wording",
+    "_rewrite": "an expired fact can be reworded",
+    "facts": "an export and a forget miss none",
+    "count": "the index of recall has every stored fact",
+    "ids": "the index of recall has every stored fact",
+    "indexed_facts": "the index of recall has every stored fact",
+    "_recompute_features": "the index of recall has every stored fact",
+    "vectors": "the index of recall has every stored fact",
+    "short_ids": "a short id stays the same, whatever the validity of others",
+    "record_shown": "an expired fact was shown, too",
+    "days": "it counts what was added, whatever its validity",
+    "has_other_vectors": "an embedder is switched for every stored fact",
+    "dominant_embedder": "an embedder is switched for every stored fact",
+    "embedders": "an embedder is switched for every stored fact",
+    "_load_rows": "an expired fact that is said again is the same fact",
+    "_insert_facts": "a fact that has not begun to hold is indexed",
+    "begin": "it looks for facts that have begun to hold",
+    "ids_as_of": "it compares the validity with another time",
+    "get_any": "it reads what held at another time",
+    "outdated": "it looks for facts that have expired",
+    "turnover": "it counts what has expired or not begun to hold",
+    "origins": "an export misses none",
+    "_existing_ids": "a merge moves past facts too",
+    "document_counts": "the keyword index has every stored fact",
+    "are_sensitive": "a text stays sensitive once it has expired",
+    "load_facts": "the follower compares the validity with its clock",
+    "backfill_vectors": "a vector is stored for every stored fact",
+    "reset_store": "the follower compares the validity with its clock",
+    "count_outdated": "the keyword index has every stored fact",
+    "count_without_traits": "the keyword index has every stored fact",
+    "begin_keyword_rebuild": "the keyword index has every stored fact",
+    "rebuild_keywords": "the keyword index has every stored fact",
+    "_reindex_rows": "the keyword index has every stored fact",
+    "ids_without_vector_of": "a vector is stored for every stored fact",
+    "replace_vectors": "a vector is stored for every stored fact",
 }
 SQL_OVER_ALL_ROWS = {
     "unindex_all": "forgetting reaches past facts",
@@ -45,8 +88,8 @@ def get(tx):
     return tx.execute(select(table.c.id).where(current_or_past()))
 
 def fine(tx):
-    statement = select(table.c.id).where(current())
-    return tx.execute(text(f"SELECT id FROM gaia_facts AS f WHERE {current_sql('f')}"))
+    statement = select(table.c.id).where(current(now))
+    return tx.execute(text(f"SELECT id FROM gaia_facts AS f WHERE {current_or_past_sql('f')}"))
 """
 
 
@@ -98,8 +141,12 @@ def violations(tree: ast.Module) -> Iterator[str]:
         if "current_or_past" in calls and owner not in MAY_READ_PAST_FACTS:
             yield f"{owner} may not read past facts"
         texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-        if any(map(TABLE_IN_SQL.search, texts)) and "current_sql" not in calls and owner not in SQL_OVER_ALL_ROWS:
-            yield f"{owner} has SQL over facts without current_sql()"
+        if (
+            any(map(TABLE_IN_SQL.search, texts))
+            and "current_or_past_sql" not in calls
+            and owner not in SQL_OVER_ALL_ROWS
+        ):
+            yield f"{owner} has SQL over facts without current_or_past_sql()"
 
 
 def test_every_statement_that_reads_facts_says_which() -> None:
@@ -119,6 +166,6 @@ def test_a_statement_that_does_not_say_which_facts_is_found() -> None:
     """This covers aliases of the table, SQL text, and statements that need not read all facts."""
     assert list(violations(ast.parse(PLANTED))) == [
         "count selects facts without current()",
-        "found has SQL over facts without current_sql()",
+        "found has SQL over facts without current_or_past_sql()",
         "get may not read past facts",
     ]

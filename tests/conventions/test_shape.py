@@ -46,6 +46,8 @@ CATCH_ALL = {
     "src/gaia_memory/cli/__init__.py": "a person at a terminal is helped by a sentence, not by a traceback",
     "src/gaia_memory/cli/doctor/checks.py": "whatever a broken installation raises is a finding",
     "src/gaia_memory/cli/doctor/model_checks.py": "a model of ADK's may raise anything",
+    "src/gaia_memory/server/access/access_gate.py": "a server that prints an error would print what people said",
+    "src/gaia_memory/reminders/announcer.py": "the host's callback may fail in any way",
     "src/gaia_memory/sessions/learning/sweep_scheduler.py": "a database outage must not end the scheduler",
     "src/gaia_memory/profile/distil.py": "the host's hook may fail in any way",
     "src/gaia_memory/sessions/learning/consolidate.py": "a broken conversation is counted, reported and retried",

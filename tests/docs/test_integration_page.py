@@ -12,7 +12,7 @@ import yaml
 
 from gaia_memory import MemoryPlugin
 from gaia_memory.adk.engine_source import EngineSource
-from gaia_memory.adk.tools import memory_tools
+from gaia_memory.adk.tools.memory_tools import memory_tools
 from gaia_memory.config.schema import GaiaConfig
 
 ROOT = Path(__file__).parents[2]

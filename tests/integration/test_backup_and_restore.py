@@ -194,7 +194,7 @@ async def test_a_truncated_or_changed_backup_replaces_nothing(tmp_path: Path) ->
         await restore(tmp_path / "b", home=home, force=True)
 
     assert len(await texts(home)) == 51
-    assert [path.name for path in home.iterdir() if path.name.endswith(".restored")] == []
+    assert [path.name for path in home.iterdir() if path.name.endswith(".staged")] == []
 
 
 async def test_a_damaged_database_gives_no_backup(tmp_path: Path) -> None:

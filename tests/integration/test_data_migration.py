@@ -247,6 +247,63 @@ async def test_facts_of_version_0_1_get_labels_and_sources_their_facts_id(kind, 
 
 
 @on_each_database
+@pytest.mark.parametrize("revision", ["0009", "0010", "0011"])
+async def test_past_facts_of_earlier_versions_can_be_told_restored_and_exported(kind, revision, tmp_path):
+    """The columns that later versions add to them are empty there."""
+    async with memory_url(kind, tmp_path) as url:
+        async with old_engine(url, revision) as engine, engine.begin() as connection:
+            state = await scopes.bump_revision(connection, ITAY)
+            row = {
+                "id": "past",
+                "partition": ITAY.partition,
+                "text": "Lives in Oslo",
+                "normal": normal_hash("Lives in Oslo"),
+            }
+            row |= {"said_at": 1.0, "source": "add", "metadata": "{}", "version": state.revision}
+            row |= {"created_at": 1.0, "updated_at": 1.0}
+            names = ", ".join(row)
+            values = ", ".join(f":{name}" for name in row)
+            await connection.execute(text(f"INSERT INTO gaia_past_facts ({names}) VALUES ({values})"), row)
+            ending = {"partition": ITAY.partition, "fact_id": "past", "ended_at": 2.0, "noted_at": 2.0}
+            ending |= {"why": "retracted", "actor": "person"}
+            await connection.execute(tables.endings.insert(), ending)
+        database = await open_database(url, home=tmp_path)
+        try:
+            facts = SqlFacts()
+            async with database.transaction() as tx:
+                [past] = await facts.history(tx, ITAY, "past")
+                assert (past.text, past.why) == ("Lives in Oslo", "retracted")
+                assert (
+                    set(await facts.past(tx, ITAY))
+                    == {each.fact_id for each in await facts.endings(tx, ITAY)}
+                    == {"past"}
+                )
+                assert (await facts.said_around(tx, ITAY, ["past"], NOW), await facts.wordings(tx, ITAY)) == ({}, {})
+                back = await facts.restore(tx, ITAY, "past", actor="person", now=NOW)
+                assert [back] == await facts.facts(tx, ITAY)
+                assert [each.id for each in await facts.indexed_facts(tx, ITAY)] == ["past"]
+        finally:
+            await database.close()
+
+
+@on_each_database
+async def test_an_upgrade_has_no_known_fact_compared(kind, tmp_path):
+    """What is written after it may be."""
+    async with memory_url(kind, tmp_path) as url:
+        async with old_engine(url, "0011") as engine, engine.begin() as connection:
+            await scopes.bump_revision(connection, ITAY)
+        database = await open_database(url, home=tmp_path)
+        try:
+            async with database.transaction() as tx:
+                assert await facts.last_undecided(tx) == 0
+                assert await facts.scopes_to_pair(tx, before=9e9, limit=9) == []
+                await facts.write(tx, ITAY, [make_draft("likes tea")], now=NOW)
+                assert await facts.scopes_to_pair(tx, before=9e9, limit=9) == [ITAY]
+        finally:
+            await database.close()
+
+
+@on_each_database
 async def test_due_conversations_are_found_after_the_migration_and_can_be_claimed(kind, tmp_path):
     """Marks expire as before, and an app with a very long id is found by its key."""
     async with memory_url(kind, tmp_path) as url:

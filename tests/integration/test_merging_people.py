@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, text
 
-from gaia_memory import NewFact
+from gaia_memory import NewFact, Scope
 from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.facts import SqlFacts
@@ -382,3 +382,15 @@ def killed(config: Path, home: Path, step: str) -> subprocess.CompletedProcess[s
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     command = [sys.executable, "-c", PROGRAM, address, str(home), step]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+async def test_the_facts_of_an_app_are_merged_with_nobodys(make: Make) -> None:
+    """Otherwise what is private would be told to every user."""
+    sut = await two(make)
+    memory, shared = sut.gaia.memory, Scope.app_wide("gaia")
+    await memory.remember(shared, "Closes at nine")
+    for pair in ((shared, sut.scope("ada")), (sut.scope("ada"), shared)):
+        with pytest.raises(InvalidInputError, match="no person's"):
+            await memory.merge(*pair)
+
+    assert [fact.text for fact in await memory.facts(shared)] == ["Closes at nine"]

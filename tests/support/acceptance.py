@@ -18,8 +18,8 @@ from support.checkout import TESTS, Function, functions, python_files, relative_
 CONTRACT = TESTS / "conventions" / "acceptance.txt"
 
 # In a name: `test_S03_…` and `test_the_window_S03`; small letters only directly after `test_`.
-_ID_PATTERN = re.compile(r"(?:(?<=_)|(?<=^test_))([SLIRPQCG]\d{2})(?=_|$)")
-_LEADING_IDS_PATTERN = re.compile(r"^test_((?:[slirpqcg]\d{2}_)+)")
+_ID_PATTERN = re.compile(r"(?:(?<=_)|(?<=^test_))([SLIRPQCGTW]\d{2})(?=_|$)")
+_LEADING_IDS_PATTERN = re.compile(r"^test_((?:[slirpqcgw]\d{2}_)+)")
 
 
 def contract_checks() -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from gaia_memory.models import Chunk, EventPosition, Fact, Message, Role, Scope, SessionKey, Turn
 
@@ -40,6 +41,7 @@ def make_fact(
     seq: int | None = None,
     said_at: datetime | None = None,
     scope: Scope = SCOPE,
+    **details: Any,
 ) -> Fact:
     """Return a fact; its text is its id unless given."""
     return Fact(
@@ -52,4 +54,5 @@ def make_fact(
         said_at=said_at,
         session_id=session,
         seq=seq,
+        **details,
     )

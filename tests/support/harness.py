@@ -22,6 +22,7 @@ from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.genai import types
 
 from gaia_memory import open_memory
+from gaia_memory.adk.plugins.turn_notes import NOTES_START
 from gaia_memory.models import Scope, SweepReport
 from gaia_memory.testing import FakeClock, ScriptedAnswer, ScriptedLlm
 from support.databases import place_empty_database
@@ -51,17 +52,21 @@ def SYS(request: LlmRequest) -> str:
 
 
 def TXT(request: LlmRequest) -> str:
-    """Return all text parts of the contents, one per line."""
+    """Return all text parts of the contents, one per line, without the notes of the turn."""
     return "\n".join(text_parts(request))
 
 
 def ALL(request: LlmRequest) -> str:
     """Return everything the model was sent as text."""
-    return f"{SYS(request)}\n{TXT(request)}"
+    return "\n".join([SYS(request), *_all_text_parts(request)])
 
 
 def text_parts(request: LlmRequest, role: str | None = None) -> list[str]:
-    """Return the text parts of the contents in order, of one role or of all."""
+    """Return the text parts of the contents in order, of one role or of all, without the notes of the turn."""
+    return [text for text in _all_text_parts(request, role) if not text.startswith(NOTES_START)]
+
+
+def _all_text_parts(request: LlmRequest, role: str | None = None) -> list[str]:
     return [
         part.text
         for content in request.contents

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from google.adk.agents.base_agent import BaseAgent
@@ -22,9 +23,10 @@ from google.genai import types
 
 from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
+from gaia_memory.adk.plugins.turn_notes import NOTES_START
 from gaia_memory.engine import Engine
 from gaia_memory.models import LedgerRow, Scope, SessionKey
-from gaia_memory.ports import Extractor, LanguageModel
+from gaia_memory.ports import Embedder, Extractor, LanguageModel
 from gaia_memory.profile.distil import Distiller, ProfileSettings
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.sessions.ledger_client import LedgerClient
@@ -33,13 +35,16 @@ from gaia_memory.sessions.turns.turn_lease import TurnLease
 APP, USER, SESSION = "host", "itay", "s1"
 KEY = SessionKey(APP, USER, SESSION)
 SCOPE = Scope(APP, USER)
+TOOLS = ["remember", "load_memory", "recall", "update_memory", "forget_memory", "switch_context"]
+"""The tools that an agent gets by default."""
+
 SECRET_TEXT = "the PIN word is ZEBRA"
 
 
 def contents_text(request: LlmRequest) -> str:
-    """Return all text of a request's contents."""
+    """Return all text of a request's contents but for the notes of the turn."""
     parts = [part for content in request.contents for part in content.parts or []]
-    return "\n".join(part.text for part in parts if part.text)
+    return "\n".join(part.text for part in parts if part.text and not part.text.startswith(NOTES_START))
 
 
 def system_text(request: LlmRequest) -> str:
@@ -161,6 +166,12 @@ def set_extractor(engine: Engine, extractor: Extractor) -> None:
     engine.consolidator.learner._extractor = extractor
 
 
+def set_embedder(engine: Engine, embedder: Embedder) -> None:
+    """Embed the facts of conversations with this embedder."""
+    models: Any = SimpleNamespace(embedder=embedder, language_model=engine.backend.language_model)
+    engine.consolidator.learner._reconciler._model._models = models
+
+
 async def begin_turn(engine: Engine, key: SessionKey) -> TurnLease:
     """Count a turn as a host does when it begins, without delaying other turns."""
     turn_lease = engine.turns.new_lease(key, is_shared=True)
@@ -180,7 +191,7 @@ class BrokenDatabase:
         """Raise."""
         raise OSError(f"database is away: INSERT INTO facts VALUES ({SECRET_TEXT!r})")
 
-    read_transaction = transaction
+    read_transaction = single_statement = transaction
 
 
 def broken_ledger_client(engine: Engine) -> LedgerClient:

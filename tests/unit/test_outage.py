@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,10 +15,13 @@ from google import genai
 from google.genai.errors import APIError, UnknownApiResponseError
 from google.genai.types import GenerateContentResponse
 from openai import OpenAI
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.ext.asyncio import create_async_engine
 from tenacity import Retrying
 
 from gaia_memory.model_calls import CallLimits, retry_policy
-from gaia_memory.outage import classify_error
+from gaia_memory.outage import classify_error, describe_database_failure
 
 pytestmark = pytest.mark.heavy
 
@@ -233,3 +237,33 @@ def test_a_delay_beyond_the_time_limit_fails_at_once() -> None:
     error = refused(429, delay="40s")
 
     assert asked(error, "fine") == (error, [], 1)
+
+
+async def failed_connection(error: BaseException) -> Exception:
+    """Return what SQLAlchemy passes on if a server's driver raises this error while it connects."""
+
+    async def connect() -> Any:
+        raise error
+
+    engine = create_async_engine("postgresql+asyncpg://", async_creator=connect)
+    with pytest.raises((SQLAlchemyError, OSError)) as raised:
+        await engine.connect()
+    await engine.dispose()
+    return raised.value
+
+
+async def test_a_database_is_not_mistaken_for_a_model() -> None:
+    """Neither a pool without a free connection, nor a lock, nor a server that does not answer."""
+    locked = OperationalError("BEGIN IMMEDIATE", {}, sqlite3.OperationalError("database is locked"))
+    described = {
+        PoolTimeoutError("QueuePool limit"): "a database did not answer in time",
+        await failed_connection(TimeoutError()): "a database did not answer in time",
+        await failed_connection(ConnectionResetError(WORDS)): "a database failed: ConnectionResetError",
+        locked: "a database is locked by another process",
+        sqlite3.IntegrityError(WORDS): "a database failed: IntegrityError",
+    }
+    for error, description in described.items():
+        for found in (error, around(error)):
+            assert classify_error(found) is None
+            assert describe_database_failure(found) == description
+    assert describe_database_failure(httpx.ReadTimeout("x")) == ""

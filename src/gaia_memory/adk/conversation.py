@@ -11,6 +11,7 @@ from google.adk.agents.run_config import RunConfig, StreamingMode  # type: ignor
 from google.genai import types
 
 from gaia_memory.adk.failure_replies import APOLOGY, COMMAND_FAILED
+from gaia_memory.adk.plugins.active_context import SessionContext
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.plugins.run_context import is_in_tool_of
 from gaia_memory.adk.plugins.slash_commands import build_call
@@ -19,7 +20,9 @@ from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY
 from gaia_memory.commands.command import Reply, ResetOutcome
 from gaia_memory.commands.dispatch import parse, run
 from gaia_memory.commands.private import private_message
+from gaia_memory.database.bounded_waits import DatabaseWaits, unlimited_waits
 from gaia_memory.database.id_encoding import replace_unstorable
+from gaia_memory.database.os_errors import translate_os_errors
 from gaia_memory.errors import GaiaMemoryError, InsideTurnError
 from gaia_memory.log import logger_for
 from gaia_memory.models import LearnedFacts, SessionKey
@@ -36,6 +39,7 @@ logger = logger_for(__name__)
 __all__ = ["Conversation", "Reply"]
 
 
+@translate_os_errors
 class Conversation:
     """Answers the messages of one user on one channel, in order, one turn at a time.
 
@@ -192,12 +196,16 @@ class Conversation:
             with ErrorBoundary(f"/{name}"):
                 learned = LearnedFacts()
                 reset = partial(self._reset, learned)
-                call = build_call(self._engine, self._key, argument, reset, learned=learned, is_admin=self.admin)
-                return await run(name, call)
+                context = SessionContext(self._runner.session_service, self._key)
+                call = build_call(
+                    self._engine, self._key, argument, reset, learned=learned, context=context, is_admin=self.admin
+                )
+                return await DatabaseWaits().run(run(name, call))
         return Reply(COMMAND_FAILED, command=name)
 
     async def _reset(self, learned: LearnedFacts) -> ResetOutcome:
-        outcome = await self._engine.consolidate(self._key, learned=learned)
+        with unlimited_waits():
+            outcome = await self._engine.consolidate(self._key, learned=learned)
         if outcome == "learned":
             return "kept" if self._engine.config.sessions.clear == "keep" else "cleared"
         return "failed" if outcome == "failed" else "busy"

@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import LoadedConfig, load, locate
+from gaia_memory.database.os_errors import os_errors_translated
 from gaia_memory.engine_registry import acquire, is_first_report, is_open, release, use
 from gaia_memory.errors import GaiaMemoryError, InvalidInputError, MemoryUnavailable
 from gaia_memory.log import logger_for
@@ -174,7 +175,8 @@ def require_plugin_name(name: object) -> str:
 def _log_open_failure() -> Iterator[None]:
     """Log a failure to open memory once, and mark the error as logged."""
     try:
-        yield
+        with os_errors_translated():
+            yield
     except GaiaMemoryError as error:
         if not error.is_logged and is_first_report(str(error)):
             logger.error("memory cannot be opened: %s", error)

@@ -5,6 +5,8 @@ ADK is imported at its first use: a program that only remembers and recalls neve
 
 from __future__ import annotations
 
+import asyncio
+from contextvars import Context
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from gaia_memory.adk.sessions.database_transcript import DatabaseTranscript, fin
 from gaia_memory.adk.sessions.session_database import SessionDatabase
 from gaia_memory.commands.command import Reply
 from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.database.os_errors import translate_os_errors
 from gaia_memory.language.printable_text import replace_unstorable
 from gaia_memory.log import logger_for
 from gaia_memory.models import Scope, SessionKey, SweepReport
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from gaia_memory.adk.runner import GaiaRunner
     from gaia_memory.engine import Engine
     from gaia_memory.memory import Memory
+    from gaia_memory.reminders.announcer import Announce
     from gaia_memory.sessions.learning.sweep import Progress
 
 logger = logger_for(__name__)
@@ -42,6 +46,7 @@ _USER_ID_FIX = "pass the id of the user"
 _CHANNEL_FIX = "pass the name of the channel"
 
 
+@translate_os_errors
 class Gaia:
     """The parts of memory, wired for ADK, with shortcuts for common use."""
 
@@ -51,6 +56,7 @@ class Gaia:
         self._given_model = model
         self._own_model: BaseLlm | None = None
         self._runners: dict[int, GaiaRunner] = {}
+        self._announcing: asyncio.Task[None] | None = None
         self._sessions = SessionDatabase(engine)
         app = engine.config.app
         engine.attach_transcript(app, DatabaseTranscript(self._sessions, app, clear_method="delete"))
@@ -64,6 +70,11 @@ class Gaia:
         """
         if not self._engine.is_read_only:
             await self._sessions.require_usable()
+
+    @property
+    def engine(self) -> Engine:
+        """The engine behind all parts, for servers over this memory."""
+        return self._engine
 
     @property
     def config(self) -> GaiaConfig:
@@ -111,16 +122,16 @@ class Gaia:
 
     @property
     def tools(self) -> list[BaseTool]:
-        """The tools `remember` and `load_memory`, for agents that list them explicitly."""
-        from gaia_memory.adk.tools import memory_tools
+        """The tools of `memory.tools`, for agents that list them explicitly; see also `MemoryToolset`."""
+        from gaia_memory.adk.tools.memory_tools import memory_tools
 
-        return memory_tools(EngineSource(self._engine.loaded))
+        return memory_tools(EngineSource(self._engine.loaded), self.config.memory.tools)
 
     @property
     def mem0(self) -> Any:
         """The `mem0.Memory` over the follower's store, for reading only; its `user_id` is `scope.partition`.
 
-        It is valid until the next erasure. Its calls block.
+        It is valid until the next erasure. Its calls block. Its methods that write raise `MemoryReadOnlyError`.
 
         Raises:
             StoreNotOwnedError: another process owns the store, or this process has not opened it yet.
@@ -217,8 +228,25 @@ class Gaia:
         self._engine.require_open()
         return await self._engine.sweep(force=force, progress=progress)
 
+    def on_due(self, callback: Announce) -> None:
+        """Call `callback`, a function or coroutine function, with each `Announcement` of a fact that becomes due.
+
+        It is called in the running event loop until memory is closed, for every user of the app, and for a fact that is
+        due on a day at nine. Of all processes that announce, one announces a time. If `callback` raises, takes longer
+        than 24 seconds, or the process dies meanwhile, the time is announced again, with the same `id`. A second
+        callback takes the place of the first.
+        """
+        self._engine.require_open()
+        if self._announcing is not None:
+            self._announcing.cancel()
+        announcer = self.memory.announcer(callback)
+        self._announcing = asyncio.get_running_loop().create_task(announcer.run(), context=Context())
+
     async def close(self) -> None:
         """Close the Runners and plugins created here, and the client of the model created here."""
+        if self._announcing is not None:
+            self._announcing.cancel()
+            await asyncio.gather(self._announcing, return_exceptions=True)
         for runner in self._runners.values():
             await runner.close()
         self._runners.clear()

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
 from google.adk.memory.memory_entry import MemoryEntry
 from google.genai import types
 
 from gaia_memory.adk.engine_source import ConfigSource, EngineSource
+from gaia_memory.adk.memory_bank import read_custom_metadata, wants_consolidation
+from gaia_memory.adk.plugins.run_context import current_context, waits_of_turn
 from gaia_memory.adk.sessions.event_mapping import turns_of, zone_of
+from gaia_memory.adk.tools.fact_framing import TOOL_TOKENS
+from gaia_memory.database.os_errors import translate_os_errors
 from gaia_memory.errors import (
     ConfigError,
     InvalidInputError,
@@ -25,6 +30,7 @@ from gaia_memory.log import logger_for
 from gaia_memory.models import Fact, Metadata, NewFact, Receipt, SessionKey
 from gaia_memory.models.masked_fact import mask_fact
 from gaia_memory.profile.fence import escape_for_prompt
+from gaia_memory.recall.ranking.token_budget import fit_texts
 from gaia_memory.telemetry import log_fields
 
 if TYPE_CHECKING:
@@ -39,6 +45,7 @@ FALLBACK_SESSION_ID = "gaia:events"
 """The session of events if the caller of `add_events_to_memory` names none."""
 
 
+@translate_os_errors
 class Mem0MemoryService(BaseMemoryService):
     """Memory for any Runner: `Mem0MemoryService(uri="mem0://?config=gaia.yaml")`.
 
@@ -94,15 +101,21 @@ class Mem0MemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Learn from some events of a session, each event once. The metadata is not used.
+        """Learn from some events of a session, each event once.
+
+        `custom_metadata` becomes metadata of the learned facts; the keys of Vertex AI Memory Bank have their effect,
+        such as `ttl`, or are refused.
 
         Raises:
+            InvalidInputError: a key or a value of the metadata has no meaning here. This is a ValueError.
             ModelError: the model gave no usable answer; the events can be added again.
             LeaseLostError: the conversation is being learned, or a turn is running.
         """
+        metadata = read_custom_metadata(custom_metadata, "add_events_to_memory")
         async with self.source.use_engine() as engine:
             if engine.config.memory.enabled:
-                await _learn(engine, SessionKey(app_name, user_id, session_id or FALLBACK_SESSION_ID), events)
+                key = SessionKey(app_name, user_id, session_id or FALLBACK_SESSION_ID)
+                await _learn(engine, key, events, metadata=metadata)
 
     async def add_memory(
         self,
@@ -114,20 +127,26 @@ class Mem0MemoryService(BaseMemoryService):
     ) -> None:
         """Store entries word for word; an entry's own metadata override those of the call.
 
+        The keys of Vertex AI Memory Bank have their effect, such as `ttl` and `enable_consolidation`, or are refused.
+
         Raises:
             TypeError: `memories` is not a sequence of `MemoryEntry`.
             InvalidInputError: `memories` is empty, or an entry is blank, contains a file or has metadata that is not
-                flat. This is a ValueError.
+                flat or has no meaning here. This is a ValueError.
             MemoryDisabledError: memory is off.
         """
-        facts = [_new_fact(entry, custom_metadata or {}) for entry in _require_entries(memories)]
+        entries = _require_entries(memories)
+        facts = [_new_fact(entry, custom_metadata or {}) for entry in entries]
+        reconcile = wants_consolidation(custom_metadata, [entry.custom_metadata for entry in entries])
         async with self.source.use_engine() as engine:
-            await engine.memory.add(engine.scope(app_name, user_id), facts)
+            await engine.memory.add(engine.scope(app_name, user_id), facts, reconcile=reconcile)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Return the facts that answer a question best; none for a blank one and while memory cannot answer.
 
-        ADK's own tools put them into a prompt unchanged, so their text and author are escaped.
+        Sensitive facts are left out and, in a turn, those of contexts that are not active. ADK's own tools put the rest
+        into a prompt unchanged, so text and author are escaped, and the texts together have at most
+        `memory.recall.tokens` tokens, by default 4,000.
 
         Raises:
             ConfigError: the argument or the URI of this service names a file that does not exist, or
@@ -139,8 +158,10 @@ class Mem0MemoryService(BaseMemoryService):
             must_answer = (await self.source.load_config()).config.memory.on_unavailable == "fail"
             async with self.source.use_engine() as engine:
                 must_answer = engine.config.memory.on_unavailable == "fail"
-                hits = await engine.memory.recall(engine.scope(app_name, user_id), query)
+                scope, context = engine.scope(app_name, user_id), current_context(app_name, user_id)
+                hits = await waits_of_turn().run(engine.memory.recall(scope, query, context=context))
                 facts = _mask(engine, [hit.fact for hit in hits])
+                tokens = engine.config.memory.recall.tokens or TOOL_TOKENS
         except MemoryDisabledError:
             return SearchMemoryResponse()
         except (ConfigError, MemoryUnavailable) as error:
@@ -149,7 +170,10 @@ class Mem0MemoryService(BaseMemoryService):
             if not error.is_logged:
                 logger.warning("memory cannot answer, a search finds nothing: %s", error)
             return SearchMemoryResponse()
-        return SearchMemoryResponse(memories=[_escape_for_prompt(_to_memory_entry(fact)) for fact in facts])
+        texts = fit_texts([escape_for_prompt(fact.text) for fact in facts], tokens)
+        return SearchMemoryResponse(
+            memories=[_to_prompt_entry(fact, text) for fact, text in zip(facts, texts, strict=False)]
+        )
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         """Forget one fact for good; an unknown id, one of another user, or None changes nothing."""
@@ -173,16 +197,26 @@ class Mem0MemoryService(BaseMemoryService):
             except MemoryDisabledError:
                 return []
 
-    async def _forget(self, app_name: str, user_id: str, **selection: str) -> Receipt:
+    async def _forget(
+        self, app_name: str, user_id: str, *, fact_id: str | None = None, session_id: str | None = None
+    ) -> Receipt:
         async with self.source.use_engine() as engine:
-            return await engine.memory.forget(engine.scope(app_name, user_id), **selection)
+            scope = engine.scope(app_name, user_id)
+            return await engine.memory.forget(scope, fact_id=fact_id, session_id=session_id)
 
 
-async def _learn(engine: Engine, key: SessionKey, events: Sequence[Event], *, zone: tzinfo = UTC) -> None:
+async def _learn(
+    engine: Engine,
+    key: SessionKey,
+    events: Sequence[Event],
+    *,
+    zone: tzinfo = UTC,
+    metadata: Metadata | None = None,
+) -> None:
     row = await engine.conversations.ensure_row(key)
     turns = turns_of(events, turns_before=row.progress.learned_turns, zone=zone)
     if turns:
-        await engine.learn(key, turns)
+        await engine.learn(key, turns, metadata)
 
 
 def _require_entries(memories: object) -> Sequence[MemoryEntry]:
@@ -205,9 +239,9 @@ def _new_fact(entry: MemoryEntry, call_metadata: Mapping[str, object]) -> NewFac
     text = "\n".join(part.text for part in parts if part.text).strip()
     if not text:
         raise InvalidInputError("a MemoryEntry has no text: put what to remember into content.parts")
-    all_metadata = {"author": entry.author, **call_metadata, **entry.custom_metadata}
-    metadata = {name: value for name, value in all_metadata.items() if value is not None}
-    return NewFact(text, said_at=_parse_timestamp(entry.timestamp), metadata=cast("Metadata", metadata))
+    metadata = read_custom_metadata({**call_metadata, **entry.custom_metadata}, "add_memory")
+    author = {} if entry.author is None else {"author": entry.author}
+    return NewFact(text, said_at=_parse_timestamp(entry.timestamp), metadata={**author, **metadata})
 
 
 def _parse_timestamp(timestamp: str | None) -> datetime | None:
@@ -234,7 +268,7 @@ def _to_memory_entry(fact: Fact) -> MemoryEntry:
     )
 
 
-def _escape_for_prompt(entry: MemoryEntry) -> MemoryEntry:
-    parts = [types.Part(text=escape_for_prompt(part.text or "")) for part in entry.content.parts or []]
+def _to_prompt_entry(fact: Fact, text: str) -> MemoryEntry:
+    entry = _to_memory_entry(replace(fact, text=text))
     author = None if entry.author is None else escape_for_prompt(entry.author)
-    return entry.model_copy(update={"content": types.Content(role="user", parts=parts), "author": author})
+    return entry.model_copy(update={"author": author})

@@ -13,7 +13,7 @@ from google.adk.runners import Runner
 
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
-from gaia_memory.adk.plugins.run_context import current_lease, enter_lease
+from gaia_memory.adk.plugins.run_context import current_lease, current_waits, enter_lease
 from gaia_memory.adk.plugins.slash_commands import parse_message
 from gaia_memory.adk.plugins.window_plugin import START_ANCHOR, WindowedSessionLoad
 from gaia_memory.adk.sessions.stale_session import is_stale_error
@@ -91,16 +91,22 @@ class GaiaRunner(Runner):
         outer_lease, presence = current_lease(key), self._engine.turns
         lease = outer_lease or presence.new_lease(key)
         enter_lease(lease)
+        is_cancelled = False
         try:
             with ErrorBoundary("acquiring a session for a turn"):
                 await self._engine.reload_config()
                 if outer_lease is None:
-                    await presence.acquire(lease, counts_turn=self._is_remembered_turn(lease.key, message))
+                    is_counted = self._is_remembered_turn(lease.key, message)
+                    await lease.waits.run(presence.acquire(lease, counts_turn=is_counted))
             yield lease
+        except asyncio.CancelledError:
+            is_cancelled = True
+            raise
         finally:
             if outer_lease is None:
                 with ErrorBoundary("releasing a session after a turn"):
-                    await presence.release(lease)
+                    await lease.waits.finish(presence.release(lease), is_cancelled=is_cancelled)
+                lease.waits.is_over = True
 
     def _is_remembered_turn(self, key: SessionKey, message: types.Content | None) -> bool:
         has_plugin = any(isinstance(plugin, MemoryPlugin) for plugin in self.plugin_manager.plugins)
@@ -129,7 +135,7 @@ class GaiaRunner(Runner):
         async def save_start(new_anchor: WindowAnchor) -> None:
             if new_anchor != anchor:
                 with ErrorBoundary("keeping where the replay window begins"):
-                    await self._engine.conversations.set_anchor(key, new_anchor)
+                    await current_waits(key).run(self._engine.conversations.set_anchor(key, new_anchor))
 
         return WindowedSessionLoad(
             after_timestamp=anchor.timestamp or None, key=key, turn_no=anchor.turn_no, save_start=save_start

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError, field_validator
 
-from gaia_memory.errors import BadAnswerError
+from gaia_memory.errors import BadAnswerError, CutAnswerError
+from gaia_memory.model_calls import CUT, REPETITION, repeats_itself
 from gaia_memory.models import ExtractedFact
 from gaia_memory.models.validation import is_label
 
@@ -28,6 +29,10 @@ class _FactItem(BaseModel):
     attributed_to: Any = None
     category: Any = None
     said_at: Any = None
+    valid_until: Any = None
+    sensitive: Any = None
+    due_at: Any = None
+    every: Any = None
 
     @field_validator("text")
     @classmethod
@@ -51,6 +56,7 @@ def parse_extraction(answer: str) -> list[ExtractedFact]:
     models write sentences around that block; then the list must not be empty, because a refusal may quote the form.
 
     Raises:
+        CutAnswerError: the answer ends in the middle, which some servers do not report.
         BadAnswerError: the answer is anything else. Nothing is taken from a partly wrong answer, because its missing
             facts are unknown.
     """
@@ -59,7 +65,7 @@ def parse_extraction(answer: str) -> list[ExtractedFact]:
         # Models put raw line breaks into strings, which `strict=False` accepts.
         parsed = json.loads(text, strict=False)
     except (ValueError, RecursionError) as error:
-        raise BadAnswerError(f"the answer is no JSON: {error}") from error
+        raise _describe_syntax_error(text, error) from error
     try:
         items = _Answer.model_validate(parsed).memory
     except ValidationError as error:
@@ -77,9 +83,23 @@ def parse_extraction(answer: str) -> list[ExtractedFact]:
             attributed_to=speaker,
             category=_parse_category(item.category),
             said_at=_parse_day(item.said_at),
+            valid_until=_parse_day(item.valid_until),
+            sensitive=item.sensitive is True,
+            due_at=_parse_due(item.due_at),
+            every=item.every if isinstance(item.every, str) else None,
         )
         seen.setdefault((" ".join(item.text.split()).casefold(), speaker), fact)
     return list(seen.values())
+
+
+def _describe_syntax_error(text: str, error: Exception) -> BadAnswerError:
+    if repeats_itself(text):
+        return BadAnswerError(REPETITION)
+    if isinstance(error, json.JSONDecodeError) and text.lstrip().startswith("{"):
+        is_cut = error.msg.startswith("Unterminated") or error.pos >= len(text.rstrip())
+        if is_cut:
+            return CutAnswerError(CUT)
+    return BadAnswerError(f"the answer is no JSON: {error}")
 
 
 def _parse_category(value: object) -> str | None:
@@ -92,6 +112,16 @@ def _parse_day(value: object) -> date | None:
     """Return a day as `YYYY-MM-DD`; None for anything else, which costs nobody the fact."""
     try:
         return date.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _parse_due(value: object) -> date | datetime | None:
+    """Return a model's due date, a day or a time; None for anything else."""
+    try:
+        if not isinstance(value, str):
+            return None
+        return date.fromisoformat(value) if len(value) == len("2026-01-01") else datetime.fromisoformat(value)
     except ValueError:
         return None
 

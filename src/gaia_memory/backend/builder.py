@@ -33,6 +33,7 @@ from gaia_memory.config.api_keys import (
     missing_key_variable,
     uses_vertex,
 )
+from gaia_memory.database.files.empty_tables import empty_tables
 from gaia_memory.errors import ConfigError, MemoryUnavailable, ModelUnavailableError
 from gaia_memory.model_calls import outside_time_limits
 
@@ -86,6 +87,11 @@ class Backend:
         self.embedder = Mem0Embedder(
             self.embedding_model, self.embedder_provider, self.pools.embedder, prepare=self._prepare_embedder
         )
+
+    @property
+    def embeds_sensitive(self) -> bool:
+        """Whether sensitive facts get vectors."""
+        return self._config.memory.embed_sensitive
 
     @property
     def reranker_provider(self) -> resolve_provider.Provider:
@@ -221,7 +227,7 @@ class Backend:
 
         measure = self.embedder.measure_dimensions
         store = resolve_provider.store_config(self.store_provider, str(store_path), measure)
-        history = mem0_import.create_private_file(mem0_import.mem0_home(self._config.home) / "history.db")
+        history = mem0_import.create_private_file(mem0_import.mem0_home(self._config.home) / mem0_import.HISTORY_FILE)
         return MemoryConfig(
             vector_store=VectorStoreConfig(provider=self.store_provider.name, config=store),
             # mem0 checks these names against fixed lists, which lack registered providers.
@@ -233,7 +239,7 @@ class Backend:
         )
 
     def open_memory(self, store_path: Path, *, client: Any = None) -> Any:
-        """Return a `mem0.Memory` over the store in `store_path`, with our model and embedder. Blocking.
+        """Return a `mem0.Memory` over the store in `store_path`, with our model and embedder, for reading. Blocking.
 
         `client` is a Chroma client to use instead of one of mem0's.
         """
@@ -253,7 +259,16 @@ class Backend:
         memory.config = config
         memory.llm = self.llm
         memory.embedding_model = create_or_defer(self.embedding_model)
+        mem0_import.refuse_writes(memory)
         return memory
+
+    async def erase_history(self) -> bool:
+        """Empty mem0's record of what earlier versions let it write; False while it is being written.
+
+        The file stays, because a mem0 of the host's own may use it.
+        """
+        path = self._config.home / "mem0" / mem0_import.HISTORY_FILE
+        return await asyncio.to_thread(empty_tables, path, mem0_import.HISTORY_TABLES)
 
     async def close(self, *, grace: float = 3.0) -> None:
         """Wait up to `grace` seconds for running calls and close every client."""

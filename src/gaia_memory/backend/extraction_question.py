@@ -21,7 +21,7 @@ TOKENS_PER_FACT = 150
 
 MAX_FACTS = 40
 
-PROMPT_VERSIONS: Mapping[PromptName, str] = {"gaia": "gaia-1", "mem0": "mem0-1"}
+PROMPT_VERSIONS: Mapping[PromptName, str] = {"gaia": "gaia-2", "mem0": "mem0-1"}
 """Whose prompt asks, and the version of what we add to it; stored with each fact that it taught."""
 
 SYSTEM_PROMPT = """\
@@ -30,16 +30,17 @@ Earlier Messages only help to understand them.
 
 {instructions}
 
-Answer with one JSON object and nothing else. Its "memory" is a list with an object for each fact: "id" (a number as \
-text), "text" (at most {max_characters} characters), "attributed_to" ("user", "assistant" or the "name" in its \
-message), "category", and "said_at" (YYYY-MM-DD) only if it was said before the Observation Date.
+Answer with one JSON object only. Its "memory" is a list with, for each fact: "id" (as text), "text" (at most \
+{max_characters} characters), "attributed_to" ("user", "assistant" or the "name" in its message), "category", as \
+YYYY-MM-DD "said_at" only if before the Observation Date, "valid_until" if it ends, for reminders "due_at" \
+(YYYY-MM-DDTHH:MM), "every" (RRULE).
 
 Examples of the form, with invented contents: never copy them.
 Messages of 2031-03-04: [{{"role": "user", "content": "Tomorrow my brother Tomasz opens his bakery. Which flour suits \
 rye?"}}]
 Answer: {{"memory": [{{"id": "0", "text": "User's brother Tomasz opens his bakery on 2031-03-05", "attributed_to": \
 "user", "category": "family"}}]}}
-Messages: [{{"role": "user", "content": "Thanks! How high is Kilimanjaro?"}}]
+Messages: [{{"role": "user", "content": "How high is Everest?"}}]
 Answer: {{"memory": []}}"""
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -124,6 +125,10 @@ def build_answer_schema(chunk: Chunk, *, max_facts: int) -> dict[str, Any]:
         "attributed_to": {"type": "string", "enum": speakers},
         "category": {"type": "string", "maxLength": 20},
         "said_at": {"type": "string", "maxLength": 10},
+        "valid_until": {"type": "string", "maxLength": 10},
+        "sensitive": {"type": "boolean"},
+        "due_at": {"type": "string", "maxLength": 16},
+        "every": {"type": "string", "maxLength": 60},
     }
     fact = {"type": "object", "properties": properties, "required": ["id", "text", "attributed_to"]}
     facts = {"type": "array", "items": fact, "maxItems": max_facts}

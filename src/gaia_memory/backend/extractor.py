@@ -90,7 +90,7 @@ class Mem0Extractor:
         for temperature in ATTEMPT_TEMPERATURES:
             options = AnswerOptions(json=True, schema=schema, temperature=temperature)
             try:
-                answer = await self._model.ask(question.prompt + hint, system=question.system, options=options)
+                answer = await self._model.complete(question.prompt + hint, system=question.system, options=options)
                 facts = parse_extraction(answer)
                 _require_whole(facts, question, chunk)
                 facts = check(facts, prompt=question.fixed_text)

@@ -16,7 +16,7 @@ from gaia_memory.backend.providers.resolve_provider import AGENT, GEMINI, OFFLIN
 from gaia_memory.backend.providers.swappable_llm import SwappableLlm
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError, RefusedRequestError
-from gaia_memory.model_calls import LEARNING_DEADLINE_SECONDS, AnswerOptions, asking_app, time_limit
+from gaia_memory.model_calls import LEARNING_DEADLINE_SECONDS, PLAIN_ANSWER, AnswerOptions, asking_app, time_limit
 
 _THINKING_BLOCK = re.compile(r"\A\s*(?:<think>|(?![\s{`<\-*])).*?</think>", re.DOTALL)
 """Some servers omit the opening tag of the thoughts, because it is part of their prompt."""
@@ -27,7 +27,6 @@ _MAX_TOKENS = {GEMINI: gemini.MAX_TOKENS, OPENAI: openai.MAX_TOKENS, "ollama": o
 _OTHER_MAX_TOKENS = 2000
 """mem0's default."""
 
-_PLAIN = AnswerOptions()
 _SCHEMA, _JSON = "schema", "json"
 
 
@@ -74,22 +73,15 @@ class Mem0LanguageModel:
         provider = self._llm.provider
         return int(provider.config.get("max_tokens") or _MAX_TOKENS.get(provider.name, _OTHER_MAX_TOKENS))
 
-    async def complete(self, prompt: str, *, system: str) -> str:
-        """Return the whole answer without a leading block of thoughts.
-
-        Raises:
-            ModelUnavailableError: the model could not be reached in time.
-            BadAnswerError: its answer is blank, blocked or cut off.
-        """
-        return await self.ask(prompt, system=system)
-
-    async def ask(self, prompt: str, *, system: str, options: AnswerOptions = _PLAIN) -> str:
-        """Return the answer as `complete` does, in the form of `options` as far as the model's server allows.
+    async def complete(self, prompt: str, *, system: str, options: AnswerOptions = PLAIN_ANSWER) -> str:
+        """Return the whole answer without a leading block of thoughts, in the form of `options` if the server allows.
 
         A server that refuses the schema is asked in JSON mode, and one that refuses that too without any option. What
         a model's server has refused is not sent to it again.
 
         Raises:
+            ModelUnavailableError: the model could not be reached in time.
+            BadAnswerError: its answer is blank, blocked or cut off.
             RefusedRequestError: the server refuses the request in each form.
             ContextSizeError: the question is too long for the model.
         """
@@ -100,7 +92,7 @@ class Mem0LanguageModel:
             try:
                 answer = await self._ask_once(prompt, system=system, options=form)
             except RefusedRequestError:
-                if form is _PLAIN:
+                if form is PLAIN_ANSWER:
                     raise
                 refused.add(name)
             else:
@@ -117,7 +109,7 @@ class Mem0LanguageModel:
             yield _SCHEMA, options
         if options.json and _JSON not in refused:
             yield _JSON, replace(options, schema=None)
-        yield "", _PLAIN
+        yield "", PLAIN_ANSWER
 
     async def _ask_once(self, prompt: str, *, system: str, options: AnswerOptions) -> Any:
         try:

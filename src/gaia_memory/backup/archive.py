@@ -50,8 +50,8 @@ def write_archive(path: Path, manifest: Manifest, files: Mapping[str, Path]) -> 
         os.fsync(file.fileno())
 
 
-def read_manifest(path: Path) -> Manifest:
-    """Return the manifest of a backup.
+def read_manifest(path: Path) -> tuple[Manifest, list[str]]:
+    """Return the manifest of a backup, and the names of its other files.
 
     Raises:
         InvalidInputError: the file is no backup, or one of a newer format.
@@ -65,19 +65,14 @@ def read_manifest(path: Path) -> Manifest:
         if (version := about.pop("version")) != FORMAT_VERSION:
             message = f"{path} has version {version!r} of the backup format, and this version reads {FORMAT_VERSION}"
             raise InvalidInputError(f"{message}: install the version of gaia-memory that wrote it, or a newer one")
-        return Manifest(**{name: about[name] for name in Manifest.__dataclass_fields__})
+        manifest = Manifest(**{name: about[name] for name in Manifest.__dataclass_fields__})
+        return manifest, [name for name in MEMBERS if name in names]
     except InvalidInputError:
         raise
     except FileNotFoundError as error:
         raise InvalidInputError(f"{path} does not exist: name a file that `gaia backup` has written") from error
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, OSError) as error:
         raise InvalidInputError(f"{path} is no backup: name a file that `gaia backup` has written") from error
-
-
-def member_names(path: Path) -> list[str]:
-    """Return the names of the files in a backup."""
-    with zipfile.ZipFile(path) as archive:
-        return [name for name in MEMBERS if name in archive.namelist()]
 
 
 def extract_file(path: Path, name: str, target: Path, progress: Progress) -> None:

@@ -103,9 +103,11 @@ async def _apply_to_scope(tx: Transaction, forgetter: Forgetter, scope: Scope, k
         await forgetter.ledger.drop_profiles(tx, user=scope.user, app=scope.app)
     if known.hashes or known.words:
         await copy_tombstones(tx, scope, known.salt, known.hashes, known.words)
-        found = await facts.facts(tx, scope)
+        past = [each.fact for each in (await facts.past(tx, scope)).values()]
+        found = [*await facts.facts(tx, scope, all_stored=True), *past]
         is_forgotten = await facts.have_tombstones(tx, scope, [fact.text for fact in found])
         fact_ids = [fact.id for fact, is_gone in zip(found, is_forgotten, strict=True) if is_gone]
         if fact_ids:
-            count += (await forgetter.remove_facts(tx, scope, fact_ids))["facts"]
+            line = await facts.earlier_ids(tx, scope, fact_ids)
+            count += (await forgetter.remove_facts(tx, scope, line))["facts"]
     return count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import shutil
 from collections import defaultdict
 from contextlib import suppress
@@ -20,13 +19,13 @@ from gaia_memory.backup.restore import run_to_end
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import LoadedConfig
 from gaia_memory.database.files.exclusive_access import exclusive_access
-from gaia_memory.database.files.file_swap import finish_swap, swap_files
+from gaia_memory.database.files.file_swap import LOG_SUFFIXES, StagedFiles, finish_swap
 from gaia_memory.database.files.snapshot import FileConnection, find_damage, read_rows, without_log
 from gaia_memory.database.read_only import database_path
 from gaia_memory.database.sql_engine import open_database
 from gaia_memory.errors import InvalidInputError, MemoryUnavailable
 from gaia_memory.facts import SqlFacts, SqlOutbox
-from gaia_memory.facts.current import current_sql
+from gaia_memory.facts.current import current_or_past_sql
 from gaia_memory.ledger import SqlLedger
 from gaia_memory.models import LABELS, Scope
 from gaia_memory.ports import MemoryStores, SystemClock
@@ -101,18 +100,22 @@ def _replace(
     known = (
         []
         if connection is None
-        else read_rows(connection, f"SELECT id FROM gaia_facts AS f WHERE {current_sql('f')}")[0]
+        else read_rows(connection, f"SELECT id FROM gaia_facts AS f WHERE {current_or_past_sql('f')}")[0]
     )
-    for leftover in file.parent.glob(f".{file.name}.*.recovered*"):
-        leftover.unlink(missing_ok=True)
-    staged = file.with_name(f".{file.name}.{secrets.token_hex(4)}.recovered")
+    staged = StagedFiles()
+    path = staged.add(file)
     try:
-        recovered, refused = run_to_end(_add_facts(f"sqlite:///{staged}", config, rows, forgets, progress))
-        without_log(staged)
+        recovered, refused = run_to_end(_add_facts(f"sqlite:///{path}", config, rows, forgets, progress))
+        without_log(path)
         set_aside = file.with_name(f"{file.name}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%S}")
-        _swap(config.home, staged, file, set_aside)
+        # Until the new file is in its place, the damaged one has both names.
+        set_aside.hardlink_to(file)
+        for suffix in LOG_SUFFIXES:
+            with suppress(FileNotFoundError):
+                Path(f"{file}{suffix}").rename(f"{set_aside}{suffix}")
+        staged.swap(config.home)
     finally:
-        staged.unlink(missing_ok=True)
+        staged.discard()
     return RecoveryReport(
         found=len(rows),
         recovered=recovered,
@@ -121,15 +124,6 @@ def _replace(
         set_aside=set_aside,
         knows_forgets=forgets.is_complete,
     )
-
-
-def _swap(home: Path, staged: Path, file: Path, set_aside: Path) -> None:
-    # Until the new file is in its place, the damaged one has both names.
-    set_aside.hardlink_to(file)
-    for suffix in ("-wal", "-shm", "-journal"):
-        with suppress(FileNotFoundError):
-            Path(f"{file}{suffix}").rename(f"{set_aside}{suffix}")
-    swap_files(home, {staged: file})
 
 
 def _is_damaged(file: Path) -> bool:
@@ -162,13 +156,19 @@ async def _add_facts(
     try:
         await apply_forgets(database, SqlOutbox(), forgets)
         stores = MemoryStores(database, facts, SqlLedger(), SqlOutbox())
-        transfer = Transfer(stores, backend.embedder, SystemClock(), allow_numbers=True)
+        transfer = Transfer(
+            stores,
+            backend.embedder,
+            SystemClock(),
+            allow_numbers=True,
+            embeds_sensitive=config.memory.embed_sensitive,
+        )
         for scope, imported in by_scope.items():
             async with database.read_transaction() as tx:
-                before = await facts.count(tx, scope)
+                before = await facts.count(tx, scope, all_stored=True)
             stored = await transfer.import_parsed(scope, imported)
             async with database.read_transaction() as tx:
-                recovered += await facts.count(tx, scope) - before
+                recovered += await facts.count(tx, scope, all_stored=True) - before
             refused, done = refused + len(imported) - stored, done + len(imported)
             progress(done, len(rows))
     finally:

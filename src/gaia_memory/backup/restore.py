@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,13 +17,12 @@ from gaia_memory.backup.archive import (
     Manifest,
     Progress,
     extract_file,
-    member_names,
     read_manifest,
 )
 from gaia_memory.backup.forgets import Forgets, apply_forgets, read_forgets
 from gaia_memory.config.sources.load import load, locate
 from gaia_memory.database.files.exclusive_access import exclusive_access
-from gaia_memory.database.files.file_swap import finish_swap, swap_files
+from gaia_memory.database.files.file_swap import LOG_SUFFIXES, StagedFiles, finish_swap
 from gaia_memory.database.files.snapshot import find_damage, without_log
 from gaia_memory.database.migrations import REVISIONS
 from gaia_memory.database.read_only import database_path
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
     import os
 
 _Result = TypeVar("_Result")
-_STAGED_SUFFIX = ".restored"
-_LOG_SUFFIXES = ("-wal", "-shm", "-journal")
 _UNKNOWN_FORGETS_NOTE = "what was forgotten after this backup is not known here, and may be back: forget it again"
 
 
@@ -76,7 +72,7 @@ def restore(
         MemoryUnavailable: a process uses the home, a newer version wrote the backup, or the disk is full.
     """
     archive = Path(path).expanduser().absolute()
-    manifest = read_manifest(archive)
+    manifest, names = read_manifest(archive)
     if manifest.schema not in REVISIONS:
         raise MemoryUnavailable(
             f"{archive} has schema {manifest.schema!r}, and this version knows only up to {REVISIONS[-1]!r}",
@@ -86,7 +82,7 @@ def restore(
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         finish_swap(folder)
-        return _restore(archive, manifest, folder, force=force, progress=progress or (lambda done, total: None))
+        return _restore(archive, manifest, names, folder, force=force, progress=progress or (lambda *_: None))
     except OSError as error:
         where = error.filename or folder
         raise MemoryUnavailable(
@@ -94,45 +90,29 @@ def restore(
         ) from error
 
 
-class _StagedFiles:
-    """The new files, each beside the one that it replaces, until they are moved there or discarded."""
-
-    def __init__(self) -> None:
-        self.paths: dict[str, Path] = {}
-        self._token = secrets.token_hex(4)
-
-    def add(self, name: str, target: Path) -> Path:
-        """Return the path of a new file, and remove what a killed restore left of an earlier one."""
-        for leftover in target.parent.glob(f".{target.name}.*{_STAGED_SUFFIX}*"):
-            leftover.unlink(missing_ok=True)
-        self.paths[name] = target.with_name(f".{target.name}.{self._token}{_STAGED_SUFFIX}")
-        return self.paths[name]
-
-    def discard(self) -> None:
-        """Delete the files that were not moved to their places."""
-        for path in self.paths.values():
-            _unlink(path, "", *_LOG_SUFFIXES)
-
-
-def _restore(archive: Path, manifest: Manifest, home: Path, *, force: bool, progress: Progress) -> RestoreReport:
-    names, staged = member_names(archive), _StagedFiles()
+def _restore(
+    archive: Path, manifest: Manifest, names: list[str], home: Path, *, force: bool, progress: Progress
+) -> RestoreReport:
+    staged, settings = StagedFiles(), home / CONFIG_FILE
     try:
         if CONFIG_FILE in names:
-            extract_file(archive, CONFIG_FILE, staged.add(CONFIG_FILE, home / CONFIG_FILE), progress)
-        targets = _find_targets(names, home, staged.paths.get(CONFIG_FILE))
+            extract_file(archive, CONFIG_FILE, staged.add(settings), progress)
+        targets = _find_targets(names, home, staged.paths.get(settings))
         if not force and (existing := [str(target) for target in targets.values() if target.exists()]):
             message = f"{home} has data: {', '.join(existing)}"
             raise InvalidInputError(f"{message}. To replace it, pass --force (force=True), or name another home")
         databases = {name: target for name, target in targets.items() if name != CONFIG_FILE}
         with exclusive_access(list(databases.values())) as connections:
             for name, target in databases.items():
-                _stage_database(archive, name, staged.add(name, target), progress)
-            forgets = read_forgets(connections.get(targets[MEMORY_DATABASE]))
-            forgotten = run_to_end(_prepare(staged.paths[MEMORY_DATABASE], home, forgets))
+                _stage_database(archive, name, staged.add(target), progress)
+            memory = targets[MEMORY_DATABASE]
+            forgets = read_forgets(connections.get(memory))
+            forgotten = run_to_end(_prepare(staged.paths[memory], home, forgets))
             for target in set(databases.values()) - connections.keys():
                 # The log of a damaged file must not be applied to the new one.
-                _unlink(target, *_LOG_SUFFIXES)
-            swap_files(home, {staged.paths[name]: targets[name] for name in names})
+                for suffix in LOG_SUFFIXES:
+                    Path(f"{target}{suffix}").unlink(missing_ok=True)
+            staged.swap(home)
     finally:
         staged.discard()
     return RestoreReport(
@@ -145,11 +125,6 @@ def _restore(archive: Path, manifest: Manifest, home: Path, *, force: bool, prog
         forgotten=forgotten,
         notes=() if forgets.is_complete else (_UNKNOWN_FORGETS_NOTE,),
     )
-
-
-def _unlink(path: Path, *suffixes: str) -> None:
-    for suffix in suffixes:
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
 def _find_targets(names: list[str], home: Path, settings: Path | None) -> dict[str, Path]:

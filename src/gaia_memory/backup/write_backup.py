@@ -16,10 +16,10 @@ from gaia_memory.database.files.snapshot import copy_databases, read_value
 from gaia_memory.database.migrate import VERSION_TABLE
 from gaia_memory.database.read_only import database_path
 from gaia_memory.errors import InvalidInputError, MemoryUnavailable
-from gaia_memory.facts.current import current_sql
+from gaia_memory.facts.current import current_or_past_sql
 from gaia_memory.redaction.mask import mask_secrets
 
-_CURRENT_FACTS = f"gaia_facts AS f WHERE {current_sql('f')}"
+_CURRENT_FACTS = f"gaia_facts AS f WHERE {current_or_past_sql('f')}"
 _COUNTS = {
     "facts": (MEMORY_DATABASE, f"SELECT count(*) FROM {_CURRENT_FACTS}"),
     "people": (MEMORY_DATABASE, f"SELECT count(DISTINCT partition) FROM {_CURRENT_FACTS}"),

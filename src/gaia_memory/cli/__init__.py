@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
@@ -11,6 +12,7 @@ from io import TextIOWrapper
 _COMPLETION_OPTIONS = ("--show-completion", "--install-completion")
 _GARBAGE_THRESHOLD_OBJECTS = 50_000
 """ADK, mem0 and Chroma create some million objects and hardly any garbage: the default of 700 costs half a second."""
+_INTERRUPTED_EXIT_CODE = 128 + signal.SIGINT
 _NO_DETECTION_VARIABLE = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"
 
 
@@ -21,6 +23,17 @@ def main() -> None:
     """
     _use_named_shell(sys.argv)
     gc.set_threshold(_GARBAGE_THRESHOLD_OBJECTS)
+    try:
+        _run_app()
+    except KeyboardInterrupt:
+        # Before and after a command; Typer answers it in between.
+        sys.exit(_INTERRUPTED_EXIT_CODE)
+    finally:
+        # The operating system frees the memory at once; a last collection would take a second.
+        gc.freeze()
+
+
+def _run_app() -> None:
     from gaia_memory.cli.app import app
     from gaia_memory.cli.ui.terminal import print_error
 
@@ -36,9 +49,6 @@ def main() -> None:
             raise
         print_error(f"unexpected {type(error).__name__}: {error} (`gaia --debug …` shows where)")
         sys.exit(1)
-    finally:
-        # The operating system frees the memory at once; a last collection would take a second.
-        gc.freeze()
 
 
 def _use_named_shell(arguments: Sequence[str]) -> None:

@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from gaia_memory.cli import backup, chat, config, init, learn, people, sweep
+from gaia_memory.cli import backup, chat, config, init, learn, people, serve, sweep
 from gaia_memory.cli.demo import demo
 from gaia_memory.cli.doctor import doctor
 from gaia_memory.cli.engines import sync_command
+from gaia_memory.cli.memory import due
 from gaia_memory.cli.memory.group import app as memory
 from gaia_memory.cli.setup import adk_servers
 from gaia_memory.cli.ui.command_app import CommandApp, PlainGroup
@@ -98,9 +99,11 @@ app.command("api-server", epilog=adk_servers.API_SERVER_EXAMPLES, context_settin
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("chat", epilog=chat.EXAMPLES)(chat.chat)
 app.command("sweep", epilog=sweep.EXAMPLES)(sync_command(sweep.sweep))
+app.command("due", epilog=due.ANNOUNCE_EXAMPLES)(sync_command(due.announce))
 app.command("learn", epilog=learn.EXAMPLES)(learn.learn)
 app.command("backup", epilog=backup.BACKUP_EXAMPLES)(backup.backup)
 app.command("restore", epilog=backup.RESTORE_EXAMPLES)(backup.restore)
 app.add_typer(memory, name="memory")
+app.add_typer(serve.app, name="serve")
 app.add_typer(people.app, name="people")
 app.add_typer(config.app, name="config")

@@ -97,6 +97,8 @@ def _learned_lines(report: SweepReport) -> list[str]:
     lines = []
     if report.private:
         lines.append(f"{pluralize(report.private, 'private conversation')}: nothing of it is learned")
+    if report.nothing_left:
+        lines.append(f"{pluralize(report.nothing_left, 'conversation')} without anything to learn")
     if report.fact_count:
         lines.append(f"I learned {pluralize(report.fact_count, 'thing')}:")
         lines += [f"- {fact.scope.user}: {' '.join(fact.text.split())}" for fact in report.facts]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from gaia_memory.models import LearnedFacts, Scope, SessionKey
@@ -51,6 +52,23 @@ class ConversationFlags(Protocol):
         """Record whether `/forget` waits for a yes about some rows."""
 
 
+class ActiveContext(Protocol):
+    """The context of a person that new facts belong to, and whose facts the agent sees; and their time zone."""
+
+    async def active(self) -> str:
+        """Return its name; `global` if none is active."""
+
+    async def time_zone(self) -> tzinfo | None:
+        """Return the zone of their times; None for `memory.time_zone`.
+
+        Raises:
+            InvalidInputError: the host has set one that does not exist.
+        """
+
+    async def activate(self, name: str) -> None:
+        """Make another context the active one, in all conversations of the person."""
+
+
 class Settings(Protocol):
     """The configuration in force, as an admin may change it.
 
@@ -82,6 +100,7 @@ class Call:
     flags: ConversationFlags
     pending_confirmations: PendingConfirmations
     settings: Settings
+    context: ActiveContext
     is_admin: bool
     reset: Callable[[], Awaitable[ResetOutcome]]
     learned: LearnedFacts = field(default_factory=LearnedFacts)

@@ -7,13 +7,14 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from gaia_memory import commands
 from gaia_memory.commands.command import MEMORY_OFF, Call, Command, Reply
 from gaia_memory.commands.forget import COMMAND as _FORGET_COMMAND
 from gaia_memory.commands.forget import answer_to_question
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
-from gaia_memory.language.printable_text import is_blank
+from gaia_memory.language.printable_text import is_blank, remove_hidden
 from gaia_memory.redaction.redact_locations import redact_locations
 
 FORGET = _FORGET_COMMAND.name
@@ -48,7 +49,15 @@ def parse(text: str, *, has_open_question: bool = False) -> tuple[str, str] | No
 
 
 async def run(name: str, call: Call) -> Reply:
-    """Run one command and return its reply; unknown commands and memory errors become a reply, too."""
+    """Run one command and return its reply; unknown commands and memory errors become a reply, too.
+
+    A reply has no control, direction or invisible characters, whatever the facts in it are.
+    """
+    reply = await _run(name, call)
+    return replace(reply, text=remove_hidden(reply.text))
+
+
+async def _run(name: str, call: Call) -> Reply:
     if name != FORGET:
         call.pending_confirmations.close_question(call.key)
     command = COMMANDS.get(name)

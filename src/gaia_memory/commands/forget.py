@@ -12,6 +12,7 @@ from gaia_memory.commands.rows import (
     Row,
     RowSelection,
     filter_by_words,
+    find_replaced,
     format_count,
     load_rows,
     parse_selection,
@@ -29,6 +30,8 @@ _NO = re.compile(
 )
 _YES = re.compile(r"(?:(?P<what>.*\S)\s+)?yes[.!]*", re.IGNORECASE | re.DOTALL)
 
+_BACK = re.compile(r"(?P<what>.*\S)\s+back[.!]*", re.IGNORECASE | re.DOTALL)
+
 _EVERYTHING = re.compile(r"(?:all|everything)[.!]*", re.IGNORECASE)
 
 _ID_PREFIX = re.compile(r"#[0-9a-f-]+|(?=.*\d)[0-9a-f]{3}[0-9a-f-]*", re.IGNORECASE)
@@ -41,7 +44,9 @@ _USAGE = (
 RESET_HINT = "Use /reset to end this conversation and start a new one."
 """How a user clears the messages of an open session."""
 
+STILL_HERE = "What was said in a conversation that is still open stays in it, and I may answer from it there."
 _NOTHING_REMEMBERED = "I don't remember anything about you."
+_WILL_LEARN = "I may still learn what you have said so far. Send /forget yes to prevent that; nothing else does."
 _NOT_LEARNED = "I will not learn from what you have said so far."
 _NOTHING_FORGOTTEN = "Nothing was forgotten."
 _NAME = "forget"
@@ -65,6 +70,8 @@ async def _forget(call: Call) -> str:
         await call.flags.set_pending_confirmation(call.key, False)
         return _NOTHING_FORGOTTEN
     confirmed = _YES.fullmatch(call.argument)
+    if (back := _BACK.fullmatch(call.argument)) and (answer := await _go_back(call, back["what"])):
+        return answer
     selection = (confirmed["what"] or "") if confirmed else call.argument
     if selection and not _EVERYTHING.fullmatch(selection):
         return await _forget_some(call, selection, is_confirmed=confirmed is not None)
@@ -98,7 +105,7 @@ async def _ask(call: Call) -> str:
     call.pending_confirmations.open_question(call.key)
     count = await call.memory.count(call.scope)
     if not count:
-        return f"{_NOTHING_REMEMBERED} Send /forget yes if I should not learn from what you have said so far."
+        return f"{_NOTHING_REMEMBERED} {_WILL_LEARN}"
     return (
         f"This forgets {format_count(count)} about you, in every conversation, and cannot be undone. "
         "Send /forget yes to confirm; anything else changes nothing."
@@ -139,7 +146,21 @@ async def _forget_some(call: Call, text: str, *, is_confirmed: bool) -> str:
     call.pending_confirmations.open_question(call.key)
     await call.flags.set_pending_confirmation(call.key, True)
     preview = _preview(found, selection_text)
+    if len(found) == 1 and (replaced := await find_replaced(call, found[0])):
+        preview += f"\nIt replaced: {replaced}. To go back to that instead, send /forget {selection_text} back."
     return f"Nothing is forgotten yet: please look first.\n{preview}" if is_confirmed else preview
+
+
+async def _go_back(call: Call, selection: str) -> str | None:
+    """Return to what a fact replaced, if the last question offered that; None if it did not."""
+    selection_text, fact_ids = call.pending_confirmations.latest(call.key, _NAME) or ("", ())
+    rows = [row for row in await load_rows(call) if row.fact.id in fact_ids] if selection == selection_text else []
+    if len(rows) != 1 or await find_replaced(call, rows[0]) is None:
+        return None
+    call.pending_confirmations.discard(call.key, _NAME)
+    await call.flags.set_pending_confirmation(call.key, False)
+    fact = await call.memory.restore(call.scope, rows[0].fact.id, actor="person")
+    return f"Nothing was forgotten. I remember again: {Row(rows[0].number, fact, rows[0].allow_numbers).text}"
 
 
 def _selection_problem(selection: RowSelection, row_count: int) -> str | None:
@@ -186,9 +207,11 @@ def _report(call: Call, summary: str, receipts: Sequence[Receipt]) -> str:
     if any(receipt.pending for receipt in receipts):
         lines.append("The files that contained them are being rewritten in the background.")
     notes = dict.fromkeys(note for receipt in receipts for note in receipt.notes)
-    lines += [f"Note: {redact_locations(note)}." for note in notes]
-    if OPEN_SESSION_NOTE in notes and call.memory.config.sessions.clear != "keep":
-        lines.append(RESET_HINT)
+    lines += [f"Note: {redact_locations(note)}." for note in notes if note != OPEN_SESSION_NOTE]
+    if OPEN_SESSION_NOTE in notes:
+        lines.append(STILL_HERE)
+        if call.memory.config.sessions.clear != "keep":
+            lines.append(RESET_HINT)
     return "\n".join(lines)
 
 

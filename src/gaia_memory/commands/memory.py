@@ -1,10 +1,11 @@
-"""/memory: lists facts by page or by words, and reports problems with memory.
+"""/memory: lists facts by page or by words, tells what one was before, and reports problems with memory.
 
 Admins also switch memory off and on with it, and change the embedder, for all users.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from gaia_memory.commands.command import Call, Command
@@ -18,16 +19,21 @@ from gaia_memory.commands.rows import (
     format_count,
     load_rows,
     parse_selection,
+    show_history,
     split_words,
 )
 from gaia_memory.commands.waiting import describe_waiting
 from gaia_memory.errors import ConfigError
+from gaia_memory.models import Status
 from gaia_memory.redaction.redact_locations import redact_locations
 
 NOTHING_REMEMBERED = "I don't remember anything about you yet."
 
 _MAX_RANKED_ROWS = 100
 """The most matches that are ranked; further ones follow in the order of the list."""
+
+_HISTORY = re.compile(r"history\s+#?(?P<row>\d+)", re.IGNORECASE)
+"""A search for the word alone stays one."""
 
 _SWITCH = {"off": False, "on": True}
 _NOT_ADMIN = "Only an admin can switch memory off or on. Nothing was changed."
@@ -44,6 +50,8 @@ _NO_FILE = (
 async def _memory(call: Call) -> str:
     if asked := parse_embedder_request(call.argument):
         return await switch_embedder(call, asked)
+    if found := _HISTORY.fullmatch(call.argument):
+        return await show_history(call, found["row"])
     enable = _SWITCH.get(call.argument.casefold())
     return await (_show(call) if enable is None else _switch(call, enable))
 
@@ -71,9 +79,21 @@ async def _show(call: Call) -> str:
         notes.append(IS_PRIVATE)
     if status.state == "degraded":
         notes.append(f"There is a problem: {redact_locations(f'{status.reason}; {status.remedy}')}")
+    notes += _describe_marked(status)
     notes += describe_waiting(call, status.pending)
     # In Markdown, a line right behind a list belongs to its last item.
     return "\n".join([text, *([""] if rows and notes else []), *notes])
+
+
+def _describe_marked(status: Status) -> list[str]:
+    """Return how many facts nobody has confirmed, with what the person can do about it."""
+    remedy = "say so if it is true, or /forget it"
+    counts = {"unconfirmed": status.unconfirmed, "unverified": status.unverified}
+    return [
+        f"{count} of these facts {'is' if count == 1 else 'are'} {name}: {remedy}."
+        for name, count in counts.items()
+        if count
+    ]
 
 
 async def _list_rows(call: Call, rows: Sequence[Row]) -> str:
@@ -128,7 +148,7 @@ def _page_count(rows: Sequence[Row]) -> int:
 COMMAND = Command(
     name="memory",
     arguments="[PAGE or WORDS]",
-    summary="show or search what I remember about you; admins: off, on, embedder",
+    summary="show or search what I remember; history ROW; admins: off, on, embedder",
     run=_memory,
     arguments_while_disabled=tuple(_SWITCH),
 )

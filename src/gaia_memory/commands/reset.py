@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gaia_memory.commands.command import Call, Command, ResetOutcome
+from gaia_memory.language.printable_text import escape_markup
 from gaia_memory.models import LearnedFacts
 
 _REPLIES: Mapping[ResetOutcome, str] = {
@@ -43,7 +44,7 @@ def _describe_learned(call: Call, *, is_private: bool) -> str:
 def format_learned(learned: LearnedFacts) -> list[str]:
     """Return the lines that name what was learned: the first facts, and how many more there are."""
     things = "1 thing" if learned.count == 1 else f"{learned.count} things"
-    lines = [f"I learned {things}:", *(f"- {' '.join(fact.text.split())}" for fact in learned.first)]
+    lines = [f"I learned {things}:", *(f"- {escape_markup(fact.text)}" for fact in learned.first)]
     more = learned.count - len(learned.first)
     return [*lines, f"- and {more} more: /memory shows all of them"] if more else lines
 

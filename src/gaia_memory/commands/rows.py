@@ -1,4 +1,4 @@
-"""The numbered list of facts that commands show, and the selection of rows by number or by words."""
+"""The numbered list of facts that commands show, their history, and the selection of rows by number or by words."""
 
 from __future__ import annotations
 
@@ -6,16 +6,25 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from gaia_memory.commands.command import Call
-from gaia_memory.language.printable_text import is_invisible
-from gaia_memory.models import UNCONFIRMED_KEY, Fact
+from gaia_memory.language.printable_text import escape_markup, is_invisible
+from gaia_memory.models import DEFAULT_CONTEXT, Fact, PastFact, to_local_time
 from gaia_memory.redaction.credentials import mask_credentials
 
 PAGE_SIZE = 20
 """Facts on one page, short enough for a chat message."""
 
 NO_MATCH = "Nothing I remember about you contains that. /memory shows everything."
+
+_REASONS = {
+    "replaced": "replaced",
+    "retracted": "taken back",
+    "expired": "its time was over",
+    "merged": "joined with another fact",
+}
+"""What the history says of each ending."""
 
 _MAX_DIGITS = 9
 _RANGE = re.compile(r"(?<=\d)(?:\s+-\s+|-\s*)(?=\d)")
@@ -37,12 +46,18 @@ class Row:
     allow_numbers: bool = False
 
     @property
+    def text(self) -> str:
+        """The text of the fact, as a message may show it."""
+        return escape_markup(mask_credentials(self.fact.text, allow_numbers=self.allow_numbers))
+
+    @property
     def line(self) -> str:
         """The row as one line of the full list, which tells what a model wrote."""
         marks = ["saved by the agent"] if self.fact.source == "agent" else []
-        marks += [UNCONFIRMED_KEY] if self.fact.is_unconfirmed else []
-        text = mask_credentials(" ".join(self.fact.text.split()), allow_numbers=self.allow_numbers)
-        line = f"{self.number}. {text}"
+        marks += self.fact.marks
+        if self.fact.context != DEFAULT_CONTEXT:
+            marks.append(f"context {escape_markup(self.fact.context)}")
+        line = f"{self.number}. {self.text}"
         return f"{line} ({', '.join(marks)})" if marks else line
 
     @property
@@ -142,3 +157,37 @@ def _has_words(fact_words: Sequence[str], words: Sequence[str]) -> bool:
 
 def _is_caseless_script(word: str) -> bool:
     return any(unicodedata.category(char) == "Lo" for char in word)
+
+
+async def show_history(call: Call, number: str) -> str:
+    """Return when a fact was true and what it replaced; `number` is that of its row."""
+    row = next((row for row in await load_rows(call) if str(row.number) == number), None)
+    if row is None:
+        return "There is no such row: /memory shows all, numbered from 1."
+    history = await call.memory.history(call.scope, row.fact.id)
+    if len(history) == 1:
+        return f"{row.line}\n\nIt has replaced nothing."
+    return "\n".join(["What I know of this, oldest first:", *(f"- {_line(call, past)}" for past in history)])
+
+
+async def find_replaced(call: Call, row: Row) -> str | None:
+    """Return the text of what a fact replaced last, None if it replaced nothing."""
+    history = await call.memory.history(call.scope, row.fact.id)
+    replaced = [past for past in history if past.ended_by == row.fact.id and past.why != "merged"]
+    return _text(call, replaced[-1]) if replaced else None
+
+
+def _line(call: Call, past: PastFact) -> str:
+    start, end = (_day(call, moment) for moment in (past.first_said_at, past.ended_at))
+    if past.ended_at is None or past.why is None:
+        return f"{_text(call, past)} ({f'since {start}' if start else 'still'})"
+    period = f"{start} to {end}" if start else f"until {end}"
+    return f"{_text(call, past)} ({period}, {_REASONS[past.why]})"
+
+
+def _text(call: Call, past: PastFact) -> str:
+    return escape_markup(mask_credentials(past.text, allow_numbers=call.memory.config.memory.allow_numbers))
+
+
+def _day(call: Call, moment: datetime | None) -> str:
+    return "" if moment is None else to_local_time(moment, call.memory.config.memory.zone).date().isoformat()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+ALLOWED_DATABASE_URLS = "sqlite:///path or postgresql://user@host/database; null for the default"
+
 _SQLITE = re.compile(r"sqlite(?:\+aiosqlite)?:///(?P<path>[^?]+)(?P<query>\?.*)?", re.IGNORECASE | re.DOTALL)
 _SUPPORTED_KINDS = frozenset({"sqlite", "postgres", "postgresql"})
 _POSTGRES = re.compile(r"(?:postgres|postgresql|postgresql\+asyncpg)://(?P<rest>.*[^/].*)", re.IGNORECASE | re.DOTALL)

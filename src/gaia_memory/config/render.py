@@ -27,6 +27,8 @@ def default_value(field: FieldInfo) -> Any:
     default = field.default
     if isinstance(default, ProviderConfig):
         return {"provider": default.provider}
+    if isinstance(default, tuple):
+        return list(default)
     return default.as_posix() if isinstance(default, Path) else default
 
 

@@ -13,6 +13,7 @@ from weakref import WeakSet
 from sqlalchemy import event
 
 from gaia_memory.database.files.open_file import OpenFile
+from gaia_memory.database.pooling.writer_queue import WriterQueue
 
 if TYPE_CHECKING:
     import sqlite3
@@ -30,11 +31,12 @@ REGISTRY_OPTION = "gaia_connections"
 class ConnectionRegistry:
     """The driver connections that a SQLite engine has opened, and their threads, which bear its name.
 
-    `file` is the file of the engine; None for a database in memory.
+    `file` is the file of the engine; None for a database in memory. `writers` is the queue of those who write it.
     """
 
     def __init__(self, connection_type: type[sqlite3.Connection], file: OpenFile | None = None) -> None:
         self.file = file
+        self.writers = WriterQueue()
         self._connection_type = connection_type
         self._connections: WeakSet[aiosqlite.Connection] = WeakSet()
         self._thread_name = f"gaia-sqlite-{id(self):x}"

@@ -24,7 +24,12 @@ class TextSearchVector(UserDefinedType[str]):
 
 def dialect_insert(tx: Transaction, table: Table) -> sqlite.Insert | postgresql.Insert:
     """Return an INSERT that supports ON CONFLICT, in the dialect of the database."""
-    if tx.dialect.name != "postgresql":
+    return insert_for(tx.dialect.name, table)
+
+
+def insert_for(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """Return an INSERT that supports ON CONFLICT, in the named dialect."""
+    if dialect != "postgresql":
         return sqlite.insert(table)
     from sqlalchemy.dialects import postgresql
 

@@ -5,30 +5,34 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy import event
+from sqlalchemy.engine import URL, ExceptionContext, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 from typing_extensions import override
 
 from gaia_memory.database import migrate, sqlite
+from gaia_memory.database.bounded_waits import Refusals, counted_wait
 from gaia_memory.database.connections import (
     REGISTRY_OPTION,
     ConnectionRegistry,
     abandon,
     dispose,
-    open_connection,
     registry_of,
 )
 from gaia_memory.database.file_permissions import warn_if_accessible
 from gaia_memory.database.files.file_swap import finish_swap
-from gaia_memory.database.files.open_file import DAMAGE_MESSAGES, OpenFile, damaged_error
+from gaia_memory.database.files.open_file import OpenFile
+from gaia_memory.database.metadata import metadata
 from gaia_memory.database.migrations import REVISIONS
+from gaia_memory.database.pooling.failures import is_about_damage, unavailable_error, use_connection
+from gaia_memory.database.pooling.server_engine import DEFAULT_POOL, server_engine
+from gaia_memory.database.pooling.server_engine import PoolSettings as PoolSettings
 from gaia_memory.errors import ConfigError, MemoryClosedError, MemoryUnavailable
 from gaia_memory.ports import Database
 
@@ -52,7 +56,6 @@ DAMAGE_CHECK_INTERVAL_SECONDS = 10.0
 _CHECKPOINT_TIMEOUT_MILLISECONDS = 250
 _REINDEX_LOCK_TIMEOUT = "5s"
 _KEYWORD_INDEX = "ix_gaia_words_words"
-_INACCESSIBLE_MESSAGES = ("unable to open", "readonly")
 _SCRUBBED_TABLES = (
     "gaia_facts",
     "gaia_past_facts",
@@ -65,11 +68,11 @@ _SCRUBBED_TABLES = (
 )
 
 
-def open_engine(url: str | URL, **options: Any) -> AsyncEngine:
+def open_engine(url: str | URL, *, pool: PoolSettings = DEFAULT_POOL, **options: Any) -> AsyncEngine:
     """Return an engine that connects at its first use, also for ADK's `DatabaseSessionService(db_engine=…)`.
 
-    On SQLite a missing file is created for its owner only, and every transaction takes the write lock at once unless
-    its execution options contain `read_only`.
+    On SQLite a missing file is created for its owner only, and every transaction waits for its turn and takes the write
+    lock at once, unless its execution options contain `read_only`. `pool` is for a server.
 
     Raises:
         ConfigError: the URL is not a database URL, or its driver is not installed.
@@ -81,13 +84,7 @@ def open_engine(url: str | URL, **options: Any) -> AsyncEngine:
         limits = {"timeout": CONNECT_TIMEOUT_SECONDS, "command_timeout": STATEMENT_TIMEOUT_SECONDS}
         defaults = {name: value for name, value in limits.items() if name not in address.query}
         options["connect_args"] = defaults | options.get("connect_args", {})
-        try:
-            return create_async_engine(address, pool_pre_ping=True, **options)
-        except ModuleNotFoundError as error:
-            problem = (
-                f"{address.drivername} needs its driver, {error.name}: PostgreSQL's comes with gaia-memory[postgres]"
-            )
-            raise ConfigError([problem], source="the database URL") from error
+        return server_engine(address, pool, **options)
     return sqlite_engine(address, sqlite.PrivateConnection, **options)
 
 
@@ -105,8 +102,15 @@ def sqlite_engine(address: URL, connection_type: type[sqlite3.Connection], **opt
         **options,
     )
     registry.track(engine)
-    sqlite.begin_explicitly(engine.sync_engine)
+    sqlite.begin_explicitly(engine.sync_engine, registry.writers)
+    event.listen(engine.sync_engine, "handle_error", _drop_damaged_pages)
     return engine
+
+
+def _drop_damaged_pages(context: ExceptionContext) -> None:
+    """Let no connection outlive an error about damage: its cache keeps the page after the file has been mended."""
+    if is_about_damage(context.original_exception):
+        context.is_disconnect = True
 
 
 def _parse(url: str | URL) -> URL:
@@ -117,8 +121,8 @@ def _parse(url: str | URL) -> URL:
     return address.set(drivername=_DRIVERS.get(address.drivername, address.drivername))
 
 
-async def open_database(url: str | URL, *, home: Path) -> SqlDatabase:
-    """Open the memory database; create it or migrate its tables first.
+async def open_database(url: str | URL, *, home: Path, pool: PoolSettings = DEFAULT_POOL) -> SqlDatabase:
+    """Open the memory database; create it or migrate its tables first. `pool` is for a server.
 
     Raises:
         ConfigError: the URL names a database in memory, which would be lost with the process.
@@ -130,7 +134,7 @@ async def open_database(url: str | URL, *, home: Path) -> SqlDatabase:
         raise ConfigError(["memory.database_url: names no file, so nothing would be kept"], source="the database URL")
     if file is not None and await asyncio.to_thread(_is_read_only, file, home):
         return await _open_read_only(address, file)
-    database = SqlDatabase(open_engine(address))
+    database = SqlDatabase(open_engine(address, pool=pool), pool=pool)
     try:
         await asyncio.to_thread(home.mkdir, mode=0o700, parents=True, exist_ok=True)
         has_existing_data = file is None or await asyncio.to_thread(file.exists)
@@ -139,7 +143,7 @@ async def open_database(url: str | URL, *, home: Path) -> SqlDatabase:
             await asyncio.to_thread(warn_if_accessible, home, file)
     except (DBAPIError, OSError) as error:
         await database.close()
-        raise _unavailable(error, database.engine) from error
+        raise unavailable_error(error, database.engine) from error
     except BaseException:
         await database.close()
         raise
@@ -164,7 +168,7 @@ async def _open_read_only(address: URL, file: Path) -> SqlDatabase:
             raise MemoryUnavailable(f"{file} is read-only and has the tables of an older version", remedy=remedy)
     except (DBAPIError, OSError) as failure:
         await database.close()
-        raise _unavailable(failure, database.engine) from failure
+        raise unavailable_error(failure, database.engine) from failure
     except BaseException:
         await database.close()
         raise
@@ -181,17 +185,23 @@ def _maintenance_engine(address: URL) -> AsyncEngine:
 class SqlDatabase(Database):
     """A memory database on SQLite or PostgreSQL, bound to the event loop of its first use.
 
-    `read_only` is the error of a write into a file that cannot be written.
+    `read_only` is the error of a write into a file that cannot be written. `pool` is that of a server.
     """
 
-    def __init__(self, engine: AsyncEngine, *, read_only: MemoryUnavailable | None = None) -> None:
+    def __init__(
+        self, engine: AsyncEngine, *, pool: PoolSettings = DEFAULT_POOL, read_only: MemoryUnavailable | None = None
+    ) -> None:
         self.engine = engine
+        self.pool = pool
         self._read_only = read_only
         self._checked_at = float("-inf")
         self._is_sqlite = engine.dialect.name == "sqlite"
-        # Writers of this process queue here in order; SQLite polls for the lock, and some writers would starve.
-        self._write_lock = asyncio.Lock() if self._is_sqlite else nullcontext()
+        registry = registry_of(engine)
+        self._writers = None if registry is None else registry.writers
         self._is_closed = False
+        self._write_refusals = Refusals(self._probe_writes)
+        # SQLite's readers do not wait for a writer; a server may lock tables against both.
+        self._read_refusals = Refusals(self._probe_reads) if self._is_sqlite else self._write_refusals
 
     @property
     @override
@@ -212,22 +222,62 @@ class SqlDatabase(Database):
     @asynccontextmanager
     @override
     async def transaction(self) -> AsyncIterator[Transaction]:
-        async with self._write_lock:
-            self.require_open()
-            if self._read_only is not None:
-                raise MemoryUnavailable(self._read_only.reason, remedy=self._read_only.remedy)
-            async with _open_connection(self.engine) as connection, connection.begin():
-                yield connection
+        async with (
+            self._writing(),
+            use_connection(self.engine, **{sqlite.HAS_TURN_OPTION: True}) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    @override
+    def single_statement(self, *, only_reads: bool = False) -> AbstractAsyncContextManager[Transaction]:
+        # SQLite's thread finishes what it has begun. Without a transaction, a mark would be set although its turn was
+        # cancelled long before and has removed it already.
+        return self.transaction() if self._is_sqlite and not only_reads else self._autocommit(only_reads)
+
+    @asynccontextmanager
+    async def _autocommit(self, only_reads: bool) -> AsyncIterator[Transaction]:
+        options: dict[str, Any] = {sqlite.READ_ONLY_OPTION: True} if only_reads else {}
+        options |= {sqlite.NO_TRANSACTION_OPTION: True} if self._is_sqlite else {"isolation_level": "AUTOCOMMIT"}
+        waiting = self._reading() if only_reads else self._writing()
+        async with waiting, use_connection(self.engine, **options) as connection:
+            yield connection
 
     @asynccontextmanager
     @override
     async def read_transaction(self) -> AsyncIterator[Transaction]:
-        self.require_open()
         options: dict[str, Any] = {sqlite.READ_ONLY_OPTION: True}
         if not self._is_sqlite:
             options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        async with _open_connection(self.engine, **options) as connection, connection.begin():
+        async with self._reading(), use_connection(self.engine, **options) as connection, connection.begin():
             yield connection
+
+    @asynccontextmanager
+    async def _writing(self) -> AsyncIterator[None]:
+        """Wait for a turn to write before a connection is taken, so that readers find one."""
+        with counted_wait(self._write_refusals):
+            async with nullcontext() if self._writers is None else self._writers.turn():
+                self.require_open()
+                if self._read_only is not None:
+                    raise MemoryUnavailable(self._read_only.reason, remedy=self._read_only.remedy)
+                yield
+
+    @asynccontextmanager
+    async def _reading(self) -> AsyncIterator[None]:
+        self.require_open()
+        with counted_wait(self._read_refusals):
+            yield
+
+    async def _probe_writes(self) -> None:
+        async with self.transaction() as connection:
+            if not self._is_sqlite:
+                # Not waiting: a probe that held some of these locks and waited for others could block a migration.
+                tables = ", ".join(metadata.tables)
+                await connection.exec_driver_sql(f"LOCK TABLE {tables} IN ROW EXCLUSIVE MODE NOWAIT")
+
+    async def _probe_reads(self) -> None:
+        async with self.read_transaction() as connection:
+            await connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
 
     @override
     async def find_problem(self) -> MemoryUnavailable | None:
@@ -246,10 +296,11 @@ class SqlDatabase(Database):
     async def _check_pages(self, file: OpenFile) -> None:
         # By a connection of this engine: closing any other would release the locks of this process on the file.
         with suppress(MemoryUnavailable):
-            async with self.read_transaction() as connection:
-                # A connection may have damaged pages in memory that are whole again in the file.
-                await connection.exec_driver_sql("PRAGMA shrink_memory")
+            self.require_open()
+            async with use_connection(self.engine, **{sqlite.NO_TRANSACTION_OPTION: True}) as connection:
                 result = (await connection.exec_driver_sql("PRAGMA quick_check(1)")).scalar_one()
+                if result != "ok":
+                    await connection.invalidate()
             file.note_damage("" if result == "ok" else str(result).splitlines()[-1])
         self._checked_at = time.monotonic()
 
@@ -261,13 +312,13 @@ class SqlDatabase(Database):
             return True
         async with self.transaction() as connection:
             await connection.exec_driver_sql("INSERT INTO gaia_words (gaia_words) VALUES ('optimize')")
-        async with self._write_lock:
+        async with nullcontext() if self._writers is None else self._writers.turn():
             return await truncate_wal(self.engine)
 
     async def _vacuum(self) -> None:
         maintenance = _maintenance_engine(self.engine.url)
         try:
-            async with _open_connection(maintenance, isolation_level="AUTOCOMMIT") as connection:
+            async with use_connection(maintenance, isolation_level="AUTOCOMMIT") as connection:
                 await connection.exec_driver_sql(f"VACUUM {', '.join(_SCRUBBED_TABLES)}")
                 # A GIN index keeps every word it ever contained. Writers wait for the new index, so give up early.
                 await connection.exec_driver_sql(f"SET lock_timeout = '{_REINDEX_LOCK_TIMEOUT}'")
@@ -278,6 +329,8 @@ class SqlDatabase(Database):
     async def close(self) -> None:
         """Close all connections; later transactions raise `MemoryClosedError`."""
         self._is_closed = True
+        self._write_refusals.stop()
+        self._read_refusals.stop()
         await dispose(self.engine)
 
     def abandon(self) -> None:
@@ -290,7 +343,7 @@ async def truncate_wal(engine: AsyncEngine) -> bool:
     """Empty the write-ahead log of a SQLite database; False while a reader or writer keeps it in use."""
     if engine.dialect.name != "sqlite":
         return True
-    async with _open_connection(engine, **{sqlite.NO_TRANSACTION_OPTION: True}) as connection:
+    async with use_connection(engine, **{sqlite.NO_TRANSACTION_OPTION: True}) as connection:
         # The checkpoint blocks writers while it waits for readers, so give up early.
         await connection.exec_driver_sql(f"PRAGMA busy_timeout={_CHECKPOINT_TIMEOUT_MILLISECONDS}")
         try:
@@ -311,58 +364,3 @@ async def _truncate(connection: AsyncConnection) -> bool:
             return False
         raise
     return bool(row[0] == 0)
-
-
-@asynccontextmanager
-async def _open_connection(engine: AsyncEngine, **options: Any) -> AsyncIterator[AsyncConnection]:
-    is_connecting = True
-    try:
-        async with open_connection(engine) as connection:
-            is_connecting = False
-            try:
-                yield await connection.execution_options(**options)
-            except DatabaseError as error:
-                if any(words in str(error.orig) for words in DAMAGE_MESSAGES):
-                    # It has the damaged page in memory, and would find it there for ever.
-                    await connection.invalidate()
-                raise
-    except (DBAPIError, PoolTimeoutError) as error:
-        if isinstance(error, DBAPIError) and not _is_database_failure(error):
-            raise
-        raise _unavailable(error, engine) from error
-    except OSError as error:
-        # If a server stops answering, the driver raises a time-out that SQLAlchemy does not wrap.
-        if not is_connecting and not isinstance(error, TimeoutError):
-            raise
-        raise _unavailable(error, engine) from error
-
-
-def _is_database_failure(error: DBAPIError) -> bool:
-    # The base classes mean a damaged file or a refusing server; other subclasses are errors in a statement.
-    return (
-        isinstance(error, OperationalError | InterfaceError)
-        or error.connection_invalidated
-        or type(error) in (DBAPIError, DatabaseError)
-    )
-
-
-def _unavailable(error: Exception, engine: AsyncEngine) -> MemoryUnavailable:
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    file = sqlite.database_path(engine.url)
-    if file is not None and any(words in str(cause) for words in DAMAGE_MESSAGES):
-        registry = registry_of(engine)
-        if registry is not None and registry.file is not None:
-            registry.file.note_damage(str(cause))
-        return damaged_error(file, cause)
-    if file is not None and (
-        isinstance(cause, OSError) or any(words in str(cause) for words in _INACCESSIBLE_MESSAGES)
-    ):
-        reason = cause.strerror if isinstance(cause, OSError) else cause
-        return MemoryUnavailable(
-            f"{file.parent} cannot be used ({reason})",
-            remedy="make it a writable folder, or set another: `home`, GAIA_HOME or memory.database_url",
-        )
-    remedy = "check memory.database_url, the disk and whether another process has locked the database"
-    if file is None:
-        remedy = "check memory.database_url and the server"
-    return MemoryUnavailable(f"the memory database does not answer ({str(cause) or 'in time'})", remedy=remedy)

@@ -11,15 +11,19 @@ from weakref import WeakSet
 
 from sqlalchemy import Connection, event
 from sqlalchemy.engine import URL, Engine
+from sqlalchemy.exc import OperationalError
 
 from gaia_memory.database.files.open_file import BEGIN_WRITE, FileCheckingCursor
+from gaia_memory.database.pooling.writer_queue import WriterQueue
 
 BUSY_TIMEOUT_SECONDS = 15
 READ_ONLY_BUSY_TIMEOUT_SECONDS = 2
 READ_ONLY_OPTION = "read_only"
 """The execution option of read transactions; ADK's session service sets the same one."""
+HAS_TURN_OPTION = "gaia_has_turn"
+"""The execution option of transactions whose caller has a turn in the queue of writers already."""
 NO_TRANSACTION_OPTION = "gaia_no_transaction"
-"""The execution option for statements that SQLite refuses inside a transaction."""
+"""The execution option for statements that stand alone, some of which SQLite refuses inside a transaction."""
 
 _PRAGMAS = (
     f"busy_timeout={BUSY_TIMEOUT_SECONDS * 1000}",
@@ -27,6 +31,7 @@ _PRAGMAS = (
     "secure_delete=ON",
     "synchronous=FULL",
 )
+_IN_QUEUE = "gaia_in_queue"
 _WAL_ATTEMPTS = 100
 _WAL_BYTE = slice(18, 19)
 """The header bytes of a SQLite file that are 2 for a write-ahead log, else 1."""
@@ -135,10 +140,12 @@ def _enable_wal(connection: sqlite3.Connection) -> None:
             return
 
 
-def begin_explicitly(engine: Engine) -> None:
+def begin_explicitly(engine: Engine, queue: WriterQueue) -> None:
     """Begin every transaction of `engine` with BEGIN IMMEDIATE, except read-only ones.
 
-    A transaction that takes the write lock only at its first write may fail, or lose the writes of another process.
+    A transaction that takes the write lock only at its first write may fail, or lose the writes of another process. It
+    first waits in `queue`, unless its execution options contain `HAS_TURN_OPTION`, and leaves it when its connection
+    is returned: by then SQLite has released its lock.
     """
 
     @event.listens_for(engine, "begin")
@@ -146,4 +153,21 @@ def begin_explicitly(engine: Engine) -> None:
         options = connection.get_execution_options()
         if options.get(NO_TRANSACTION_OPTION):
             return
-        connection.exec_driver_sql("BEGIN" if options.get(READ_ONLY_OPTION) else BEGIN_WRITE)
+        if options.get(READ_ONLY_OPTION):
+            connection.exec_driver_sql("BEGIN")
+            return
+        info = connection.info
+        if not options.get(HAS_TURN_OPTION) and _IN_QUEUE not in info:
+            connection.connection.dbapi_connection.run_async(lambda _: queue.enter())  # type: ignore[union-attr]
+            info[_IN_QUEUE] = True
+        try:
+            connection.exec_driver_sql(BEGIN_WRITE)
+        except OperationalError as error:
+            if "locked" in str(error.orig):
+                queue.refuse(error)
+            raise
+
+    @event.listens_for(engine, "checkin")
+    def leave(_: object, record: Any) -> None:
+        if record.info.pop(_IN_QUEUE, False):
+            queue.leave()

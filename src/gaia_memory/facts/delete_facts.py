@@ -6,14 +6,26 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from sqlalchemy import delete as delete_from
-from sqlalchemy import func, literal, select
+from sqlalchemy import func, literal, select, update
 from typing_extensions import override
 
 from gaia_memory.facts import scopes
 from gaia_memory.facts.current import current_or_past
+from gaia_memory.facts.history.change_log import drop_changes, log_changes
 from gaia_memory.facts.indexing import keyword_index
+from gaia_memory.facts.reconciling.undecided_facts import delete_all_comparisons, delete_comparisons
 from gaia_memory.facts.rows import in_chunks
-from gaia_memory.facts.tables import endings, facts, forgotten_words, outbox, past_facts, profiles, sources, tombstones
+from gaia_memory.facts.tables import (
+    announcements,
+    endings,
+    facts,
+    forgotten_words,
+    outbox,
+    past_facts,
+    profiles,
+    sources,
+    tombstones,
+)
 from gaia_memory.ports import FactStore
 
 if TYPE_CHECKING:
@@ -37,6 +49,8 @@ class FactDeletionMixin(FactStore):
             for row in await tx.execute(statement):
                 owned[row.row] = row.id
                 removed["vectors"] += bool(row.has_vector)
+        removed |= await _delete_past(tx, scope, fact_ids)
+        await delete_comparisons(tx, scope, fact_ids)
         if not owned:
             return removed
         state = await scopes.bump_revision(tx, scope)
@@ -48,6 +62,7 @@ class FactDeletionMixin(FactStore):
         # The cached profile may quote a deleted fact.
         deleted_profiles = await tx.execute(delete_from(profiles).where(profiles.c.partition == scope.partition))
         await scopes.mark_dirty(tx, sorted(owned.values()), state.revision)
+        await log_changes(tx, scope.partition, "forgotten", sorted(owned.values()))
         return removed | {"facts": len(owned), "words": len(owned), "profiles": deleted_profiles.rowcount}
 
     @override
@@ -72,10 +87,33 @@ class FactDeletionMixin(FactStore):
         for name, table in (("profiles", profiles), ("tombstones", tombstones)):
             deleted = await tx.execute(delete_from(table).where(table.c.partition == scope.partition))
             removed[name] = deleted.rowcount
-        await tx.execute(delete_from(endings).where(endings.c.partition == scope.partition))
+        await delete_all_comparisons(tx, scope)
+        for table in (endings, announcements):
+            await tx.execute(delete_from(table).where(table.c.partition == scope.partition))
+        await drop_changes(tx, scope.partition)
+        await log_changes(tx, scope.partition, "forgotten", [None])
         in_history = past_facts.c.partition == scope.partition
         if history := (await tx.execute(delete_from(past_facts).where(in_history))).rowcount:
             removed["history"] = history
         # `forgotten_at` keeps out everything said so far, so single facts need no tombstones.
         await tx.execute(delete_from(forgotten_words).where(forgotten_words.c.partition == scope.partition))
         return removed | {"words": removed["facts"]}
+
+
+async def _delete_past(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
+    """Delete those of these facts that are past, with their sources; endings and announcements of all of them."""
+    found: dict[str, int] = {}
+    for chunk in in_chunks(sorted(set(fact_ids))):
+        is_meant = past_facts.c.partition == scope.partition, past_facts.c.id.in_(chunk)
+        statement = delete_from(past_facts).where(*is_meant).returning(past_facts.c.id)
+        if past := list((await tx.execute(statement)).scalars()):
+            is_source = sources.c.fact_id.in_(past)
+            removed = (await tx.execute(delete_from(sources).where(is_source))).rowcount
+            found["sources"] = found.get("sources", 0) + removed
+            found["history"] = found.get("history", 0) + len(past)
+        for table in (endings, announcements):
+            in_scope = table.c.partition == scope.partition
+            await tx.execute(delete_from(table).where(in_scope, table.c.fact_id.in_(chunk)))
+        is_by_them = endings.c.partition == scope.partition, endings.c.ended_by.in_(chunk)
+        await tx.execute(update(endings).where(*is_by_them).values(ended_by=None))
+    return found

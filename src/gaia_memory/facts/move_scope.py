@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Row, delete, select, update
+from sqlalchemy import Row, case, delete, select, update
 from typing_extensions import override
 
-from gaia_memory.facts.current import current, current_or_past
+from gaia_memory.facts.current import current_or_past
+from gaia_memory.facts.history.change_log import log_changes
 from gaia_memory.facts.indexing import keyword_index
+from gaia_memory.facts.reconciling.undecided_facts import move_comparisons
 from gaia_memory.facts.rows import in_chunks
 from gaia_memory.facts.scopes import bump_revision, dialect_insert, mark_dirty
-from gaia_memory.facts.tables import endings, facts, past_facts, profiles, sources
+from gaia_memory.facts.tables import announcements, endings, facts, past_facts, profiles, sources
 from gaia_memory.facts.tombstones import move_tombstones
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION
-from gaia_memory.models import MergeResult
+from gaia_memory.models import DUE_FIELDS, MergeResult
 from gaia_memory.ports import FactStore
 
 if TYPE_CHECKING:
-    from gaia_memory.models import Scope
+    from gaia_memory.models import DUE_FIELDS, Scope
     from gaia_memory.ports import Transaction
 
 
@@ -35,23 +38,40 @@ class ScopeMergeMixin(FactStore):
         is_forgotten = await self.have_tombstones(tx, into, [row.text for row in rows])
         dropped = [row.id for row, is_gone in zip(rows, is_forgotten, strict=True) if is_gone]
         rows = [row for row, is_gone in zip(rows, is_forgotten, strict=True) if not is_gone]
-        await self.clear_excerpts(tx, scope, dropped)
         existing = await _existing_ids(tx, into, [row.normal for row in rows])
         joined = [row for row in rows if row.normal in existing]
-        await _copy_sources(tx, scope, {row.id: existing[row.normal] for row in joined})
+        same = {row.id: existing[row.normal] for row in joined}
+        await _mark_sensitive(tx, into, [same[row.id] for row in joined if row.sensitive])
+        await _relink_copies(tx, scope, into, same)
+        await _copy_sources(tx, scope, same)
+        await _rename_in_endings(tx, scope, same)
+        await self._queue_again(tx, scope, into, same)
+        await _keep_due_dates(tx, scope, into, same, states[into].revision)
+        past = [each.fact for each in (await self.past(tx, scope)).values()]
+        is_forgotten = await self.have_tombstones(tx, into, [fact.text for fact in past])
+        dropped += [fact.id for fact, is_gone in zip(past, is_forgotten, strict=True) if is_gone]
+        await self.clear_excerpts(tx, scope, dropped)
         await self.delete(tx, scope, [*dropped, *(row.id for row in joined)])
         moved = [row for row in rows if row.normal not in existing]
         await _move_facts(tx, moved, into)
-        for table in (past_facts, endings):
+        await move_comparisons(tx, scope, into)
+        await log_changes(tx, into.partition, "added", [row.id for row in moved])
+        await log_changes(tx, scope.partition, "forgotten", [None])
+        for table in (past_facts, endings, announcements):
             in_history = table.c.partition == scope.partition
             await tx.execute(update(table).where(in_history).values(partition=into.partition))
         await move_tombstones(tx, scope, into, states[scope].salt)
         await tx.execute(delete(profiles).where(profiles.c.partition.in_([scope.partition, into.partition])))
         return MergeResult(moved=len(moved), joined=len(joined), dropped=len(dropped))
 
+    async def _queue_again(self, tx: Transaction, scope: Scope, into: Scope, same: dict[str, str]) -> None:
+        """Have facts that wait in one scope wait in the other, which has them too."""
+        waiting = [each for each in await self.undecided(tx, scope) if each.fact_id in same]
+        await self.queue_undecided(tx, into, [replace(each, fact_id=same[each.fact_id]) for each in waiting])
+
 
 async def _rows(tx: Transaction, scope: Scope) -> Sequence[Row[Any]]:
-    columns: tuple[Any, ...] = (facts.c.row, facts.c.id, facts.c.text, facts.c.normal)
+    columns: tuple[Any, ...] = (facts.c.row, facts.c.id, facts.c.text, facts.c.normal, facts.c.sensitive)
     statement = select(*columns).where(facts.c.partition == scope.partition, current_or_past()).order_by(facts.c.row)
     return (await tx.execute(statement)).all()
 
@@ -59,9 +79,28 @@ async def _rows(tx: Transaction, scope: Scope) -> Sequence[Row[Any]]:
 async def _existing_ids(tx: Transaction, scope: Scope, normals: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for chunk in in_chunks(normals):
-        statement = select(facts.c.normal, facts.c.id).where(facts.c.partition == scope.partition, current())
+        statement = select(facts.c.normal, facts.c.id).where(facts.c.partition == scope.partition, current_or_past())
         found |= {row.normal: row.id for row in await tx.execute(statement.where(facts.c.normal.in_(chunk)))}
     return found
+
+
+async def _mark_sensitive(tx: Transaction, scope: Scope, fact_ids: Sequence[str]) -> None:
+    """Make facts sensitive that were so under the other id of their person."""
+    if not fact_ids:
+        return
+    state = await bump_revision(tx, scope)
+    for chunk in in_chunks(fact_ids):
+        is_meant = facts.c.partition == scope.partition, facts.c.id.in_(chunk)
+        await tx.execute(update(facts).where(*is_meant).values(sensitive=True, version=state.revision))
+    await mark_dirty(tx, sorted(fact_ids), state.revision)
+
+
+async def _relink_copies(tx: Transaction, scope: Scope, into: Scope, targets: dict[str, str]) -> None:
+    """Let the copies that other scopes have of these facts name the scope and the facts that they are part of here."""
+    is_copy = (sources.c.origin_scope == scope.partition) & sources.c.imported
+    for fact_id, target in targets.items():
+        await tx.execute(update(sources).where(is_copy, sources.c.origin_id == fact_id).values(origin_id=target))
+    await tx.execute(update(sources).where(is_copy).values(origin_scope=into.partition))
 
 
 async def _copy_sources(tx: Transaction, scope: Scope, targets: dict[str, str]) -> None:
@@ -85,6 +124,26 @@ async def _copy_sources(tx: Transaction, scope: Scope, targets: dict[str, str]) 
                 index_elements=[sources.c.fact_id, sources.c.origin]
             )
             await tx.execute(upsert, copies)
+
+
+async def _rename_in_endings(tx: Transaction, scope: Scope, new_ids: dict[str, str]) -> None:
+    """Have the endings of facts, and those by them, name the facts that they are one with."""
+    for column in (endings.c.fact_id, endings.c.ended_by):
+        for chunk in in_chunks(new_ids):
+            is_meant = endings.c.partition == scope.partition, column.in_(chunk)
+            renamed = {column: case({each: new_ids[each] for each in chunk}, value=column)}
+            await tx.execute(update(endings).where(*is_meant).values(renamed))
+
+
+async def _keep_due_dates(tx: Transaction, scope: Scope, into: Scope, targets: dict[str, str], version: int) -> None:
+    """Give the facts that are known of both the due date of the other, if they have none."""
+    for chunk in in_chunks(targets):
+        columns = facts.c.id, *(facts.c[name] for name in DUE_FIELDS)
+        is_meant = facts.c.partition == scope.partition, facts.c.id.in_(chunk), facts.c.due_at.is_not(None)
+        for row in (await tx.execute(select(*columns).where(*is_meant, current_or_past()))).all():
+            due = {name: getattr(row, name) for name in DUE_FIELDS} | {"version": version}
+            has_none = facts.c.id == targets[row.id], facts.c.due_at.is_(None)
+            await tx.execute(update(facts).where(facts.c.partition == into.partition, *has_none).values(due))
 
 
 async def _move_facts(tx: Transaction, rows: Sequence[Row[Any]], into: Scope) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, delete, func, insert, or_, select, text, tuple
 from typing_extensions import override
 
 from gaia_memory.facts import tables
-from gaia_memory.facts.current import current
+from gaia_memory.facts.current import current_or_past
 from gaia_memory.facts.rows import VECTORS_PER_STATEMENT, fact_of, in_chunks, pack_vector, scope_of, unpack_vector
 from gaia_memory.facts.scopes import bump_revisions
 from gaia_memory.facts.scopes import dialect_insert as insert_or
@@ -55,7 +55,7 @@ class SqlOutbox(Outbox):
             statement = (
                 select(facts, scopes.c.app, scopes.c.user_id)
                 .join(scopes, scopes.c.partition == facts.c.partition)
-                .where(facts.c.id.in_(chunk), current())
+                .where(facts.c.id.in_(chunk), current_or_past())
             )
             for row in await tx.execute(statement):
                 found[row.id] = StoredFact(
@@ -85,7 +85,7 @@ class SqlOutbox(Outbox):
         for chunk in in_chunks(vectors, size=VECTORS_PER_STATEMENT):
             pairs = sorted((row.fact_id, row.version) for row in chunk)
             is_unchanged = tuple_(facts.c.id, facts.c.version).in_(pairs)
-            statement = select(facts.c.partition).where(is_unchanged, current()).distinct()
+            statement = select(facts.c.partition).where(is_unchanged, current_or_past()).distinct()
             partitions.update((await tx.execute(statement)).scalars())
         if not partitions:
             return
@@ -111,7 +111,7 @@ class SqlOutbox(Outbox):
             await tx.execute(text(f"LOCK TABLE {outbox.name} IN SHARE ROW EXCLUSIVE MODE"))
         await tx.execute(update(store).values(store_id=store_id))
         await tx.execute(delete(outbox))
-        all_facts = select(facts.c.id, facts.c.version).where(facts.c.row > 0, current()).order_by(facts.c.row)
+        all_facts = select(facts.c.id, facts.c.version).where(facts.c.row > 0, current_or_past()).order_by(facts.c.row)
         statement = insert_or(tx, outbox).from_select(["fact_id", "version"], all_facts)
         await tx.execute(statement.on_conflict_do_nothing())
 

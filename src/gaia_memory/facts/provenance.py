@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, delete, exists, select, update
+from sqlalchemy import ColumnElement, Table, delete, exists, func, select, true, update
 from typing_extensions import override
 
 from gaia_memory.database.id_encoding import decode_id, encode_id
-from gaia_memory.facts.current import current, current_or_past
-from gaia_memory.facts.rows import from_epoch_seconds, in_chunks
+from gaia_memory.facts.current import current_or_past
+from gaia_memory.facts.rows import from_epoch_seconds, in_chunks, scope_of
 from gaia_memory.facts.scopes import bump_revision, mark_dirty
-from gaia_memory.facts.tables import facts, past_facts, sources
+from gaia_memory.facts.tables import facts, past_facts, scopes, sources
 from gaia_memory.models import Origin, SessionKey
 from gaia_memory.ports import FactStore
 
@@ -28,11 +28,8 @@ class ProvenanceMixin(FactStore):
     async def sources(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[SessionKey, set[str]]:
         found: dict[SessionKey, set[str]] = {}
         for chunk in in_chunks(fact_ids):
-            statement = (
-                select(sources.c.app, sources.c.session_id, sources.c.event_ids)
-                .join(facts, facts.c.id == sources.c.fact_id)
-                .where(facts.c.partition == scope.partition, facts.c.id.in_(chunk), current_or_past())
-                .where(sources.c.session_id.is_not(None))
+            statement = select(sources.c.app, sources.c.session_id, sources.c.event_ids).where(
+                sources.c.fact_id.in_(chunk), _is_of_scope(scope), sources.c.session_id.is_not(None)
             )
             for row in await tx.execute(statement):
                 app = scope.app if row.app is None else decode_id(row.app)
@@ -45,14 +42,11 @@ class ProvenanceMixin(FactStore):
     async def origins(
         self, tx: Transaction, scope: Scope, fact_ids: Collection[str] | None = None
     ) -> dict[str, list[Origin]]:
-        statement = (
-            select(sources)
-            .join(facts, facts.c.id == sources.c.fact_id)
-            .where(facts.c.partition == scope.partition, current())
-            .order_by(sources.c.row)
-        )
+        statement = select(sources).where(_is_of_scope(scope)).order_by(sources.c.row)
         chunks = (
-            [statement] if fact_ids is None else [statement.where(facts.c.id.in_(ids)) for ids in in_chunks(fact_ids)]
+            [statement]
+            if fact_ids is None
+            else [statement.where(sources.c.fact_id.in_(ids)) for ids in in_chunks(fact_ids)]
         )
         found: dict[str, list[Origin]] = {}
         for row in [row for chunk in chunks for row in await tx.execute(chunk)]:
@@ -80,37 +74,73 @@ class ProvenanceMixin(FactStore):
     async def clear_excerpts(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
         events_by_session: dict[str | None, set[str]] = {}
         for chunk in in_chunks(fact_ids):
-            statement = (
-                select(sources.c.session_id, sources.c.event_ids, sources.c.turn_event_ids)
-                .join(facts, facts.c.id == sources.c.fact_id)
-                .where(facts.c.partition == scope.partition, facts.c.id.in_(chunk), current_or_past())
-            )
+            columns = sources.c.session_id, sources.c.event_ids, sources.c.turn_event_ids
+            statement = select(*columns).where(sources.c.fact_id.in_(chunk), _is_of_scope(scope))
             for row in await tx.execute(statement):
                 events_by_session.setdefault(row.session_id, set()).update(row.event_ids, row.turn_event_ids)
-        of_scope = select(facts.c.id).where(facts.c.partition == scope.partition, current_or_past())
-        past = select(past_facts.c.id).where(past_facts.c.partition == scope.partition)
-        is_of_scope = sources.c.fact_id.in_(of_scope) | sources.c.fact_id.in_(past)
         for session_id, event_ids in events_by_session.items():
             if not event_ids:
                 continue
             is_candidate = sources.c.session_id.is_not_distinct_from(session_id) & sources.c.excerpt.is_not(None)
             statement = select(sources.c.row, sources.c.event_ids, sources.c.turn_event_ids)
-            rows = await tx.execute(statement.where(is_of_scope, is_candidate))
+            rows = await tx.execute(statement.where(_is_of_scope(scope), is_candidate))
             shared = [row.row for row in rows if not event_ids.isdisjoint((*row.event_ids, *row.turn_event_ids))]
             for chunk in in_chunks(shared):
                 await tx.execute(update(sources).where(sources.c.row.in_(chunk)).values(excerpt=None))
 
     @override
+    async def copies(
+        self, tx: Transaction, scope: Scope, *, fact_id: str | None = None, session_id: str | None = None
+    ) -> dict[Scope, list[str]]:
+        copied = select(sources.c.fact_id).where(_is_copied(scope, fact_id, session_id))
+        statement = (
+            select(facts.c.id, scopes.c.app, scopes.c.user_id)
+            .join(scopes, scopes.c.partition == facts.c.partition)
+            .where(facts.c.partition != scope.partition, facts.c.id.in_(copied), current_or_past())
+            .order_by(facts.c.row)
+        )
+        found: dict[Scope, list[str]] = {}
+        for row in await tx.execute(statement):
+            found.setdefault(scope_of(row.app, row.user_id), []).append(row.id)
+        return found
+
+    @override
+    async def drop_copied_sources(
+        self,
+        tx: Transaction,
+        scope: Scope,
+        fact_ids: Collection[str],
+        *,
+        of: Scope,
+        fact_id: str | None = None,
+        session_id: str | None = None,
+    ) -> list[str]:
+        is_copied = _is_copied(of, fact_id, session_id)
+        without_source: list[str] = []
+        state = await bump_revision(tx, scope)
+        for chunk in in_chunks(fact_ids):
+            shared = select(sources.c.fact_id).where(sources.c.fact_id.in_(chunk), is_copied.is_not(true()))
+            kept = set((await tx.execute(shared)).scalars())
+            without_source += [each for each in chunk if each not in kept]
+            if kept:
+                await tx.execute(delete(sources).where(sources.c.fact_id.in_(kept), is_copied))
+                await _reassign_to_latest_source(tx, facts.c.id.in_(kept), state.revision)
+                await mark_dirty(tx, sorted(kept), state.revision)
+        return without_source
+
+    @override
     async def sourced_only_from(self, tx: Transaction, scope: Scope, session_id: str) -> list[str]:
-        is_taught_alone = _is_learned_from(scope, session_id, has_others=False)
-        statement = select(facts.c.id).where(is_taught_alone, current_or_past())
-        return list((await tx.execute(statement.order_by(facts.c.row))).scalars())
+        is_taught_alone = _is_learned_from(facts, scope, session_id, has_others=False)
+        statement = select(facts.c.id).where(is_taught_alone, current_or_past()).order_by(facts.c.row)
+        past = select(past_facts.c.id).where(_is_learned_from(past_facts, scope, session_id, has_others=False))
+        return [*(await tx.execute(statement)).scalars(), *(await tx.execute(past)).scalars()]
 
     @override
     async def drop_source(self, tx: Transaction, scope: Scope, session_id: str) -> int:
-        is_taught_with_others = _is_learned_from(scope, session_id, has_others=True)
-        shared = select(facts.c.id).where(is_taught_with_others, current_or_past())
-        ids = list((await tx.execute(shared.order_by(facts.c.row))).scalars())
+        is_taught_with_others = _is_learned_from(facts, scope, session_id, has_others=True)
+        shared = select(facts.c.id).where(is_taught_with_others, current_or_past()).order_by(facts.c.row)
+        past = select(past_facts.c.id).where(_is_learned_from(past_facts, scope, session_id, has_others=True))
+        ids = [*(await tx.execute(shared)).scalars(), *(await tx.execute(past)).scalars()]
         if not ids:
             return 0
         state = await bump_revision(tx, scope)
@@ -118,35 +148,52 @@ class ProvenanceMixin(FactStore):
         for chunk in in_chunks(ids):
             statement = delete(sources).where(sources.c.fact_id.in_(chunk), _is_from_session(session_id))
             removed += (await tx.execute(statement)).rowcount
-            moved += await _reassign_to_oldest_source(tx, chunk, session_id, state.revision)
+            positioned_there = facts.c.id.in_(chunk) & (facts.c.session_id == encode_id(session_id))
+            moved += await _reassign_to_latest_source(tx, positioned_there, state.revision)
         await mark_dirty(tx, sorted(moved), state.revision)
         return removed
 
 
-async def _reassign_to_oldest_source(tx: Transaction, ids: list[str], session_id: str, version: int) -> list[str]:
+async def _reassign_to_latest_source(tx: Transaction, condition: ColumnElement[bool], version: int) -> list[str]:
+    """Give the facts that meet the condition the position of their latest source; return their ids."""
     statement = (
         select(sources)
         .join(facts, facts.c.id == sources.c.fact_id)
-        .where(facts.c.id.in_(ids), facts.c.session_id == encode_id(session_id), current_or_past())
-        .order_by(sources.c.row.desc())
+        .where(condition, current_or_past())
+        .order_by(func.coalesce(sources.c.said_at, sources.c.noted_at), sources.c.row.desc())
     )
-    oldest = {row.fact_id: row for row in await tx.execute(statement)}
-    for fact_id, source in oldest.items():
+    latest = {row.fact_id: row for row in await tx.execute(statement)}
+    for fact_id, source in latest.items():
         position: dict[str, Any] = {"session_id": source.session_id, "seq": source.seq, "said_at": source.said_at}
         kind = "import" if source.imported else source.kind
         await tx.execute(update(facts).where(facts.c.id == fact_id).values(**position, source=kind, version=version))
-    return list(oldest)
+    return list(latest)
 
 
-def _is_learned_from(scope: Scope, session_id: str, *, has_others: bool) -> ColumnElement[bool]:
-    """Return the condition that a conversation taught a fact, alone or with other sources."""
-    is_taught = (facts.c.partition == scope.partition) & _has_source(_is_from_session(session_id))
-    is_shared = _has_source(~_is_from_session(session_id))
+def _is_of_scope(scope: Scope) -> ColumnElement[bool]:
+    """Return the condition that a source is one of a current or past fact of this scope."""
+    current_ids = select(facts.c.id).where(facts.c.partition == scope.partition, current_or_past())
+    past_ids = select(past_facts.c.id).where(past_facts.c.partition == scope.partition)
+    return sources.c.fact_id.in_(current_ids) | sources.c.fact_id.in_(past_ids)
+
+
+def _is_learned_from(table: Table, scope: Scope, session_id: str, *, has_others: bool) -> ColumnElement[bool]:
+    """Return the condition that a conversation taught a fact of this table, alone or with other sources."""
+    is_taught = (table.c.partition == scope.partition) & _has_source(table, _is_from_session(session_id))
+    is_shared = _has_source(table, ~_is_from_session(session_id))
     return is_taught & (is_shared if has_others else ~is_shared)
 
 
-def _has_source(condition: ColumnElement[bool]) -> ColumnElement[bool]:
-    return exists().where(sources.c.fact_id == facts.c.id, condition).correlate(facts)
+def _is_copied(scope: Scope, fact_id: str | None, session_id: str | None) -> ColumnElement[bool]:
+    """Return the condition that an import made a source from a fact of `scope`: from one, or from a conversation."""
+    is_copied = (sources.c.origin_scope == scope.partition) & sources.c.imported
+    if fact_id is not None:
+        return is_copied & (sources.c.origin_id == fact_id)
+    return is_copied if session_id is None else is_copied & _is_from_session(session_id)
+
+
+def _has_source(table: Table, condition: ColumnElement[bool]) -> ColumnElement[bool]:
+    return exists().where(sources.c.fact_id == table.c.id, condition).correlate(table)
 
 
 def _is_from_session(session_id: str) -> ColumnElement[bool]:

@@ -14,7 +14,7 @@ from sqlalchemy import Row
 
 from gaia_memory.database.id_encoding import decode_id
 from gaia_memory.facts.tables import facts
-from gaia_memory.models import LABELS, Fact, Metadata, NewFact, Scope, Vector
+from gaia_memory.models import LABELS, Fact, IndexedFact, Metadata, NewFact, Scope, Vector
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,11 +42,16 @@ DETAIL_DEFAULTS: Mapping[str, Any] = {
 _details = attrgetter(*DETAIL_DEFAULTS)
 _NO_DETAILS = tuple(DETAIL_DEFAULTS.values())
 
-_FACT_COLUMN_NAMES = ("row", "id", "text", "source", "created_at", "updated_at", "said_at", "session_id", "seq")
-FACT_COLUMNS = tuple(facts.c[name] for name in (*_FACT_COLUMN_NAMES, "metadata", *DETAIL_DEFAULTS))
+_PLAIN_NAMES = ("row", "id", "text", "source", "created_at", "updated_at", "said_at", "session_id", "seq", "metadata")
+FACT_COLUMN_NAMES = (*_PLAIN_NAMES, *DETAIL_DEFAULTS)
+FACT_COLUMNS = tuple(facts.c[name] for name in FACT_COLUMN_NAMES)
 """The columns that `fact_of` reads; most of the rest of a row is its vector."""
 
-INDEXED_FACT_COLUMNS = tuple(facts.c[name] for name in ("id", "session_id", "seq", "said_at", "created_at", "traits"))
+INDEXED_FACT_COLUMN_NAMES = (
+    *("id", "session_id", "seq", "said_at", "created_at", "traits"),
+    *("sensitive", "context", "valid_from", "valid_until", "in_doubt_since"),
+)
+INDEXED_FACT_COLUMNS = tuple(facts.c[name] for name in INDEXED_FACT_COLUMN_NAMES)
 """The columns of an `IndexedFact`; most of the rest of a row is its vector."""
 
 Item = TypeVar("Item")
@@ -100,7 +105,8 @@ def build_fact(row: Row[Any] | SimpleNamespace, scope: Scope, columns: Mapping[s
     """Return the fact of a row, which is or will be in the database; `columns` are those that `details_of` returns."""
     created_at = from_epoch_seconds(row.created_at)
     details: dict[str, Any] = {
-        name: from_epoch_seconds(value) if name in _TIME_DETAILS else value for name, value in columns.items()
+        name: from_epoch_seconds(value) if name in _TIME_DETAILS and value is not None else value
+        for name, value in columns.items()
     }
     return Fact(
         id=row.id,
@@ -117,15 +123,34 @@ def build_fact(row: Row[Any] | SimpleNamespace, scope: Scope, columns: Mapping[s
     )
 
 
+def to_indexed_fact(row: Row[Any], recomputed: bytes | None = None) -> IndexedFact:
+    """Return what recall compares of a row with `INDEXED_FACT_COLUMN_NAMES`, with these features if they are given."""
+    return IndexedFact(
+        row.id,
+        row.session_id,
+        row.seq,
+        row.said_at,
+        row.created_at,
+        row.traits if recomputed is None else recomputed,
+        row.sensitive,
+        row.context,
+        row.valid_from,
+        row.valid_until,
+        is_in_doubt=row.in_doubt_since is not None,
+    )
+
+
 def details_of(fact: NewFact) -> dict[str, Any]:
     """Return those columns from `category` on in which a new fact differs from the defaults."""
-    details = {
-        name: to_epoch_seconds(value) if name in _TIME_DETAILS else value
-        for name, value in _changed_details(fact).items()
-    }
+    details = {name: stored_detail(name, value) for name, value in _changed_details(fact).items()}
     if fact.first_said_at is None and fact.said_at is not None:
         details["first_said_at"] = to_epoch_seconds(fact.said_at)
     return details
+
+
+def stored_detail(name: str, value: Any) -> Any:
+    """Return the value of one of those columns in its stored form."""
+    return to_epoch_seconds(value) if value is not None and name in _TIME_DETAILS else value
 
 
 def _changed_details(of: Row[Any] | NewFact) -> dict[str, Any]:

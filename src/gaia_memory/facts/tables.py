@@ -93,6 +93,8 @@ for _name in ("due_at", "valid_from", "valid_until"):
     _columns = facts.c[_name], facts.c.partition
     Index(f"ix_gaia_facts_{_name}", *_columns, sqlite_where=_is_set)
 
+Index("ix_gaia_facts_partition_due_at", facts.c.partition, facts.c.due_at, sqlite_where=text("due_at IS NOT NULL"))
+
 past_facts = Table(
     "gaia_past_facts",
     metadata,
@@ -111,6 +113,9 @@ past_facts = Table(
     Column("vector", LargeBinary, comment="float32, little-endian"),
     Column("embedder", Text),
     *_detail_columns(),
+    Column("traits", LargeBinary, comment="what recall compares of its text"),
+    Column("wording_of", String(36), comment="the fact whose earlier wording it is"),
+    Column("row", BigInt, comment="its row among the current facts, which no other gets"),
 )
 """Facts that ended: replaced, retracted or expired. A fact keeps its id, and its sources stay."""
 Index(None, past_facts.c.partition, past_facts.c.normal)
@@ -134,6 +139,54 @@ endings = Table(
 """Endings of facts, never overwritten: an undone one stays with the time of that."""
 Index(None, endings.c.partition, endings.c.fact_id)
 Index(None, endings.c.partition, endings.c.ended_by)
+
+undecided_facts = Table(
+    "gaia_undecided_facts",
+    metadata,
+    Column("row", BigInt, primary_key=True, autoincrement=True),
+    Column("partition", PARTITION_TYPE, ForeignKey(scopes.c.partition), nullable=False),
+    Column("fact_id", String(36), nullable=False),
+    Column("other_id", String(36), nullable=False, server_default="", comment="the only fact to compare it with"),
+    Column("app", Text, comment="percent-encoded, whose model is asked"),
+    Column("attempts", BigInt, nullable=False, server_default="0", comment="questions without a usable answer"),
+    Column("retry_at", EpochSeconds),
+    UniqueConstraint("partition", "fact_id", "other_id"),
+    sqlite_autoincrement=True,
+)
+"""Facts that wait to be compared with the other facts of their scope, or with one of them."""
+
+compared_pairs = Table(
+    "gaia_compared_pairs",
+    metadata,
+    Column("partition", PARTITION_TYPE, ForeignKey(scopes.c.partition), primary_key=True),
+    Column("fact_id", String(36), primary_key=True, comment="the smaller of the two ids"),
+    Column("other_id", String(36), primary_key=True),
+    Column("texts", String(64), nullable=False, comment="SHA-256 of both texts as they were compared"),
+)
+"""Pairs of facts that a model has compared: it is not asked again while both texts are the same."""
+Index(None, compared_pairs.c.partition, compared_pairs.c.other_id)
+
+reconciling = Table(
+    "gaia_reconciling",
+    metadata,
+    Column("partition", PARTITION_TYPE, ForeignKey(scopes.c.partition), primary_key=True),
+    Column("owner", Text, comment="the engine that compares facts of this scope"),
+    Column("owned_until", EpochSeconds),
+    Column("paired_at", EpochSeconds, comment="when current facts were last compared in pairs"),
+    Column("paired_revision", BigInt, nullable=False, server_default="0", comment="of the last fact compared then"),
+)
+
+changes = Table(
+    "gaia_changes",
+    metadata,
+    Column("number", BigInt, primary_key=True, autoincrement=True),
+    Column("partition", PARTITION_TYPE, ForeignKey(scopes.c.partition), nullable=False),
+    Column("fact_id", String(36), comment="none if everything was forgotten"),
+    Column("kind", String(16), nullable=False, comment="`added`, `replaced` or `forgotten`"),
+    sqlite_autoincrement=True,
+)
+"""What happened to facts, without a text. Writers of a scope wait for each other, so its numbers grow with commits."""
+Index(None, changes.c.partition, changes.c.number)
 
 reindexing = Table(
     "gaia_reindexing",
@@ -166,6 +219,22 @@ sources = Table(
     Column("origin_id", Text, comment="id of that fact"),
     UniqueConstraint("fact_id", "origin"),
 )
+# Few sources are copies. On PostgreSQL, too, the migration makes the index partial.
+Index(None, sources.c.origin_scope, sources.c.origin_id, sqlite_where=sources.c.origin_scope.is_not(None))
+
+announcements = Table(
+    "gaia_announcements",
+    metadata,
+    Column("fact_id", String(36), primary_key=True),
+    Column("partition", PARTITION_TYPE, ForeignKey(scopes.c.partition), nullable=False, index=True),
+    Column("due_at", EpochSeconds, nullable=False, comment="the time that was announced or is being announced"),
+    Column("version", BigInt, nullable=False, comment="of the fact when that was found"),
+    Column("next_at", EpochSeconds, comment="when a fact that comes back is due next"),
+    Column("claim", String(32), comment="of the process that announces it"),
+    Column("claimed_until", EpochSeconds),
+    Column("announced_at", EpochSeconds),
+)
+"""The last time at which each due fact was announced."""
 
 tombstones = Table(
     "gaia_tombstones",
@@ -183,12 +252,21 @@ forgotten_words = Table(
     Column("forgotten_at", EpochSeconds, nullable=False),
 )
 
+shown_facts = Table(
+    "gaia_shown_facts",
+    metadata,
+    Column("conversation", String(256), primary_key=True, comment="app, user and session as one key"),
+    Column("fact_id", String(36), ForeignKey(facts.c.id, ondelete="CASCADE", onupdate="CASCADE"), primary_key=True),
+)
+"""Which facts the model of a conversation has seen, so that its tools may name them."""
+Index(None, shown_facts.c.fact_id)
+
 profiles = Table(
     "gaia_profiles",
     metadata,
     Column("partition", PARTITION_TYPE, ForeignKey(scopes.c.partition), primary_key=True),
     Column("bullets", Json, nullable=False),
-    Column("fingerprint", Text, nullable=False),
+    Column("fingerprint", Text, primary_key=True),
     Column("revision", BigInt, nullable=False),
     Column("made_at", EpochSeconds),
     Column("made_by", String(16), comment="`model` or `fallback`"),

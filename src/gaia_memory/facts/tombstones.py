@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from sqlalchemy import delete as delete_from
 from sqlalchemy import exists, or_, select, update
@@ -14,7 +15,7 @@ from gaia_memory.facts.current import current_or_past
 from gaia_memory.facts.identity import paraphrase_tombstones
 from gaia_memory.facts.identity.text_identity import tombstone_hashes, tombstone_lookup_hashes
 from gaia_memory.facts.rows import in_chunks
-from gaia_memory.facts.tables import facts, forgotten_words, tombstones
+from gaia_memory.facts.tables import facts, forgotten_words, past_facts, tombstones
 from gaia_memory.language.distinctive_words import distinctive_stems
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.ports import FactStore
@@ -42,6 +43,7 @@ class TombstoneMixin(FactStore):
                 facts.c.partition == scope.partition, facts.c.id.in_(chunk), current_or_past()
             )
             texts = {row.row: row.text for row in await tx.execute(statement)}
+            texts |= await _past_texts(tx, scope, chunk)
             await paraphrase_tombstones.record_forgotten(tx, scope, texts, state.salt, forgotten_at=said_until)
             hashes = {value for text in texts.values() for value in tombstone_hashes(text, state.salt)}
             await _insert_tombstones(tx, scope, sorted(hashes))
@@ -88,6 +90,13 @@ class TombstoneMixin(FactStore):
             await tx.execute(
                 delete_from(tombstones).where(tombstones.c.partition == scope.partition, tombstones.c.hash.in_(chunk))
             )
+
+
+async def _past_texts(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[int, str]:
+    """Return the texts of past facts by numbers that no row of a fact has: they group the words of one fact."""
+    is_meant = past_facts.c.partition == scope.partition, past_facts.c.id.in_(fact_ids)
+    rows = await tx.execute(select(past_facts.c.id, past_facts.c.text).where(*is_meant))
+    return {-(UUID(row.id).int >> 66): row.text for row in rows}
 
 
 async def move_tombstones(tx: Transaction, scope: Scope, into: Scope, salt: str) -> None:

@@ -1,11 +1,11 @@
-"""Writes drafts: new facts, further sources of known facts, missing vectors."""
+"""Writes drafts: new facts, further sayings of known facts, missing vectors."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -17,7 +17,11 @@ from sqlalchemy import Row, bindparam, insert, select, update
 from typing_extensions import override
 
 from gaia_memory.database.id_encoding import encode_id
-from gaia_memory.facts.current import current
+from gaia_memory.facts.current import current_or_past
+from gaia_memory.facts.history.change_log import log_changes
+from gaia_memory.facts.history.fact_history import note_endings
+from gaia_memory.facts.history.repeat import SAYING_COLUMNS, add_sayings
+from gaia_memory.facts.history.said_again import find_past, revive
 from gaia_memory.facts.identity.text_identity import normal_hash
 from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.rows import (
@@ -27,6 +31,7 @@ from gaia_memory.facts.rows import (
     details_of,
     fact_of,
     fill_defaults,
+    from_epoch_seconds,
     in_chunks,
     pack_vector,
     to_epoch_seconds,
@@ -36,7 +41,7 @@ from gaia_memory.facts.scopes import bump_revision, dialect_insert, mark_dirty
 from gaia_memory.facts.tables import facts, sources
 from gaia_memory.language.text_features import pack_features
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION, compound_tokens, index_tokens
-from gaia_memory.models import UNCONFIRMED_KEY, AddResult, Draft, Fact, find_author
+from gaia_memory.models import DEFAULT_CONTEXT, AddResult, Draft, Fact, FactEnd, find_author
 from gaia_memory.ports import FactStore
 
 if TYPE_CHECKING:
@@ -86,15 +91,21 @@ class FactWriteMixin(FactStore):
             drafts_by_form.setdefault(normal, []).append(draft)
         state = await bump_revision(tx, scope)
         known = await _load_rows(tx, scope, drafts_by_form)
+        past = await find_past(tx, scope, [normal for normal in drafts_by_form if normal not in known])
+        staying = await revive(tx, scope, past, drafts_by_form, state, now) if past else set()
+        known |= await _load_rows(tx, scope, past.keys() - staying)
         facts_by_form = {normal: fact_of(row, scope) for normal, row in known.items()}
-        for normals in in_chunks(normal for normal in drafts_by_form if normal not in known):
+        for normals in in_chunks(normal for normal in drafts_by_form if normal not in known and normal not in past):
             groups = [(normal, drafts_by_form[normal]) for normal in normals]
             new = await _in_thread_if_large(partial(_build_new_facts, scope, state, now), groups)
             await _insert_facts(tx, new, state.revision)
+            await log_changes(tx, scope.partition, "added", [each.fact.id for each in new])
             facts_by_form.update(zip(normals, (each.fact for each in new), strict=True))
         if known:
             facts_by_form |= await _add_to_known(tx, scope, known, drafts_by_form, version=state.revision, now=now)
-        new_forms = {normal: True for normal in facts_by_form if normal not in known}
+        if staying:
+            facts_by_form |= await _add_to_past(tx, scope, staying, drafts_by_form, now)
+        new_forms = {normal: True for normal in facts_by_form if normal not in known and normal not in past}
         is_new = tuple(new_forms.pop(normal, False) for normal in order)
         return AddResult(tuple(facts_by_form[normal] for normal in order), is_new)
 
@@ -121,6 +132,8 @@ def _build_new_fact(
 ) -> _NewFact:
     draft = _with_vector(drafts)
     details = details_of(draft.fact)
+    if "context" not in details and draft.active_context != DEFAULT_CONTEXT:
+        details["context"] = draft.active_context
     words, compounds = index_tokens(draft.fact.text), compound_tokens(draft.fact.text)
     row: dict[str, Any] = {
         "id": str(uuid4()),
@@ -142,6 +155,10 @@ def _build_new_fact(
         "traits": pack_features(draft.fact.text, find_author(draft.fact.metadata), words, compounds),
         **details,
     }
+    if len(drafts) > 1:
+        changed = add_sayings({**DETAIL_DEFAULTS, **row}, drafts[1:], now)
+        row |= changed
+        details |= {name: value for name, value in changed.items() if name in DETAIL_DEFAULTS}
     # The times of the fact are rounded as the database stores them.
     fact = build_fact(SimpleNamespace(**row), scope, details)
     entry = keyword_index.index_entry(prefix, words, compounds)
@@ -151,7 +168,7 @@ def _build_new_fact(
 async def _insert_facts(tx: Transaction, new: Sequence[_NewFact], version: int) -> None:
     await tx.execute(insert(facts), fill_defaults([each.row for each in new], DETAIL_DEFAULTS))
     ids = [each.fact.id for each in new]
-    statement = select(facts.c.id, facts.c.row).where(facts.c.id.in_(ids), current())
+    statement = select(facts.c.id, facts.c.row).where(facts.c.id.in_(ids), current_or_past())
     numbers = {row.id: row.row for row in await tx.execute(statement)}
     entries = [(numbers[each.fact.id], each.index_entry) for each in new]
     await tx.exec_driver_sql(keyword_index.INSERT[tx.dialect.name], entries)
@@ -168,11 +185,11 @@ async def _add_to_known(
     version: int,
     now: datetime,
 ) -> dict[str, Fact]:
-    """Add sources to known facts; return, by normal form, those that got a missing vector or were confirmed."""
+    """Add sources to known facts; return, by normal form, those that got a missing vector or say something new."""
     since_epoch = to_epoch_seconds(now)
     completed = await _fill_missing_vectors(tx, known.values(), drafts_by_form, version=version, now=since_epoch)
-    confirmed = await _confirm(tx, known.values(), drafts_by_form, version=version, now=since_epoch)
-    changed_rows = await _load_rows(tx, scope, {*completed, *confirmed})
+    repeated = await _update_repeated(tx, scope, known.values(), drafts_by_form, version=version, now=now)
+    changed_rows = await _load_rows(tx, scope, {*completed, *repeated})
     changed = {normal: fact_of(row, scope) for normal, row in changed_rows.items()}
     drafts = [(row.id, draft) for normal, row in known.items() for draft in drafts_by_form[normal]]
     for chunk in in_chunks(drafts):
@@ -181,11 +198,23 @@ async def _add_to_known(
     return changed
 
 
+async def _add_to_past(
+    tx: Transaction, scope: Scope, normals: Collection[str], drafts_by_form: DraftsByForm, now: datetime
+) -> dict[str, Fact]:
+    """Add sources to facts that ended after these drafts were said; return them by normal form."""
+    past = await find_past(tx, scope, sorted(normals))
+    drafts = [(row.id, draft) for normal, row in past.items() for draft in drafts_by_form[normal]]
+    await _add_sources(tx, [_source_row(draft, now) | {"fact_id": fact_id} for fact_id, draft in drafts])
+    return {normal: fact_of(row, scope) for normal, row in past.items()}
+
+
 async def _load_rows(tx: Transaction, scope: Scope, normals: Iterable[str]) -> dict[str, Row[Any]]:
     found: dict[str, Row[Any]] = {}
     for chunk in in_chunks(normals):
-        columns = *FACT_COLUMNS, facts.c.normal, facts.c.vector.is_(None).label("lacks_vector")
-        statement = select(*columns).where(facts.c.partition == scope.partition, facts.c.normal.in_(chunk), current())
+        columns = *FACT_COLUMNS, facts.c.normal, facts.c.traits, facts.c.vector.is_(None).label("lacks_vector")
+        statement = select(*columns).where(
+            facts.c.partition == scope.partition, facts.c.normal.in_(chunk), current_or_past()
+        )
         found |= {row.normal: row for row in await tx.execute(statement)}
     return found
 
@@ -223,27 +252,35 @@ async def _fill_missing_vectors(
     return [row["normal"] for row in changes]
 
 
-async def _confirm(
-    tx: Transaction, known: Iterable[Row[Any]], drafts_by_form: DraftsByForm, *, version: int, now: float
+async def _update_repeated(
+    tx: Transaction,
+    scope: Scope,
+    known: Iterable[Row[Any]],
+    drafts_by_form: DraftsByForm,
+    *,
+    version: int,
+    now: datetime,
 ) -> list[str]:
-    """Remove the mark of known facts that the person has said by now; return the normal forms of these."""
-    confirmed = [
-        row
-        for row in known
-        if row.metadata.get(UNCONFIRMED_KEY) is True and any(map(_is_of_person, drafts_by_form[row.normal]))
-    ]
-    for row in confirmed:
-        metadata = {name: value for name, value in row.metadata.items() if name != UNCONFIRMED_KEY}
-        values = {"metadata": metadata, "version": version, "updated_at": now}
-        await tx.execute(update(facts).where(facts.c.row == row.row).values(values))
-    return [row.normal for row in confirmed]
-
-
-def _is_of_person(draft: Draft) -> bool:
-    """Return whether a draft is what the person or the host said, and not a model or the data of an import."""
-    metadata = draft.fact.metadata
-    is_model = metadata.get(UNCONFIRMED_KEY) is True or metadata.get("attributed_to") == "assistant"
-    return not draft.is_imported and not is_model
+    """Change known facts as these further sayings of them say; return the normal forms of those that changed."""
+    changed: dict[str, dict[str, Any]] = {}
+    expired: list[FactEnd] = []
+    for row in known:
+        fact = dict(row._mapping)
+        if changes := add_sayings(fact, drafts_by_form[row.normal], now):
+            # Without a date nobody knows that it was said after its end.
+            last_said = changes.get("said_at", row.said_at)
+            if "valid_until" in changes and None not in (row.valid_until, last_said) and row.valid_until < last_said:
+                ended_at = from_epoch_seconds(row.valid_until)
+                expired.append(FactEnd(fact_id=row.id, ended_at=ended_at, why="expired", actor="clock"))
+            changed[row.normal] = {"of_row": row.row, **{name: fact[name] for name in SAYING_COLUMNS}, **changes}
+    if changed:
+        values: dict[str, Any] = {name: bindparam(name) for name in SAYING_COLUMNS}
+        values |= {"version": version, "updated_at": to_epoch_seconds(now)}
+        statement = update(facts).where(facts.c.row == bindparam("of_row")).values(values)
+        for chunk in in_chunks(changed.values()):
+            await tx.execute(statement, chunk)
+    await note_endings(tx, scope, expired, now=now)
+    return list(changed)
 
 
 async def _add_sources(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:

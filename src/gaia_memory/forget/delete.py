@@ -6,10 +6,11 @@ When `Forgetter.forget` returns, no read shows the facts, and the earlier messag
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from gaia_memory.database.pooling.conflicts import retries_conflicts
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.log import logger_for
 from gaia_memory.models import Fact, PendingConversation, Receipt, Scope
@@ -22,18 +23,27 @@ OPEN_SESSION_NOTE = "messages in an open session stay there until that session i
 """The note of a receipt while the user has an open session, which forgetting does not clear."""
 
 
+def _copies_note(count: int, *, have_other_source: bool) -> str:
+    noun, verb = ("copy", "stays") if count == 1 else ("copies", "stay")
+    if have_other_source:
+        return f"{count} {noun} in the memory of others {verb}: something else taught the same there"
+    return f"{count} {noun} that imports made {verb} in the memory of others until the host deletes them, too"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetPreview:
     """The data that a `forget` would affect, read in one transaction.
 
     `session_fact_ids` are the facts learned only from the named conversation, `pending_erasures` the earlier forgets
-    whose text may still be in a file. `was_written` is true once anything was stored or forgotten for the scope.
+    whose text may still be in a file, `copies` the facts that imports made in other scopes from all facts or from those
+    of the conversation. `was_written` is true once anything was stored or forgotten for the scope.
     """
 
     facts: tuple[Fact, ...]
     session_fact_ids: tuple[str, ...]
     pending: tuple[PendingConversation, ...]
     pending_erasures: int
+    copies: int
     was_written: bool
 
 
@@ -50,18 +60,23 @@ class Forgetter:
         """Return the data that a forget would affect; change nothing."""
         async with self.database.read_transaction() as tx:
             only = () if session_id is None else await self.facts.sourced_only_from(tx, scope, session_id)
+            copied = await self.facts.copies(tx, scope, session_id=session_id)
             return ForgetPreview(
-                facts=tuple(await self.facts.facts(tx, scope)),
+                facts=tuple(await self.facts.facts(tx, scope, all_stored=True)),
                 session_fact_ids=tuple(only),
                 pending=tuple(await self.ledger.pending(tx, user=scope.user, app=scope.app)),
                 pending_erasures=len(await self.outbox.pending_erasures(tx)),
+                copies=sum(map(len, copied.values())),
                 was_written=(await self.facts.state(tx, scope)).revision > 0,
             )
 
-    async def forget(self, scope: Scope, *, fact_id: str | None, session_id: str | None, now: datetime) -> Receipt:
+    async def forget(
+        self, scope: Scope, *, fact_id: str | None, session_id: str | None, copies: bool, now: datetime
+    ) -> Receipt:
         """Forget one fact, the facts of one conversation or, if neither is given, everything.
 
-        Earlier messages never teach it again, in whatever wording.
+        Earlier messages never teach it again, in whatever wording. With `copies`, facts that an import made from it in
+        other scopes are deleted there, unless they have another source; they may be learned there again.
 
         Raises:
             InvalidInputError: both `fact_id` and `session_id` are given.
@@ -70,19 +85,31 @@ class Forgetter:
             raise InvalidInputError("forget takes fact_id or session_id, not both")
         with memory_span("delete_memory", scope, record_id=fact_id, session=session_id) as span:
             # Transcripts carry the host's wall clock, so the border between before and after does, too.
-            receipt = await self._forget_until(scope, fact_id, session_id, now=now, said_until=time.time())
+            receipt = await self._forget_until(
+                scope, fact_id, session_id, copies=copies, now=now, said_until=time.time()
+            )
             span.set_record_count(receipt.count)
         fields = log_fields("memory.forgotten", scope, facts=receipt.count, pending=receipt.pending)
         logger.info("%d facts were forgotten", receipt.count, extra=fields)
         return receipt
 
+    @retries_conflicts
     async def _forget_until(
-        self, scope: Scope, fact_id: str | None, session_id: str | None, *, now: datetime, said_until: float
+        self,
+        scope: Scope,
+        fact_id: str | None,
+        session_id: str | None,
+        *,
+        copies: bool,
+        now: datetime,
+        said_until: float,
     ) -> Receipt:
         async with self.database.transaction() as tx:
-            # Locks the scope, so that the facts read are those deleted: on a server, a concurrent learner could
-            # otherwise commit between the read and the delete.
-            await self.facts.state(tx, scope)
+            copied = await self.facts.copies(tx, scope, fact_id=fact_id, session_id=session_id)
+            # Locks the scopes, so that the facts read are those deleted: on a server, a concurrent learner could
+            # otherwise commit between the read and the delete. In one order, or two calls might wait for each other.
+            for each in sorted((scope, *(copied if copies else ())), key=lambda it: it.partition):
+                await self.facts.state(tx, each)
             if fact_id is not None:
                 removed = await self._forget_fact(tx, scope, fact_id, said_until)
             elif session_id is not None:
@@ -91,23 +118,49 @@ class Forgetter:
                 removed = await self.facts.delete_all(tx, scope, forgotten_at=said_until)
                 removed["profiles"] += await self._drop_profiles(tx, scope)
                 await self.ledger.forget_messages(tx, user=scope.user, app=scope.app, said_until=said_until)
+            remaining = sum(map(len, copied.values()))
+            if copies and copied:
+                removed["copies"] = await self._forget_copies(tx, scope, copied, fact_id, session_id)
+                remaining -= removed["copies"]
             if not removed:
-                return Receipt(count=0)
+                return Receipt(count=0, copies=remaining)
             if any(removed.values()):
                 await self.outbox.record_erasure(tx, scope, now=now.timestamp())
             pending = bool(await self.outbox.pending_erasures(tx))
             has_open_sessions = await self.ledger.count_open_sessions(tx, user=scope.user, app=scope.app)
         count = removed.pop("facts", 0)
         notes = (OPEN_SESSION_NOTE,) if has_open_sessions else ()
-        return Receipt(count=count, removed=removed, pending=pending, notes=notes)
+        if remaining:
+            notes = (*notes, _copies_note(remaining, have_other_source=copies))
+        return Receipt(count=count, removed=removed, pending=pending, notes=notes, copies=remaining)
 
     async def _forget_fact(self, tx: Transaction, scope: Scope, fact_id: str, said_until: float) -> dict[str, int]:
-        """Forget one fact; returns nothing for an unknown id."""
-        found = await self.facts.get(tx, scope, [fact_id])
-        if not found:
+        """Forget one fact and its earlier wordings; returns nothing for an unknown id."""
+        line = await self.facts.earlier_ids(tx, scope, [fact_id])
+        if not line:
             return {}
-        await self.facts.add_tombstones(tx, scope, found, said_until=said_until)
-        return await self.remove_facts(tx, scope, found)
+        # What it replaced is erased with it, and may be said again.
+        await self.facts.add_tombstones(tx, scope, [fact_id], said_until=said_until)
+        return await self.remove_facts(tx, scope, line)
+
+    async def _forget_copies(
+        self,
+        tx: Transaction,
+        scope: Scope,
+        copied: Mapping[Scope, Sequence[str]],
+        fact_id: str | None,
+        session_id: str | None,
+    ) -> int:
+        """Delete copies without another source; the others lose the source that names `scope`. Count the deleted."""
+        count = 0
+        for other, copy_ids in copied.items():
+            await self.facts.clear_excerpts(tx, other, copy_ids)
+            deleted_ids = await self.facts.drop_copied_sources(
+                tx, other, copy_ids, of=scope, fact_id=fact_id, session_id=session_id
+            )
+            count += (await self.facts.delete(tx, other, deleted_ids))["facts"]
+            await self._drop_profiles(tx, other)
+        return count
 
     async def forget_conversation(
         self, tx: Transaction, scope: Scope, session_id: str, said_until: float
@@ -118,6 +171,7 @@ class Forgetter:
         """
         fact_ids = await self.facts.sourced_only_from(tx, scope, session_id)
         apps = {key.app for key in await self.facts.sources(tx, scope, fact_ids)}
+        await self.facts.lift_endings(tx, scope, session_id, gone=fact_ids)
         removed = await self.remove_facts(tx, scope, fact_ids) if fact_ids else {}
         removed["sources"] = removed.get("sources", 0) + await self.facts.drop_source(tx, scope, session_id)
         # With memory across apps, an app without a ledger row is known only as a source of facts.

@@ -1,7 +1,9 @@
-"""Function words of four languages, and which of them a text is written in."""
+"""Function words of four languages, and the language in which a text is written."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Literal
 
@@ -40,6 +42,19 @@ FUNCTION_WORDS: Mapping[Language, frozenset[str]] = {
 }
 """Words without a topic, as the tokenizer writes them: folded, without accents."""
 
+_SCRIPTS = {
+    "Cyrillic": re.compile("[\u0400-\u052f]"),
+    "Greek": re.compile("[\u0370-\u03ff]"),
+    "Hebrew": re.compile("[\u0590-\u05ff]"),
+    "Arabic": re.compile("[\u0600-\u06ff]"),
+    "Indic": re.compile("[\u0900-\u0dff]"),
+    "Thai": re.compile("[\u0e00-\u0e7f]"),
+    "Hangul": re.compile("[\u1100-\u11ff\uac00-\ud7af]"),
+    "Han": re.compile("[\u3040-\u30ff\u3400-\u9fff]"),
+    "Latin": re.compile("[^\\W\\d_\u0370-\uffff]"),
+}
+_HIRAGANA = re.compile("[\u3040-\u309f]")
+
 
 def detect_language(text: str, default: Language = "en") -> Language:
     """Return the language with most function words and letters of its own in a text; `default` if none has any."""
@@ -53,3 +68,15 @@ def detect_language(text: str, default: Language = "en") -> Language:
     if not best or scores[default] == best:
         return default
     return next(language for language, score in scores.items() if score == best)
+
+
+def language_of(text: str, default: str = "en") -> str:
+    """Return the language of a text: of four languages in Latin script its code, else the name of its script.
+
+    `default` is the language of a text in Latin script whose words and letters do not tell.
+    """
+    counts = Counter({name: len(letters.findall(text)) for name, letters in _SCRIPTS.items()})
+    script, _ = counts.most_common(1)[0]
+    if script == "Latin" or not counts.total():
+        return detect_language(text, next((each for each in FUNCTION_WORDS if each == default), "en"))
+    return "Japanese" if script == "Han" and _HIRAGANA.search(text) else script

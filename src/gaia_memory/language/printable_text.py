@@ -6,12 +6,54 @@ import re
 import unicodedata
 
 _UNSTORABLE_PATTERN = re.compile("[\x00\ud800-\udfff]")
+MEANINGFUL_INVISIBLE = frozenset("\u200c\u200d\ufe0e\ufe0f\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd").union(
+    map(chr, range(0x600, 0x606))
+)
+"""Invisible characters that belong to visible text: joiners, the two styles of emoji, and number signs of Arabic,
+Syriac and Kaithi."""
+
+_HIDDEN_CATEGORIES = frozenset({"Cc", "Cs", "Zl", "Zp"})
+_WHITE_SPACE_CONTROLS = frozenset("\n\t")
+
+
+def _escape_each(found: re.Match[str]) -> str:
+    return "".join(f"\\{char}" for char in found[0])
+
+
+# A space in the right place ends what Markdown or HTML would read; a backslash keeps signs of emphasis and code.
+_MARKUP_REPLACEMENTS = (
+    (re.compile(r"<(?=[A-Za-z/!?])"), "< "),
+    (re.compile(r"\](?=[(\[:])"), "] "),
+    (re.compile(r"\\(?=[!-/:-@\[-`{-~])"), r"\\\\"),
+    (re.compile(r"[`]|(?<=[^\s*])\*+|\*+(?=[^\s*])|~(?=~)|(?<=~)~|(?<![^\W_])_|_(?![^\W_])"), _escape_each),
+    (re.compile(r"^(?:[#>*]|[-+](?=\s|-|$))"), r"\\\g<0>"),
+    (re.compile(r"^(\d{1,9})(?=[.)](?:\s|$))"), r"\1\\"),
+)
 _INVISIBLE_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 
 
 def replace_unstorable(text: str) -> str:
     """Return the text with NUL and lone surrogates replaced: PostgreSQL refuses NUL, UTF-8 cannot encode the others."""
     return _UNSTORABLE_PATTERN.sub("\ufffd", text)
+
+
+def hidden_characters(text: str) -> set[str]:
+    """Return the characters of a text that are invisible, reorder it or control a terminal; no line breaks or tabs."""
+    return {char for char in set(text) if _is_hidden(char)}
+
+
+def remove_hidden(text: str) -> str:
+    """Return the text without its `hidden_characters`: the form in which every reply and list shows it."""
+    hidden = hidden_characters(text)
+    return text.translate({ord(char): None for char in hidden}) if hidden else text
+
+
+def escape_markup(text: str) -> str:
+    """Return the text as one line that Markdown and HTML show as it is: no link, image, tag, list or emphasis."""
+    line = " ".join(filter(None, map(remove_hidden, text.split())))
+    for pattern, replacement in _MARKUP_REPLACEMENTS:
+        line = pattern.sub(replacement, line)
+    return line
 
 
 def escape_line(text: str) -> str:
@@ -44,6 +86,12 @@ def is_invisible(char: str) -> bool:
         or 0xE0100 <= code <= 0xE01EF
         or char in _INVISIBLE_LETTERS
     )
+
+
+def _is_hidden(char: str) -> bool:
+    if char in _WHITE_SPACE_CONTROLS or char in MEANINGFUL_INVISIBLE:
+        return False
+    return unicodedata.category(char) in _HIDDEN_CATEGORIES or is_invisible(char)
 
 
 def estimate_tokens(text: str) -> int:

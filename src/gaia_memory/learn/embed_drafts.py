@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +11,8 @@ import numpy as np
 from gaia_memory.errors import BadAnswerError, ModelError
 from gaia_memory.log import logger_for
 from gaia_memory.model_calls import time_limit
-from gaia_memory.models import Draft, Vector
-from gaia_memory.ports import Embedder
+from gaia_memory.models import Draft, Scope, Vector
+from gaia_memory.ports import Database, Embedder, FactStore
 from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
@@ -21,22 +21,46 @@ EMBED_TIMEOUT_SECONDS = 20.0
 EMBED_BATCH_SIZE = 100
 
 
+async def embed_in_scope(
+    database: Database,
+    facts: FactStore,
+    scope: Scope,
+    embedder: Embedder,
+    drafts: Sequence[Draft],
+    *,
+    embeds_sensitive: bool,
+    timeout_seconds: float = EMBED_TIMEOUT_SECONDS,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Draft]:
+    """Return `drafts` as `embed_drafts` does; without `embeds_sensitive`, the embedder sees no sensitive text.
+
+    Nor one that is said again without the mark: the text of a fact that is known as sensitive.
+    """
+    left_out: Collection[int] = ()
+    if not embeds_sensitive and drafts:
+        async with database.read_transaction() as tx:
+            are_sensitive = await facts.are_sensitive(tx, scope, [draft.fact for draft in drafts])
+        left_out = {place for place, is_sensitive in enumerate(are_sensitive) if is_sensitive}
+    return await embed_drafts(embedder, drafts, timeout_seconds=timeout_seconds, progress=progress, left_out=left_out)
+
+
 async def embed_drafts(
     embedder: Embedder,
     drafts: Sequence[Draft],
     *,
     timeout_seconds: float = EMBED_TIMEOUT_SECONDS,
     progress: Callable[[int, int], None] | None = None,
+    left_out: Collection[int] = (),
 ) -> list[Draft]:
     """Return `drafts` in order, with vectors as far as the embedder supplied them.
 
     Waits at most `timeout_seconds` per batch of `EMBED_BATCH_SIZE` texts. After a failed batch, the rest is returned
     without vectors: such facts are found by their words, and their vectors are backfilled later. `progress` is called
-    with the number of drafts done and of all drafts.
+    with the number of drafts done and of all drafts. Those at the places `left_out` get no vector.
     """
     report_progress = progress or (lambda done, of: None)
     embedded = list(drafts)
-    missing_indices = [index for index, draft in enumerate(drafts) if draft.vector is None]
+    missing_indices = [index for index, draft in enumerate(drafts) if draft.vector is None and index not in left_out]
     for start in range(0, len(missing_indices), EMBED_BATCH_SIZE):
         batch_indices = missing_indices[start : start + EMBED_BATCH_SIZE]
         try:

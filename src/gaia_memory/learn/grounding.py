@@ -9,17 +9,12 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 from gaia_memory.errors import BadAnswerError
+from gaia_memory.language.distinctive_words import ROLE_WORDS, count_shared, distinctive_words, is_role, word_forms
+from gaia_memory.language.function_words import language_of
 from gaia_memory.language.stems import stem
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.language.unicode_forms import fold_case
-from gaia_memory.learn.word_overlap import (
-    ROLE_WORDS,
-    count_shared,
-    distinctive_words,
-    is_role,
-    language_of,
-    word_forms,
-)
+from gaia_memory.learn.questions import only_asks
 from gaia_memory.log import logger_for
 from gaia_memory.models import Chunk, ExtractedFact
 from gaia_memory.telemetry import log_fields
@@ -46,7 +41,7 @@ MIN_ECHO_WORDS = 3
 
 _NOT_WORDS = re.compile(r"[\W_]+")
 
-ECHO_PROBLEM = "the answer only repeats the prompt, or has no words: choose a larger model"
+ECHO_PROBLEM = "the answer only repeats the prompt, or states nothing: choose a larger model"
 FOREIGN_PROBLEM = "the facts of the answer are not in the conversation: take facts only from there"
 UNGROUNDED_PROBLEM = (
     "the facts of the answer are not in the conversation: choose a larger model, or set `memory.grounded: false` to "
@@ -171,8 +166,8 @@ class GroundingCheck:
         return kept
 
     def _is_placeholder(self, text: str, prompt: str) -> bool:
-        """Return True for a text without words, for a role alone, and for a text of the prompt that was not said."""
-        if is_role(text):
+        """Return True for a question, a role alone, a text without words, and one of the prompt that was not said."""
+        if is_role(text) or only_asks(text):
             return True
         tokens = index_tokens(text)
         words = {*distinctive_words(text), *(token for token in tokens if token[0].isdigit())}

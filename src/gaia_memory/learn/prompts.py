@@ -37,6 +37,10 @@ CATEGORY_INSTRUCTIONS = """\
 travel, preference, hobby, pet, event, contact or finance."""
 
 
+SENSITIVITY_INSTRUCTIONS = """\
+- "sensitive" is true for facts about health, sexuality, religion, finances and legal matters; else leave it out."""
+
+
 def extraction_instructions(config: GaiaConfig) -> str:
     """Return the instructions for the extractor: `memory.extraction_instructions` if set, else the default ones.
 
@@ -51,4 +55,6 @@ def extraction_instructions(config: GaiaConfig) -> str:
         parts += (
             [ATTRIBUTION_INSTRUCTIONS] if custom_instructions else [USER_ONLY_INSTRUCTIONS, ATTRIBUTION_INSTRUCTIONS]
         )
+    if config.memory.mark_sensitive:
+        parts.append(SENSITIVITY_INSTRUCTIONS)
     return "\n".join([*parts, CATEGORY_INSTRUCTIONS])

@@ -11,13 +11,17 @@ from typing import get_args
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import is_blank
 from gaia_memory.learn.excerpts import excerpt_of
+from gaia_memory.learn.stated_reminders import take_due_date
+from gaia_memory.learn.stated_validity import confirm_last_day, read_validity, take_lifetime
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
     LABELS,
     REMEMBERED_SOURCES,
+    UNVERIFIED_KEY,
     Chunk,
     Draft,
     ExtractedFact,
+    Metadata,
     NewFact,
     Role,
     Scalar,
@@ -37,18 +41,27 @@ MAX_FACT_CHARACTERS = 2_000
 MAX_VERBATIM_CHARACTERS = 100_000
 """Characters of a fact that a host adds or imports verbatim, such as a whole message."""
 
+SENSITIVE_CATEGORIES = frozenset({"health", "sexuality", "religion", "finance", "finances", "legal"})
+"""The categories whose facts `memory.mark_sensitive` marks."""
+
 _WORD = re.compile(r"\w{3,}|\d+")
 
 
 def drop_assistant_claims(extracted: Sequence[ExtractedFact], chunk: Chunk) -> list[ExtractedFact]:
     """Return the facts that the extractor attributes to nobody, to the user or to a person who speaks in the chunk.
 
-    Models have many names for the assistant, so any other name counts as one.
+    Models have many names for the assistant, so any other name counts as one. A text that begins with the assistant's
+    name and a colon is copied from what it said.
     """
     messages = (*chunk.before, *chunk.messages)
     speakers = {role: {_fold_name(each.speaker) for each in messages if each.role == role} for role in get_args(Role)}
     people = {"", "user", *speakers["user"]} - (speakers["assistant"] - {""})
-    kept = [item for item in extracted if _fold_name(item.attributed_to or "") in people]
+    assistants = {"assistant", *speakers["assistant"]} - {""}
+    kept = [
+        item
+        for item in extracted
+        if _fold_name(item.attributed_to or "") in people and _fold_name(item.text.partition(":")[0]) not in assistants
+    ]
     if len(kept) < len(extracted):
         logger.info("%d of %d extracted facts were claims of the assistant", len(extracted) - len(kept), len(extracted))
     return kept
@@ -118,10 +131,12 @@ def reject_unkeepable(draft: Draft, *, allow_numbers: bool = False) -> None:
             raise InvalidInputError(f"{name} contains a credential: keep secrets in a password store, not in memory")
 
 
-def build_drafts(chunk: Chunk, extracted: Sequence[ExtractedFact], *, allow_numbers: bool = False) -> list[Draft]:
+def build_drafts(
+    chunk: Chunk, extracted: Sequence[ExtractedFact], *, allow_numbers: bool = False, marks_sensitive: bool = False
+) -> list[Draft]:
     """Return the screened facts of a chunk as drafts, each with where and when it was said.
 
-    `allow_numbers` is `memory.allow_numbers`.
+    `allow_numbers` is `memory.allow_numbers`, `marks_sensitive` is `memory.mark_sensitive`.
 
     The extractor does not report the turn of a fact. So its position and time are those of the first turn that shares
     most words with it. Its events are all events of the chunk and its context, so that forgetting the fact reaches
@@ -135,7 +150,7 @@ def build_drafts(chunk: Chunk, extracted: Sequence[ExtractedFact], *, allow_numb
     ]
     return [
         Draft(
-            fact=_build_fact(item, chunk, turn),
+            fact=_build_fact(item, chunk, turn, marks_sensitive=marks_sensitive),
             source="conversation",
             app=chunk.key.app,
             event_ids=event_ids,
@@ -143,9 +158,35 @@ def build_drafts(chunk: Chunk, extracted: Sequence[ExtractedFact], *, allow_numb
             channel=chunk.key.channel,
             excerpt=_excerpt_of_turn(turn),
             extractor=item.extractor,
+            active_context=turn.context,
         )
         for item, turn in attributed
     ]
+
+
+def read_added_details(metadata: Metadata, now: datetime, allow_numbers: bool) -> NewFact:
+    """Return the metadata and the end that the facts of a conversation are to have, as a fact of no other meaning.
+
+    A `ttl` counts from `now`. `allow_numbers` is `memory.allow_numbers`.
+
+    Raises:
+        InvalidInputError: no fact may have these metadata.
+    """
+    added = take_lifetime(NewFact("details", metadata=metadata), now)
+    reject_unkeepable(Draft(fact=added, source="conversation"), allow_numbers=allow_numbers)
+    return added
+
+
+def add_details(drafts: Sequence[Draft], added: NewFact) -> list[Draft]:
+    """Return drafts with the metadata and the end of `added`, unless they have these themselves."""
+    return [replace(draft, fact=_with_details(draft.fact, added)) for draft in drafts]
+
+
+def _with_details(fact: NewFact, added: NewFact) -> NewFact:
+    ends = [end for end in (fact.valid_until, added.valid_until) if end is not None]
+    end = min(ends, default=None)
+    start = fact.valid_from if end is None or fact.valid_from is None or fact.valid_from < end else None
+    return replace(fact, metadata={**added.metadata, **fact.metadata}, valid_from=start, valid_until=end)
 
 
 def _excerpt_of_turn(turn: Turn) -> str | None:
@@ -153,15 +194,24 @@ def _excerpt_of_turn(turn: Turn) -> str | None:
     return None if said is None or said.may_be_private else excerpt_of(said.text)
 
 
-def _build_fact(item: ExtractedFact, chunk: Chunk, turn: Turn) -> NewFact:
+def _build_fact(item: ExtractedFact, chunk: Chunk, turn: Turn, *, marks_sensitive: bool) -> NewFact:
+    said_at = _said_at(item, chunk, turn)
+    local = to_local_time(said_at, chunk.zone)
+    valid_from, valid_until = read_validity(item.text, local)
+    if valid_until is None and item.valid_until is not None:
+        valid_until = confirm_last_day(item.valid_until, [message.text for message in turn.messages], local)
     return NewFact(
         item.text,
-        said_at=_said_at(item, chunk, turn),
+        said_at=said_at,
+        valid_from=valid_from,
+        valid_until=valid_until,
+        **take_due_date(item, turn.messages[0].said_at, chunk.zone),
         session_id=chunk.key.session,
         seq=turn.seq,
         metadata=_build_metadata(item, turn),
         category=item.category,
         agent=turn.agent if is_label(turn.agent) else None,
+        sensitive=marks_sensitive and (item.sensitive or item.category in SENSITIVE_CATEGORIES),
     )
 
 
@@ -186,7 +236,7 @@ def _build_metadata(item: ExtractedFact, turn: Turn) -> dict[str, Scalar]:
     if speaker:
         metadata["speaker"] = speaker
     if item.unverified:
-        metadata["unverified"] = True
+        metadata[UNVERIFIED_KEY] = True
     return metadata
 
 

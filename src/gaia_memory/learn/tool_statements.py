@@ -8,38 +8,30 @@ from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.distinctive_words import distinctive_stems
 from gaia_memory.language.homoglyphs import fold_homoglyphs
 from gaia_memory.language.stems import truncated_stem
-from gaia_memory.language.text_features import QUESTION_MARKS
 from gaia_memory.language.tokenizer import index_tokens
+from gaia_memory.learn.questions import INDIRECT_QUESTION, SENTENCE, is_question
 from gaia_memory.learn.screen import reject_unkeepable
 from gaia_memory.models import Draft, NewFact, UserStatement
 
 MIN_STATED_SHARE = 0.5
 """Share of the distinctive words of a statement that the person has said, from which on it is the person's word."""
 
-_SENTENCE = re.compile(rf"[^.!{QUESTION_MARKS}\u2026\u3002\uff01\n]+[.!{QUESTION_MARKS}\u2026\u3002\uff01]*")
-_EN_SUBJECT = r"(?:i|you|we|they|he|she|it|my|your|our|the|there|this|that|one)\b"
-_EN_VERB = r"(?:is|are|am|was|were|do|does|did|can|could|should|shall|will|would|may|might|have|has)"
-_DE_VERB = r"(?:ist|sind|bin|war|kann|darf|soll|muss|habe|hat|haben|wird|gibt|esse|mag)"
-_DE_SUBJECT = r"(?:ich|du|wir|sie|er|es|man|mein\w*)\b"
-_QUESTION = re.compile(
-    r"[\s\"'(*_-]*(?:¿|(?:which|what|who|whom|when|where|why|how)\b(?! (?:i|we|my|our)\b)"
-    rf".{{0,40}}?\b{_EN_VERB} {_EN_SUBJECT}"
-    rf"|{_EN_VERB} {_EN_SUBJECT}"
-    rf"|(?:welche\w*|was|wer|wen|wo|wann|wie|warum|wieso)\b.{{0,40}}?\b{_DE_VERB} {_DE_SUBJECT}"
-    r"|(?:quels?|quelles?|comment|pourquoi|combien|qu'est-ce|est-ce)\b"
-    r"|(?:qué|cuál\w*|quién\w*|dónde|cómo|cuándo|por qué|cuánt[oa]s?)\b)",
-    re.IGNORECASE,
-)
-"""Questions that people type without a question mark, by their beginnings."""
-
-_QUESTION_END = re.compile(rf"[{QUESTION_MARKS}][\s\"')\u201d\u00bb*_]*\Z|[吗嗎呢か][。\s]*\Z")
 _REQUEST = re.compile(
     r"\b(?:remember|note|save|mind|forget|merk\w*|notier\w*|souven\w*|souviens|reten\w*|retien\w*|recuerd\w*|recordar"
-    r"|anot\w*|apunt\w*)\W+(?:\w+\W+)?"
+    r"|anot\w*|apunt\w*)\W+(?:(?!(?:wh|w[aio]|ob\b|how|if\b|qu|si\b|où|comment|dónde|c[uó])\w*)\w+\W+)?"
     r"(?:that|this|i|i'm|my|we|our|dass|ich|mein\w*|wir|que|je|j|mon|ma|mes|yo|mi|mis)\b",
     re.IGNORECASE,
 )
 """Asks to keep a statement, even as a question: "Can you remember that I like teal?"."""
+
+_DENIAL = re.compile(
+    r"\b(?:no|not|\w+n['\u2019]t|cannot|never|none|nothing|without|neither|nor|stop\w*|quit\w*|gave up|giv\w+ up"
+    r"|hat(?:e|es|ed)|dislik\w*|avoid\w*|instead|nicht|nichts|kein\w*|nie|niemals|ohne|aufgeh\w*|vermeid\w*|meid\w*|hass\w*"
+    r"|ne|n['\u2019]\w+|pas|plus|jamais|rien|sans|arr\u00eat\w*|d\u00e9test\w*|\u00e9vit\w*"
+    r"|nunca|nada|sin|ning\w*|tampoco|dej[\u00f3\u00e9eo]\w*|odi\w*|evit\w*)\b",
+    re.IGNORECASE,
+)
+"""Denies something, or says that it is over."""
 
 _OF_ONESELF = re.compile(
     r"\s*(?:(?:and|but|so|since|because|as|da|weil|und|aber|puisque|comme|et|mais|como|porque|y|pero) )?"
@@ -59,16 +51,21 @@ def is_stated_by_user(fact: str, user: UserStatement) -> bool:
         InvalidInputError: the person said it only as a question, which states nothing.
     """
     words = distinctive_stems(fact) or _stems(fact)
-    stated, asked = _stems(user.agreed_to), set[str]()
-    for sentence in _SENTENCE.findall("\n".join((*user.recent_texts, user.text))):
+    stated, questions = _stems(user.agreed_to), list[set[str]]()
+    denied = _DENIAL.search(user.agreed_to) is not None
+    for sentence in SENTENCE.findall("\n".join((*user.recent_texts, user.text))):
         statement = _statement_of(sentence)
+        denied |= _DENIAL.search(statement) is not None and not words.isdisjoint(_stems(statement))
         stated |= _stems(statement)
-        asked |= _stems(sentence) if statement != sentence else set()
-    if len(words & stated) >= MIN_STATED_SHARE * len(words):
-        return bool(words)
-    if len(words & (asked - stated)) > MIN_STATED_SHARE * len(words):
+        questions += [_stems(sentence)] if statement != sentence else []
+    only_asked = set[str]().union(*questions) - stated
+    # "I'm allergic to nuts" has half of the words of "User can eat nuts", "Which nuts can I eat?" all of them.
+    is_turned_question = not words <= stated and any(words <= question for question in questions)
+    if is_turned_question or len(words & only_asked) > MIN_STATED_SHARE * len(words):
         raise InvalidInputError(ONLY_ASKED)
-    return False
+    # "User is not allergic to nuts" is made of the words of "I'm allergic to nuts", too.
+    is_denied_alone = _DENIAL.search(fact) is not None and not denied
+    return bool(words) and len(words & stated) >= MIN_STATED_SHARE * len(words) and not is_denied_alone
 
 
 def require_keepable_statement(fact: NewFact, user_statement: UserStatement, *, allow_numbers: bool) -> None:
@@ -85,7 +82,9 @@ def require_keepable_statement(fact: NewFact, user_statement: UserStatement, *, 
 
 def _statement_of(sentence: str) -> str:
     """Return what a sentence states: the whole, or of a question only what the person says of themselves first."""
-    if _REQUEST.search(sentence) or not (_QUESTION.match(sentence) or _QUESTION_END.search(sentence)):
+    if indirect := INDIRECT_QUESTION.search(sentence):
+        return sentence[: indirect.start()]
+    if _REQUEST.search(sentence) or not is_question(sentence):
         return sentence
     *clauses, _ = re.split(r"[,;:]|\s[-\u2013\u2014]\s", sentence)
     return ", ".join(clause for clause in clauses if _OF_ONESELF.match(clause))

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Literal, get_args
+from typing import Literal, TypedDict, get_args
 
+from typing_extensions import Unpack
+
+from gaia_memory.database.pooling.conflicts import retries_conflicts
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.learn.embed_drafts import EMBED_TIMEOUT_SECONDS, embed_drafts
+from gaia_memory.learn.embed_drafts import EMBED_TIMEOUT_SECONDS, embed_in_scope
+from gaia_memory.learn.hide_sensitive import hide_sensitive, may_have_become_sensitive
 from gaia_memory.learn.screen import reject_unkeepable
+from gaia_memory.learn.stated_validity import take_lifetime
 from gaia_memory.learn.tool_statements import is_stated_by_user
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
@@ -34,6 +39,21 @@ logger = logger_for(__name__)
 OnRefused = Literal["raise", "skip"]
 """What to do with facts that may not be kept: write nothing at all, or leave out only those."""
 
+WriteDrafts = Callable[[Transaction, Sequence[Draft]], Awaitable[AddResult]]
+
+
+class WriteOptions(TypedDict, total=False):
+    """Options of a write: what the user said, who is told of the progress, and what writes instead of the fact store.
+
+    `write` is called in a transaction that has locked the scope. `embeds_sensitive` is `memory.embed_sensitive`.
+    """
+
+    user_statement: UserStatement | None
+    progress: Callable[[int, int], None] | None
+    write: WriteDrafts | None
+    embeds_sensitive: bool
+
+
 REMEMBER_EMBED_TIMEOUT_SECONDS = 5.0
 """How long a fact that is remembered in a turn waits for its vector; after that the vector follows later."""
 
@@ -45,15 +65,16 @@ _FORGOTTEN_MESSAGE = (
 
 
 def build_verbatim_drafts(
-    facts: object, scope: Scope, *, on_refused: OnRefused = "raise", allow_numbers: bool = False
+    facts: object, scope: Scope, *, now: datetime, on_refused: OnRefused = "raise", allow_numbers: bool = False
 ) -> tuple[list[Draft], list[tuple[int, str]]]:
     """Return facts as drafts, and with `on_refused="skip"` the index and the reason of each one left out.
 
-    `allow_numbers` is `memory.allow_numbers`.
+    A `ttl` in metadata counts from `now`. `allow_numbers` is `memory.allow_numbers`.
 
     Raises:
         InvalidInputError: `facts` is no list of `NewFact`, `on_refused` is neither "raise" nor "skip", or, with
-            "raise", a fact is too long or contains a credential; the message names its index.
+            "raise", a fact is too long, contains a credential or gives its end in a wrong form; the message names its
+            index.
     """
     if not isinstance(facts, Sequence) or isinstance(facts, str | bytes):
         raise_invalid("facts", facts, "pass a list of NewFact")
@@ -65,8 +86,8 @@ def build_verbatim_drafts(
     drafts: list[Draft] = []
     refused: list[tuple[int, str]] = []
     for index, fact in enumerate(facts):
-        draft = Draft(fact=fact, source="add", app=scope.app)
         try:
+            draft = Draft(fact=take_lifetime(fact, now), source="add", app=scope.app)
             reject_unkeepable(draft, allow_numbers=allow_numbers)
             drafts.append(draft)
         except InvalidInputError as error:
@@ -107,25 +128,44 @@ async def write_verbatim(
     clock: Clock,
     scope: Scope,
     drafts: Sequence[Draft],
-    *,
-    user_statement: UserStatement | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[WriteOptions],
 ) -> AddResult:
     """Write drafts with their vectors and remove the tombstones of their texts; all or none.
 
     Raises:
         InvalidInputError: a text was forgotten, and `user_statement`, if there is one, does not mention it.
     """
+    user_statement, write = options.get("user_statement"), options.get("write")
     is_remembered = all(draft.source in REMEMBERED_SOURCES for draft in drafts)
     seconds = REMEMBER_EMBED_TIMEOUT_SECONDS if is_remembered else EMBED_TIMEOUT_SECONDS
     texts = [draft.fact.text for draft in drafts]
     with memory_span("create_memory", scope) as span:
-        embedded = await embed_drafts(embedder, drafts, timeout_seconds=seconds, progress=progress)
-        async with stores.database.transaction() as tx:
-            if user_statement is not None:
-                await _reject_forgotten(stores.facts, tx, scope, texts, user_statement)
-            await stores.facts.remove_tombstones(tx, scope, texts)
-            written = await stores.facts.write(tx, scope, embedded, now=clock.now())
+        embedded = await embed_in_scope(
+            stores.database,
+            stores.facts,
+            scope,
+            embedder,
+            drafts,
+            timeout_seconds=seconds,
+            progress=options.get("progress"),
+            embeds_sensitive=options.get("embeds_sensitive", True),
+        )
+
+        @retries_conflicts
+        async def store() -> AddResult:
+            async with stores.database.transaction() as tx:
+                if user_statement is not None:
+                    await reject_forgotten(stores.facts, tx, scope, texts, user_statement)
+                await stores.facts.remove_tombstones(tx, scope, texts)
+                if write is None:
+                    written = await stores.facts.write(tx, scope, embedded, now=clock.now())
+                else:
+                    await stores.facts.state(tx, scope)
+                    written = await write(tx, embedded)
+                await hide_sensitive(stores.facts, stores.ledger, tx, scope, may_have_become_sensitive(written))
+            return written
+
+        written = await store()
         span.record_facts(written)
     logger.debug("%d facts were kept", len(written), extra=log_fields("memory.kept", scope, facts=len(written)))
     return written
@@ -156,7 +196,7 @@ async def attribute(stores: MemoryStores, scope: Scope, draft: Draft, origin: Or
     )
 
 
-async def _reject_forgotten(
+async def reject_forgotten(
     facts: FactStore, tx: Transaction, scope: Scope, texts: Sequence[str], user_statement: UserStatement
 ) -> None:
     """Refuse texts that were forgotten, unless the current `user_statement` mentions them.

@@ -109,8 +109,12 @@ class LeaseMixin:
             "watermark_event": encode_id(new_watermark.event_id),
             "learned_turns": c.c.learned_turns + turn_count,
         }
-        if is_complete:
-            changes["learned_turn_no"] = c.c.claimed_turn_no
+        # The ledger does not count every turn of a transcript: what is left must not seem learned.
+        learned_turn_no = c.c.learned_turn_no + turn_count
+        is_left = learned_turn_no < c.c.claimed_turn_no
+        changes["learned_turn_no"] = (
+            c.c.claimed_turn_no if is_complete else case((is_left, learned_turn_no), else_=c.c.learned_turn_no)
+        )
         return await _update_row(tx, key, is_unchanged, changes | _NO_FAILURE)
 
     async def record_failure(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Column, ColumnElement, Row, TextClause, func, or_, select
+from sqlalchemy import Column, ColumnElement, Row, TextClause, bindparam, func, or_, select
 
 from gaia_memory.database.id_encoding import decode_id, encode_id, index_key
 from gaia_memory.ledger.tables import conversations
@@ -47,14 +47,24 @@ def where_session(key: SessionKey) -> ColumnElement[bool]:
 _MAX_SECONDS_BY_COLUMN = {**CLAIM_MARKS, **BACKOFF_MARKS, "clearing_until": CLEAR_LEASE_SECONDS}
 
 
-def is_unset_or_expired(column: Column[Any], now: float) -> ColumnElement[bool]:
+def is_unset_or_expired(column: Column[Any], now: float | ColumnElement[float]) -> ColumnElement[bool]:
     """Match where a mark is not set or not in force; `ports.ledger.is_in_force` is the same rule for a value."""
     return or_(column.is_(None), has_expired(column, now))
 
 
-def has_expired(column: Column[Any], now: float) -> ColumnElement[bool]:
+def has_expired(column: Column[Any], now: float | ColumnElement[float]) -> ColumnElement[bool]:
     """Match where a mark is set and not in force: it has expired, or is further ahead than its maximum duration."""
     return or_(column <= now, column > now + _MAX_SECONDS_BY_COLUMN[column.name] + MAX_CLOCK_SKEW_SECONDS)
+
+
+_SELECT_ROW = select(conversations).where(conversations.c.conversation == bindparam("its_conversation"))
+"""Built once, because every turn uses it."""
+
+
+async def load_row(tx: Transaction, key: SessionKey) -> LedgerRow | None:
+    """Return the row of a conversation."""
+    row = (await tx.execute(_SELECT_ROW, {"its_conversation": conversation_key(key)})).one_or_none()
+    return None if row is None else to_ledger_row(row)
 
 
 async def distinct_values(tx: Transaction, column: Column[Any], condition: TextClause) -> list[str]:

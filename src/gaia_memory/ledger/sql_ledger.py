@@ -28,8 +28,7 @@ class SqlLedger(TurnMixin, LeaseMixin, ConversationQueryMixin):
 
     async def row(self, tx: Transaction, key: SessionKey) -> LedgerRow | None:
         """Return the row of a conversation."""
-        row = (await tx.execute(select(conversations).where(rows.where_session(key)))).one_or_none()
-        return None if row is None else rows.to_ledger_row(row)
+        return await rows.load_row(tx, key)
 
     async def freeze_profile(self, tx: Transaction, key: SessionKey, profile: FrozenProfile) -> None:
         """Keep a rendered profile for the rest of the session."""

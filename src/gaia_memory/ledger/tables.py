@@ -57,6 +57,7 @@ conversations = Table(
     Column("profile_key", Text),
     Column("profile_made_at", EpochSeconds),
     Column("profile_made_by", String(16), comment="`model` or `fallback`"),
+    Column("profile_until", EpochSeconds, comment="then a fact in it begins or expires"),
     Column("anchor_turn_no", BigInt),
     Column("anchor_at", EpochSeconds),
 )

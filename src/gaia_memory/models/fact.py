@@ -7,10 +7,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, overload
 
-from gaia_memory.models.new_fact import DEFAULT_CONTEXT, UNCONFIRMED_KEY, Metadata, NewFact
+from gaia_memory.models.history.endings import FactEnd
+from gaia_memory.models.new_fact import DEFAULT_CONTEXT, IN_DOUBT, MARKS_OF_DOUBT, UNCONFIRMED_KEY, Metadata, NewFact
 from gaia_memory.models.scope import Scope
 
 Vector = Sequence[float]
+
+SENSITIVE_MARK = "sensitive"
+"""The mark of a fact that only the person is shown."""
+
 Source = Literal["remember", "agent", "conversation", "add", "import"]
 """Who wrote a fact: a person or the host, a model's tool call, learning, the host in bulk, or an import."""
 REMEMBERED_SOURCES: frozenset[Source] = frozenset({"remember", "agent"})
@@ -23,7 +28,8 @@ class Draft:
 
     The fields up to `origin_id` are those of the `Origin` that the write adds; its agent defaults to that of the fact.
     The fact of an import (`is_imported`) has the source `import`, whatever the import says about `source`. `embedder`
-    is the origin of the vector. `noted_at`, `created_at` and `updated_at` default to the time of the write.
+    is the origin of the vector. `noted_at`, `created_at` and `updated_at` default to the time of the write. It was said
+    while `active_context` was active: a new fact without a context belongs to that, and one known in another to both.
     """
 
     fact: NewFact
@@ -41,6 +47,7 @@ class Draft:
     origin_id: str | None = None
     vector: Vector | None = None
     embedder: str | None = None
+    active_context: str = DEFAULT_CONTEXT
     created_at: datetime | None = None
     updated_at: datetime | None = None
 
@@ -75,9 +82,58 @@ class Fact:
     in_doubt_since: datetime | None = None
 
     @property
+    def last_said_at(self) -> datetime:
+        """When the person last said it, as far as that is known; otherwise when it was stored."""
+        return self.said_at or self.created_at
+
+    def holds_at(self, moment: datetime) -> bool:
+        """Return whether the fact holds at a time by its validity: from `valid_from` until before `valid_until`."""
+        has_begun = self.valid_from is None or self.valid_from <= moment
+        return has_begun and (self.valid_until is None or moment < self.valid_until)
+
+    @property
     def is_unconfirmed(self) -> bool:
         """Whether a model wrote this fact and the person has not said it."""
         return self.metadata.get(UNCONFIRMED_KEY) is True
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The marks that lists show.
+
+        `unconfirmed`, `unverified` if its conversation does not show it, `sensitive`, `in doubt`.
+        """
+        marks = [name for name in MARKS_OF_DOUBT if self.metadata.get(name) is True]
+        return (*marks, *([SENSITIVE_MARK] if self.sensitive else []), *([IN_DOUBT] if self.is_in_doubt else []))
+
+    def is_visible(self, context: str | None) -> bool:
+        """Return whether an agent may be shown it unasked while `context` is active; None stands for every context."""
+        return not self.sensitive and (context is None or self.context in (context, DEFAULT_CONTEXT))
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether it may hold no longer, because of something said later."""
+        return self.in_doubt_since is not None
+
+
+MIN_SHARED_WORDS = 2
+"""Distinctive words that make two facts similar without vectors."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarFact:
+    """A current fact that another one may contradict or repeat: how near their vectors are, and which words they share.
+
+    `cosine` is 0 for a fact that is similar by its words alone. `shared_words` counts the distinctive words in both.
+    """
+
+    fact: Fact
+    cosine: float = 0.0
+    shared_words: int = 0
+
+    @property
+    def is_similar_by_words(self) -> bool:
+        """Whether they share enough words to be similar whatever their vectors are."""
+        return self.shared_words >= MIN_SHARED_WORDS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,12 +213,22 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OutdatedHit(Hit):
+    """A fact that would have been among the hits if it had not ended.
+
+    `ending` says when, why and by whom. The reason is also the last part of `why`, which takes the score back to 0.
+    """
+
+    ending: FactEnd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecallResult:
     """The result of a recall, with details.
 
     `hits` are returned by `recall`, at most `limit`. `dropped` hits were among the best too, but scored below
     `memory.score_threshold` or did not fit into `memory.recall.tokens`. `missing` is that of `Hit`. `expansions` are
-    the lines added to the question.
+    the lines added to the question. `explain` lists in `outdated` what has ended and would have been among the hits.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -170,6 +236,7 @@ class RecallResult:
     limit: int = 0
     missing: tuple[str, ...] = ()
     expansions: tuple[str, ...] = ()
+    outdated: tuple[OutdatedHit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,14 +291,16 @@ class Profile:
 class Receipt:
     """The result of a `forget`.
 
-    `count` facts were deleted from the database and are shown nowhere. `removed` counts rows by kind. `pending` is true
-    while the erasure of files still runs (`Memory.settled()` waits for it).
+    `count` current facts were deleted and are shown nowhere. `removed` counts rows by kind; `history` are past facts.
+    `pending` is true while the erasure of files still runs (`Memory.settled()` waits for it). `copies` counts the facts
+    that an import made from these in other scopes, where they stay.
     """
 
     count: int
     removed: Mapping[str, int] = field(default_factory=dict)
     pending: bool = False
     notes: tuple[str, ...] = ()
+    copies: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

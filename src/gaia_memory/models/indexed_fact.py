@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from gaia_memory.language.text_features import extract_features
-from gaia_memory.models.new_fact import Metadata
+from gaia_memory.models.new_fact import DEFAULT_CONTEXT, Metadata
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedFact:
-    """The values of a fact that decide its rank. Times are seconds since the epoch.
+    """The values of a fact that decide whether it is found, and its rank. Times are seconds since the epoch.
 
     `conversation` identifies a conversation within the scope; `features` are the packed features of the text.
     """
@@ -21,6 +22,22 @@ class IndexedFact:
     said_at: float | None
     stored_at: float
     features: bytes
+    sensitive: bool = False
+    context: str = DEFAULT_CONTEXT
+    valid_from: float | None = None
+    valid_until: float | None = None
+    is_in_doubt: bool = False
+
+
+class PastIndex(NamedTuple):
+    """The facts that have ended as recall compares them, and the vectors of one embedder with the ids of their facts.
+
+    The vectors are a float32 matrix with one row for each id.
+    """
+
+    facts: list[IndexedFact]
+    ids: list[str]
+    vectors: Any
 
 
 def extract_fact_features(text: str, metadata: Metadata) -> bytes:

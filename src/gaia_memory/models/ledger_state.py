@@ -134,12 +134,13 @@ class DirtyFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFact:
-    """A current fact with its vector, for a vector store."""
+    """A current fact with its vector; `row` is its place in the order in which facts were stored."""
 
     fact: Fact
     version: int
     vector: Vector | None
     embedder: str | None
+    row: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,16 +200,25 @@ class DueConversation:
 class Status:
     """The state of memory for one user.
 
-    `reason` and `remedy` are empty when `state` is ok. `lag` counts facts that the mem0 store has not followed yet,
-    `erasures` forgets whose files are still being rewritten. `owner` is the process that opened the store last;
-    another one takes over when it ends. `model` and `embedder` name what learns and embeds. `notes` contains remarks
-    that are no problem, such as that the offline model replaces a real one.
+    `reason` and `remedy` are empty when `state` is ok. Of the `facts`, `unconfirmed` were written by a model without
+    the user's word, and `unverified` were learned from a conversation that does not show whether they are true. A model
+    has `judged` that many pairs of facts, `replaced` counts the facts whose place another one took, and `queued` are
+    still to be compared with others by a sweep. `lag`
+    counts facts that the mem0 store has not followed yet, `erasures` forgets whose files are still being rewritten.
+    `owner` is the process that opened the store last; another one takes over when it ends. `model` and `embedder` name
+    what learns and embeds. `notes` contains remarks that are no problem, such as that the offline model replaces a real
+    one.
     """
 
     state: MemoryState
     reason: str = ""
     remedy: str = ""
     facts: int = 0
+    unconfirmed: int = 0
+    unverified: int = 0
+    judged: int = 0
+    replaced: int = 0
+    queued: int = 0
     pending: tuple[PendingConversation, ...] = ()
     lag: int = 0
     erasures: int = 0
@@ -243,12 +253,14 @@ class SweepProgress:
 class LearnedFacts:
     """The new facts that conversations gave: their number, and the first of them, at most `MAX_LEARNED_FACTS`.
 
-    `is_private`: there was nothing to learn, because the conversation is private.
+    `is_private`: there was nothing to learn, because the conversation is private. `is_nothing_left`: its new messages
+    were commands or are forgotten.
     """
 
     count: int = 0
     first: list[Fact] = field(default_factory=list)
     is_private: bool = False
+    is_nothing_left: bool = False
 
     def add(self, written: AddResult) -> None:
         """Add the facts of a write that are new."""
@@ -264,7 +276,8 @@ class LearnedFacts:
 class SweepReport:
     """The result of a sweep, in conversations.
 
-    `private` were private: nothing of them is learned, and they are not counted as consolidated. `fact_count` is the
+    `private` were private: nothing of them is learned, and they are not counted as consolidated. Neither are those with
+    `nothing_left`, whose new messages were commands or are forgotten. `fact_count` is the
     number of new facts, `facts` the first of them. `reason` says why the model could not be reached, if conversations
     were skipped because of that. `without_model` counts the skipped ones that wait for the agent's own model, which
     this process does not have.
@@ -276,5 +289,6 @@ class SweepReport:
     reason: str = ""
     without_model: int = 0
     private: int = field(default=0, compare=False)
+    nothing_left: int = field(default=0, compare=False)
     fact_count: int = field(default=0, compare=False)
     facts: tuple[Fact, ...] = field(default=(), compare=False, repr=False)

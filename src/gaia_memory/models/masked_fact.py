@@ -1,4 +1,4 @@
-"""Facts as they are shown: without the credentials that an older release stored."""
+"""Facts and their sources as they are shown: without the credentials that an older release stored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from gaia_memory.redaction.credentials import contains_credential, mask_credenti
 from gaia_memory.redaction.mask import MASK
 
 if TYPE_CHECKING:
-    from gaia_memory.models.fact import Fact
+    from gaia_memory.models.fact import Fact, Origin
+    from gaia_memory.models.history.endings import PastFact
 
 
 def mask_fact(fact: Fact, *, allow_numbers: bool) -> Fact:
@@ -30,3 +31,14 @@ def mask_fact(fact: Fact, *, allow_numbers: bool) -> Fact:
     if (text, masked, metadata) == (fact.text, labels, dict(fact.metadata)):
         return fact
     return replace(fact, text=text, metadata=metadata, **masked)
+
+
+def mask_origin(origin: Origin, *, allow_numbers: bool) -> Origin:
+    """Return a source with each credential in its excerpt masked; `allow_numbers` is `memory.allow_numbers`."""
+    excerpt = origin.excerpt and mask_credentials(origin.excerpt, allow_numbers=allow_numbers)
+    return origin if excerpt == origin.excerpt else replace(origin, excerpt=excerpt)
+
+
+def mask_past_fact(past: PastFact, *, allow_numbers: bool) -> PastFact:
+    """Return a period of a fact with each credential in its text masked."""
+    return replace(past, text=mask_credentials(past.text, allow_numbers=allow_numbers))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import _get_running_loop
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import isfinite
 from operator import attrgetter
 from typing import Any, TypedDict
@@ -40,13 +40,30 @@ DEFAULT_CONTEXT = "global"
 LABELS: Mapping[str, str | None] = {"category": None, "entity": None, "context": DEFAULT_CONTEXT, "agent": None}
 """The fields of a fact that its metadata may set and filters find under the same name, with their defaults."""
 
+DESCRIBING_FIELDS = (*LABELS, "sensitive")
+DUE_FIELDS = ("due_at", "due_zone", "due_all_day", "every", "reminded_at")
+"""What describes a fact, and what belongs to a due date."""
+
 UNCONFIRMED_KEY = "unconfirmed"
 """Metadata of a fact that a model wrote and the person has not said: true until they do."""
+
+UNVERIFIED_KEY = "unverified"
+"""Metadata of a learned fact that its conversation neither shows nor excludes: true until it is said again."""
+
+MARKS_OF_DOUBT = (UNCONFIRMED_KEY, UNVERIFIED_KEY)
+"""Metadata that goes once the person has said the fact."""
 
 UNCONFIRMED_MARK = f"({UNCONFIRMED_KEY})"
 """Stands before such a fact in the question for a profile."""
 
+IN_DOUBT = "in doubt"
+IN_DOUBT_MARK = f"({IN_DOUBT})"
+"""Stands before a fact that may hold no longer, in the question for a profile."""
+
 _ZONE_FIX = "pass the IANA name of a time zone, such as Europe/Berlin, or None"
+_FIRST_RECURRENCE_YEAR = 1900
+"""Each time since the first is counted: more of them would delay whoever asks what is due."""
+
 _TIMES = ("said_at", "due_at", "reminded_at", "valid_from", "valid_until", "first_said_at", "in_doubt_since")
 
 # Most facts have none of these: one comparison saves a hot path a loop.
@@ -54,10 +71,9 @@ _times, _NO_TIMES = attrgetter(*_TIMES), (None,) * len(_TIMES)
 _labels, _NO_LABELS = attrgetter(*LABELS), tuple(LABELS.values())
 
 
-class FactDetails(TypedDict, total=False):
-    """The fields of a `NewFact` that whoever remembers a single fact may give."""
+class FactFields(TypedDict, total=False):
+    """The fields of a fact besides its text and metadata that whoever remembers or corrects it may give."""
 
-    metadata: Metadata
     category: str | None
     entity: str | None
     context: str
@@ -69,6 +85,23 @@ class FactDetails(TypedDict, total=False):
     every: str | None
     valid_from: datetime | None
     valid_until: datetime | None
+
+
+class FactDetails(FactFields, total=False):
+    """The fields of a `NewFact` that whoever remembers a single fact may give."""
+
+    metadata: Metadata
+
+
+class FactChanges(FactFields, total=False):
+    """The fields that a correction may set; None removes one."""
+
+    reminded_at: datetime | None
+
+
+def is_of_model(metadata: Metadata) -> bool:
+    """Return whether metadata are those of what a model wrote, and neither the person nor the host has said."""
+    return any(metadata.get(name) is True for name in MARKS_OF_DOUBT) or metadata.get("attributed_to") == "assistant"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +189,9 @@ class NewFact:
             object.__setattr__(self, "every", parse_recurrence("NewFact.every", self.every))
             if self.due_at is None:
                 raise_invalid("NewFact.every", self.every, "pass due_at too, the first time it is due")
+            if self.due_at.year < _FIRST_RECURRENCE_YEAR:
+                fix = f"for a fact that comes back, pass a year from {_FIRST_RECURRENCE_YEAR} on"
+                raise_invalid("NewFact.due_at", self.due_at.isoformat(), fix)
         zone: object = self.due_zone
         if zone is None:
             if self.due_at is not None and isinstance(self.due_at.tzinfo, ZoneInfo):
@@ -165,6 +201,17 @@ class NewFact:
             raise_invalid("NewFact.due_zone", zone, _ZONE_FIX)
         if _get_running_loop() is None:
             require_known_zone(self)
+
+
+def require_future_due(fact: NewFact, now: datetime) -> None:
+    """Check that a fact is not due in the past; a day is past when it is over.
+
+    Raises:
+        InvalidInputError: it is.
+    """
+    if fact.due_at is not None and fact.due_at + timedelta(days=fact.due_all_day) < now:
+        fix = "is in the past: pass a time to come, for a fact that comes back its next time"
+        raise InvalidInputError(f"due_at {fact.due_at.isoformat()} {fix}")
 
 
 def require_known_zone(fact: NewFact) -> None:

@@ -1,9 +1,10 @@
-"""How often a due fact comes back."""
+"""How often a due fact comes back, and when."""
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
+from typing import Any
 
 from gaia_memory.models.validation import raise_invalid
 
@@ -12,36 +13,104 @@ RECURRENCE_WORDS = ("daily", "weekly", "monthly", "yearly")
 
 _FIX = f"pass one of {', '.join(RECURRENCE_WORDS)}, or a rule of RFC 5545 such as FREQ=WEEKLY;BYDAY=MO"
 _FREQUENCY = re.compile(r"(?:^|;)FREQ=(?:DAILY|WEEKLY|MONTHLY|YEARLY)(?:;|$)")
+_SEVERAL_TIMES_A_DAY = re.compile(r"BY(?:HOUR|MINUTE|SECOND)=[^;]*,")
+_UNTIL_PART = re.compile(r"UNTIL=(\d{8})(?:T(\d{6})(Z?))?(?=;|$)")
+_COUNT_PART = re.compile(r"COUNT=(\d+)")
 _MAX_RULE_CHARACTERS = 500
+_LAST_DECADES = datetime(9960, 1, 1)  # noqa: DTZ001 - local time
 
 
 def parse_recurrence(name: str, value: object) -> str:
     """Return a recurrence in its stored form: a word in lower case, or an RRULE in upper case without its prefix.
 
     Raises:
-        InvalidInputError: it is neither, or the rule repeats more often than daily.
+        InvalidInputError: it is neither, or the rule never occurs or repeats more often than daily.
     """
     if not isinstance(value, str) or len(value) > _MAX_RULE_CHARACTERS:
         raise_invalid(name, value, _FIX)
     if (word := value.strip().lower()) in RECURRENCE_WORDS:
         return word
     rule = value.strip().upper().removeprefix("RRULE:")
-    if not _FREQUENCY.search(rule) or not _is_rule(rule):
+    if not _FREQUENCY.search(rule) or _SEVERAL_TIMES_A_DAY.search(rule) or not _is_rule(rule):
         raise_invalid(name, value, _FIX)
     return rule
 
 
-def _is_rule(rule: str) -> bool:
-    # Late: only a rule needs it.
-    from dateutil.rrule import rrulestr
+def next_occurrence(due_at: datetime, every: str, zone: tzinfo | None, after: datetime) -> tuple[datetime, str] | None:
+    """Return when a fact that was first due at `due_at` is due next after `after`; None if it does not come back.
 
+    The second value is the recurrence that continues from there. It differs from `every` where the time alone would not
+    tell: a monthly 31st that falls on the 28th, half past two on the day when the clocks skip it, a count.
+    `zone` is where the clock hangs, None for this machine's.
+    """
+    start = due_at.astimezone(zone).replace(tzinfo=None)
+    rule_text = _rule_text(every, start)
+    rule = _build_rule(rule_text, start, zone)
+    local = rule.after(after.astimezone(zone).replace(tzinfo=None))
+    # Where the clocks go back, a local time after `after` may be a moment before it.
+    while local is not None and _at(local, zone) <= after:
+        local = rule.after(local)
+    if local is None:
+        return None
+    if count := _COUNT_PART.search(rule_text):
+        passed = sum(1 for _ in rule.between(start, local)) + (start in rule)
+        rule_text = rule_text.replace(count[0], f"COUNT={int(count[1]) - passed}")
+    moment = _at(local, zone)
+    if moment.astimezone(zone).replace(tzinfo=None) != local and "BYHOUR" not in rule_text:
+        rule_text += f";BYHOUR={local.hour};BYMINUTE={local.minute}"
+    is_word = every in RECURRENCE_WORDS and rule_text == f"FREQ={every.upper()}"
+    return moment, every if is_word else rule_text
+
+
+def last_occurrence(due_at: datetime, every: str, zone: tzinfo | None, until: datetime) -> datetime:
+    """Return the last time up to `until` at which a fact is due that was first due at `due_at`, at or before it."""
+    start = due_at.astimezone(zone).replace(tzinfo=None)
+    rule = _build_rule(_rule_text(every, start), start, zone)
+    local = rule.before(until.astimezone(zone).replace(tzinfo=None), inc=True)
+    while local is not None and _at(local, zone) > until:
+        local = rule.before(local)
+    return due_at if local is None else max(due_at, _at(local, zone))
+
+
+def _is_rule(rule: str) -> bool:
     # The library would look for the next time of an interval of 0 for ever.
     if any(char.isspace() for char in rule) or re.search(r"INTERVAL=0+(?:;|$)", rule):
         return False
-    # The end of a rule is in UTC (`UNTIL=20261231T000000Z`) or in local time, and the start must be alike.
-    start = datetime(2000, 1, 1, tzinfo=UTC if re.search(r"UNTIL=\w+Z", rule) else None)
+    until, count = _UNTIL_PART.search(rule), _COUNT_PART.search(rule)
+    if ("UNTIL" in rule) != bool(until) or (until and count):
+        return False
     try:
-        rrulestr(rule, dtstart=start)
+        # A rule that never occurs (30 February) would be searched to the year 9999: here that is near.
+        return next(iter(_build_rule(_UNTIL_PART.sub("COUNT=1", rule), _LAST_DECADES, UTC)), None) is not None
     except ValueError:
         return False
-    return True
+
+
+def _rule_text(every: str, start: datetime) -> str:
+    """Return a recurrence as a rule; a day that some months lack is the last day of those."""
+    if every == "monthly" and start.day > 28:
+        return f"FREQ=MONTHLY;BYMONTHDAY={','.join(map(str, range(28, start.day + 1)))};BYSETPOS=-1"
+    if every == "yearly" and (start.month, start.day) == (2, 29):
+        return "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=28,29;BYSETPOS=-1"
+    return f"FREQ={every.upper()}" if every in RECURRENCE_WORDS else every
+
+
+def _build_rule(rule: str, start: datetime, zone: tzinfo | None) -> Any:
+    # Late: only a recurring fact needs it.
+    from dateutil.rrule import rrulestr
+
+    return rrulestr(_UNTIL_PART.sub(lambda until: f"UNTIL={_local_end(until, zone)}", rule), dtstart=start)
+
+
+def _local_end(until: re.Match[str], zone: tzinfo | None) -> str:
+    """Return the end of a rule in local time; a date includes its day."""
+    day, time_of_day, utc = until.groups()
+    if not utc:
+        return f"{day}T{time_of_day or '235959'}"
+    moment = datetime.strptime(f"{day}{time_of_day}", "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    return moment.astimezone(zone).strftime("%Y%m%dT%H%M%S")
+
+
+def _at(local: datetime, zone: tzinfo | None) -> datetime:
+    """Return the moment of a local time in UTC."""
+    return (local.astimezone() if zone is None else local.replace(tzinfo=zone)).astimezone(UTC)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, tzinfo
 from typing import Literal
 
+from gaia_memory.models.new_fact import DEFAULT_CONTEXT
 from gaia_memory.models.scope import SessionKey
 from gaia_memory.models.time_zone import to_local_time
 
@@ -42,7 +43,8 @@ class TurnRequest:
 class Message:
     """The text of one side in a turn.
 
-    `may_be_private`: memory could not check at the time whether the conversation was private.
+    `may_be_private`: memory could not check at the time whether the conversation was private. `context` is the one that
+    was active.
     """
 
     role: Role
@@ -51,6 +53,7 @@ class Message:
     event_id: str
     speaker: str
     may_be_private: bool = False
+    context: str = DEFAULT_CONTEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,12 @@ class Turn:
     def event_ids(self) -> tuple[str, ...]:
         """Ids of the events the messages came from, in order."""
         return tuple(message.event_id for message in self.messages)
+
+    @property
+    def context(self) -> str:
+        """The context that was active; `global` if none was."""
+        named = (message.context for message in self.messages if message.context != DEFAULT_CONTEXT)
+        return next(named, DEFAULT_CONTEXT)
 
     @property
     def user_text(self) -> str:
@@ -152,16 +161,22 @@ def reply_context(preceding: Sequence[Message]) -> tuple[Message, ...]:
 class ExtractedFact:
     """A fact in the extractor's words, before screening.
 
-    `extractor` names the model and the prompt. `said_at` is the day on which it was said, if the messages name one.
-    `unverified`: the conversation does not show whether it is true.
+    `extractor` names the model and the prompt. `said_at` is the day on which it was said, if the messages name one,
+    `valid_until` the last day on which it holds. `due_at` is the day or the local time at which it is due, and `every`
+    how often that comes back. `unverified`: the conversation does not show whether it is true. `sensitive`: its topic
+    is, as the extractor says.
     """
 
     text: str
     attributed_to: str | None = None
     category: str | None = None
     said_at: date | None = None
+    valid_until: date | None = None
+    due_at: date | datetime | None = None
+    every: str | None = None
     extractor: str | None = None
     unverified: bool = False
+    sensitive: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +185,8 @@ class UserStatement:
 
     `text` is the message of the turn, which started at `turn_started_at` (seconds since the epoch); the model sees the
     session from `visible_since` on. `recent_texts` are the user's messages of the last turns. `agreed_to` is
-    the agent's last message if `text` says yes to it and nothing else.
+    the agent's last message if `text` says yes to it and nothing else. `turn_id` and `earlier_turn_id` name the turn
+    and the one before.
     """
 
     text: str
@@ -178,3 +194,5 @@ class UserStatement:
     visible_since: float
     recent_texts: tuple[str, ...] = ()
     agreed_to: str = ""
+    turn_id: str = ""
+    earlier_turn_id: str = ""

@@ -24,7 +24,9 @@ def raise_invalid(name: str, value: object, fix: str) -> NoReturn:
     Raises:
         InvalidInputError: always.
     """
-    raise InvalidInputError(f"{name} is {format_value(value)}: {fix}")
+    # The name of an entry, such as one of a filter, is the caller's own text.
+    hint = f"{name}: {fix}" if name.replace(".", "_").isidentifier() else fix
+    raise InvalidInputError(f"{name} is {format_value(value)}: {fix}", hint=hint)
 
 
 def format_value(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
-from gaia_memory.model_calls import AnswerOptions
+from gaia_memory.model_calls import PLAIN_ANSWER, AnswerOptions
 from gaia_memory.models import (
     Chunk,
     EventPosition,
@@ -90,8 +90,13 @@ class LanguageModel(Protocol):
     def identity(self) -> str:
         """Provider and model, as `provider/model`."""
 
-    async def complete(self, prompt: str, *, system: str) -> str:
-        """Return the whole answer.
+    @property
+    def is_offline(self) -> bool:
+        """Whether fixed rules answer instead of a model."""
+        ...
+
+    async def complete(self, prompt: str, *, system: str, options: AnswerOptions = PLAIN_ANSWER) -> str:
+        """Return the whole answer, in the form of `options` as far as the model's server allows.
 
         Raises:
             ModelUnavailableError: the model did not answer.

@@ -27,7 +27,11 @@ from gaia_memory.models import (
     StoreState,
     Vector,
 )
+from gaia_memory.ports.due_store import DueFacts
+from gaia_memory.ports.fact_comparisons import UndecidedFacts
+from gaia_memory.ports.fact_overview import FactOverview
 from gaia_memory.ports.ledger import Ledger, Transaction
+from gaia_memory.ports.past_facts import FactHistory
 
 
 class Clock(Protocol):
@@ -66,6 +70,12 @@ class Database(Protocol):
     def read_transaction(self) -> AbstractAsyncContextManager[Transaction]:
         """Open a short read transaction that sees one state of the database."""
 
+    def single_statement(self, *, only_reads: bool = False) -> AbstractAsyncContextManager[Transaction]:
+        """Open the shortest transaction for one statement. Several need not see one state, nor be undone together.
+
+        With `only_reads` writers are not waited for.
+        """
+
     async def find_problem(self) -> MemoryUnavailable | None:
         """Return why the database must not be written: its file is gone, replaced, damaged or read-only; else None."""
 
@@ -76,8 +86,10 @@ class Database(Protocol):
         """
 
 
-class FactStore(Protocol):
+class FactStore(FactHistory, FactOverview, DueFacts, UndecidedFacts, Protocol):
     """The facts: the truth about every person.
+
+    A stored fact is current while it holds: from its `valid_from` until before its `valid_until`.
 
     Each write raises the scope's `revision` by one, keeps the keyword index in step and puts the ids of changed facts
     into the outbox, all in the caller's transaction.
@@ -92,19 +104,26 @@ class FactStore(Protocol):
     async def write(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> AddResult:
         """Store `drafts` and return the fact each became, in order, and whether it is new.
 
-        A draft whose normal form is already stored becomes a further source of that fact, whose text stays. It also
-        supplies the vector when the fact has none.
+        A draft whose normal form is already stored becomes a further source of that fact, whose text stays. If it was
+        said later, by `said_at` (else `created_at`), date, conversation and metadata are those of the draft; otherwise
+        it only adds what the fact lacks. What a model wrote is a source and changes nothing. A draft also supplies the
+        vector when the fact has none.
 
         Raises:
             InvalidInputError: a text is blank, a time is naive, metadata are not flat scalars, or `seq` does not fit
                 into 64 bits. Nothing is written.
         """
 
-    async def facts(self, tx: Transaction, scope: Scope, *, limit: int | None = None, offset: int = 0) -> list[Fact]:
-        """Return current facts, oldest first."""
+    async def facts(
+        self, tx: Transaction, scope: Scope, *, limit: int | None = None, offset: int = 0, all_stored: bool = False
+    ) -> list[Fact]:
+        """Return current facts, oldest first; with `all_stored` also those that have expired or not begun to hold."""
 
-    async def count(self, tx: Transaction, scope: Scope) -> int:
-        """Count current facts."""
+    async def count(self, tx: Transaction, scope: Scope, *, all_stored: bool = False) -> int:
+        """Count current facts; with `all_stored` also those that have expired or not begun to hold."""
+
+    async def count_marked(self, tx: Transaction, scope: Scope, name: str) -> int:
+        """Count current facts in whose metadata `name` is true."""
 
     async def ids_matching(self, tx: Transaction, scope: Scope, predicate: FactPredicate) -> list[str]:
         """Return the ids of the current facts for which `predicate` is true, oldest first."""
@@ -118,16 +137,21 @@ class FactStore(Protocol):
     async def origins(
         self, tx: Transaction, scope: Scope, fact_ids: Collection[str] | None = None
     ) -> dict[str, list[Origin]]:
-        """Return the sources of these current facts, or of all, by the fact's id, oldest first."""
+        """Return the sources of these facts, current or past, or of all, by the fact's id, oldest first."""
 
     async def ids(self, tx: Transaction, scope: Scope) -> list[str]:
-        """Return the ids of all current facts."""
+        """Return the ids of all stored facts, whatever their validity."""
 
     async def indexed_facts(self, tx: Transaction, scope: Scope, *, since_revision: int = -1) -> list[IndexedFact]:
-        """Return the values that recall compares, of every current fact changed after `since_revision`."""
+        """Return the values that recall compares, of every stored fact changed after `since_revision`."""
 
-    async def vectors(self, tx: Transaction, scope: Scope, embedder: str) -> tuple[list[str], Any]:
-        """Return ids and a float32 matrix with one row per id, of the vectors that `embedder` made."""
+    async def vectors(
+        self, tx: Transaction, scope: Scope, embedder: str, *, since_revision: int = -1
+    ) -> tuple[list[str], Any]:
+        """Return ids and a float32 matrix with one row per id, of the vectors that `embedder` made for stored facts.
+
+        With `since_revision`, of facts changed after it; a vector that was only filled in changes no fact.
+        """
 
     async def dominant_embedder(self, tx: Transaction) -> str | None:
         """Return the embedder that made most vectors of all scopes; None without vectors."""
@@ -145,13 +169,37 @@ class FactStore(Protocol):
         `into` has then forgotten whatever either scope had.
         """
 
+    async def copies(
+        self, tx: Transaction, scope: Scope, *, fact_id: str | None = None, session_id: str | None = None
+    ) -> dict[Scope, list[str]]:
+        """Return the ids of facts that imports made in other scopes from facts of this one, by their scope.
+
+        With `fact_id` those made from that fact, with `session_id` those that name that conversation; the facts may be
+        gone by now.
+        """
+
+    async def drop_copied_sources(
+        self,
+        tx: Transaction,
+        scope: Scope,
+        fact_ids: Collection[str],
+        *,
+        of: Scope,
+        fact_id: str | None = None,
+        session_id: str | None = None,
+    ) -> list[str]:
+        """Remove from facts of `scope` the sources that make them `copies`; return the ids of those without others.
+
+        A fact with other sources moves to the position of the oldest of them. Those without others are not changed.
+        """
+
     async def sourced_only_from(self, tx: Transaction, scope: Scope, session_id: str) -> list[str]:
         """Return the ids of facts whose only source is this conversation."""
 
     async def drop_source(self, tx: Transaction, scope: Scope, session_id: str) -> int:
         """Remove this conversation from the sources of facts that have others; return how many rows.
 
-        A fact positioned in this conversation moves to the position of its oldest remaining source.
+        A fact positioned in this conversation moves to the position of its latest remaining source.
         """
 
     async def clear_excerpts(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
@@ -191,11 +239,23 @@ class FactStore(Protocol):
     async def remove_tombstones(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
         """Remove the tombstones of these texts and of the facts they paraphrase."""
 
-    async def cached_profile(self, tx: Transaction, scope: Scope) -> Profile | None:
-        """Return the last profile made for this scope."""
+    async def short_ids(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, str]:
+        """Return a short id of each current one of these facts: `#` and characters with which no other id begins."""
+
+    async def record_shown(self, tx: Transaction, scope: Scope, key: SessionKey, fact_ids: Collection[str]) -> None:
+        """Note that a conversation was shown these facts of the scope."""
+
+    async def shown_ids(self, tx: Transaction, scope: Scope, key: SessionKey) -> list[str]:
+        """Return the ids of the current facts of the scope that a conversation was shown."""
+
+    async def forget_shown(self, tx: Transaction, key: SessionKey) -> None:
+        """Note that a conversation begins from scratch and was shown nothing."""
+
+    async def cached_profile(self, tx: Transaction, scope: Scope, fingerprint: str | None = None) -> Profile | None:
+        """Return the profile of this scope with a fingerprint; without one, the last that was made."""
 
     async def cache_profile(self, tx: Transaction, scope: Scope, profile: Profile) -> bool:
-        """Store a profile; False, and nothing written, when the scope's revision is not the profile's."""
+        """Store a profile beside the last few; False, and nothing written, unless it is of the scope's revision."""
 
     async def scopes(self, tx: Transaction) -> list[Scope]:
         """Return every scope that has a current fact."""
@@ -220,7 +280,7 @@ class Outbox(Protocol):
         """
 
     async def load_facts(self, tx: Transaction, fact_ids: Collection[str]) -> dict[str, StoredFact]:
-        """Return the current facts with these ids, of any scope, with their vectors."""
+        """Return the stored facts with these ids, of any scope, with their vectors."""
 
     async def acknowledge(self, tx: Transaction, rows: Iterable[DirtyFact]) -> int:
         """Remove rows whose version is unchanged; return how many were removed."""
@@ -277,7 +337,9 @@ class Indexes(Protocol):
         Other transactions never see a fact missing from the index. The revision of the scopes rises.
         """
 
-    async def ids_without_vector_of(self, tx: Transaction, embedder: str) -> list[str]:
+    async def ids_without_vector_of(
+        self, tx: Transaction, embedder: str, *, include_sensitive: bool = True
+    ) -> list[str]:
         """Return the ids of facts, of any scope, that have no vector or one of another embedder; oldest first."""
 
     async def replace_vectors(self, tx: Transaction, vectors: Mapping[DirtyFact, Vector], embedder: str) -> int:

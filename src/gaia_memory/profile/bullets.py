@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from gaia_memory.language.printable_text import estimate_tokens
-from gaia_memory.models import REMEMBERED_SOURCES, Fact
+from gaia_memory.models import IN_DOUBT_MARK, REMEMBERED_SOURCES, UNCONFIRMED_MARK, Fact
 
 MAX_BULLET_CHARACTERS = 400
 """Characters of one bullet."""
@@ -33,22 +33,35 @@ def parse_bullets(answer: str, *, limit: int) -> tuple[str, ...]:
 
 
 def rank_facts(facts: Sequence[Fact]) -> list[Fact]:
-    """Return facts (given oldest first) in the order of their importance.
+    """Return facts (given with the one said last at the end) in the order of their importance.
 
-    Remembered ones come first, then the newest, and behind all what a model wrote and the person has not said.
+    Remembered ones come first, then those said last, then those in doubt, and behind all what a model wrote and the
+    person has not said.
     """
     newest_first = facts[::-1]
-    return sorted(newest_first, key=lambda fact: (fact.is_unconfirmed, fact.source not in REMEMBERED_SOURCES))
+    return sorted(
+        newest_first,
+        key=lambda fact: (fact.is_unconfirmed, fact.is_in_doubt, fact.source not in REMEMBERED_SOURCES),
+    )
+
+
+def mark_text(fact: Fact) -> str:
+    """Return the text of a fact as a model reads it: with a mark if nobody has said it, or if it is in doubt."""
+    mark = UNCONFIRMED_MARK if fact.is_unconfirmed else IN_DOUBT_MARK if fact.is_in_doubt else ""
+    return f"{mark} {fact.text}".lstrip()
 
 
 def fallback_bullets(facts: Sequence[Fact], projects: Sequence[str]) -> tuple[str, ...]:
     """Return a bullet for each fact and project: remembered facts, projects, and other facts, the newest first.
 
-    Facts that the person has not confirmed come last.
+    Facts in doubt and those that the person has not confirmed come last, marked as such.
     """
     ranked = rank_facts(facts)
-    remembered = [fact.text for fact in ranked if fact.source in REMEMBERED_SOURCES and not fact.is_unconfirmed]
-    others = [fact.text for fact in ranked if fact.source not in REMEMBERED_SOURCES or fact.is_unconfirmed]
+    is_first = [
+        fact.source in REMEMBERED_SOURCES and not fact.is_unconfirmed and not fact.is_in_doubt for fact in ranked
+    ]
+    remembered = [fact.text for fact, first in zip(ranked, is_first, strict=True) if first]
+    others = [mark_text(fact) for fact, first in zip(ranked, is_first, strict=True) if not first]
     lines = map(_truncate_line, [*remembered, *projects, *others])
     return tuple(dict.fromkeys(line for line in lines if line))
 

@@ -12,9 +12,9 @@ from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import BadAnswerError, ModelError
 from gaia_memory.log import logger_for
 from gaia_memory.model_calls import asking_about, time_limit
-from gaia_memory.models import UNCONFIRMED_MARK, Fact, Profile, Scope
+from gaia_memory.models import Fact, Profile, Scope
 from gaia_memory.ports import Clock, Database, FactStore, LanguageModel, ProjectsProvider
-from gaia_memory.profile.bullets import fallback_bullets, fit_bullets, parse_bullets, rank_facts
+from gaia_memory.profile.bullets import fallback_bullets, fit_bullets, mark_text, parse_bullets, rank_facts
 from gaia_memory.profile.prompts import SYSTEM_PROMPT, build_profile_prompt
 from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.telemetry import log_fields, memory_span
@@ -35,10 +35,11 @@ MAX_PROMPT_CHARACTERS = 120_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ProfileInputs:
-    """Everything a profile is made of, oldest fact first, newest project first."""
+    """Everything a profile is made of: the fact said last comes last, the newest project first."""
 
     facts: tuple[Fact, ...]
     projects: tuple[str, ...]
+    fingerprint: str
     revision: int
     cached: Profile | None
 
@@ -108,22 +109,19 @@ class Distiller:
         """The provider and name of the model that writes profiles."""
         return self._model.identity
 
-    async def profile(self, scope: Scope) -> Profile:
+    async def profile(self, scope: Scope, context: str | None = None) -> Profile:
         """Return the profile of a person for an agent, without bullets when nothing is known.
+
+        It is made of the facts of a context and of no context, without sensitive ones; None stands for every context.
 
         If the model gives no usable answer in time, the bullets are the most important facts. The next session asks the
         model again; after a bad answer, as long as nothing has changed, only in an hour.
         """
         settings = self._settings()
-        inputs = await self._load_inputs(scope)
-        fingerprint = self._fingerprint(inputs, settings)
+        inputs = await self._load_inputs(scope, context, settings)
         if not inputs.facts and not inputs.projects:
-            return Profile(bullets=(), fingerprint=fingerprint, revision=inputs.revision)
-        if (
-            inputs.cached is not None
-            and inputs.cached.fingerprint == fingerprint
-            and not self._is_outdated(inputs.cached)
-        ):
+            return Profile(bullets=(), fingerprint=inputs.fingerprint, revision=inputs.revision)
+        if inputs.cached is not None and not self._is_outdated(inputs.cached):
             bullets = tuple(_mask(inputs.cached.bullets, settings))
             return replace(inputs.cached, bullets=bullets, revision=inputs.revision)
         try:
@@ -142,7 +140,7 @@ class Distiller:
         else:
             profile = Profile(
                 bullets=bullets,
-                fingerprint=fingerprint,
+                fingerprint=inputs.fingerprint,
                 revision=inputs.revision,
                 made_by="model",
                 made_at=self._clock.now(),
@@ -157,16 +155,12 @@ class Distiller:
             return False
         return (self._clock.now() - profile.made_at).total_seconds() >= BAD_ANSWER_PAUSE_SECONDS
 
-    async def preview(self, scope: Scope) -> ProfilePreview:
+    async def preview(self, scope: Scope, context: str | None = None) -> ProfilePreview:
         """Return the profile that the next session would get; asks no model and stores nothing."""
         settings = self._settings()
-        inputs = await self._load_inputs(scope)
+        inputs = await self._load_inputs(scope, context, settings)
         cached = inputs.cached
-        is_fresh = (
-            cached is not None
-            and cached.made_by != "fallback"
-            and cached.fingerprint == self._fingerprint(inputs, settings)
-        )
+        is_fresh = cached is not None and cached.made_by != "fallback"
         return ProfilePreview(
             profile=replace(cached, bullets=tuple(_mask(cached.bullets, settings))) if cached and is_fresh else None,
             fallback=self._fallback_profile(inputs, settings),
@@ -178,21 +172,24 @@ class Distiller:
         bullets = tuple(_mask(fit_bullets(ranked_bullets, limit=settings.limit, tokens=settings.tokens), settings))
         return Profile(
             bullets=bullets,
-            fingerprint=self._fingerprint(inputs, settings),
+            fingerprint=inputs.fingerprint,
             revision=inputs.revision,
             made_by="fallback",
             made_at=self._clock.now(),
         )
 
-    async def _load_inputs(self, scope: Scope) -> _ProfileInputs:
+    async def _load_inputs(self, scope: Scope, context: str | None, settings: ProfileSettings) -> _ProfileInputs:
         projects = await self._recent_projects(scope)
         async with self._database.read_transaction() as tx:
             state = await self._facts.state(tx, scope)
-            facts = await self._facts.facts(tx, scope)
-            cached = await self._facts.cached_profile(tx, scope)
+            visible = [fact for fact in await self._facts.facts(tx, scope) if fact.is_visible(context)]
+            facts = tuple(sorted(visible, key=lambda fact: fact.last_said_at))
+            fingerprint = self._fingerprint(facts, projects, settings)
+            cached = await self._facts.cached_profile(tx, scope, fingerprint)
         return _ProfileInputs(
-            facts=tuple(facts),
+            facts=facts,
             projects=projects,
+            fingerprint=fingerprint,
             revision=state.revision,
             cached=cached,
         )
@@ -210,10 +207,13 @@ class Distiller:
             return ()
         return tuple(line for line in recent if line.strip())[:MAX_PROJECTS]
 
-    def _fingerprint(self, inputs: _ProfileInputs, settings: ProfileSettings) -> str:
+    def _fingerprint(self, facts: Sequence[Fact], projects: Sequence[str], settings: ProfileSettings) -> str:
         bounds = [settings.limit, settings.tokens]
-        facts = [(fact.id, fact.text, *([True] if fact.is_unconfirmed else [])) for fact in inputs.facts]
-        fingerprint_parts = [facts, inputs.projects, bounds, self._model.identity, settings.cache_key]
+        described = [
+            (fact.id, fact.text, *([True] if fact.is_unconfirmed else []), *(["doubt"] if fact.is_in_doubt else []))
+            for fact in facts
+        ]
+        fingerprint_parts = [described, projects, bounds, self._model.identity, settings.cache_key]
         return hashlib.sha256(json.dumps(fingerprint_parts).encode()).hexdigest()
 
     async def _ask_model(self, inputs: _ProfileInputs, settings: ProfileSettings) -> tuple[str, ...]:
@@ -234,7 +234,10 @@ def _mask(texts: Sequence[str], settings: ProfileSettings) -> list[str]:
 
 
 def _fit_into_prompt(facts: Sequence[Fact]) -> list[str]:
-    """Return the most important facts that fit into one question: oldest first, then the unconfirmed ones, marked."""
+    """Return the most important facts that fit into one question: oldest first, then the unconfirmed ones.
+
+    These are marked, and those in doubt.
+    """
     remaining_characters = MAX_PROMPT_CHARACTERS
     selected: set[str] = set()
     for fact in rank_facts(facts):
@@ -242,5 +245,4 @@ def _fit_into_prompt(facts: Sequence[Fact]) -> list[str]:
             selected.add(fact.id)
             remaining_characters -= len(fact.text)
     kept = [fact for fact in facts if fact.id in selected]
-    unconfirmed = [f"{UNCONFIRMED_MARK} {fact.text}" for fact in kept if fact.is_unconfirmed]
-    return [*(fact.text for fact in kept if not fact.is_unconfirmed), *unconfirmed]
+    return [mark_text(fact) for fact in sorted(kept, key=lambda fact: fact.is_unconfirmed)]

@@ -11,10 +11,18 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gaia_memory.language.homoglyphs import fold_tag_confusables
-from gaia_memory.language.printable_text import is_invisible
+from gaia_memory.language.printable_text import MEANINGFUL_INVISIBLE, is_invisible
 
-PROTECTED_TAGS = ("USER_PROFILE", "FACTS", "PROJECTS", "PAST_CONVERSATIONS")
-"""Blocks that contain text from memory: three of ours, and the block of ADK's `preload_memory`."""
+PROTECTED_TAGS = (
+    "USER_PROFILE",
+    "FACTS",
+    "PROJECTS",
+    "PAST_CONVERSATIONS",
+    "EXISTING_FACTS",
+    "NEW_FACTS",
+    "TURN_NOTES",
+)
+"""Blocks that contain text from memory: ours, and the block of ADK's `preload_memory`."""
 
 _ROLE_TAGS = ("system", "sys", "assistant", "human", "start_of_turn", "end_of_turn")
 """Tags that models are trained to read as a change of speaker."""
@@ -51,10 +59,6 @@ _ENCODED_CHAR = re.compile(
 )
 _UTF7_SIGNS = {"adw": "<", "ad4": ">", "ac8": "/"}
 
-# Kept: joiners, the two styles of emoji, and number signs of Arabic, Syriac and Kaithi.
-_ALLOWED_INVISIBLE = frozenset("\u200c\u200d\ufe0e\ufe0f\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd").union(
-    map(chr, range(0x600, 0x606))
-)
 _CONTROL_REPLACEMENTS = {"Cc": " ", "Zl": " ", "Zp": " ", "Cs": ""}
 
 
@@ -76,7 +80,7 @@ def _collapse_to_line(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _replace_invisible(char: str) -> str:
-    if is_invisible(char) and char not in _ALLOWED_INVISIBLE:
+    if is_invisible(char) and char not in MEANINGFUL_INVISIBLE:
         return ""
     return _CONTROL_REPLACEMENTS.get(unicodedata.category(char), char)
 

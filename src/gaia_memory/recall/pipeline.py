@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol, TypeVar
+from datetime import UTC, datetime
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 
-from gaia_memory.config.schema import MemoryConfig
+from gaia_memory.config.sections.memory_section import MemoryConfig
 from gaia_memory.config.sections.recall_section import RecallConfig
-from gaia_memory.errors import MemoryUnavailable, ModelError
-from gaia_memory.log import logger_for
+from gaia_memory.database.bounded_waits import run_detached
+from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.model_calls import asking_about, time_limit
-from gaia_memory.models import Fact, FactPredicate, Hit, RecallResult, Scope
+from gaia_memory.models import (
+    Fact,
+    FactPredicate,
+    Hit,
+    OutdatedHit,
+    PointInTime,
+    RecallResult,
+    Scope,
+)
 from gaia_memory.models.fact import OTHER_VECTORS
 from gaia_memory.models.validation import raise_invalid, require_int
 from gaia_memory.ports import Clock, Database, Embedder, FactStore, LanguageModel, Reranker
+from gaia_memory.recall.fact_pool import FactPool, FactPools
 from gaia_memory.recall.index.candidates import select_candidates
 from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.fact_columns import FactColumns
 from gaia_memory.recall.index.vector_search import VectorMatches, VectorSearch
+from gaia_memory.recall.model_attempt import attempt
 from gaia_memory.recall.query.expansion import (
     EXPANSION_STAGE,
     ExpandedQuery,
@@ -30,16 +41,16 @@ from gaia_memory.recall.query.expansion import (
     with_expansions,
 )
 from gaia_memory.recall.query.parsed_query import parse_query, truncate_middle
-from gaia_memory.recall.ranking import stages
 from gaia_memory.recall.ranking.adaptive_limit import BROAD_LIMIT, adaptive_limit
 from gaia_memory.recall.ranking.diversity import DIVERSITY_WINDOW, diversify
-from gaia_memory.recall.ranking.normalise import merge_hits, to_hits
+from gaia_memory.recall.ranking.normalise import merge_hits, to_hits, to_outdated
 from gaia_memory.recall.ranking.rank import RankedFact, rank
 from gaia_memory.recall.ranking.rerank import RERANK_STAGE, blend_reranker_scores
 from gaia_memory.recall.ranking.token_budget import cut_to_budget
-from gaia_memory.telemetry import log_fields, memory_span
-
-logger = logger_for(__name__)
+from gaia_memory.recall.similar_fact_search import SimilarFactMixin
+from gaia_memory.recall.visibility import Visibility
+from gaia_memory.redaction.credentials import mask_credentials
+from gaia_memory.telemetry import memory_span
 
 MAX_LIMIT = 1_000
 """The highest `limit` of one recall."""
@@ -47,9 +58,26 @@ MAX_LIMIT = 1_000
 CONFIDENCE_SAMPLE_SIZE = 10
 """Number of the best facts that determine the confidence that the question is answered."""
 
+EVERY_CONTEXT = Visibility()
+"""What a host sees that does not ask for sensitive facts."""
+
 VECTOR_STAGE = "vectors"
 _OFFLINE_PREFIX = "offline/"
-_Answer = TypeVar("_Answer")
+_LATE_REMEDY = "check whether another process has locked the memory database, or raise `memory.recall.seconds`"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTime:
+    """The time that a question is about, None for now; `with_outdated` looks for ended facts, too, which takes longer.
+
+    These are the facts that would have been among the hits.
+    """
+
+    moment: PointInTime | None = None
+    with_outdated: bool = False
+
+
+PRESENT = QuestionTime()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +90,19 @@ class _Question:
     settings: RecallConfig
     limit: int | None
     predicate: FactPredicate | None
+    visibility: Visibility
+    about: QuestionTime
     failed_expansion: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _ScopeResult:
-    """The best facts of one scope, at most `limit`, and what failed."""
+    """The best facts of one scope, at most `limit`, what failed, and what would have been among them."""
 
     hits: list[Hit]
     limit: int
     missing: tuple[str, ...]
+    outdated: list[OutdatedHit]
 
 
 class RecallModels(Protocol):
@@ -90,13 +121,13 @@ class RecallModels(Protocol):
         """Orders the best facts again; None if there is no reranker."""
 
 
-class Recall:
+class Recall(SimilarFactMixin):
     """Answers a question with the facts of one scope or several.
 
-    The columns in memory answer by words and dates, the embedder by vectors. An embedder that fails or takes longer
-    than `memory.recall.seconds` costs its share of the answer, and the hits name it. The same holds for query expansion
-    and the reranker, where they are switched on. `settings` is called at each question, so that they may change;
-    "yesterday" is that of `memory.time_zone`.
+    The columns in memory answer by words and dates, the embedder by vectors. An embedder that fails or is late costs
+    its share of the answer, and the hits name it. The same holds for query expansion and the reranker, where they are
+    switched on. The whole answer takes at most `memory.recall.seconds`. `settings` is called at each question, so that
+    they may change; "yesterday" is that of `memory.time_zone`.
     """
 
     def __init__(
@@ -109,7 +140,8 @@ class Recall:
     ) -> None:
         self._database = database
         self._facts = facts
-        self._columns = ColumnCache(database, facts)
+        self._columns = ColumnCache(database, facts, clock)
+        self._pools = FactPools(database, facts, self._columns, models.embedder)
         self._vectors = VectorSearch(database, facts, models.embedder)
         self._clock = clock
         self._models = models
@@ -124,6 +156,8 @@ class Recall:
         threshold: float | None = None,
         predicate: FactPredicate | None = None,
         extra_scopes: Sequence[Scope] = (),
+        visibility: Visibility = EVERY_CONTEXT,
+        about: QuestionTime = PRESENT,
     ) -> RecallResult:
         """Return the facts that answer `query` best, at most `limit`, with the hits it dropped and what failed.
 
@@ -132,76 +166,108 @@ class Recall:
         `threshold` drops weak hits, and all hits if the question is unrelated to the facts. The values of `Hit.why` add
         up to the score.
 
-        Only facts for which `predicate` is true are considered. The scopes `extra_scopes` are asked the same question,
-        and the hits of all are sorted by score: scores are comparable between scopes.
+        Only facts that `visibility` shows and for which `predicate` is true are considered. The scopes `extra_scopes`
+        are asked the same question, and the hits of all are sorted by score: scores are comparable between scopes.
+        A question `about` another time is answered by what held then, and its "yesterday" is the day before.
 
         Raises:
             InvalidInputError: the query is no text, or `limit` is not from 1 to 1000.
-            MemoryUnavailable: the database does not answer, or only vectors could answer and the embedder failed.
+            MemoryUnavailable: the database does not answer within `memory.recall.seconds`, or only vectors could answer
+                and the embedder failed.
         """
         if not isinstance(query, str):
             raise_invalid("query", query, "pass what to look for as text")
         if limit is not None:
             require_int("limit", limit, minimum=1, maximum=MAX_LIMIT, fix=f"pass 1 to {MAX_LIMIT}")
+        settings = self._settings().recall
         with memory_span("search_memory", scope) as span:
             if not query.strip():
                 return RecallResult()
-            query, settings = truncate_middle(query), self._settings().recall
-            expansions, failed_expansion = await self._generate_expansions(scope, query, settings)
-            expanded = with_expansions(parse_query(query, self._local_now()), expansions)
-            question = _Question(query, expansions, expanded, settings, limit, predicate, failed_expansion)
-            # One after the other: the vector of the question is computed for the first and cached for the others.
-            results = [await self._recall_scope(each, question) for each in dict.fromkeys((scope, *extra_scopes))]
+            scopes = list(dict.fromkeys((scope, *extra_scopes)))
+            asked = partial(_Question, limit=limit, predicate=predicate, visibility=visibility, about=about)
+            answering = self._answer(scopes, truncate_middle(query), settings, about, asked)
+            try:
+                async with time_limit(settings.seconds):
+                    # Facts that are read for the first time serve the next question, even if this one is too late.
+                    question, results = await run_detached(answering, keeps_running=True)
+            except TimeoutError as error:
+                raise MemoryUnavailable(
+                    f"recall did not end within {settings.seconds:g} s", remedy=_LATE_REMEDY
+                ) from error
             recalled = _merge_results(results, question, threshold=threshold)
             span.set_record_count(len(recalled.hits))
         return recalled
 
-    def _local_now(self) -> datetime:
-        return self._clock.now().astimezone(self._settings().zone)
+    async def _answer(
+        self,
+        scopes: Sequence[Scope],
+        query: str,
+        settings: RecallConfig,
+        about: QuestionTime,
+        asked: Callable[..., _Question],
+    ) -> tuple[_Question, list[_ScopeResult]]:
+        expansions, failed_expansion = await self._generate_expansions(scopes[0], query, settings)
+        expanded = with_expansions(parse_query(query, self._local_time_of(about)), expansions)
+        question = asked(query, expansions, expanded, settings, failed_expansion=failed_expansion)
+        # One after the other: the vector of the question is computed for the first and cached for the others.
+        return question, [await self._recall_scope(scope, question) for scope in scopes]
 
-    async def find_by_words(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
-        """Return the facts that contain one of these words, in any of its forms, best first; asks no model."""
-        columns = await self._columns.get(scope)
-        fact_ids = await asyncio.to_thread(_ids_by_words, columns, words, limit)
-        async with self._database.read_transaction() as tx:
-            found = await self._facts.get(tx, scope, fact_ids)
-        return [found[fact_id] for fact_id in fact_ids if fact_id in found]
+    def _time_of(self, about: QuestionTime) -> datetime:
+        return self._clock.now() if about.moment is None else datetime.fromtimestamp(about.moment.at, UTC)
+
+    def _local_time_of(self, about: QuestionTime) -> datetime:
+        asked_at, zone = self._time_of(about), self._settings().zone
+        try:
+            return asked_at.astimezone(zone)
+        except OverflowError:
+            # On the first or last day of the calendar.
+            return asked_at.replace(tzinfo=zone)
 
     async def _recall_scope(self, scope: Scope, question: _Question) -> _ScopeResult:
         settings = question.settings
-        columns, ranked, failed_vectors = await self._rank(scope, question)
-        confidence = max((item.confidence for item in ranked[:CONFIDENCE_SAMPLE_SIZE]), default=0.0)
-        ranked, failed_rerank = await self._rerank(scope, question.query, ranked, settings)
-        ranked = await asyncio.to_thread(diversify, ranked, columns, settings.weights.diversity)
+        pool = await self._pools.load(scope, question.visibility, question.predicate, question.about.moment)
+        ranked, failed_vectors = await self._rank(scope, question, pool)
+        confidence = _confidence(ranked)
+        ranked, failed_rerank = await self._rerank(scope, question.query, ranked, settings, pool)
+        ranked = await asyncio.to_thread(diversify, ranked, pool.columns, settings.weights.diversity)
         limit = question.limit or adaptive_limit(question.query, [item.total for item in ranked])
         missing = (*failed_vectors, *question.failed_expansion, *failed_rerank)
-        existing, facts = await self._take_existing(scope, ranked, limit)
-        return _ScopeResult(to_hits(existing, facts, confidence, missing), limit, missing)
+        existing, facts = await self._take_existing(scope, ranked, limit, pool)
+        outdated = await self._find_outdated(scope, question, limit) if question.about.with_outdated else []
+        return _ScopeResult(to_hits(existing, facts, confidence, missing), limit, missing, outdated)
 
-    async def _rank(self, scope: Scope, question: _Question) -> tuple[FactColumns, list[RankedFact], tuple[str, ...]]:
+    async def _find_outdated(self, scope: Scope, question: _Question, limit: int) -> list[OutdatedHit]:
+        """Return what would have been among the first `limit` facts if it had not ended."""
+        pool = await self._pools.load_everything(scope, question.visibility)
+        ranked, _ = await self._rank(scope, question, pool)
+        best = ranked[:limit]
+        async with self._database.read_transaction() as tx:
+            found = await self._facts.outdated(tx, scope, [item.fact_id for item in best])
+        is_wanted = question.predicate or (lambda _: True)
+        facts = {fact_id: fact for fact_id, (fact, _) in found.items() if is_wanted(fact)}
+        return [to_outdated(hit, found[hit.fact.id][1]) for hit in to_hits(best, facts, _confidence(ranked))]
+
+    async def _rank(
+        self, scope: Scope, question: _Question, pool: FactPool
+    ) -> tuple[list[RankedFact], tuple[str, ...]]:
         """Rank the facts with words of the question, their neighbours, and the facts with near vectors.
 
         Vectors of hashed words are searched only if words find fewer facts than wanted.
         """
-        columns, allowed_ids = await self._columns.get(scope), None
-        if question.predicate is not None:
-            async with self._database.read_transaction() as tx:
-                allowed_ids = set(await self._facts.ids_matching(tx, scope, question.predicate))
-            columns = columns.select(np.sort(columns.known_indices(allowed_ids)))
-        weights, now = question.settings.weights, self._clock.now()
+        weights, now = question.settings.weights, self._time_of(question.about)
         is_fallback = self._vectors.is_hashed and weights.keywords > 0
         matches = VectorMatches()
         failed: tuple[str, ...] = ()
         if weights.vectors and not is_fallback:
-            matches, failed = await self._find_vectors(scope, question, allowed_ids)
-        ranked = await asyncio.to_thread(_rank_columns, columns, question, matches, now)
+            matches, failed = await self._find_vectors(scope, question, pool)
+        ranked = await asyncio.to_thread(_rank_columns, pool.columns, question, matches, now)
         if weights.vectors and is_fallback and len(ranked) < (question.limit or BROAD_LIMIT):
-            matches, failed = await self._find_vectors(scope, question, allowed_ids)
-            ranked = await asyncio.to_thread(_rank_columns, columns, question, matches, now)
-        return columns, ranked, (*failed, OTHER_VECTORS) if matches.is_partial else failed
+            matches, failed = await self._find_vectors(scope, question, pool)
+            ranked = await asyncio.to_thread(_rank_columns, pool.columns, question, matches, now)
+        return ranked, (*failed, OTHER_VECTORS) if matches.is_partial else failed
 
     async def _find_vectors(
-        self, scope: Scope, question: _Question, allowed_ids: set[str] | None
+        self, scope: Scope, question: _Question, pool: FactPool
     ) -> tuple[VectorMatches, tuple[str, ...]]:
         settings = question.settings
         is_alone = not settings.weights.keywords
@@ -211,9 +277,10 @@ class Recall:
             question.expansions,
             limit=settings.candidates,
             is_alone=is_alone,
-            allowed_ids=allowed_ids,
+            allowed=pool.allowed,
+            past=pool.past,
         )
-        matches, failed = await _attempt(found, VECTOR_STAGE, scope, settings.seconds)
+        matches, failed = await attempt(found, VECTOR_STAGE, scope, settings)
         if failed and is_alone:
             raise MemoryUnavailable(
                 "only vectors may be searched, and the embedder gave no answer",
@@ -222,18 +289,14 @@ class Recall:
         return matches or VectorMatches(), failed
 
     async def _take_existing(
-        self, scope: Scope, ranked: list[RankedFact], limit: int
+        self, scope: Scope, ranked: list[RankedFact], limit: int, pool: FactPool
     ) -> tuple[list[RankedFact], dict[str, Fact]]:
         """Return the first facts that still exist, at most `limit`, and load them."""
-        facts = await self._load_facts(scope, ranked[:limit])
+        facts = await self._pools.get(scope, [each.fact_id for each in ranked[:limit]], pool)
         if len(facts) < min(limit, len(ranked)):
             # Some were forgotten in the meantime: the next ones move up.
-            facts |= await self._load_facts(scope, ranked[limit:])
+            facts |= await self._pools.get(scope, [each.fact_id for each in ranked[limit:]], pool)
         return [item for item in ranked if item.fact_id in facts][:limit], facts
-
-    async def _load_facts(self, scope: Scope, ranked: Sequence[RankedFact]) -> dict[str, Fact]:
-        async with self._database.read_transaction() as tx:
-            return await self._facts.get(tx, scope, [each.fact_id for each in ranked])
 
     async def _generate_expansions(
         self, scope: Scope, query: str, settings: RecallConfig
@@ -242,35 +305,28 @@ class Recall:
         with asking_about(scope.app):
             if not settings.rewrite or model.identity.startswith(_OFFLINE_PREFIX):
                 return [], ()
-            lines, failed = await _attempt(generate_expansions(model, query), EXPANSION_STAGE, scope, settings.seconds)
+            lines, failed = await attempt(generate_expansions(model, query), EXPANSION_STAGE, scope, settings)
         return lines or [], failed
 
     async def _rerank(
-        self, scope: Scope, query: str, ranked: list[RankedFact], settings: RecallConfig
+        self, scope: Scope, query: str, ranked: list[RankedFact], settings: RecallConfig, pool: FactPool
     ) -> tuple[list[RankedFact], tuple[str, ...]]:
         reranker = self._models.reranker
         if reranker is None or not settings.rerank_share or min(settings.rerank_first, len(ranked)) < 2:
             return ranked, ()
-        facts = await self._load_facts(scope, ranked[: settings.rerank_first])
+        facts = await self._pools.get(scope, [each.fact_id for each in ranked[: settings.rerank_first]], pool)
         ranked = [item for index, item in enumerate(ranked) if index >= settings.rerank_first or item.fact_id in facts]
-        texts = [facts[item.fact_id].text for item in ranked[: len(facts)]]
-        scores, failed = await _attempt(reranker.score(query, texts), RERANK_STAGE, scope, settings.seconds)
+        allow_numbers = self._settings().allow_numbers
+        texts = [
+            mask_credentials(facts[item.fact_id].text, allow_numbers=allow_numbers) for item in ranked[: len(facts)]
+        ]
+        scores, failed = await attempt(reranker.score(query, texts), RERANK_STAGE, scope, settings)
         return ranked if scores is None else blend_reranker_scores(ranked, scores, settings.rerank_share), failed
 
 
-async def _attempt(
-    answer: Awaitable[_Answer], name: str, scope: Scope, seconds: float
-) -> tuple[_Answer | None, tuple[str, ...]]:
-    """Return a model's answer, or None and the name of what failed; the log has only the type of the error."""
-    try:
-        async with time_limit(seconds):
-            return await answer, ()
-    except (ModelError, TimeoutError) as error:
-        kind = type(error).__name__
-        fields = log_fields("recall.partial", scope, retriever=name, error=kind)
-        reason = f"no answer within {seconds:g} s" if isinstance(error, TimeoutError) else kind
-        logger.warning("recall goes on without %s: %s", name, reason, extra=fields)
-        return None, (name,)
+def _confidence(ranked: Sequence[RankedFact]) -> float:
+    """Return how sure it is that the question is answered at all."""
+    return max((item.confidence for item in ranked[:CONFIDENCE_SAMPLE_SIZE]), default=0.0)
 
 
 def _rank_columns(columns: FactColumns, question: _Question, matches: VectorMatches, now: datetime) -> list[RankedFact]:
@@ -292,23 +348,7 @@ def _merge_results(results: Sequence[_ScopeResult], question: _Question, *, thre
         hits=tuple(hits),
         dropped=tuple(hit for hit in best if hit.fact.id not in kept_ids),
         limit=limit,
+        outdated=tuple(hit for answer in results for hit in answer.outdated),
         missing=tuple(dict.fromkeys(name for answer in results for name in answer.missing)),
         expansions=tuple(question.expansions),
     )
-
-
-def _ids_by_words(columns: FactColumns, words: str, limit: int) -> list[str]:
-    """Return the facts that contain one of these words, also as the name of the speaker, the best by BM25 first."""
-    question = parse_query(words)
-    if not len(columns) or not question.terms:
-        return []
-    in_name = columns.match_speakers(question)
-    named_indices = np.flatnonzero(np.any(in_name[columns.speakers.codes], axis=1))
-    matrix = select_candidates(columns, with_expansions(question, []), named_indices)
-    has_term = matrix.has_term | in_name[matrix.speakers]
-    counts, lengths = has_term.sum(axis=0), columns.lengths[matrix.fact_indices]
-    idf = np.log(1 + (len(columns) - counts + 0.5) / (counts + 0.5))
-    scores = has_term @ idf / (1 - stages.BM25_B + stages.BM25_B * lengths / columns.lengths.mean())
-    rows = np.flatnonzero(has_term.any(axis=1))
-    best = rows[np.lexsort((matrix.ids[rows], -scores[rows]))][:limit]
-    return [fact_id.decode() for fact_id in matrix.ids[best].tolist()]

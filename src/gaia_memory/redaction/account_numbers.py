@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 # Visa, Mastercard, American Express, Discover, Diners Club, JCB, UnionPay; digits of other lengths are other numbers.
 _CARD = re.compile(
-    r"""(?x)(?<![\w.+/-])(?:
+    r"""(?x)(?<![A-Za-z0-9_.+/-])(?:
       (?:4\d{3}|5[1-5]\d\d|2[2-7]\d\d|6011|65\d\d|64[4-9]\d|35[2-8]\d|62\d\d)(?:[ .-]?\d){12}
     | 3[47](?:[ .-]?\d){13} | 3(?:0[0-5]|[689]\d)(?:[ .-]?\d){11}
     | \d(?:[ .-]\d){12,18}
-    )(?![\w/-]|\.\d)"""
+    )(?![A-Za-z0-9_/-]|\.\d)"""
 )
 _IBAN = re.compile(r"(?<![A-Za-z0-9])([A-Z]{2})\d{2}(?:[ -]?[A-Z0-9]){11,30}", re.IGNORECASE)
 _SSN = re.compile(
@@ -41,7 +41,9 @@ def find_account_numbers(text: str) -> Iterator[tuple[int, int]]:
     for found in _IBAN.finditer(text):
         length = _IBAN_LENGTHS.get(found[1].upper(), 0)
         places = [found.start() + at for at, char in enumerate(found[0]) if char.isalnum()][:length]
-        if length and len(places) == length and _is_iban("".join(text[at] for at in places)):
+        # The hex digits of a hash go on.
+        is_whole = len(places) == length > 0 and not text[places[-1] + 1 : places[-1] + 2].isalnum()
+        if is_whole and _is_iban("".join(text[at] for at in places)):
             yield found.start(), places[-1] + 1
 
 

@@ -11,6 +11,7 @@ _LOCATION = re.compile(
       \w[\w+.-]*://[^\s;,'"`)]+                                    # an address with its scheme, credentials and all
     | (?<![\w.~/\\-])(?:~[\w.-]*|\.{1,2}|[A-Za-z]:)?[/\\]            # the beginning of a path, then up to ...
       (?:[^;:,'"`\n]*[/\\])?[^\s;:,'"`)]*                            # ... its last part: a folder may contain spaces
+    | '(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*)'(?:,\ \d+)+  # an address as Python's errors show it
     | (?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\w.])            # an IPv4 address
     | \[[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\](?::\d+)?                     # an IPv6 address
     | (?<![\w.-])(?:localhost|[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,})(?::\d{2,5})(?!\w)  # a host with its port

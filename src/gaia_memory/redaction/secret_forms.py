@@ -83,10 +83,10 @@ KEY_FORMS = (
 )
 
 PASSWORD_WORDS = (
-    r"(?:pass(?:word|wd|phrase|code|wort|ord)|pwd|kennwort|contrase[nñ]a|mot\s+de\s+passe|senha|palavra-passe|"
+    r"(?:p[a@4][s$5]{2}w[o0]rd|pass(?:wd|phrase|code|wort|ord)|pwd|kennwort|contrase[nñ]a|mot[\s_]+de[\s_]+passe|senha|palavra[-\s_]passe|(?:phrase|frase)\s+(?:secr[èe]te|de\s+passe|segreta|secreta)|geheimwort|losungswort|"
     r"parola\s+(?:d['’]ordine|mea)|parolam|wachtwoord|l[öo]senord|adgangskode|kodeord|salasana|has[łl]o|heslo|jelsz[óa]v?|"
-    r"[şs]ifre|пароль|парола|κωδικ[όο]ς|ה?סיסמ[האת]|كلمة\s+(?:السر|المرور)|رمز\s+عبور|पासवर्ड|パスワード|비밀번호|"
-    r"m[ậa]t\s+kh[ẩa]u|รหัสผ่าน|kata\s+sandi|密码|密碼|口令)"
+    r"[şs]ifre|пароль|парола|κωδικ[όο]ς|ה?סיסמ[האת]|كلمة\s+(?:ال)?(?:سر|مرور)|رمز\s+عبور|पासवर्ड|パスワード|비밀번호|"
+    r"m[ậa]t\s+kh[ẩa]u|รหัสผ่าน|kata[\s_]+sandi|密码|密碼|口令)"
 )
 
 URL_PASSWORD = re.compile(

@@ -10,83 +10,119 @@ from collections.abc import Iterator
 from gaia_memory.redaction.stated_passwords import COPULA, SIGN
 
 _DIGIT_WORDS = r"(?:(?:zero|oh|one|two|three|four|five|six|seven|eight|nine)[ ,-]*){4,8}\b"
-_DIGITS = rf"(?P<value>\d(?:[ -]?\d){{3,7}}(?![\w%€$]|[.,:]\d|-\d)|{_DIGIT_WORDS})"
+_NO_UNIT = (
+    r"(?![^\W\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[%€$号室階楼条本枚回円元年月日時点分人個个次章页]|[.,:]\d|-\d)"
+)
+_DIGITS = rf"(?P<value>\d(?:[ -]?\d){{3,7}}{_NO_UNIT}|{_DIGIT_WORDS})"
 _PIN_DIGITS = _DIGITS.replace("{3,7}", "{2,7}")
-_LINK_PATTERN = rf"(?:\s*{SIGN}\s*|\s+{COPULA}\s+|\s*(?:是|为|為|は|는|은|คือ)\s*)"
+_CARD_DIGITS = rf"(?P<value>\d{{3,4}}{_NO_UNIT})"
+# "47B12": keypads of doors have letters, too.
+_KEYPAD_DIGITS = _DIGITS.replace("(?P<value>", r"(?P<value>(?-i:(?=\d*[A-F])(?=[A-F]*\d)[\dA-F]{4,7}(?!\w))|")
+_START = r"(?<![^\W_\u3040-\u30ff\u4e00-\u9fff])"
+_QUALIFIER_PATTERN = r"[^.!?;\n:=\d]{0,50}?"
+"""What stands between a name and its value: whose it is, and what for."""
+_LINK_PATTERN = (
+    rf"(?:\s*{SIGN}\s*|\s+{COPULA}\s+(?:(?:le|la|el|the|die|der|das|o|a|il)\s+)?|\s*(?:是|为|為|は|는|은|คือ)\s*)"
+)
 
-_CODE_WORD = r"(?:pass)?(?:codes?|kode|código|codigo|codice|код|ה?קוד|kod|κωδικός|combinations?)"
+_CODE_WORD = (
+    r"(?:pass|digi)?(?:codes?|kode|código|codigo|codice|код|ה?קוד|kod|κωδικός|"
+    r"combin(?:ations?|aison|ación|aç[ãa]o|azione)|\w*kombination|clave)"
+)
 # What a secret code opens or confirms. Not: zip, area, error, dress, discount.
 _SECURED_NOUN = (
     r"alarm\w*|door|front\s+door|gate|garage|safe|(?:pad)?lock\b|vault|entry|access|security|house|lobby|"
     r"verification|confirmation|one[ -]time|login|log-?in|sign-?in|2fa|mfa|two-factor|sms|authenticator|unlock|"
-    r"recovery|backup|voicemail|keypad|bank|card|sim|whatsapp|google|telegram|apple|paypal|"
-    r"best[äa]tigungs|sicherheits|zugangs|freischalt|verifizierungs|anmelde|einmal|alarmanlage|haust[üu]r|t[üu]r|tor|tresor|schlie[ßs]fach|"
-    r"karte|"
-    r"alarme|porte|portail|immeuble|coffre|carte|v[ée]rification|s[ée]curit[ée]|confirmation|"
-    r"alarma|puerta|portal|caja|tarjeta|verificaci[óo]n|seguridad|acceso|confirmaci[óo]n|"
-    r"cancello|portone|allarme|cassaforte|carta|porta|port[ãa]o|cofre|cart[ãa]o|"
+    r"recovery|backup|voicemail|keypad|bank|card|sim|secret|whatsapp|google|telegram|apple|paypal|"
+    r"best[äa]tigungs\w*|sicherheits\w*|zugangs\w*|freischalt\w*|verifizierungs\w*|anmelde\w*|einmal\w*|geheim\w*|haust[üu]r|t[üu]r|"
+    r"tor|tresor|schlie[ßs]fach|karte|"
+    r"alarme|porte|portail|immeuble|coffre|carte|v[ée]rification|s[ée]curit[ée]|confidentiel|d[ée]verrouillage|"
+    r"alarma|puerta|portal|caja|tarjeta|verificaci[óo]n|seguridad|acceso|confirmaci[óo]n|secreto|desbloqueo|"
+    r"cancello|portone|allarme|cassaforte|carta|porta|verifica|sicurezza|conferma|accesso|segreto|sblocco|"
+    r"port[ãa]o|cofre|cart[ãa]o|verificaç[ãa]o|confirmaç[ãa]o|segurança|acesso|secreto|"
+    r"deur|poort|kluis|kaart|verificatie|bevestigings\w*|beveiligings\w*|toegangs\w*|"
     r"домофона|сигнализации|двери|подъезда|сейфа|карты|подтверждения|безопасности|доступа|"
     r"\S*אזעקה|\S*דלת|\S*כניסה|\S*אימות|\S*כספת|ה?סודי"
 )
+# What has a code that is no secret, as the words begin in several languages.
 _PUBLIC = (
-    r"(?:zip|postal|post|area|country|error|exit|status|dress|promo|discount|coupon|product|course|class|colou?r|source|"
-    r"tax|order|customer|client|employee|student|room|dial|booking|tracking|referral|branch|sort|swift|bar|qr|hs|locker)\b"
+    r"(?:zip|post|area|countr|error|exit|status|http|return|dress|promo|discount|coupon|gift|product|article|item|part|model|course|class|"
+    r"colou?r|hex|source|tax|order|customer|client|employee|staff|student|school|room|seat|flight|airport|dial|booking|reservation|"
+    r"tracking|referral|invit|voucher|branch|sort|swift|bic|bar|qr|hs|icd|iso|locker|module|team|party|game|project|invoice|build|"
+    r"name|names|plz|vorwahl|fehler|rabatt|gutschein|artikel|art[íi]cul|articol|artig|kunden|farb|strich|kurs|projekt|spind|"
+    r"erreur|r[ée]duction|remise|civil|route|barre|couleur|produit|client|commande|casier|"
+    r"descuento|producto|barras|color|vestimenta|curso|pedido|taquilla|pa[íi]s|ciudad|cliente|"
+    r"errore|sconto|fiscale|prodotto|colore|ordine|armadietto|erro|desconto|produto|barras|cor|vestu[áa]rio|encomenda|cacifo|"
+    r"fout|korting|klant|kleur|kluisje|ошибк|город|почт|скидк|товар|заказ|цвет|страны|проект|שגיאה|מיקוד|הנחה|לבוש|מוצר|לקוח)"
+)
+_IS_PUBLIC = re.compile(rf"(?i)(?<![^\W_])ה?{_PUBLIC}")
+# Names of numbers that are secret whatever they are for.
+_PIN_NAME = r"(?:pin|пин)(?:[ _-]?(?:code|number|nummer|код|コード|码|碼))?(?![a-zа-я])"
+_CARD_CODE_NAME = (
+    r"(?:cvv2?|cvc2?|card\s+verification\s+(?:value|code|number)|security\s+code|(?:karten)?pr[üu]f(?:ziffer|nummer|zahl)n?|"
+    r"sicherheitscode|cryptogramme(?:\s+visuel)?|code\s+de\s+s[ée]curit[ée]|c[óo]digo\s+de\s+(?:seguridad|segurança)|"
+    r"codice\s+di\s+sicurezza|beveiligingscode|セキュリティコード|安全码|安全碼)"
+)
+_SECRET_NAME = (
+    r"(?:puk|m?tan|otp|totp|one[ -]time\s+(?:pass)?(?:code|word)|geheim(?:zahl|nummer|code)|digicode|pincode|codepin)"
+)
+_EAST_ASIAN_NAME = (
+    r"(?:暗証|認証|確認|ワンタイム|オートロック|玄関|金庫|ロック|セキュリティ|验证|驗證|校验|动态|確認|门禁|門禁|开门|开锁|保险箱|取款|支付|"
+    r"인증|현관|도어락|보안)[^\d\s。、，,]{0,8}?(?:コード|番号|码|碼|코드|번호)|비밀번호"
 )
 _PIN_OWNER = (
     r"(?:card|bank|debit|credit|phone|sim|voicemail|atm|my|your|our|the|karte|meine|mein|tarjeta|carte|mi|mon|мой|моя)"
 )
 
 _CODES = (
-    # "PIN 4921", "the pin for my phone is 4921", "CVV 123"
-    re.compile(
-        rf"(?i)(?<!\w)(?:pin|пин)(?:[ -]?(?:code|number|nummer|код|コード))?\b(?:[^.!?\n:=\d]{{0,40}}?)"
-        rf"(?:{_LINK_PATTERN}){_PIN_DIGITS}"
-    ),
+    # "PIN 4921", "the pin for my phone is 4921", "PIN of the bank card 4921"
+    re.compile(rf"(?i){_START}{_PIN_NAME}{_QUALIFIER_PATTERN}{_LINK_PATTERN}{_PIN_DIGITS}"),
     re.compile(
         rf"(?:(?i:\b{_PIN_OWNER}[ -]+(?:pin|пин))|(?<!\w)(?:PIN|ПИН))(?i:[ -]?(?:code|number|код))?\s+"
-        rf"(?:(?:карты|de|of|for)\s+)?{_DIGITS}(?!\s+[a-z]{{3}})"
+        rf"(?:(?:карты|(?:de|of|for|von|der|del|van)(?:\s+(?:the|my|la|mi|ma|meiner))?(?:\s+[^\W\d_]+){{0,2}})\s+)?"
+        rf"{_DIGITS}(?!\s+[a-z]{{3}})"
     ),
-    re.compile(
-        r"(?i)(?<!\w)(?:cvv2?|cvc2?|card\s+verification\s+(?:value|code|number)|security\s+code\s+(?:on|of)\s[^.!?\n\d]{0,30})"
-        rf"(?:{_LINK_PATTERN}|\s+)(?P<value>\d{{3,4}})(?![\w%-]|[.,:]\d)"
-    ),
-    re.compile(
-        r"(?i)(?<!\w)(?:puk|tan|otp|totp|one[ -]time\s+(?:pass)?(?:code|word)|geheimzahl|geheimnummer)"
-        rf"(?:[^.!?\n:=\d]{{0,30}}(?:{_LINK_PATTERN})|\s+){_DIGITS}"
-    ),
+    # "CVV 123", "the security code on the back is 123"
+    re.compile(rf"(?i){_START}{_CARD_CODE_NAME}(?:{_QUALIFIER_PATTERN}{_LINK_PATTERN}|\s+){_CARD_DIGITS}"),
+    re.compile(rf"(?i){_START}{_SECRET_NAME}(?:{_QUALIFIER_PATTERN}{_LINK_PATTERN}|\s+){_KEYPAD_DIGITS}"),
     # "alarm code 4921", "the door's code is 4921", "the code for the alarm is 4921"
     re.compile(
-        rf"(?i)(?<!\w)(?:{_SECURED_NOUN})(?:['’]s)?[ -]?(?:[\w-]+\s+)?{_CODE_WORD}\b"
-        rf"(?:(?:\s+(?:for|to|of|on|für)\s[^.!?\n:=\d]{{1,40}}?)?{_LINK_PATTERN}|\s+){_DIGITS}"
+        rf"(?i){_START}(?:{_SECURED_NOUN})(?:['’]s)?[ _-]?(?:[\w-]+\s+)?{_CODE_WORD}\b"
+        rf"(?:{_QUALIFIER_PATTERN}{_LINK_PATTERN}|\s+){_KEYPAD_DIGITS}"
     ),
     re.compile(
-        rf"(?i)(?<!\w){_CODE_WORD}\s+(?:for|to|of|on|für|de|del|della|dello|do|du|pour|para|da|от|для|к)?\s*"
-        rf"(?:(?:the|my|our|a|die|das|den|der|la|le|el|mi|ma|mon)\s+)?(?:l['’]|d['’]|de\s+l['’]|ל|ה)?"
-        rf"(?:[\w-]+\s+)?(?:building|{_SECURED_NOUN})\b(?:\s+\S+){{0,2}}?(?:{_LINK_PATTERN}|\s+){_DIGITS}"
+        rf"(?i){_START}{_CODE_WORD}\s[^.!?;\n:=\d]{{0,25}}?(?<!\w)(?:building|ל?ה?{_SECURED_NOUN})\b"
+        rf"(?:{_QUALIFIER_PATTERN}{_LINK_PATTERN}|\s+){_KEYPAD_DIGITS}"
     ),
-    # "your Apple ID code is 229104"; not: your zip code
-    re.compile(rf"(?i)\b(?:your|my|our)\s+(?:(?!{_PUBLIC})[\w-]+\s+){{1,3}}code(?:{_LINK_PATTERN}){_DIGITS}"),
     # "use code 551204", "opens with code 7741"
     re.compile(
         rf"(?i)\b(?:use|enter|type|opens?\s+with|unlocks?\s+with|mit|avec|con)\s+(?:the\s+|dem\s+|der\s+|le\s+|el\s+)?"
         rf"(?:pass)?(?:code|código|pin|combination)\s+{_DIGITS}"
     ),
-    re.compile(rf"(?i)\bkeypad(?:{_LINK_PATTERN}){_DIGITS}"),
+    re.compile(rf"(?i)\bkeypad(?:{_LINK_PATTERN}|\s+(?:takes|needs|wants|accepts)\s+){_DIGITS}"),
     # "482913 is your code", "use 482913 as your passcode"
     re.compile(
-        r"(?i)(?<![\w.,:-])(?:G-)?(?P<value>\d{4,8})\s+is\s+(?:your|my|our|the)\s+(?:[\w-]+\s+){0,3}?(?:code|pin|passcode|otp)\b"
+        r"(?i)(?<![\w.,:-])(?:G-)?(?P<value>\d(?:[ -]?\d){3,7})\s+(?:is|as)\s+(?:(?:your|my|our|the)"
+        r"\s+(?:[\w-]+\s+){0,3}?|(?:an?\s+)?(?:verification|confirmation|login|security|access)\s+)"
+        r"(?:code|pin|passcode|otp)\b"
     ),
     re.compile(
         r"(?i)\b(?:enter|use|type|press|dial)\s+(?P<value>\d{4,8})\s+(?:as|to|for)\s+[^.!?\n\d]{0,40}?"
         r"\b(?:code|pin|passcode|alarm|door|gate|safe|log\s+in|sign\s+in|verify|confirm)\b"
     ),
-    re.compile(
-        r"(?:验证码|驗證碼|校验码|动态码|確認コード|認証コード|暗証番号|인증번호|인증\s?코드|비밀번호)\D{0,6}(?P<value>\d{4,8})(?!\d)"
-    ),
+    re.compile(rf"(?:{_EAST_ASIAN_NAME})[^\d\n。、，,]{{0,6}}{_PIN_DIGITS}"),
 )
+# "the code for the padlock is 3310": a code is secret unless what it is for says otherwise.
+_ANY_CODE = re.compile(
+    rf"(?i){_CODE_WORD}(?:\b|_)(?P<between>{_QUALIFIER_PATTERN}){_LINK_PATTERN}{_KEYPAD_DIGITS}"
+    r"(?!\s+(?!(?:and|und|et|y|e|i|for|to|on|if|für|pour|para|per)\b)[^\W\d_]{3})"
+)
+_OWNER_CHARACTERS = 40
+_WORD_BEGINNING = re.compile(r"(?:^|[\s\"'’])[^\W\d_]*\Z")
+_CLAUSE_END = re.compile(r"[.!?;,\n]")
 _TRIGGERS = re.compile(
-    r"(?i)pin|пин|cv[vc]|code|kode|código|codigo|codice|код|קוד|kod|κωδ|combination|puk|tan|otp|one[ -]time|geheim"
-    r"|verification|keypad|enter|use|type|press|dial|码|碼|コード|番号|인증|비밀"
+    r"(?i)pin|пин|cv[vc]|code|kode|código|codigo|codice|код|קוד|kod|κωδ|combin|kombin|clave|puk|tan|otp|pr[üu]f|cryptog"
+    r"|one[ -]time|geheim|verification|keypad|enter|use|type|press|dial|码|碼|コード|番号|인증|비밀"
 )
 
 
@@ -96,3 +132,9 @@ def find_stated_codes(text: str) -> Iterator[tuple[int, int]]:
         return
     for pattern in _CODES:
         yield from (found.span("value") for found in pattern.finditer(text))
+    for found in _ANY_CODE.finditer(text):
+        before = _CLAUSE_END.split(text[max(0, found.start() - _OWNER_CHARACTERS) : found.start()])[-1]
+        clause = before + text[found.start() : found.end("between")]
+        is_in_sentence = len(clause.split()) > 1 and _WORD_BEGINNING.search(text[: found.start()])
+        if is_in_sentence and not _IS_PUBLIC.search(clause):
+            yield found.span("value")

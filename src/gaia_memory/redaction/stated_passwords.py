@@ -8,13 +8,16 @@ import re
 from collections.abc import Iterator
 from importlib.resources import files
 
+from gaia_memory.language.distinctive_words import is_common_word
+from gaia_memory.language.function_words import FUNCTION_WORDS
 from gaia_memory.language.stop_words import STOP_WORDS
 from gaia_memory.redaction.random_tokens import DIGIT_CHANGE
 from gaia_memory.redaction.secret_forms import PASSWORD_WORDS
 
 COPULA = (
     # "to" and "on" are verbs in Polish, Czech and Finnish only: "I gave my password to Anna".
-    r"(?:is|was|are|reads|equals|ist|war|lautet|heißt|es|era|est|c['’]est|é|è|(?:(?<=has[łl]o )|(?<=heslo ))to|je|jest|"
+    r"(?:is|was|are|reads|equals|it['’]s|ist|war|lautet|heißt|es|era|est|c['’]est|é|è|"
+    r"(?:(?<=has[łl]o )|(?<=heslo ))to|je|jest|"
     r"er|är|(?:(?<=salasana )|(?<=salasanani ))on|este|olarak|adalah|"
     r"это|є|είναι|היא|הוא|هي|هو|है|là)"
 )
@@ -30,11 +33,12 @@ _NAME = (
     rf"(?:(?<![^\W_]){PASSWORD_WORDS}|(?<=\w)(?:passwort|kennwort|wachtwoord|密码|密碼|口令|パスワード|비밀번호))"
     r"\w{0,5}[\"'`]?"
 )
-# "password for the router is …", "password: …", "パスワードは…"
+_PASSWORD_NAME = re.compile(rf"(?i){_NAME}")
+# "password for the router is …", "Gmail password: …", "パスワードは…"; a name needs a preposition or a strong value.
 _NAMED_PASSWORD = re.compile(
-    rf"(?i){_NAME}(?:\s+{_PREPOSITION}\b[^.!?\n:=]{{0,60}}?)?,?"
+    rf"(?i){_NAME}(?:\s+(?:{_PREPOSITION}\b|(?P<name>(?=[^\W_])))[^.!?\n:=]{{0,60}}?)?,?"
     rf"(?:\s*{SIGN}\s*|\s+(?:(?:is|was|got)\s+)?(?:changed|set|reset|updated)\s+to\s+"
-    rf"|\s+{COPULA}(?:\s+(?:still|now|just|currently|jetzt|ahora))?\s+|\s*(?:是|为|為|は|는|은|คือ)\s*)"
+    rf"|\s+{COPULA}(?:\s+(?:still|now|just|currently|jetzt|ahora))?\s+|\s*(?:是|为|為|は|는|은|คือ)\s*(?=[\x00-\x7f“”「『]))"
     rf"(?P<value>\S[^\n]*)"
 )
 # "wifi password hunter2"
@@ -42,11 +46,14 @@ _BARE_PASSWORD = re.compile(
     rf"(?i){_NAME}(?:\s+{_PREPOSITION}\b(?:\s+[^\s.!?:=]{{1,30}}){{0,3}}?)?\s+(?:-\s+)?(?P<value>(?=\S*[\d!@#$%^&*?])\S{{6,60}})"
 )
 _SHORT_NAME = re.compile(
-    rf"(?i)(?<!\w)(?:pass|pw|psw|pwd|passwd|clave)(?:(?P<sign>\s*{SIGN}\s*|\s+-\s+)|(?:\s+del?\s+\w+)?\s+(?:es\s+)?)(?P<value>\S+)"
+    rf"(?i)(?<!\w)(?:pass|pw|psw|pwd|passwd|mdp|clave)"
+    rf"(?:(?:\s+[^.!?\n:=\d]{{1,40}}?)??(?:(?P<sign>\s*{SIGN}\s*|\s+-\s+)|\s+{COPULA}\s+)|(?:\s+del?\s+\w+)?\s+(?:es\s+)?)(?P<value>\S+)"
 )
 _LOGIN_PAIR = re.compile(
     r"(?i)\b(?:creds?|credentials|logins?|zugangsdaten)\b(?:\s+is|\s*:)?\s+[\w.+@-]{2,40}(?:\s*[:/]\s*)(?P<value>\S+)"
 )
+# "Netflix: mara@example.org / Sternenstaub88"
+_EMAIL_PAIR = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+\s+[:/|]\s+(?P<value>[^\s@]{8,})(?!\S)")
 _CURL_USER = re.compile(r"""(?<!\S)(?:-u|--user)[ =]["']?[\w.@-]+:(?P<value>[^\s"'$<{]\S{2,})""")
 _AUTHORIZATION = re.compile(
     r"(?i)\bauthorization\s*[:=]\s*[\"']?(?:basic|bearer|token|digest|apikey)\s+"
@@ -54,7 +61,7 @@ _AUTHORIZATION = re.compile(
 )
 _NAMED_KEY = re.compile(
     r"""(?xi)
-    (?:(?<![^\W_])(?:secret|token|bearer|pat|sessionid|mot\s+secret)
+    (?:(?<![^\W_])(?:secret|token|bearer|pat|sessionid|mot\s+secret|(?:wi-?fi|wlan|network|netzwerk)\b[^.!?\n:=]{0,40}?\bkey)
       |(?:(?:api|access|private|secret|signing|encryption|license|recovery|backup|rescue|client|auth|session|shared)
         [ _-]?(?:access[ _-]?)?(?:key|secret|token|code)s?
       |(?P<other>\w{1,40}_(?:key|secret|token))))(?![A-Za-z_])
@@ -64,25 +71,12 @@ _NAMED_KEY = re.compile(
 )
 
 # Cheap tests before the patterns above: one of these words is in every text that they match.
-_PASSWORD_TRIGGERS = (
-    *("pass", "pw", "psw", "kennwort", "contrase", "clave", "senha", "parola", "wachtwoord", "lösenord", "losenord"),
-    *("adgangskode", "kodeord", "salasana", "hasło", "haslo", "heslo", "jelsz", "şifre", "sifre", "пароль", "парола"),
-    *(
-        "κωδικ",
-        "סיסמ",
-        "كلمة",
-        "رمز",
-        "पासवर्ड",
-        "パスワード",
-        "비밀번호",
-        "khẩu",
-        "khau",
-        "รหัสผ่าน",
-        "sandi",
-        "密",
-        "口令",
-    ),
-)
+_PASSWORD_TRIGGER_WORDS = """
+pass p@ pa$ w0rd pw psw mdp phrase frase geheimwort losung kennwort contrase clave senha parola wachtwoord
+lösenord losenord adgangskode kodeord salasana hasło haslo heslo jelsz şifre sifre пароль парола κωδικ סיסמ كلمة
+رمز पासवर्ड パスワード 비밀번호 khẩu khau รหัสผ่าน sandi 密 口令
+"""
+_PASSWORD_TRIGGERS = tuple(_PASSWORD_TRIGGER_WORDS.split())
 _LOGIN_TRIGGERS = ("cred", "login", "zugangsdaten", "-u", "authorization")
 _KEY_TRIGGERS = ("secret", "token", "bearer", "key", "code", "pat ", "sessionid")
 _MIN_DIGIT_CHANGES = 2
@@ -90,12 +84,22 @@ _QUOTES = "\"'`“”„«»‘’"
 _CLAUSE_END = re.compile(r"[.!?,;)](?:\s|$)|\s[-—–]\s|\n")
 # Variables, masks, calls and type annotations in code.
 _CODE = re.compile(
-    r"""(?x)[\W_]*$ | [<{(\[*•] | \$[{(\dA-Z_] | %[\w(] | [\w.]+[(\[]
+    r"""(?x)[\W_]*$ | [<{(\[*•] | \$[{(\dA-Z_] | // | %[\w(] | [\w.]+[(\[]
     | (?:self|this|user|os|process|config|env|settings|args)\.
     | (?i:str|string|bool|bytes|none|null|nil|true|false|raise|return|undefined|text|varchar|n/a|tbd|optional)\b"""
 )
 _NOT_A_VALUE = frozenset(files("gaia_memory.redaction").joinpath("not_passwords.txt").read_text("utf-8").split())
+# "uses Sommer!Regen5 as the password": a word that can hardly be anything else.
+_MIXED_WORD = re.compile(
+    r"(?<![^\s\"'“„«])(?=[^\s\d]*\d)(?=\S*[^\W\d_])(?=\S*[!#$%^&*?+@_])(?!\S*[@.]\S+\.|\S*://|\S*[()\[\]{}<>=/\\|$])"
+    r"(?P<value>[^\s\"'”“»,;]{8,40}?)(?=[.,;:!?\"'”“»]*(?:\s|$))"
+)
 _PLAIN_WORD = re.compile(r"[^\W\d_]+")
+_PARTICIPLE = re.compile(r"(?i).{2,}(?:ed|en|t|[ée]e?s?|us?e?s?|[aiu]t[oa]s?|itt[oa]|[ai]d[oa]s?)")
+"""How the words end that say what happened to a password: "est affiché dans la cuisine"."""
+_FUNCTION_WORDS = STOP_WORDS.union(
+    *FUNCTION_WORDS.values(), ("sul", "sulla", "nel", "nella", "dal", "da", "di", "no", "na", "op", "aan")
+)
 
 
 def find_stated_passwords(text: str) -> Iterator[tuple[int, int]]:
@@ -106,14 +110,20 @@ def find_stated_passwords(text: str) -> Iterator[tuple[int, int]]:
     if _has_any(lower, _LOGIN_TRIGGERS):
         for pattern in (_CURL_USER, _AUTHORIZATION):
             yield from (found.span("value") for found in pattern.finditer(text))
-        for found in _LOGIN_PAIR.finditer(text):
-            if _is_strong(found["value"].rstrip(",;.")):
-                yield found.span("value")
+        yield from _find_pairs(_LOGIN_PAIR, text)
+    if "@" in lower:
+        yield from _find_pairs(_EMAIL_PAIR, text)
     if _has_any(lower, _KEY_TRIGGERS):
         for found in _NAMED_KEY.finditer(text):
             # `sort_key: company-1` is no secret.
             if found["other"] is None or len(DIGIT_CHANGE.findall(found["value"])) >= _MIN_DIGIT_CHANGES:
                 yield found.span("value")
+
+
+def _find_pairs(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    for found in pattern.finditer(text):
+        if _is_strong(found["value"].rstrip(",;.")):
+            yield found.span("value")
 
 
 def _has_any(text: str, words: tuple[str, ...]) -> bool:
@@ -123,6 +133,8 @@ def _has_any(text: str, words: tuple[str, ...]) -> bool:
 def _find_passwords(text: str) -> Iterator[tuple[int, int]]:
     for found in _NAMED_PASSWORD.finditer(text):
         yield from _password_span(found, text)
+    if _PASSWORD_NAME.search(text):
+        yield from (found.span("value") for found in _MIXED_WORD.finditer(text))
     for found in _SHORT_NAME.finditer(text):
         is_of_login = found["sign"] and re.search(r"(?i)\b(?:user(?:name)?|login)\b", text[: found.start()])
         if is_of_login or _is_strong(found["value"].strip(_QUOTES + ",;")):
@@ -138,10 +150,12 @@ def _password_span(found: re.Match[str], text: str) -> Iterator[tuple[int, int]]
     if (end := _CLAUSE_END.search(clause)) is not None and end.start():
         clause = clause[: end.start()]
     words = clause.split()
-    value = words[0].strip(_QUOTES + ",;!?") if words else ""
+    value = words[0].strip(_QUOTES + ".,;!?") if words else ""
     is_quoted = clause[:1] in _QUOTES and len(clause) > 3
     start = found.start("value")
     if _CODE.match(clause.lstrip(_QUOTES)) or re.search(PASSWORD_WORDS, value, re.IGNORECASE):
+        return
+    if found["name"] is not None and not _is_strong(value):
         return
     if is_quoted or (value.casefold() not in _NOT_A_VALUE and len(value) >= 3 and _is_value(value, words[1:])):
         is_phrase = is_quoted or all(map(_PLAIN_WORD.fullmatch, words))
@@ -154,7 +168,11 @@ def _is_value(value: str, others: list[str]) -> bool:
     if value.endswith(("'s", "’s")) and others:
         return False
     is_plain = value.isalpha() and value.islower()
-    return not others or not is_plain or STOP_WORDS.isdisjoint(map(str.casefold, others))
+    if others and is_common_word(value):
+        return False
+    if is_plain and others and others[0].casefold() in _FUNCTION_WORDS and _PARTICIPLE.fullmatch(value):
+        return False
+    return not others or not is_plain or _FUNCTION_WORDS.isdisjoint(map(str.casefold, others))
 
 
 def _is_strong(value: str) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 
-from gaia_memory.models import FrozenProfile, LedgerRow, Profile, Scope, SessionKey, TurnRequest, WindowAnchor
+from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.models import Fact, FrozenProfile, LedgerRow, Profile, Scope, SessionKey, TurnRequest, WindowAnchor
 from gaia_memory.ports import Clock, Database, FactStore, Ledger
 from gaia_memory.ports.ledger import LEASE_SECONDS
 
@@ -15,7 +17,7 @@ class LedgerClient:
     def __init__(self, database: Database, ledger: Ledger, facts: FactStore, clock: Clock, *, owner: str) -> None:
         self.database = database
         self.ledger = ledger
-        self._facts = facts
+        self.facts = facts
         self.clock = clock
         self.owner = owner
 
@@ -25,7 +27,7 @@ class LedgerClient:
 
     async def row(self, key: SessionKey) -> LedgerRow | None:
         """Return the ledger's row of a conversation."""
-        async with self.database.read_transaction() as tx:
+        async with self.database.single_statement(only_reads=True) as tx:
             return await self.ledger.row(tx, key)
 
     async def claim(self, key: SessionKey, *, turn_owner: str = "") -> LedgerRow | None:
@@ -44,6 +46,13 @@ class LedgerClient:
         """Release the lease of a conversation; with `is_done` the turns it was taken for need no clearing."""
         async with self.database.transaction() as tx:
             await self.ledger.release(tx, key, self.owner, is_done=is_done)
+
+    async def release_all(self) -> None:
+        """Release all leases of this owner, when it ends."""
+        # Without the database leases run out by themselves, and a host that ends has nothing to do about it.
+        with suppress(MemoryUnavailable, OSError):
+            async with self.database.transaction() as tx:
+                await self.ledger.release_all(tx, self.owner)
 
     async def skip_events(self, key: SessionKey, event_ids: Collection[str]) -> None:
         """Never learn from these events."""
@@ -84,6 +93,27 @@ class LedgerClient:
         async with self.database.transaction() as tx:
             await self.ledger.set_anchor(tx, key, anchor)
 
+    async def show_facts(
+        self, key: SessionKey, scope: Scope, fact_ids: Collection[str], *, is_noted: bool = True
+    ) -> dict[str, str]:
+        """Return the short ids under which a model sees facts in a conversation.
+
+        Unless `is_noted` is false, the model's tools may name these facts from then on.
+        """
+        async with self.database.read_transaction() as tx:
+            short_ids = await self.facts.short_ids(tx, scope, fact_ids)
+            new = set(fact_ids).difference(await self.facts.shown_ids(tx, scope, key)) if is_noted else set[str]()
+        if new:
+            async with self.database.transaction() as tx:
+                await self.facts.record_shown(tx, scope, key, new)
+        return short_ids
+
+    async def shown_facts(self, key: SessionKey, scope: Scope) -> list[Fact]:
+        """Return the current facts that a model was shown in a conversation."""
+        async with self.database.read_transaction() as tx:
+            shown = await self.facts.get(tx, scope, await self.facts.shown_ids(tx, scope, key))
+        return list(shown.values())
+
     async def freeze_profile(
         self, key: SessionKey, scope: Scope, profile: Profile, *, block: str, config_key: str
     ) -> bool:
@@ -94,7 +124,7 @@ class LedgerClient:
         made_at = None if profile.made_at is None else profile.made_at.timestamp()
         frozen = FrozenProfile(block=block, key=config_key, made_at=made_at, made_by=profile.made_by)
         async with self.database.transaction() as tx:
-            state = await self._facts.state(tx, scope)
+            state = await self.facts.state(tx, scope)
             if state.revision != profile.revision:
                 return False
             await self.ledger.freeze_profile(tx, key, frozen)

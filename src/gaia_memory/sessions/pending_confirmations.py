@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from gaia_memory.models import Origin, SessionKey
+from gaia_memory.models import FactDetails, Origin, SessionKey
 
 _MAX_PENDING = 1024
 """The most questions that wait for confirmation at once; the oldest are dropped and must be asked again."""
+
+
+class HeldFact(NamedTuple):
+    """What a held fact is stored with once the user says yes."""
+
+    origin: Origin
+    details: FactDetails
 
 
 class PendingConfirmations:
@@ -17,7 +25,8 @@ class PendingConfirmations:
     def __init__(self) -> None:
         self._pending: OrderedDict[tuple[SessionKey, str, str], tuple[str, ...]] = OrderedDict()
         self._open_questions: OrderedDict[SessionKey, None] = OrderedDict()
-        self._held_facts: OrderedDict[SessionKey, dict[str, Origin]] = OrderedDict()
+        self._held_facts: OrderedDict[SessionKey, dict[str, HeldFact]] = OrderedDict()
+        self._named_changes: OrderedDict[SessionKey, tuple[str, set[tuple[str, str]]]] = OrderedDict()
 
     def open_question(self, key: SessionKey) -> None:
         """Record that the last reply in a conversation was a question: a bare no or yes answers it."""
@@ -34,16 +43,28 @@ class PendingConfirmations:
         """Record that a message followed the question, if there was one; return whether there was."""
         return self._open_questions.pop(key, key) is None
 
-    def hold_fact(self, key: SessionKey, text: str, origin: Origin) -> None:
+    def hold_fact(self, key: SessionKey, text: str, fact: HeldFact) -> None:
         """Keep a fact that a model wants stored, until the next message of the conversation."""
-        self._held_facts.setdefault(key, {})[text] = origin
+        self._held_facts.setdefault(key, {})[text] = fact
         self._held_facts.move_to_end(key)
         if len(self._held_facts) > _MAX_PENDING:
             self._held_facts.popitem(last=False)
 
-    def take_facts(self, key: SessionKey) -> dict[str, Origin]:
-        """Remove and return the held facts of a conversation, with where they come from."""
+    def take_facts(self, key: SessionKey) -> dict[str, HeldFact]:
+        """Remove and return the held facts of a conversation by their texts."""
         return self._held_facts.pop(key, {})
+
+    def name_change(self, key: SessionKey, turn_id: str, tool: str, fact_id: str) -> None:
+        """Note that a tool named a fact in a turn, so that the agent asks whether it may change it."""
+        named_in, named = self._named_changes.pop(key, (turn_id, set[tuple[str, str]]()))
+        self._named_changes[key] = turn_id, {*(named if named_in == turn_id else ()), (tool, fact_id)}
+        if len(self._named_changes) > _MAX_PENDING:
+            self._named_changes.popitem(last=False)
+
+    def was_named(self, key: SessionKey, turn_id: str, tool: str, fact_id: str) -> bool:
+        """Return whether a tool named a fact in a turn, and in no later one."""
+        named_in, named = self._named_changes.get(key, ("", set[tuple[str, str]]()))
+        return named_in == turn_id and (tool, fact_id) in named
 
     def add(self, key: SessionKey, command: str, arguments: str, ids: Sequence[str]) -> None:
         """Store the ids shown for these arguments, in place of earlier ones."""

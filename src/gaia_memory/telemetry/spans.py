@@ -25,8 +25,9 @@ Operation = Literal[
     "upsert_memory",
     "delete_memory",
     "create_memory_store",
-    # The conventions have no name for these two.
+    # The conventions have no name for these three.
     "distil_profile",
+    "reconcile_facts",
     "follow_store",
 ]
 

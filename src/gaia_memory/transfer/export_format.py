@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, cast, get_args
+from typing import Any
 
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.language.printable_text import replace_unstorable
 from gaia_memory.learn.excerpts import excerpt_of
 from gaia_memory.learn.screen import reject_unkeepable
 from gaia_memory.models import (
@@ -17,22 +15,30 @@ from gaia_memory.models import (
     REMEMBERED_SOURCES,
     Draft,
     Fact,
+    FactEnd,
     NewFact,
     Origin,
     PendingConversation,
     Profile,
     Scope,
-    Source,
 )
-from gaia_memory.models.validation import raise_invalid, require_int, require_text, require_time
+from gaia_memory.models.validation import raise_invalid, require_int, require_text
 from gaia_memory.redaction.credentials import contains_credential
+from gaia_memory.transfer.ending_format import ending_to_dict
+from gaia_memory.transfer.export_values import (
+    parse_ids,
+    parse_optional_id,
+    parse_optional_text,
+    parse_source,
+    parse_time,
+    require_mapping,
+    require_sequence,
+    to_iso,
+)
 
 EXPORT_FORMAT = "gaia-memory"
 EXPORT_VERSION = 2
 READABLE_VERSIONS = (1, 2)
-
-_MAX_TEXT_CHARACTERS = 1_000
-"""Characters of a short text about a source, such as an excerpt."""
 
 _PLAIN_DETAILS = (*LABELS, "sensitive", "due_zone", "due_all_day", "every")
 _TIME_DETAILS = ("due_at", "reminded_at", "valid_from", "valid_until", "first_said_at", "in_doubt_since")
@@ -49,9 +55,15 @@ _ORIGIN_KEYS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ImportedFact:
-    """A fact of an export: one draft for each source; the first has the fact's own date and conversation."""
+    """A fact of an export: one draft for each source; the first has the fact's own date and conversation.
+
+    `id` is its id in the export. A past one may be an earlier wording of the fact `wording_of`.
+    """
 
     drafts: tuple[Draft, ...]
+    id: str | None = None
+    is_past: bool = False
+    wording_of: str | None = None
 
     @property
     def text(self) -> str:
@@ -64,9 +76,19 @@ class ImportedFact:
         return self.drafts[0].created_at
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What was true before: past facts with their sources, endings, and which wordings are earlier ones of others."""
+
+    past: Sequence[tuple[Fact, Sequence[Origin]]] = ()
+    endings: Sequence[FactEnd] = ()
+    wordings: Mapping[str, str] = field(default_factory=dict)
+
+
 def build_export(
     scope: Scope,
     facts: Sequence[tuple[Fact, Sequence[Origin]]],
+    history: History,
     profile: Profile | None,
     pending: Sequence[PendingConversation],
     *,
@@ -79,13 +101,18 @@ def build_export(
         "exported_at": now.isoformat(),
         "scope": {"app": scope.app, "user": scope.user},
         "facts": [_fact_to_dict(fact, origins) for fact, origins in facts],
+        "history": [
+            {**_fact_to_dict(fact, origins), "wording_of": history.wordings.get(fact.id)}
+            for fact, origins in history.past
+        ],
+        "endings": [ending_to_dict(ending) for ending in history.endings],
         "profile": None if profile is None else {"bullets": list(profile.bullets)},
         "pending": [_pending_to_dict(waiting) for waiting in pending],
     }
 
 
 def parse_export(data: object, *, allow_numbers: bool = False) -> list[ImportedFact]:
-    """Validate an export of any version and return its facts.
+    """Validate an export of any version and return its facts, current and past.
 
     Only `format`, `version`, `facts` and each fact's `text` are required. Every source is marked as imported and names
     the fact it was copied from. `allow_numbers` is `memory.allow_numbers`.
@@ -94,7 +121,7 @@ def parse_export(data: object, *, allow_numbers: bool = False) -> list[ImportedF
         InvalidInputError: a value is invalid; the message names its path, the value and the fix.
     """
     try:
-        document = _require_mapping(data, "data")
+        document = require_mapping(data, "data")
         if (written_format := document.get("format")) != EXPORT_FORMAT:
             fix = f"pass the result of `export`, which contains {EXPORT_FORMAT!r}"
             raise_invalid("data['format']", written_format, fix)
@@ -102,10 +129,14 @@ def parse_export(data: object, *, allow_numbers: bool = False) -> list[ImportedF
             fix = f"export again with a release that writes version {EXPORT_VERSION}"
             raise_invalid("data['version']", version, fix)
         partition = _parse_partition(document.get("scope"))
-        facts = _require_sequence(document.get("facts"), "data['facts']")
+        listed = [("facts", each) for each in enumerate(require_sequence(document.get("facts"), "data['facts']"))]
+        past = require_sequence(document.get("history") or [], "data['history']")
+        listed += [("history", each) for each in enumerate(past)]
         return [
-            _parse_fact(fact, f"data['facts'][{at}]", partition, allow_numbers=allow_numbers)
-            for at, fact in enumerate(facts)
+            _parse_fact(
+                fact, f"data[{name!r}][{at}]", partition, allow_numbers=allow_numbers, is_past=name == "history"
+            )
+            for name, (at, fact) in listed
         ]
     except InvalidInputError as error:
         raise InvalidInputError(f"{error}; nothing was imported") from error
@@ -116,37 +147,39 @@ def drop_refused(data: Mapping[str, Any], *, allow_numbers: bool) -> tuple[Mappi
 
     Whatever else is wrong stays, for `parse_export` to name it.
     """
-    kept: list[object] = []
-    refused: list[tuple[str, str]] = []
-    listed = data.get("facts")
-    if not isinstance(listed, list):
-        return data, []
-    for at, fact in enumerate(listed):
-        metadata = fact.get("metadata") if isinstance(fact, Mapping) else None
-        try:
-            labels = {name: fact[name] for name in LABELS if fact.get(name) is not None}
-            new_fact = NewFact(fact["text"], metadata=metadata or {}, **labels)
-        except (AttributeError, KeyError, TypeError, InvalidInputError):
-            kept.append(fact)
-            continue
-        try:
-            reject_unkeepable(Draft(fact=new_fact, source="import"), allow_numbers=allow_numbers)
-            kept.append(fact)
-        except InvalidInputError as error:
-            refused.append((f"data['facts'][{at}]", str(error)))
-    return {**data, "facts": kept}, refused
+    document, refused = dict(data), list[tuple[str, str]]()
+    for name in ("facts", "history"):
+        if isinstance(data.get(name), list):
+            reasons = [_why_refused(fact, allow_numbers=allow_numbers) for fact in data[name]]
+            document[name] = [fact for fact, reason in zip(data[name], reasons, strict=True) if reason is None]
+            refused += [(f"data[{name!r}][{at}]", reason) for at, reason in enumerate(reasons) if reason is not None]
+    return document, refused
 
 
-def _parse_fact(data: object, path: str, partition: str | None, *, allow_numbers: bool) -> ImportedFact:
-    fact = _require_mapping(data, path, known_keys=_FACT_KEYS)
+def _why_refused(fact: Any, *, allow_numbers: bool) -> str | None:
+    try:
+        labels = {name: fact[name] for name in LABELS if fact.get(name) is not None}
+        new_fact = NewFact(fact["text"], metadata=fact.get("metadata") or {}, **labels)
+    except (AttributeError, KeyError, TypeError, InvalidInputError):
+        return None
+    try:
+        reject_unkeepable(Draft(fact=new_fact, source="import"), allow_numbers=allow_numbers)
+    except InvalidInputError as error:
+        return str(error)
+    return None
+
+
+def _parse_fact(data: object, path: str, partition: str | None, is_past: bool, *, allow_numbers: bool) -> ImportedFact:
+    fact = require_mapping(data, path, known_keys=_FACT_KEYS | {"wording_of"} if is_past else _FACT_KEYS)
     text = require_text(f"{path}['text']", fact.get("text"))
-    metadata = {} if fact.get("metadata") is None else _require_mapping(fact["metadata"], f"{path}['metadata']")
+    metadata = {} if fact.get("metadata") is None else require_mapping(fact["metadata"], f"{path}['metadata']")
     own = _parse_origin({key: fact.get(key) for key in ("said_at", "session_id", "seq", "source")}, path)
-    created, updated = (_parse_time(fact.get(key), f"{path}['{key}']") for key in ("created_at", "updated_at"))
-    listed = _require_sequence(fact.get("sources") or [], f"{path}['sources']")
+    created, updated = (parse_time(fact.get(key), f"{path}['{key}']") for key in ("created_at", "updated_at"))
+    listed = require_sequence(fact.get("sources") or [], f"{path}['sources']")
     origins = [_parse_origin(origin, f"{path}['sources'][{at}]") for at, origin in enumerate(listed)]
     first = next((each for each in origins if _is_of_fact(each, own, fact.get("source"))), own)
-    copied_from = {"origin_scope": partition, "origin_id": _parse_optional_text(fact.get("id"), f"{path}['id']")}
+    fact_id = parse_optional_text(fact.get("id"), f"{path}['id']")
+    copied_from = {"origin_scope": partition, "origin_id": fact_id}
     try:
         new_fact = NewFact(text, metadata=dict(metadata), **_parse_details(fact, path))
         # The first draft determines the date and conversation of the fact.
@@ -157,7 +190,8 @@ def _parse_fact(data: object, path: str, partition: str | None, *, allow_numbers
         reject_unkeepable(drafts[0], allow_numbers=allow_numbers)
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from error
-    return ImportedFact(drafts)
+    wording_of = parse_optional_text(fact.get("wording_of"), f"{path}['wording_of']")
+    return ImportedFact(drafts, fact_id, is_past, wording_of)
 
 
 def _is_of_fact(origin: Origin, own: Origin, source: object) -> bool:
@@ -168,7 +202,7 @@ def _is_of_fact(origin: Origin, own: Origin, source: object) -> bool:
 
 def _parse_details(fact: Mapping[str, Any], path: str) -> dict[str, Any]:
     details = {name: fact[name] for name in _PLAIN_DETAILS if fact.get(name) is not None}
-    return details | {name: _parse_time(fact.get(name), f"{path}['{name}']") for name in _TIME_DETAILS}
+    return details | {name: parse_time(fact.get(name), f"{path}['{name}']") for name in _TIME_DETAILS}
 
 
 def _to_draft(
@@ -211,17 +245,15 @@ def _position(origin: Origin) -> tuple[str | None, int | None, datetime | None]:
 
 
 def _parse_origin(data: object, path: str) -> Origin:
-    origin = _require_mapping(data, path, known_keys=_ORIGIN_KEYS)
+    origin = require_mapping(data, path, known_keys=_ORIGIN_KEYS)
     if (seq := origin.get("seq")) is not None:
         fix = "pass a whole number from 0 to 2**63 - 1, or null"
         require_int(f"{path}['seq']", seq, minimum=0, maximum=2**63 - 1, fix=fix)
     event_ids, turn_event_ids = (
-        _parse_ids(origin.get(key), f"{path}['{key}']") for key in ("event_ids", "turn_event_ids")
+        parse_ids(origin.get(key), f"{path}['{key}']") for key in ("event_ids", "turn_event_ids")
     )
-    source = _parse_source(origin.get("source"), f"{path}['source']")
-    texts: dict[str, Any] = {
-        name: _parse_optional_text(origin.get(name), f"{path}['{name}']") for name in _ORIGIN_TEXTS
-    }
+    source = parse_source(origin.get("source"), f"{path}['source']")
+    texts: dict[str, Any] = {name: parse_optional_text(origin.get(name), f"{path}['{name}']") for name in _ORIGIN_TEXTS}
     for name in ("agent", "channel", "extractor"):
         if texts[name] is not None and contains_credential(texts[name]):
             texts[name] = None
@@ -229,66 +261,15 @@ def _parse_origin(data: object, path: str) -> Origin:
     return Origin(
         # Version 1 wrote `remember` for a model's tool call, too; only that one has events.
         source="agent" if source == "remember" and event_ids else source,
-        app=_parse_optional_id(origin.get("app"), f"{path}['app']"),
-        session_id=_parse_optional_id(origin.get("session_id"), f"{path}['session_id']"),
+        app=parse_optional_id(origin.get("app"), f"{path}['app']"),
+        session_id=parse_optional_id(origin.get("session_id"), f"{path}['session_id']"),
         seq=seq,
-        said_at=_parse_time(origin.get("said_at"), f"{path}['said_at']"),
+        said_at=parse_time(origin.get("said_at"), f"{path}['said_at']"),
         event_ids=event_ids,
         turn_event_ids=turn_event_ids,
-        noted_at=_parse_time(origin.get("noted_at"), f"{path}['noted_at']"),
+        noted_at=parse_time(origin.get("noted_at"), f"{path}['noted_at']"),
         **texts,
     )
-
-
-def _require_mapping(value: object, path: str, *, known_keys: frozenset[str] | None = None) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise_invalid(path, value, "pass a mapping (a JSON object)")
-    for key in value:
-        if not isinstance(key, str) or (known_keys is not None and key not in known_keys):
-            raise_invalid(f"a key of {path}", key, f"omit it or use one of {', '.join(sorted(known_keys or ['text']))}")
-    return value
-
-
-def _require_sequence(value: object, path: str) -> Sequence[Any]:
-    if not isinstance(value, list | tuple):
-        raise_invalid(path, value, "pass a list")
-    return value
-
-
-def _parse_optional_id(value: object, path: str) -> str | None:
-    if value is not None and (not isinstance(value, str) or not value):
-        raise_invalid(path, value, "pass an id as text, or null")
-    return value
-
-
-def _parse_ids(value: object, path: str) -> tuple[str, ...]:
-    ids = _require_sequence(value or [], path)
-    return tuple(require_text(f"{path}[{at}]", each) for at, each in enumerate(ids))
-
-
-def _parse_optional_text(value: object, path: str) -> str | None:
-    if value is None:
-        return None
-    if not isinstance(value, str) or len(value) > _MAX_TEXT_CHARACTERS:
-        raise_invalid(path, value, f"pass text of at most {_MAX_TEXT_CHARACTERS} characters, or null")
-    return replace_unstorable(value)
-
-
-def _parse_source(value: object, path: str) -> Source:
-    if value is None:
-        return "import"
-    if value not in (known := get_args(Source)):
-        raise_invalid(path, value, f"omit it or use one of {', '.join(known)}")
-    return cast("Source", value)
-
-
-def _parse_time(value: object, path: str) -> datetime | None:
-    if value is None:
-        return None
-    if isinstance(value, str):
-        with suppress(ValueError):
-            value = datetime.fromisoformat(value)
-    return require_time(path, value)
 
 
 def _fact_to_dict(fact: Fact, origins: Sequence[Origin]) -> dict[str, Any]:
@@ -296,15 +277,15 @@ def _fact_to_dict(fact: Fact, origins: Sequence[Origin]) -> dict[str, Any]:
         "id": fact.id,
         "text": fact.text,
         "metadata": dict(fact.metadata),
-        "said_at": _iso(fact.said_at),
+        "said_at": to_iso(fact.said_at),
         "session_id": fact.session_id,
         "seq": fact.seq,
         "source": fact.source,
         **{name: getattr(fact, name) for name in _PLAIN_DETAILS},
-        **{name: _iso(getattr(fact, name)) for name in _TIME_DETAILS},
+        **{name: to_iso(getattr(fact, name)) for name in _TIME_DETAILS},
         "sources": [origin_to_dict(origin) for origin in origins],
-        "created_at": _iso(fact.created_at),
-        "updated_at": _iso(fact.updated_at),
+        "created_at": to_iso(fact.created_at),
+        "updated_at": to_iso(fact.updated_at),
     }
 
 
@@ -315,10 +296,10 @@ def origin_to_dict(origin: Origin) -> dict[str, Any]:
         "app": origin.app,
         "session_id": origin.session_id,
         "seq": origin.seq,
-        "said_at": _iso(origin.said_at),
+        "said_at": to_iso(origin.said_at),
         "event_ids": list(origin.event_ids),
         "turn_event_ids": list(origin.turn_event_ids),
-        "noted_at": _iso(origin.noted_at),
+        "noted_at": to_iso(origin.noted_at),
         **{name: getattr(origin, name) for name in _ORIGIN_TEXTS},
         "imported": origin.is_imported,
     }
@@ -333,7 +314,3 @@ def _pending_to_dict(conversation: PendingConversation) -> dict[str, Any]:
         "reason": conversation.reason,
         "parked": conversation.parked,
     }
-
-
-def _iso(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()

@@ -26,8 +26,11 @@ class Merger:
         A user id that memory does not know yet must be in `known_users` to be the target: otherwise it could be a typo.
 
         Raises:
-            InvalidInputError: both scopes are the same, one is unknown, or one has conversations that are not learned.
+            InvalidInputError: both scopes are the same, one is unknown or that of an app, or one has conversations that
+                are not learned.
         """
+        if scope.is_app_wide or into.is_app_wide:
+            raise InvalidInputError("the facts of an app are no person's: pass two user ids, or export and import them")
         if scope == into:
             raise InvalidInputError(f"{scope.user!r} cannot be merged into itself: pass two different user ids")
         async with self.database.transaction() as tx:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from itertools import accumulate
 from typing import Any
 
-from gaia_memory.learn.embed_drafts import embed_drafts
+from gaia_memory.learn.embed_drafts import embed_in_scope
 from gaia_memory.learn.excerpts import without_forgotten_excerpts
-from gaia_memory.models import Draft, Scope, SessionKey
+from gaia_memory.learn.hide_sensitive import hide_sensitive, may_have_become_sensitive
+from gaia_memory.models import Draft, FactEnd, Scope, SessionKey, UndecidedFact
 from gaia_memory.ports import Clock, Embedder, MemoryStores, Transaction
-from gaia_memory.transfer.export_format import ImportedFact, build_export, parse_export
+from gaia_memory.transfer.ending_format import parse_endings
+from gaia_memory.transfer.export_format import History, ImportedFact, build_export, parse_export
 
 Progress = Callable[[int, int], None]
 """Called with the number of facts embedded and their total."""
@@ -26,34 +29,52 @@ class Transfer:
     clock: Clock
     _: KW_ONLY
     allow_numbers: bool
+    embeds_sensitive: bool
 
     async def export(self, scope: Scope) -> dict[str, Any]:
         """Return a consistent snapshot of everything known about a user."""
         async with self.stores.database.read_transaction() as tx:
-            facts = await self.stores.facts.facts(tx, scope)
+            facts = await self.stores.facts.facts(tx, scope, all_stored=True)
             origins = await self.stores.facts.origins(tx, scope)
+            past = await self.stores.facts.past(tx, scope)
+            endings = await self.stores.facts.endings(tx, scope)
+            wordings = await self.stores.facts.wordings(tx, scope)
             profile = await self.stores.facts.cached_profile(tx, scope)
             pending = await self.stores.ledger.pending(tx, user=scope.user, app=scope.app)
         facts_with_origins = [(fact, origins.get(fact.id, [])) for fact in facts]
-        return build_export(scope, facts_with_origins, profile, pending, now=self.clock.now())
+        past_with_origins = [(each.fact, origins.get(fact_id, [])) for fact_id, each in past.items()]
+        history = History(past=past_with_origins, endings=endings, wordings=wordings)
+        return build_export(scope, facts_with_origins, history, profile, pending, now=self.clock.now())
 
     async def import_facts(
-        self, scope: Scope, data: Mapping[str, Any], *, restore_forgotten: bool, progress: Progress | None = None
+        self,
+        scope: Scope,
+        data: Mapping[str, Any],
+        *,
+        restore_forgotten: bool,
+        reconcile: bool = False,
+        progress: Progress | None = None,
     ) -> int:
         """Store the facts of `data` and return how many were written or confirmed, all or none.
 
         Unless `restore_forgotten` is set, forgotten facts stay forgotten: facts with a tombstone, facts created before
-        everything was forgotten, and facts that a forgotten conversation had taught by then.
+        everything was forgotten, and facts that a forgotten conversation had taught by then. With `reconcile`, sweeps
+        compare them with the other facts.
         """
         imported = await asyncio.to_thread(parse_export, data, allow_numbers=self.allow_numbers)
-        return await self.import_parsed(scope, imported, restore_forgotten=restore_forgotten, progress=progress)
+        endings = await asyncio.to_thread(parse_endings, data)
+        return await self.import_parsed(
+            scope, imported, endings, restore_forgotten=restore_forgotten, reconcile=reconcile, progress=progress
+        )
 
     async def import_parsed(
         self,
         scope: Scope,
         imported: Sequence[ImportedFact],
+        endings: Sequence[FactEnd] = (),
         *,
         restore_forgotten: bool = False,
+        reconcile: bool = False,
         progress: Progress | None = None,
     ) -> int:
         """Do the same with facts that were read already, which may have their vectors."""
@@ -61,8 +82,14 @@ class Transfer:
             async with self.stores.database.read_transaction() as tx:
                 imported = await self._without_forgotten(tx, scope, imported)
         # One vector for each fact is enough.
-        drafts_with_vectors = await embed_drafts(
-            self.embedder, [item.drafts[0] for item in imported], progress=progress
+        drafts_with_vectors = await embed_in_scope(
+            self.stores.database,
+            self.stores.facts,
+            scope,
+            self.embedder,
+            [item.drafts[0] for item in imported],
+            progress=progress,
+            embeds_sensitive=self.embeds_sensitive,
         )
         embedded = [
             replace(item, drafts=(draft, *item.drafts[1:]))
@@ -75,7 +102,37 @@ class Transfer:
                 embedded = await self._without_forgotten(tx, scope, embedded)
             drafts = [draft for item in embedded for draft in item.drafts]
             stored = await self.stores.facts.write(tx, scope, drafts, now=self.clock.now())
-        return len({fact.id for fact in stored})
+            places = accumulate((len(item.drafts) for item in embedded), initial=0)
+            ids = [stored[place].id for place, _ in zip(places, embedded, strict=False)]
+            await self._store_history(tx, scope, embedded, ids, endings)
+            known = may_have_become_sensitive(stored)
+            await hide_sensitive(self.stores.facts, self.stores.ledger, tx, scope, known)
+            if reconcile:
+                current = [fact_id for item, fact_id in zip(embedded, ids, strict=True) if not item.is_past]
+                waiting = [UndecidedFact(fact_id=fact_id, app=scope.app) for fact_id in dict.fromkeys(current)]
+                await self.stores.facts.queue_undecided(tx, scope, waiting)
+        return len({fact_id for item, fact_id in zip(embedded, ids, strict=True) if not item.is_past})
+
+    async def _store_history(
+        self,
+        tx: Transaction,
+        scope: Scope,
+        imported: Sequence[ImportedFact],
+        ids: Sequence[str],
+        endings: Sequence[FactEnd],
+    ) -> None:
+        """End the imported facts as the export says; `ids` are those that they have here."""
+        id_here = {item.id: fact_id for item, fact_id in zip(imported, ids, strict=True) if item.id is not None}
+        ended = [
+            replace(ending, fact_id=id_here[ending.fact_id], ended_by=id_here.get(ending.ended_by or ""))
+            for ending in endings
+            if ending.fact_id in id_here
+        ]
+        if ended:
+            await self.stores.facts.end_facts(tx, scope, ended, now=self.clock.now())
+        wordings = [(item.id or "", item.wording_of or "") for item in imported]
+        here = {id_here[one]: id_here[other] for one, other in wordings if one in id_here and other in id_here}
+        await self.stores.facts.note_wordings(tx, scope, here)
 
     async def _without_forgotten(
         self, tx: Transaction, scope: Scope, imported: Sequence[ImportedFact]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -109,7 +108,7 @@ async def test_a_session_is_not_cleared_during_a_command(tmp_path: Path) -> None
         engine = await host.engine()
         set_extractor(engine, extractor)
         await host.run_turn("first")
-        engine.memory = replace(engine.memory, embedder=SweepingEmbedder(engine))
+        engine.backend.embedder = SweepingEmbedder(engine)
         answer = await host.run_turn("/remember I like teal")
         learned_meanwhile = len(extractor.chunks)
         report = await engine.sweep(force=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,19 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
+from gaia_memory.adk.memory_service import Mem0MemoryService
+from gaia_memory.adk.plugins.window_plugin import SessionWindowPlugin
 from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY
+from gaia_memory.adk.tools.fact_framing import TOOL_TOKENS
+from gaia_memory.adk.tools.memory_tools import memory_tools
 from gaia_memory.errors import ModelUnavailableError
+from gaia_memory.language.printable_text import estimate_tokens
 from gaia_memory.models import NewFact, Scope
 from gaia_memory.testing import ScriptedEmbedder, ScriptedExtractor, ScriptedLlm, call
 from support.plugin_host import (
     SCOPE,
     SECRET_TEXT,
+    TOOLS,
     USER,
     break_database,
     build_agent,
@@ -29,8 +34,6 @@ from support.plugin_host import (
     open_plugin_host,
     request_text,
 )
-
-OURS = ["remember", "load_memory"]
 
 
 @pytest.mark.acceptance("R01", "R07")
@@ -141,7 +144,7 @@ async def test_an_unavailable_embedder_does_not_block_remember(tmp_path: Path) -
         engine = await host.engine()
         embedder = ScriptedEmbedder()
         embedder.error = ModelUnavailableError("no embedder")
-        engine.memory = replace(engine.memory, embedder=embedder)
+        engine.backend.embedder = embedder
         await host.run_turn("hm")
 
     saved, found = function_responses(model.requests[-1])
@@ -233,7 +236,7 @@ async def test_an_agent_is_offered_both_tools_with_usage_instructions(tmp_path: 
         await host.run_turn("hm")
         await host.run_turn("hm")
 
-    assert [offered_tools(request) for request in model.requests] == [OURS, OURS]
+    assert [offered_tools(request) for request in model.requests] == [TOOLS, TOOLS]
     assert model.requests[0].config.tools == model.requests[1].config.tools
     assert "`remember`" in request_text(model.requests[0])
     assert "`load_memory`" in request_text(model.requests[0])
@@ -250,7 +253,7 @@ async def test_tools_listed_by_the_agent_are_not_offered_twice(tmp_path: Path) -
     async with open_plugin_host(tmp_path, build_agent(model, tools=[load_memory])) as host:
         await host.run_turn("hm")
 
-    assert sorted(offered_tools(model.requests[0])) == sorted(OURS)
+    assert sorted(offered_tools(model.requests[0])) == sorted(TOOLS)
     assert function_responses(model.requests[1]) == [{"result": "nothing about x"}]
 
 
@@ -274,7 +277,7 @@ async def test_the_tools_of_an_agent_inside_an_agent_tool_use_the_same_memory(tm
     outer = ScriptedLlm(call("inner", request="note it"), "ok")
     inner = ScriptedLlm(call("remember", fact="likes tea"), "noted")
     async with open_plugin_host(tmp_path, build_agent(outer)) as host:
-        tools = host.plugin._tools
+        tools = memory_tools(host.source)
         host.runner.agent.tools.append(AgentTool(build_agent(inner, "inner", tools=tools)))
         await host.run_turn("I like tea")
         facts = await (await host.engine()).memory.facts(SCOPE)
@@ -291,3 +294,57 @@ async def test_remember_asks_no_model(tmp_path: Path) -> None:
         await host.run_turn("hm")
 
     assert extractor.chunks == []
+
+
+async def test_what_a_search_shows_the_model_has_a_budget(tmp_path: Path) -> None:
+    """By default; five facts of 100,000 characters would be half a million. ADK's own tool gets the same."""
+    model = ScriptedLlm(call("load_memory", query="roses"), "ok")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        await host.run_turn("/help")
+        engine = await host.engine()
+        await engine.memory.add(SCOPE, [NewFact(f"{number} " + "roses need pruning " * 5_000) for number in range(5)])
+        await host.run_turn("What do roses need?")
+        service = Mem0MemoryService(config=host.config)
+        found = await service.search_memory(app_name=SCOPE.app or "", user_id=USER, query="roses")
+
+    [response] = function_responses(model.requests[1])
+    [shown] = [memory["text"] for memory in response["memories"]]
+    assert [part.text for entry in found.memories for part in entry.content.parts or []] == [shown]
+    assert shown.endswith(" […]")
+    assert estimate_tokens(shown) <= TOOL_TOKENS
+
+
+async def test_a_configured_budget_holds_in_every_answer(tmp_path: Path) -> None:
+    """Even one fact that is longer than the budget keeps to it."""
+    config = {"memory": {"recall": {"tokens": 200}}}
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok")), config=config) as host:
+        engine = await host.engine()
+        await engine.memory.add(SCOPE, [NewFact("roses need pruning " * 5_000)])
+        [hit] = await engine.memory.recall(SCOPE, "roses")
+
+    assert estimate_tokens(hit.fact.text) <= 200
+
+
+async def test_a_long_result_of_another_tool_is_cut_in_the_request_alone(tmp_path: Path) -> None:
+    """The stored event keeps all of it."""
+
+    def read_page() -> dict[str, str]:
+        """Read a page."""
+        return {"status": "ok", "page": "word " * 10_000}
+
+    model = ScriptedLlm(call("read_page"), "ok", "ok again")
+    async with open_plugin_host(
+        tmp_path, build_agent(model, tools=[read_page]), plugins=[SessionWindowPlugin()]
+    ) as host:
+        await host.run_turn("Read it")
+        await host.run_turn("And now?")
+        session = await host.load_session()
+
+    assert session is not None
+    [stored] = [response.response for event in session.events for response in event.get_function_responses()]
+    assert stored == {"status": "ok", "page": "word " * 10_000}
+    for request in model.requests[1:]:
+        [shown] = function_responses(request)
+        assert shown["status"] == "ok"
+        assert shown["page"].endswith("… [cut: 38012 more characters]")
+        assert len(shown["page"]) < 12_100

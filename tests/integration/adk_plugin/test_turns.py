@@ -27,6 +27,7 @@ from support.plugin_host import (
     KEY,
     SCOPE,
     SESSION,
+    TOOLS,
     USER,
     broken_ledger_client,
     build_agent,
@@ -152,7 +153,7 @@ async def test_a_workflow_without_a_root_agent_is_marked_and_served(tmp_path: Pa
     assert "ok" in events_text(events)
     assert "likes tea" in events_text(command)
     assert "likes tea" in request_text(leaf.requests[0])
-    assert offered_tools(leaf.requests[0]) == ["remember", "load_memory"]
+    assert offered_tools(leaf.requests[0]) == TOOLS
     assert row is not None
     assert row.turn.turn_no == 1
 
@@ -169,7 +170,7 @@ async def test_a_second_plugin_does_nothing_and_logs_it_once(tmp_path: Path, cap
 
     assert row is not None
     assert row.turn.turn_no == 2
-    assert offered_tools(model.requests[0]) == ["remember", "load_memory"]
+    assert offered_tools(model.requests[0]) == TOOLS
     assert [record.getMessage() for record in caplog.records if "does nothing" in record.getMessage()] == [
         "the plugin 'again' does nothing: 'gaia_memory' is in this Runner already"
     ]

@@ -62,15 +62,18 @@ async def test_what_a_page_talks_a_model_into_is_marked_filterable_and_last(tmp_
         by_agent = await memory.browse(SCOPE, filters={"source": "agent"})
         unconfirmed = await memory.browse(SCOPE, filters={"unconfirmed": True})
         preview = await memory.preview_profile(SCOPE)
+        status = await memory.status(SCOPE)
         listed = events_text(await host.run_turn("/memory"))
         exported = await memory.export(SCOPE)
 
     assert (poisoned.source, poisoned.is_unconfirmed) == ("agent", True)
     assert (mine.source, mine.is_unconfirmed) == ("remember", False)
     assert by_agent.facts == unconfirmed.facts == (poisoned,)
-    assert preview.fallback.bullets == ("Likes tea", POISON)
+    assert preview.fallback.bullets == ("Likes tea", f"(unconfirmed) {POISON}")
     assert f"1. {POISON} (saved by the agent, unconfirmed)" in listed
     assert "2. Likes tea\n" in f"{listed}\n"
+    assert "1 of these facts is unconfirmed: say so if it is true, or /forget it." in listed
+    assert (status.facts, status.unconfirmed, status.unverified) == (2, 1, 0)
     [row, _] = exported["facts"]
     assert (row["source"], row["metadata"]) == ("agent", {"unconfirmed": True})
     assert row["sources"][0]["source"] == "agent"

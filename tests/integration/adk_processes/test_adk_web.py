@@ -75,10 +75,7 @@ def test_an_edited_gaia_yaml_beside_the_agents_loses_nothing(server: Server, age
     assert "red" in server.send("What do I like?", session="edited", user="uri")
 
 
-@pytest.mark.skipif(
-    not (chromium.CHROMIUM_PATH and chromium.CHROMEDRIVER_PATH),
-    reason="no Chromium here: apt-get install chromium chromium-driver",
-)
+@chromium.NEEDS_CHROMIUM
 def test_in_a_browser_a_user_is_known_in_a_new_session(server: Server, tmp_path: Path) -> None:
     """Open, select the agent, give it something to remember, start a new session, ask."""
     with chromium.open_page(server.url, tmp_path) as page:

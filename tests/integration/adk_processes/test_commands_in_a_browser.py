@@ -9,10 +9,7 @@ import pytest
 from support.cli import chromium
 from support.hosts.adk_process import APP, OFFLINE_MODEL, AgentsFolder, adk_server, agent_source
 
-pytestmark = pytest.mark.skipif(
-    not (chromium.CHROMIUM_PATH and chromium.CHROMEDRIVER_PATH),
-    reason="no Chromium here: apt-get install chromium chromium-driver",
-)
+pytestmark = chromium.NEEDS_CHROMIUM
 
 SETTINGS = "sessions: {idle_consolidate_minutes: 60}\n"
 BROWSERS_USER = "user"

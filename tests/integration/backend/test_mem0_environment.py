@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from gaia_memory.backend.extraction_question import PROMPT_VERSIONS
+
 _PROGRAM = """
 import asyncio, json, logging, os, sys
 from pathlib import Path
@@ -115,4 +117,4 @@ def test_extraction_with_our_own_prompt_loads_no_mem0(prompt: str, loads_mem0: b
         command, env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True, check=True
     )
 
-    assert json.loads(done.stdout) == {"extractor": f"agent/own-model/{prompt}-1", "mem0": loads_mem0}
+    assert json.loads(done.stdout) == {"extractor": f"agent/own-model/{PROMPT_VERSIONS[prompt]}", "mem0": loads_mem0}

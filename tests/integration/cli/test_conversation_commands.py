@@ -56,7 +56,7 @@ def test_a_chat_names_its_model_answers_and_says_goodbye(config: str) -> None:
     assert "allergic to nuts" in "\n".join(rest)
     assert "/help" in done.out
     assert "Bye" in done.err
-    assert listed(config) == ["I am allergic to nuts"]
+    assert listed(config) == ["User is allergic to nuts"]
 
 
 def test_a_chat_remembers_what_was_just_said_and_says_what_waits(config: str) -> None:
@@ -88,6 +88,20 @@ def test_a_private_chat_says_so_at_each_end_and_is_not_counted_as_learned(config
         "1 private conversation: nothing of it is learned",
     ]
     assert listed(config) == []
+
+
+def test_a_forgotten_chat_is_not_counted_as_learned(config: str) -> None:
+    """Nothing is left in it to learn; what is said afterwards is."""
+    chat(config, "I live in Oslo", "/forget yes")
+    swept = run_gaia("sweep", "--force", "--config", config)
+    chat(config, "I live in Rome")
+    later = run_gaia("sweep", "--force", "--config", config)
+
+    assert swept.out.splitlines() == [
+        "0 conversations learned, 0 failed, 0 skipped",
+        "1 conversation without anything to learn",
+    ]
+    assert later.out.startswith("1 conversation learned")
 
 
 def test_a_sweep_names_the_new_facts_and_what_waits(config: str) -> None:

@@ -233,6 +233,26 @@ def test_agents_beside_the_configuration_are_checked(config: Path) -> None:
     assert "--force" in wrong[0][2]
 
 
+def test_an_agent_that_names_gemini_without_a_key_is_a_warning(config: Path) -> None:
+    """Its file is read, not run; a key in its folder or in the environment is enough."""
+    folder = config.parent / "shop"
+    folder.mkdir()
+    agent = 'root_agent = Agent(name="shop", model="gemini-2.5-flash")\n'
+    (folder / "agent.py").write_text(agent, encoding="utf-8")
+    run_gaia("init", str(config.parent))
+    without = findings_of(run_doctor(config), "agents")
+    (folder / ".env").write_text("GOOGLE_API_KEY=hush-hush\n", encoding="utf-8")
+    with_file = findings_of(run_doctor(config), "agents")
+    (folder / ".env").unlink()
+    (folder / "agent.py").write_text(f"# {agent}", encoding="utf-8")
+    commented = findings_of(run_doctor(config), "agents")
+
+    assert [state for state, _, _ in without] == ["warn"]
+    assert "shop names gemini-2.5-flash" in without[0][1]
+    assert "_API_KEY" in without[0][2]
+    assert [state for state, _, _ in [*with_file, *commented]] == ["ok", "ok"]
+
+
 def test_a_home_that_is_a_file_is_reported(config: Path) -> None:
     """A home below a file is reported too."""
     gaia_home().write_text("x", encoding="utf-8")

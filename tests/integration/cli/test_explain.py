@@ -43,7 +43,7 @@ def test_the_parts_in_json_add_up_to_the_score(config: Path) -> None:
     """In addition to the output of plain `--json`."""
     found = search(config, "--json").json_output
 
-    assert set(found) == {"user", "query", "memories", "dropped", "limit", "missing", "added"}
+    assert set(found) == {"user", "query", "memories", "dropped", "limit", "missing", "added", "outdated"}
     assert (found["limit"], found["dropped"], found["missing"], found["added"]) == (5, [], [], [])
     for row in found["memories"]:
         assert sum(row["why"].values()) == pytest.approx(row["score"])

@@ -238,3 +238,22 @@ def test_an_id_with_line_breaks_is_printed_on_one_line(config: str) -> None:
     assert r"a\n\x1b[31mb\u202e has no fact with the id 'ffffffff'" in unknown.err
     assert r"'x\ny'" in session.err
     assert done.out.splitlines()[0] == r"Forgot 1 fact about a\n\x1b[31mb\u202e."
+
+
+def test_copies_stay_until_they_are_asked_for(config: str) -> None:
+    """Even if the fact that they were made from is gone."""
+    tea = rows(config, "itay")["likes tea"]
+    data = memory(config, "export", "itay").out
+    run_gaia("memory", "import", "--user", "noa", "--config", config, "-", stdin=data)
+    first = forget(config, "--json", "--id", tea[:8])
+    left = rows(config, "noa")
+    second = forget(config, "--copies", "--id", tea)
+    third = forget(config, "--copies", "--json")
+
+    assert (first.json_output["count"], first.json_output["copies"]) == (1, 1)
+    assert "1 copy that imports made stays in the memory of others" in first.json_output["notes"][0]
+    assert list(left) == ["likes coffee", f"likes {WORD}", "likes tea"]
+    assert second.out.startswith("Forgot 0 facts about itay. 1 of the copies that others had is deleted.\n")
+    assert (third.json_output["count"], third.json_output["removed"]["copies"]) == (1, 1)
+    assert list(rows(config, "noa")) == ["likes coffee"]
+    assert files_with(WORD) == []

@@ -365,13 +365,20 @@ def test_one_short_line_says_what_to_run_next(tmp_path: Path, monkeypatch: pytes
     assert "adk web --memory_service_uri" in long.out
 
 
-def test_a_folder_without_agents_gets_a_hint_how_to_create_one(tmp_path: Path) -> None:
-    """There is nothing to run yet."""
-    done = run_gaia("init", str(tmp_path))
+def test_a_folder_without_agents_gets_a_hint_how_to_create_one_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is nothing to run yet. The command names the folder, which need not be the working directory."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my agents").mkdir()
+    done = run_gaia("init", "my agents")
 
     assert done.code == 0
-    assert "gaia init --agent assistant" in done.err
+    assert "`gaia init 'my agents' --agent assistant` creates one" in words(done.err)
     assert "adk web" not in done.out
+
+    run_gaia(*shlex.split("init 'my agents' --agent assistant"))
+    assert (tmp_path / "my agents" / "assistant" / "agent.py").is_file()
 
 
 def test_an_invalid_setting_of_this_shell_is_reported_in_one_line(

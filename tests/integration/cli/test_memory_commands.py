@@ -52,6 +52,20 @@ def files_with(word: bytes) -> list[str]:
     return [str(path) for path in gaia_home().rglob("*") if path.is_file() and word in path.read_bytes()]
 
 
+def test_without_a_key_only_facts_that_share_a_word_are_shown(config: str) -> None:
+    """The neighbours of an answer are none."""
+    said = "Ich habe einen Kater\nMir gehören zwei Hunde\nAm Samstag besuche ich meine Oma\n/reset\n"
+    run_gaia("chat", "--user", "itay", "--config", config, stdin=said)
+    shown = {
+        question: memory(config, "search", "itay", question).out
+        for question in ("Kater", "Welche Hunde gehören mir?", "Oma besuche", "Blutgruppe")
+    }
+
+    found = {question: [word for word in ("Kater", "Hunde", "Oma") if word in out] for question, out in shown.items()}
+    assert list(found.values()) == [["Kater"], ["Hunde"], ["Oma"], []]
+    assert shown["Blutgruppe"] == "No fact about itay answers that.\n"
+
+
 def test_added_facts_are_listed_and_found(config: str) -> None:
     """Facts given as arguments are stored verbatim, once, and shown with their source."""
     added = memory(config, "add", "itay", "Allergic to nuts", "Sister is called Noa")
@@ -676,3 +690,45 @@ def test_a_blank_question_is_a_usage_error(config: str) -> None:
 
     assert done.code == 2
     assert "the question is blank" in " ".join(done.err.replace("│", " ").split())
+
+
+def test_a_fact_is_edited_its_history_is_shown_and_the_edit_is_undone(config: str) -> None:
+    """Each with the first six characters of an id, also of a wording that is past."""
+    memory(config, "add", "ada", "Lives in Oslo", "Likes tea")
+    fact_id = memory(config, "list", "ada", "--json").json_output["memories"][0]["id"][:6]
+
+    edited = memory(config, "edit", "ada", fact_id, "Lives in Bergen", "--category", "home", "-m", "level=5", "--json")
+    assert (edited.json_output["text"], edited.json_output["category"]) == ("Lives in Bergen", "home")
+    assert edited.json_output["metadata"]["level"] == 5
+    edited = memory(config, "edit", "ada", fact_id, "--remove", "level", "--remove", "category", "--json")
+    assert (edited.json_output["category"], edited.json_output["metadata"]) == (None, {})
+
+    history = memory(config, "history", "ada", fact_id, "--json").json_output["history"]
+    assert [(each["text"], each["why"], each["actor"]) for each in history] == [
+        ("Lives in Oslo", "replaced", "host"),
+        ("Lives in Bergen", None, None),
+    ]
+    table = memory(config, "history", "ada", history[0]["id"][:6])
+    assert table.out.index("Lives in Oslo") < table.out.index("Lives in Bergen")
+
+    assert "Current again: Lives in Oslo" in memory(config, "undo", "ada", history[0]["id"][:6]).out
+    assert sorted(texts(config, "ada")) == ["Likes tea", "Lives in Oslo"]
+    assert "Current again: Lives in Bergen" in memory(config, "undo", "ada", fact_id).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("history", "ada", "zzz"), "no fact with the id 'zzz'"),
+        (("undo", "ada", "zzz"), "no fact with the id 'zzz'"),
+        (("edit", "ada", "zzz", "x"), "no fact with the id 'zzz'"),
+        (("edit", "ada", "zzz"), "nothing to change"),
+    ],
+)
+def test_what_cannot_be_edited_or_undone_is_said(config: str, arguments: tuple[str, ...], message: str) -> None:
+    """With exit code 1, or 2 for the wrong use."""
+    memory(config, "add", "ada", "Likes tea")
+    result = memory(config, *arguments)
+
+    assert result.code in (1, 2)
+    assert message in " ".join(result.err.split())

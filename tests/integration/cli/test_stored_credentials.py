@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from google.adk.agents import LlmAgent
 
+from gaia_memory import open_memory
 from gaia_memory.adk.memory_service import Mem0MemoryService
-from support.cli.cli_runner import run_gaia, write_offline_config
+from support.cli.cli_runner import gaia_home, run_gaia, write_offline_config
 
 CARD = "4111 1111 1111 1111"
 FACTS = [
@@ -71,15 +75,22 @@ def test_a_stored_credential_is_masked_wherever_it_is_shown_but_not_in_an_export
     assert run_gaia("memory", "add", *options, "--metadata", f"note={CARD}", f"Pays with card {CARD}").code == 0
     assert CARD in run_gaia("memory", "list", *options).out
 
+    with closing(sqlite3.connect(gaia_home() / "memory.db")) as database, database:
+        database.execute("UPDATE gaia_fact_sources SET excerpt = ?", (f"Pays with card {CARD}, I do",))
     write_offline_config(tmp_path)
     assert run_gaia("memory", "add", *options, f"Also has {CARD}").code != 0
+    [row] = run_gaia("memory", "list", *options, "--json").json_output["memories"]
     found = Mem0MemoryService(config=str(path)).search_memory(app_name="gaia", user_id="ada", query="card")
     shown = [
         run_gaia("memory", "list", *options).out,
-        run_gaia("memory", "list", *options, "--json").out,
+        json.dumps(row["text"]),
+        json.dumps(row["sources"]),
+        run_gaia("memory", "why", row["id"], *options).out,
+        run_gaia("memory", "why", row["id"], *options, "--json").out,
+        run_gaia("memory", "forget", "--id", row["id"], *options, stdin="n\n").err,
         run_gaia("memory", "search", *options, "--explain", "card").out,
         run_gaia("memory", "profile", *options).out,
-        run_gaia("chat", *options, stdin="/memory\n").out,
+        run_gaia("chat", *options, stdin="/memory\n/forget card\n").out,
         str(asyncio.run(found)),
     ]
 
@@ -87,3 +98,18 @@ def test_a_stored_credential_is_masked_wherever_it_is_shown_but_not_in_an_export
         assert "Pays with card ***" in text
         assert CARD not in text
     assert CARD in run_gaia("memory", "export", *options).out
+
+
+@pytest.mark.parametrize("is_allowed", [True, False])
+async def test_the_keyless_chat_notes_what_memory_keeps(tmp_path: Path, is_allowed: bool) -> None:
+    """`memory.allow_numbers` decides for the reply as it does for learning; a PIN is never kept."""
+    async with open_memory({"memory": {"allow_numbers": is_allowed}}, home=tmp_path, model="offline") as gaia:
+        conversation = gaia.conversation(LlmAgent(name="helper", model=gaia.model), user_id="ada", channel="cli")
+        replies = [(await conversation.send(text)).text for text in (f"I pay with card {CARD}.", "My PIN is 4921.")]
+        asked = (await conversation.send("Which card do I pay with?")).text
+        await gaia.sweep(force=True)
+        learned = [fact.text for fact in await gaia.memory.facts(gaia.scope("ada"))]
+
+    refusal = "I do not keep passwords or other credentials."
+    assert [refusal in reply for reply in replies] == [not is_allowed, True]
+    assert (CARD in asked) is any(CARD in text for text in learned) is is_allowed

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -147,6 +149,8 @@ def test_a_restored_session_database_is_read_again(tmp_path: Path) -> None:
     """The failed sweep has given up no conversation."""
     config = talked(tmp_path, "ada")
     sessions = gaia_home() / "sessions.db"
+    with closing(sqlite3.connect(sessions)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     whole = sessions.read_bytes()
     damage(sessions, pages_only=False)
     broken = run_gaia("sweep", "--config", config)

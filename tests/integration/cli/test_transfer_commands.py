@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.cli.memory import transfer
+from gaia_memory.cli.memory.files import transfer
 from support.cli.cli_runner import GAIA_COMMAND, CommandResult, run_gaia, write_offline_config
 
 

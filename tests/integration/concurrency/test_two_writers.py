@@ -20,7 +20,7 @@ from sqlalchemy.engine import URL
 from gaia_memory.adk.plugins.request_injection import profile_block_for_session
 from gaia_memory.engine import Engine
 from gaia_memory.facts.tables import profiles
-from gaia_memory.models import NewFact, SessionKey
+from gaia_memory.models import DEFAULT_CONTEXT, NewFact, SessionKey
 from support.concurrency.two_writers import APP, KEY, SCOPE, USER, EnginePair, Operation, open_pair
 from support.databases import empty_database, shared_postgres_url
 from support.plugin_host import begin_turn, record_turn
@@ -244,7 +244,7 @@ async def test_a_profile_never_outlives_its_facts(both: EnginePair) -> None:
     async def profiled(engine: Engine) -> Any:
         row = await engine.conversations.row(KEY)
         assert row is not None
-        return await profile_block_for_session(engine, KEY, row)
+        return await profile_block_for_session(engine, KEY, row, DEFAULT_CONTEXT)
 
     async def check(both: EnginePair) -> None:
         row = await both.first.conversations.row(KEY)

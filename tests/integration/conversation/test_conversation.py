@@ -303,6 +303,52 @@ async def test_a_reset_with_clear_mode_keep_says_so(tmp_path: Path) -> None:
     assert session is not None
 
 
+@pytest.mark.parametrize("answer", ["yes", "/forget yes"])
+async def test_without_a_fact_only_forget_yes_keeps_what_was_said_from_being_learned(
+    tmp_path: Path, answer: str
+) -> None:
+    """The question says so, and a mere yes is told that it prevents nothing."""
+    async with open_conversations(tmp_path, OfflineModel()) as talks:
+        await talks.send("I live in Graz")
+        asked = await talks.send("/forget")
+        answered = await talks.send(answer)
+        await talks.gaia.sweep(force=True)
+        learned = await talks.fact_texts()
+
+    assert "I may still learn what you have said so far. Send /forget yes to prevent that" in asked
+    if answer == "yes":
+        assert "Nothing was forgotten yet" in answered
+        assert learned == ["User lives in Graz"]
+    else:
+        assert "I will not learn from what you have said so far." in answered
+        assert learned == []
+
+
+async def test_what_was_forgotten_is_not_noted_but_named_with_the_command_that_brings_it_back(tmp_path: Path) -> None:
+    """In the conversation that taught it and in another one; of another user nothing was forgotten."""
+    async with open_conversations(tmp_path, OfflineModel()) as talks:
+        await talks.send("I am allergic to peanuts")
+        await talks.gaia.sweep(force=True)
+        await talks.send("/forget peanuts")
+        await talks.send("/forget peanuts yes")
+        here = await talks.send("I am allergic to peanuts.")
+        elsewhere = await talks.send("I am allergic to peanuts", channel="telegram")
+        other_fact = await talks.send("I am allergic to dust")
+        of_another = await talks.send("I am allergic to peanuts", user="grace")
+        await talks.gaia.sweep(force=True)
+        learned = await talks.fact_texts()
+        await talks.send("/remember I am allergic to peanuts")
+        brought_back = await talks.fact_texts()
+
+    for reply in (here, elsewhere):
+        assert "You had me forget that, so I will not learn it" in reply
+        assert "/remember I am allergic to peanuts" in reply
+    assert other_fact.endswith("Noted.")
+    assert of_another.endswith("Noted.")
+    assert learned == ["User is allergic to dust"]
+    assert "I am allergic to peanuts" in brought_back
+
+
 @pytest.mark.acceptance("C10", "C12", "C13")
 async def test_forget_yes_forgets_and_keeps_the_conversation(tmp_path: Path) -> None:
     """Earlier messages are never learned; another user loses nothing."""

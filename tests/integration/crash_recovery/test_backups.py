@@ -48,7 +48,7 @@ RESTORE_KILLS = {
     "while the first file is unpacked": ("gaia_memory.backup.restore.find_damage", 1),
     "between two files": ("gaia_memory.backup.restore.find_damage", 2),
     "before the forgets are carried over": ("gaia_memory.backup.restore.apply_forgets", 1),
-    "before the files are replaced": ("gaia_memory.backup.restore.swap_files", 1),
+    "before the files are replaced": ("gaia_memory.database.files.file_swap.fsync_paths", 1),
     "before the list is in force": ("Path.replace", 1),
     "before the first replacement": ("Path.replace", 2),
     "between two replacements": ("Path.replace", 3),

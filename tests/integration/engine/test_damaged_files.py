@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import Scope
 from support.cli.cli_runner import run_gaia
+from support.host_matrix import wait_until
 
 ADA = Scope("gaia", "ada")
 PAGE = 4096
@@ -98,15 +100,39 @@ def pages_of_facts(path: Path) -> list[int]:
         return [page for (page,) in rows]
 
 
+@dataclass(frozen=True)
+class Damage:
+    """Blank pages of an open file, whose contents are kept."""
+
+    path: Path
+    pages: dict[int, bytes]
+
+    def mend(self) -> None:
+        """Give the pages back to the same file."""
+        for page, content in self.pages.items():
+            write_page(self.path, page, content)
+
+
+def damage_facts(path: Path) -> Damage:
+    """Blank some of the pages that hold rows of facts."""
+    content = path.read_bytes()
+    pages = {page: content[(page - 1) * PAGE : page * PAGE] for page in pages_of_facts(path)[5:8]}
+    for page in pages:
+        write_page(path, page, bytes(PAGE))
+    return Damage(path, pages)
+
+
+def write_page(path: Path, page: int, content: bytes) -> None:
+    """Write one page in place."""
+    with path.open("r+b") as file:
+        file.seek((page - 1) * PAGE)
+        file.write(content)
+
+
 async def test_after_a_read_meets_damage_status_is_degraded_and_nothing_is_written(tmp_path: Path) -> None:
     """Until a check of all pages is clean."""
     await filled(tmp_path)
-    path = tmp_path / "memory.db"
-    intact = path.read_bytes()
-    damaged = bytearray(intact)
-    for page in pages_of_facts(path)[5:8]:
-        damaged[(page - 1) * PAGE : page * PAGE] = bytes(PAGE)
-    path.write_bytes(damaged)
+    damage = damage_facts(tmp_path / "memory.db")
     # A scheduled sweep may read a damaged page after the check.
     settings = {"sessions": {"background_sweep": False}}
     async with open_memory(settings, home=tmp_path, model="offline") as gaia:
@@ -118,13 +144,29 @@ async def test_after_a_read_meets_damage_status_is_degraded_and_nothing_is_writt
 
         assert (status.state, "is damaged" in status.reason) == ("degraded", True)
         assert "gaia memory recover" in status.remedy
-        # The same file gets its pages back.
-        with path.open("r+b") as file:
-            file.write(intact)
+        damage.mend()
 
-        # The follower of the mem0 store may have met the damage, too, and tries again later.
-        assert "is damaged" not in (await later_status(gaia)).reason
+        assert (await later_status(gaia)).state == "ok"
         assert await gaia.memory.remember(ADA, "Likes coffee")
+
+
+async def test_after_the_follower_met_damage_too_a_mended_file_is_ok_at_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its connection does not find the damage again in memory, and status does not wait for its next attempt."""
+    await filled(tmp_path)
+    damage = damage_facts(tmp_path / "memory.db")
+    settings = {"sessions": {"background_sweep": False}}
+    async with open_memory(settings, home=tmp_path, model="offline") as gaia:
+        waiting = asyncio.create_task(gaia.memory.settled())
+        await wait_until(lambda: "the mem0 store cannot be updated" in caplog.text)
+        status = await later_status(gaia)
+        damage.mend()
+
+        assert (status.state, "is damaged" in status.reason) == ("degraded", True)
+        assert (await later_status(gaia)).state == "ok"
+        await waiting
+        assert (await gaia.memory.status(ADA)).state == "ok"
 
 
 async def later_status(gaia: Gaia):

@@ -20,7 +20,7 @@ from gaia_memory.engine import Engine
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedLlm, call
 from support.hosts.plain_runner import APP, USER, build_runner, run_turn
-from support.plugin_host import offered_tools, system_text
+from support.plugin_host import TOOLS, offered_tools, system_text
 
 SOON = 30.0
 """Seconds: it takes milliseconds on an idle machine."""
@@ -97,7 +97,7 @@ async def test_a_turn_that_runs_through_a_reload_ends_normally(
 
     assert len({system_text(request) for request in model.requests}) == 1
     assert "I like figs" in system_text(model.requests[0])
-    assert [offered_tools(request) for request in model.requests] == [["remember", "load_memory"]] * 3
+    assert [offered_tools(request) for request in model.requests] == [TOOLS] * 3
     assert "likes plums" in listed
     assert row is not None
     assert (row.turn.turn_no, row.turn.active_until) == (1, None)

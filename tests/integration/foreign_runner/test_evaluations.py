@@ -15,7 +15,7 @@ from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.testing import ScriptedLlm
 from support.hosts.adk_eval import EvalResult, EvalWorkspace
 from support.hosts.plain_runner import build_runner, count_open_engines, fact_texts_in, run_turn
-from support.plugin_host import offered_tools
+from support.plugin_host import TOOLS, offered_tools
 
 SAID = ("I live in Berlin", "/remember I like figs", "When do you open?")
 Tree = dict[str, str]
@@ -81,7 +81,7 @@ def test_an_evaluation_uses_a_memory_configured_in_the_plugin(tmp_path: Path) ->
 
     assert trial.code == 0, trial.output
     assert fact_texts_in(tmp_path / "named") == ["I like figs"]
-    assert [seen["tools"] for seen in trial.model_requests] == [["remember", "load_memory"]] * 2
+    assert [seen["tools"] for seen in trial.model_requests] == [TOOLS] * 2
     assert tree(bench.home) == {}
 
 

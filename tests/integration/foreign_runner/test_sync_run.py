@@ -34,7 +34,7 @@ from support.hosts.plain_runner import (
     run_turn_sync,
     wait_until_sync,
 )
-from support.plugin_host import offered_tools, request_text
+from support.plugin_host import TOOLS, offered_tools, request_text
 
 AT_ONCE = {"sessions": {"idle_consolidate_minutes": 0.001}}
 SERVICES = ["memory", "sqlite", "database"]
@@ -127,7 +127,7 @@ def test_consecutive_turns_work_and_leave_nothing_behind(tmp_path: Path, kind: s
     assert answers[4].startswith(f"I remember 2 facts about you:\n{listed}")
     assert answers[5] == other_session == "ok"
     assert open_between == [0] * 6
-    assert offered_tools(model.requests[0]) == ["remember", "load_memory"]
+    assert offered_tools(model.requests[0]) == TOOLS
     assert "hi again" in request_text(model.requests[2])
     assert "likes figs" in request_text(model.requests[-1])
     if kind != "database":

@@ -121,8 +121,7 @@ async def test_two_files_with_one_home_are_two_engines_of_one_memory(tmp_path: P
 
 def test_two_event_loops_of_one_process_are_two_engines_of_one_memory(tmp_path: Path) -> None:
     """A server's lasting loop, and a script's calls of `Runner.run` beside it."""
-    config = {"home": str(tmp_path / "data")}
-    plugin = MemoryPlugin(config=config)
+    plugin = MemoryPlugin(config={"home": str(tmp_path / "data")})
     runner = build_runner(plugin)
     ready, done = threading.Event(), threading.Event()
     seen: list[str] = []

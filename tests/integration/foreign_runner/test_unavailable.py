@@ -19,7 +19,7 @@ from gaia_memory.errors import ConfigError
 from gaia_memory.learn import write_verbatim as verbatim_module
 from gaia_memory.testing import ScriptedLlm, call
 from support.hosts.plain_runner import APP, USER, build_runner, fact_texts_in, run_turn
-from support.plugin_host import function_responses, offered_tools
+from support.plugin_host import TOOLS, function_responses, offered_tools
 
 WRONG = "memory: {recall_limit: 0}\n"
 
@@ -82,7 +82,7 @@ async def test_an_invalid_file_is_reported_once_and_fixing_it_is_enough(
     assert "memory.recall_limit: 0 is not allowed" in told[0]
     assert mended[:2] == ["ok", "I will remember: I like figs"]
     assert mended[2].startswith("I remember 1 fact about you:\n1. I like figs")
-    assert offered_tools(host.model.requests[-1]) == ["remember", "load_memory"]
+    assert offered_tools(host.model.requests[-1]) == TOOLS
     assert len(errors_in(caplog)) == 1
 
 

@@ -23,7 +23,7 @@ from gaia_memory.sessions.learning.learner import Learner
 from gaia_memory.testing import ScriptedEmbedder
 from support.databases import on_each_database
 from support.oracles.long_conversations import APP, START, learning_engine
-from support.plugin_host import set_extractor
+from support.plugin_host import set_embedder, set_extractor
 
 pytestmark = pytest.mark.acceptance("C13")
 
@@ -93,7 +93,7 @@ async def two(kind: str, folder: Path, points: Points) -> AsyncIterator[tuple[En
     """Open the engine that learns and the one that forgets."""
     async with learning_engine(kind, folder) as engine:
         set_extractor(engine, Extractor(points))
-        engine.consolidator.learner._embedder = Embedder(points)
+        set_embedder(engine, Embedder(points))
         other = await Engine.open(engine.loaded)
         try:
             yield engine, other

@@ -164,7 +164,7 @@ async def test_inside_an_agent_tool_the_users_own_message_counts(tmp_path: Path,
         memory = (await host.engine()).memory
         fact = await memory.remember(SCOPE, NUTS)
         await memory.forget(SCOPE, fact_id=fact.id)
-        host.runner.agent.tools.append(AgentTool(build_agent(inner, "inner", tools=host.plugin._tools)))
+        host.runner.agent.tools.append(AgentTool(build_agent(inner, "inner", tools=host.plugin._tools["extended"])))
         await host.run_turn(said)
 
     assert function_responses(inner.requests[1])[-1]["status"] == status

@@ -79,7 +79,8 @@ async def test_with_nothing_but_a_key_a_user_is_learned_and_known_through_gemini
     assert {"remember", "load_memory"} <= set(asked[0].tools)
     assert "<USER_PROFILE>" not in asked[0].system
     assert "- Itay, has a sister" in asked[1].system
-    answered = asked[2].body["contents"][-1]["parts"][0]["functionResponse"]["response"]
+    parts = [part for content in asked[2].body["contents"] for part in content["parts"]]
+    [answered] = [part["functionResponse"]["response"] for part in parts if "functionResponse" in part]
     assert answered["memories"][0]["text"] == "User's sister is called Noa"
     assert "I'm Itay, my sister is Noa" in gemini.requests_of("extractor")[0].contents
     assert len(gemini.requests_of("extractor")) == len(gemini.requests_of("profile")) == 1

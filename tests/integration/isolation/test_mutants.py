@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 
 import pytest
 
-from gaia_memory.facts import delete_facts, provenance, sql_facts, tombstones, write_facts
-from gaia_memory.facts.identity import paraphrase_tombstones
+from gaia_memory.facts import delete_facts, due_facts, provenance, sql_facts, tombstones, write_facts
+from gaia_memory.facts.history import (
+    change_log,
+    fact_counts,
+    fact_history,
+    history_reading,
+    move_facts,
+    past_reading,
+    said_again,
+    timeline,
+    validity,
+    wordings,
+)
+from gaia_memory.facts.identity import paraphrase_tombstones, shown_facts
 from gaia_memory.facts.indexing import keyword_index
+from gaia_memory.facts.reconciling import undecided_facts
 from support.concurrency.isolation_fuzz import LeakError
 from support.concurrency.isolation_process import (
     check_plain_mem0,
@@ -41,9 +55,8 @@ BORDERS = [
     border("sql_facts", "SqlFacts.vectors"),
     border("sql_facts", "SqlFacts.cached_profile", table="profiles"),
     border("write_facts", "_load_rows"),
-    border("provenance", "ProvenanceMixin.sources"),
-    border("provenance", "ProvenanceMixin.origins"),
-    border("provenance", "_is_learned_from"),
+    border("provenance", "_is_of_scope"),
+    border("provenance", "_is_learned_from", table="table"),
     border("delete_facts", "FactDeletionMixin.delete"),
     border("delete_facts", "FactDeletionMixin.delete", table="profiles"),
     border("delete_facts", "FactDeletionMixin.delete_all"),
@@ -72,9 +85,40 @@ the scope; see `contract/test_column_cache.py` and `contract/test_fact_store.py`
 OF_HISTORY = 3
 """Conditions on past facts and their endings when a scope is deleted; see `contract/test_fact_details.py`."""
 
-OF_COUNTING = 2
-"""The condition on facts whose vectors another embedder made, which only counts, and that on the forgotten words that a
-restored backup gets back; see `integration/test_backup_and_restore.py`."""
+OF_COUNTING = 3
+"""The conditions on facts whose vectors another embedder made and on marked facts, which only count, and that on the
+forgotten words that a restored backup gets back; see `contract/test_fact_store.py` and
+`integration/test_backup_and_restore.py`."""
+
+OF_CACHING = 1
+"""The condition on the profiles beside which a new one is kept; `contract/test_fact_store.py` has another person's."""
+
+OF_COPIES = 2
+"""Conditions on copies in other scopes; `integration/forgetting/test_copies.py` has a mutant of each."""
+
+OF_SHOWING = 3
+"""Conditions on short ids and on facts that a conversation was shown; `contract/test_shown_facts.py` tests them with
+another person's."""
+
+OF_ENDINGS = 36
+"""Conditions on the endings and wordings of facts; `contract/test_history.py` tests them with another person's."""
+
+OF_COMPARING = 15
+"""Conditions on facts that wait to be compared, on pairs and leases; `contract/test_undecided_facts.py` tests them with
+another person's."""
+
+OF_VALIDITY = 2
+"""Conditions on what outdates a profile: expired facts and the last ending; `contract/test_validity_of_facts.py` tests
+it with another person's."""
+
+OF_PAST_READING = 12
+"""Conditions on what is read as of another time; `contract/test_facts_as_of.py` and `acceptance/test_validity.py` test
+them with another person's."""
+OF_OVERVIEW = 7
+"""Conditions on counts, days and changes; `contract/test_fact_overview.py` tests them with another person's."""
+
+OF_DUE_FACTS = 1
+"""The condition on facts that are due; `integration/engine/test_due.py` has its mutant."""
 
 OTHERS = [
     Mutant(
@@ -98,19 +142,36 @@ def test_every_partition_condition_has_a_mutant() -> None:
     sources = [
         inspect.getsource(module)
         for module in (
+            change_log,
             delete_facts,
+            due_facts,
+            fact_counts,
+            fact_history,
+            history_reading,
             keyword_index,
+            move_facts,
             paraphrase_tombstones,
+            past_reading,
             provenance,
+            said_again,
+            shown_facts,
             sql_facts,
+            timeline,
             tombstones,
+            undecided_facts,
+            validity,
+            wordings,
             write_facts,
         )
     ]
-    conditions = sum(source.count(".c.partition == scope.partition") for source in sources)
+    condition = re.compile(r'\.c\.(partition|origin_scope)(?:\.concat\(""\))? [!=]= scope\.partition')
+    conditions = sum(len(condition.findall(source)) for source in sources)
 
     elsewhere = BEHIND_THE_SALT + OF_MERGING + OF_FORGETTING_ALL + OF_FINDING + OF_HISTORY
-    elsewhere += OF_EXCERPTS + OF_COUNTING
+    elsewhere += (
+        OF_EXCERPTS + OF_COUNTING + OF_COPIES + OF_CACHING + OF_ENDINGS + OF_SHOWING + OF_DUE_FACTS + OF_OVERVIEW
+    )
+    elsewhere += OF_COMPARING + OF_VALIDITY + OF_PAST_READING
     assert conditions == len(BORDERS) + elsewhere
 
 

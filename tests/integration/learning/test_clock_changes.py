@@ -140,7 +140,8 @@ async def test_the_model_reads_what_was_said_while_the_clock_was_behind_in_order
     asked: list[list[str]] = []
 
     def answer(request: LlmRequest) -> str:
-        asked.append([part.text or "" for content in request.contents for part in content.parts or []])
+        texts = [part.text or "" for content in request.contents for part in content.parts or []]
+        asked.append([text for text in texts if not text.startswith("<TURN_NOTES>")])
         return "ok"
 
     async with staged(way, tmp_path, clock, answers=answer) as stage:

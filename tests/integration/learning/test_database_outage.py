@@ -56,11 +56,11 @@ async def test_while_the_memory_database_is_unavailable_turns_are_answered_and_l
     scripts: dict[str, Any] = {"main": ["a", "b", "c"], "extractor": numbered(), "background_sweep": "false"}
     async with served(make, tmp_path, sessions=sessions, **scripts) as (sut, wire):
         memory, scope = sut.gaia.memory, sut.scope("u")
-        await sut.chat("u", "cli", "before")
+        await sut.chat("u", "cli", "a fact from before")
         assert (await sut.sweep_after_idle()).consolidated == 1
         wire.disconnect()
 
-        assert await sut.chat("u", "cli", "while it is away") == ["b"]
+        assert await sut.chat("u", "cli", "a fact while it is away") == ["b"]
         assert await sut.chat("u", "cli", "and again") == ["c"]
         for refused in (memory.remember(scope, "x"), memory.forget(scope), memory.recall(scope, "fact")):
             with pytest.raises(MemoryUnavailable, match="does not answer"):
@@ -72,9 +72,9 @@ async def test_while_the_memory_database_is_unavailable_turns_are_answered_and_l
 
         wire.reconnect()
         assert (await memory.remember(scope, "x")).text == "x"
-        # The next beat of the sweep counts what was said, and it is quiet since then.
-        await sut.sweep()
-        assert (await sut.sweep_after_idle()).consolidated == 1
+        # The first sweep counts what was said. Sessions have the time of the machine: it may be quiet by then.
+        reports = [await sut.sweep(), await sut.sweep_after_idle()]
+        assert sum(report.consolidated for report in reports) == 1
         assert [word in sut.EXT[-1] for word in ("while it is away", "and again", "teal")] == [True, True, False]
         assert await sut.texts("u") == ["fact 0", "x", "fact 1"]
         assert (await memory.status(scope)).state == "ok"
@@ -107,15 +107,15 @@ async def test_messages_sent_before_the_database_is_available_are_learned_too(tm
 async def test_with_sessions_on_the_same_server_its_outage_causes_an_apology(make: Make, tmp_path: Path) -> None:
     """The user gets it at once, nothing is half-stored, and the next message finds everything unchanged."""
     async with served(make, tmp_path, main=["a", "b", "c"], extractor=numbered()) as (sut, wire):
-        await sut.chat("u", "cli", "before")
+        await sut.chat("u", "cli", "a fact from before")
         wire.disconnect()
 
-        assert await sut.chat("u", "cli", "while it is away") == [APOLOGY]
+        assert await sut.chat("u", "cli", "a fact while it is away") == [APOLOGY]
 
         wire.reconnect()
-        assert await sut.chat("u", "cli", "after") == ["b"]
+        assert await sut.chat("u", "cli", "a fact from after") == ["b"]
         assert (await sut.sweep_after_idle()).consolidated == 1
-        assert ["while it is away" in sut.EXT[-1], "after" in sut.EXT[-1]] == [False, True]
+        assert ["while it is away" in sut.EXT[-1], "from after" in sut.EXT[-1]] == [False, True]
         assert await sut.texts("u") == ["fact 0"]
 
 

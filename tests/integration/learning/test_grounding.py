@@ -50,7 +50,7 @@ async def test_a_conversation_answered_with_placeholders_is_neither_learned_nor_
     assert len(sut.EXT) == 2 * len(ATTEMPT_TEMPERATURES)
     assert "only repeats the prompt" in sut.EXT[1].removeprefix(sut.EXT[0])
     assert status.state == "degraded"
-    assert "the answer only repeats the prompt, or has no words: choose a larger model" in status.reason
+    assert "the answer only repeats the prompt, or states nothing: choose a larger model" in status.reason
     assert await sut.texts("ada") == []
     assert await is_kept(sut)
 
@@ -118,3 +118,21 @@ async def test_a_translated_fact_is_learned_as_unverified(make: Make) -> None:
         ("Der Nutzer ist nach Portugal gezogen", True),
         ("User's sister Noa is a nurse", None),
     ]
+
+
+async def test_the_status_counts_unverified_facts_until_they_are_said_again(make: Make) -> None:
+    """`/memory` marks and counts them; a conversation that has their words removes the mark."""
+    again = "User moved to Portugal"
+    sut = await make(GROUNDED, extractor=[facts("Der Nutzer ist nach Portugal gezogen", again), facts(again)])
+    await sut.chat("ada", "cli", "Ich bin nach Lissabon gezogen und habe noch keine Möbel.")
+    await sut.sweep_after_idle()
+    before = await sut.gaia.memory.status(sut.scope("ada"))
+    [listed] = await sut.chat("ada", "cli", "/memory")
+    await sut.chat("ada", "cli", "I moved to Portugal.")
+    await sut.sweep_after_idle()
+    after = await sut.gaia.memory.status(sut.scope("ada"))
+
+    assert (before.facts, before.unverified, before.unconfirmed) == (2, 1, 0)
+    assert f"{again} (unverified)" in listed
+    assert "1 of these facts is unverified: say so if it is true, or /forget it." in listed
+    assert (after.facts, after.unverified) == (2, 0)

@@ -48,12 +48,12 @@ async def test_the_chat_continues_after_its_session_was_deleted(make: Make) -> N
     sut = await learned_and_rewound(make)
     sut.clock.advance(timedelta(days=31))
     await sut.sweep()
-    reply = await sut.chat("itay", "cli", "I am back")
+    reply = await sut.chat("itay", "cli", "Itay is back")
     await sut.sweep_after_idle()
 
     assert reply == ["ok"]
     assert len(sut.EXT) == 2
-    assert "I am back" in sut.EXT[-1]
+    assert "Itay is back" in sut.EXT[-1]
     assert "I am Itay" not in sut.EXT[-1]
 
 
@@ -61,10 +61,10 @@ async def test_messages_not_yet_learned_are_never_deleted(make: Make) -> None:
     """However long ago the session was cleared."""
     sut = await learned_and_rewound(make)
     sut.clock.advance(timedelta(days=31))
-    await sut.chat("itay", "cli", "I am back")
+    await sut.chat("itay", "cli", "Itay is back")
     await sut.sweep()
 
-    assert "I am back" in await kept(sut)
+    assert "Itay is back" in await kept(sut)
     assert len(sut.EXT) == 1
 
 

@@ -189,13 +189,13 @@ async def test_without_the_background_sweep_only_an_explicit_one_learns(make: Ma
     engine = sut.gaia._engine
     await say(sut, "a")
     sut.clock.advance(timedelta(minutes=31))
-    await engine._sweep(is_scheduled=True)
+    await engine.sweep(is_scheduled=True)
     before = list(extractor.asked)
     report = await sut.sweep()
     await say(sut, "b")
     sut.clock.advance(timedelta(minutes=31))
     await asyncio.to_thread(sut.write_config, "sessions: {background_sweep: true}")
-    await engine._sweep(is_scheduled=True)
+    await engine.sweep(is_scheduled=True)
 
     assert before == []
     assert (report.consolidated, report.failed) == (1, 0)

@@ -10,7 +10,7 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from gaia_memory.engine import Engine
-from gaia_memory.models import SessionKey
+from gaia_memory.models import Scope, SessionKey
 from support.databases import POSTGRES_URL, memory_url
 from support.harness import Sut, facts
 from support.hosts.session_service_host import SESSION_ARGUMENTS, USER, SessionServiceHost, open_session_service_host
@@ -52,6 +52,21 @@ async def test_messages_stored_without_memory_are_learned_once_by_the_next_sweep
     assert sorted(host.learned_texts[1:3]) == ["three", "two"]
     assert [host.learned_texts[0], *host.learned_texts[3:]] == ["one", "four"]
     assert [report.consolidated for report in (found, again, last)] == [2, 0, 1]
+
+
+@pytest.mark.usefixtures("manual_sweep")
+@pytest.mark.parametrize("kind", SERVICE_KINDS)
+async def test_a_session_that_contains_only_commands_has_nothing_that_waits(tmp_path: Path, kind: str) -> None:
+    """Not even for the first sweep of an app, which enters the sessions that are older than the ledger."""
+    async with open_session_service_host(kind, tmp_path) as host:
+        await host.send("/remember I like figs")
+        await say_past_memory(host, "one", session="older")
+        await host.engine.sweep()
+        pending = await host.engine.memory.pending(Scope(APP, USER))
+        answer = await host.send("/memory")
+
+    assert [each.key.session for each in pending if each.messages] == ["older"]
+    assert "that I have not learned from yet" not in answer
 
 
 @pytest.mark.usefixtures("manual_sweep")

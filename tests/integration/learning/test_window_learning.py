@@ -53,10 +53,10 @@ def said(sut: Sut) -> list[str]:
 async def test_turns_are_learned_once_more_than_the_window_shows_are_unlearned(make: Make) -> None:
     """The session stays as it is, and the sweep at idle learns only the rest."""
     sut = await make(WINDOW, extractor=[learn_words] * 9)
-    await chat(sut, BOAT, "t2", "t3")
+    await chat(sut, BOAT, "tea2", "tea3")
     await settle(sut)
     within_window = len(sut.EXT)
-    await chat(sut, "t4", "t5", "t6", "t7")
+    await chat(sut, "tea4", "tea5", "tea6", "tea7")
     await settle(sut)
     texts, session = await sut.texts("u"), await sut.session("u", "cli")
 
@@ -69,14 +69,14 @@ async def test_turns_are_learned_once_more_than_the_window_shows_are_unlearned(m
     report = await sut.sweep_after_idle()
 
     assert (report.consolidated, report.failed) == (1, 0)
-    assert said(sut) == [BOAT, "t2", "t3", "t4", "t5", "t6", "t7"]
+    assert said(sut) == [BOAT, "tea2", "tea3", "tea4", "tea5", "tea6", "tea7"]
     assert await sut.session("u", "cli") is None
 
 
 async def test_a_sweep_right_after_the_turns_waits_for_what_is_being_learned(make: Make) -> None:
     """It clears nothing, because the conversation is not quiet; a forced sweep then clears it."""
     sut = await make(WINDOW, extractor=[learn_words] * 9)
-    await chat(sut, BOAT, *(f"t{number}" for number in range(2, 8)))
+    await chat(sut, BOAT, *(f"tea{number}" for number in range(2, 8)))
     await sut.sweep()
     texts, session = await sut.texts("u"), await sut.session("u", "cli")
     await sut.sweep(force=True)
@@ -85,7 +85,7 @@ async def test_a_sweep_right_after_the_turns_waits_for_what_is_being_learned(mak
     assert session is not None
     assert len(session.events) == 14
     assert await sut.session("u", "cli") is None
-    assert said(sut) == [BOAT, *(f"t{number}" for number in range(2, 8))]
+    assert said(sut) == [BOAT, *(f"tea{number}" for number in range(2, 8))]
 
 
 @contextmanager
@@ -107,9 +107,9 @@ async def test_turns_go_on_while_earlier_ones_are_learned(make: Make) -> None:
     """Later turns are not learned by the same request, nor by another one meanwhile; a reset waits for it."""
     with held_extractor() as (extractor, released):
         sut = await make(WINDOW, extractor=[extractor, learn_words])
-        await chat(sut, BOAT, "t2", "t3", "t4")
+        await chat(sut, BOAT, "tea2", "tea3", "tea4")
         await wait_until(lambda: len(sut.EXT) == 1)
-        await chat(sut, "t5", "t6", "t7", "t8", "t9")
+        await chat(sut, "tea5", "tea6", "tea7", "tea8", "tea9")
         asked = len(sut.EXT)
         reset = asyncio.create_task(sut.chat("u", "cli", "/reset"))
         await asyncio.sleep(0.05)
@@ -120,7 +120,7 @@ async def test_turns_go_on_while_earlier_ones_are_learned(make: Make) -> None:
         await reset
 
     assert asked == 1
-    assert said(sut) == [BOAT, *(f"t{number}" for number in range(2, 10))]
+    assert said(sut) == [BOAT, *(f"tea{number}" for number in range(2, 10))]
     assert len(await sut.texts("u")) == 9
     assert await sut.session("u", "cli") is None
 
@@ -136,7 +136,7 @@ async def test_a_reset_in_another_runner_waits_for_what_is_being_learned(
         await host.chat(BOAT)
         engine = await host.engine()
         await wait_until(lambda: engine._sweep_scheduler.has_begun)
-        await host.chat("t2")
+        await host.chat("tea2")
         await wait_until(lambda: len(host.script.prompts["extractor"]) == 1)
         reset = asyncio.create_task(host.chat("/reset"))
         await asyncio.sleep(0.05)
@@ -148,7 +148,7 @@ async def test_a_reset_in_another_runner_waits_for_what_is_being_learned(
 
     assert not is_early
     assert "again" not in answer, answer
-    assert texts == [f"said {BOAT}", "said t2"]
+    assert texts == [f"said {BOAT}", "said tea2"]
 
 
 async def test_a_turn_that_begins_before_the_messages_are_read_is_left_for_later(
@@ -164,7 +164,7 @@ async def test_a_turn_that_begins_before_the_messages_are_read_is_left_for_later
         return "ok"
 
     sut = await make(WINDOW, main=["ok", "ok", answer_when_learned], extractor=[learn_words] * 2)
-    await chat(sut, BOAT, "t2")
+    await chat(sut, BOAT, "tea2")
     engine = sut.gaia._engine
     claim = engine.conversations.claim
 
@@ -179,12 +179,12 @@ async def test_a_turn_that_begins_before_the_messages_are_read_is_left_for_later
         key = SessionKey(sut.gaia.config.app, "u", "u:cli")
         learning.append(asyncio.create_task(engine.consolidate(key, clear=False)))
         await claimed.wait()
-        await chat(sut, "t3")
+        await chat(sut, "tea3")
     learned_meanwhile = said(sut)
     await sut.sweep_after_idle()
 
-    assert learned_meanwhile == [BOAT, "t2"]
-    assert said(sut) == [BOAT, "t2", "t3"]
+    assert learned_meanwhile == [BOAT, "tea2"]
+    assert said(sut) == [BOAT, "tea2", "tea3"]
     assert [len(new_messages_in(prompt)) for prompt in sut.EXT] == [4, 2]
 
 
@@ -196,7 +196,7 @@ async def test_a_turn_that_begins_before_the_messages_are_read_is_left_for_later
 async def test_nothing_is_learned_in_the_background_when_that_is_off(make: Make, settings: str) -> None:
     """Both settings switch off all learning that nobody asked for."""
     sut = await make(settings if "window" in settings else f"{settings}\nsessions: {{window_turns: 1}}")
-    await chat(sut, BOAT, "t2", "t3")
+    await chat(sut, BOAT, "tea2", "tea3")
     await settle(sut)
 
     assert sut.EXT == []
@@ -206,10 +206,10 @@ async def test_private_turns_are_not_learned(make: Make) -> None:
     """They count as turns of the window all the same."""
     sut = await make(WINDOW, extractor=[learn_words] * 3)
     await sut.chat("u", "cli", "the PIN is 9817", private=True)
-    await chat(sut, BOAT, "t3", "t4", "t5")
+    await chat(sut, BOAT, "tea3", "tea4", "tea5")
     await settle(sut)
 
-    assert "said t3" in await sut.texts("u")
+    assert "said tea3" in await sut.texts("u")
     assert "9817" not in "".join(sut.EXT)
 
 
@@ -222,7 +222,7 @@ async def test_a_failing_model_is_asked_less_and_less_and_not_while_it_is_away(m
     tried_at = []
     for number in range(1, 15):
         before = len(failing.chunks)
-        await chat(sut, f"t{number}")
+        await chat(sut, f"tea{number}")
         await settle(sut)
         tried_at += [number] * (len(failing.chunks) - before)
 
@@ -250,8 +250,8 @@ async def test_a_plugin_with_a_window_of_its_own_in_another_runner(
         await host.chat(BOAT)
         engine = await host.engine()
         await wait_until(lambda: engine._sweep_scheduler.has_begun)
-        await host.chat("t2")
-        await host.chat("t3")
+        await host.chat("tea2")
+        await host.chat("tea3")
         await wait_until(lambda: not engine._sweeper._window_tasks)
         texts = await stored_fact_texts(host)
         event_count = len(await host.events())

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from gaia_memory.config.schema import MemoryConfig
+from gaia_memory.config.sections.memory_section import MemoryConfig
 from gaia_memory.errors import MemoryUnavailable, ModelUnavailableError
 from gaia_memory.facts import SqlFacts
 from gaia_memory.learn.embed_drafts import embed_drafts

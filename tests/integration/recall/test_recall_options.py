@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gaia_memory.config.schema import MemoryConfig
+from gaia_memory.config.sections.memory_section import MemoryConfig
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.facts import SqlFacts
 from gaia_memory.learn.embed_drafts import embed_drafts
@@ -148,6 +148,16 @@ async def test_a_reranker_orders_the_first_facts_by_their_texts_alone(house):
     house.told(rerank_share=0.0)
     assert await house.texts(question) == before
     assert len(house.models.reranker.asked) == 1
+
+
+async def test_a_reranker_is_shown_no_credential(house):
+    """An older release may have stored one."""
+    await house.add(ITAY, "The dog door's code is 4921")
+    house.models.reranker = Opinion()
+    await house.texts("dog door")
+
+    [(_, shown)] = house.models.reranker.asked
+    assert "The dog door's code is ***" in shown
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ Make = Callable[..., Awaitable[Sut]]
 TURN = ["invoke_agent assistant", "invoke_workflow assistant"]
 NAMES = {
     *("search_memory", "create_memory", "upsert_memory", "delete_memory", "create_memory_store"),
-    *("distil_profile", "follow_store"),
+    *("distil_profile", "follow_store", "reconcile_facts"),
 }
 
 
@@ -114,6 +114,7 @@ async def test_learning_is_a_root_of_its_own_with_the_session_of_its_turns(make:
         "gaia.outcome": "learned",
         "gaia.turns": 2,
         "gaia.chunks": 1,
+        **{f"gaia.{name}": 0 for name in ("judged", "replaced", "queued")},
     }
 
 

@@ -1,4 +1,4 @@
-"""ADK's web interface in Debian's Chromium, driven like a user would: `apt-get install chromium chromium-driver`.
+"""Pages in Debian's Chromium, driven like a user would: `apt-get install chromium chromium-driver`.
 
 The driver speaks JSON over HTTP (W3C WebDriver), which httpx does: Selenium would be 43 MB for one test.
 """
@@ -6,6 +6,7 @@ The driver speaks JSON over HTTP (W3C WebDriver), which httpx does: Selenium wou
 from __future__ import annotations
 
 import base64
+import os
 import re
 import shutil
 import subprocess
@@ -15,10 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from support.hosts.adk_process import kill_process_group, wait_for
 
 CHROMIUM_PATH, CHROMEDRIVER_PATH = shutil.which("chromium"), shutil.which("chromedriver")
+_IS_REQUIRED = os.environ.get("GAIA_REQUIRE_CHROMIUM") == "1"
+NEEDS_CHROMIUM = pytest.mark.skipif(
+    not (CHROMIUM_PATH and CHROMEDRIVER_PATH) and not _IS_REQUIRED,
+    reason="no Chromium here: apt-get install chromium chromium-driver",
+)
 FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -45,8 +52,8 @@ _CONTROL, _RELEASED, _ENTER = "\ue009", "\ue000", "\ue007"
 _PORT = re.compile(r"started successfully on port (\d+)")
 
 
-class AdkWebPage:
-    """An open page of ADK's web interface."""
+class BrowserPage:
+    """An open page."""
 
     def __init__(self, session: httpx.Client) -> None:
         """Accept a session of the driver."""
@@ -56,32 +63,36 @@ class AdkWebPage:
         """Go to an address."""
         self._do("url", url=address)
 
-    def select_agent(self, agent: str) -> None:
-        """Select an agent from the list."""
-        self._click("//button[@mattooltip='Select an app']")
-        self._click(f"//button[contains(@class, 'app-selector-item')][.//span[normalize-space()='{agent}']]")
+    def resize(self, width: int, height: int) -> None:
+        """Give the window another size, in pixels."""
+        self._do("window/rect", width=width, height=height)
 
-    def send_message(self, text: str, answer: str) -> None:
-        """Type a message and wait for an answer that contains this text."""
-        # The page may leave a sent message in the box: type over it.
-        keys = f"{_CONTROL}a{_RELEASED}{text}{_ENTER}"
-        self._retry_until_ready("//textarea[contains(@class, 'chat-input-box')]", "value", text=keys)
-        wait_for(lambda: answer in self.answer(text), describe=lambda: str(self.messages()))
+    def press(self, keys: str) -> None:
+        """Press keys, whatever has the focus."""
+        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        self._do("actions", actions=[{"type": "key", "id": "keyboard", "actions": actions}])
 
-    def answer(self, message: str) -> str:
-        """Return the visible text after a message."""
-        talk = self.messages()
-        return "\n".join(talk[talk.index(message) + 1 :]) if message in talk else ""
+    def click(self, xpath: str) -> None:
+        """Click an element as soon as the page allows it."""
+        self._retry_until_ready(xpath, "click")
 
-    def start_new_session(self) -> None:
-        """Open a new session."""
-        self._click("//button[contains(@class, 'new-session-button')]")
-        wait_for(lambda: not self.messages(), describe=lambda: str(self.messages()))
+    def type_into(self, xpath: str, text: str) -> None:
+        """Replace the text of a field."""
+        self._retry_until_ready(xpath, "clear")
+        self._retry_until_ready(xpath, "value", text=text)
 
-    def messages(self) -> list[str]:
-        """Return the messages of the conversation."""
-        rows = "document.querySelectorAll('app-chat-panel .message-row-container .message-content')"
-        return list(self.execute_script(f"return [...{rows}].map(row => row.innerText.trim()).filter(text => text)"))
+    def text(self) -> str:
+        """Return the visible text."""
+        return str(self.execute_script("return document.body.innerText"))
+
+    def wait_for_text(self, text: str) -> None:
+        """Wait until the page shows a text."""
+        wait_for(lambda: text in self.text(), describe=self.text)
+
+    def console_errors(self) -> list[str]:
+        """Return what the browser has complained about since the last call."""
+        entries = self._session.post("se/log", json={"type": "browser"}).json()["value"]
+        return [str(entry["message"]) for entry in entries if entry["level"] == "SEVERE"]
 
     def execute_script(self, script: str) -> Any:
         """Run a script in the page and return its result."""
@@ -97,9 +108,6 @@ class AdkWebPage:
 
         wait_for(is_still)
         return frames[-1]
-
-    def _click(self, xpath: str) -> None:
-        self._retry_until_ready(xpath, "click")
 
     def _retry_until_ready(self, xpath: str, action: str, **payload: str) -> None:
         """Act on an element as soon as the page allows it."""
@@ -121,13 +129,53 @@ class AdkWebPage:
         return answer
 
 
+class AdkWebPage(BrowserPage):
+    """An open page of ADK's web interface."""
+
+    def select_agent(self, agent: str) -> None:
+        """Select an agent from the list."""
+        self.click("//button[@mattooltip='Select an app']")
+        self.click(f"//button[contains(@class, 'app-selector-item')][.//span[normalize-space()='{agent}']]")
+
+    def send_message(self, text: str, answer: str) -> None:
+        """Type a message and wait for an answer that contains this text."""
+        # The page may leave a sent message in the box: type over it.
+        keys = f"{_CONTROL}a{_RELEASED}{text}{_ENTER}"
+        self._retry_until_ready("//textarea[contains(@class, 'chat-input-box')]", "value", text=keys)
+        wait_for(lambda: answer in self.answer(text), describe=lambda: str(self.messages()))
+
+    def answer(self, message: str) -> str:
+        """Return the visible text after a message."""
+        talk = self.messages()
+        return "\n".join(talk[talk.index(message) + 1 :]) if message in talk else ""
+
+    def start_new_session(self) -> None:
+        """Open a new session."""
+        self.click("//button[contains(@class, 'new-session-button')]")
+        wait_for(lambda: not self.messages(), describe=lambda: str(self.messages()))
+
+    def messages(self) -> list[str]:
+        """Return the messages of the conversation."""
+        rows = "document.querySelectorAll('app-chat-panel .message-row-container .message-content')"
+        return list(self.execute_script(f"return [...{rows}].map(row => row.innerText.trim()).filter(text => text)"))
+
+
 class _TransientPageError(Exception):
     """The page is redrawing the element."""
 
 
 @contextmanager
 def open_page(address: str, folder: Path) -> Iterator[AdkWebPage]:
-    """Open an address in a new browser whose empty profile is in this folder."""
+    """Open ADK's web interface in a new browser whose empty profile is in this folder."""
+    with open_browser(folder) as session:
+        page = AdkWebPage(session)
+        page.open(address)
+        yield page
+
+
+@contextmanager
+def open_browser(folder: Path, *flags: str) -> Iterator[httpx.Client]:
+    """Start a new browser whose empty profile is in this folder; yield a session of its driver."""
     log = folder / "chromedriver.log"
     folder.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as output:
@@ -136,14 +184,14 @@ def open_page(address: str, folder: Path) -> Iterator[AdkWebPage]:
     try:
         port = wait_for(lambda: _PORT.search(log.read_text(encoding="utf-8")))[1]
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60.0) as http:
-            chrome = {"binary": CHROMIUM_PATH, "args": [*FLAGS, f"--user-data-dir={folder / 'profile'}"]}
-            capabilities = {"capabilities": {"alwaysMatch": {"goog:chromeOptions": chrome}}}
+            chrome = {"binary": CHROMIUM_PATH, "args": [*FLAGS, *flags, f"--user-data-dir={folder / 'profile'}"]}
+            capabilities = {
+                "capabilities": {"alwaysMatch": {"goog:chromeOptions": chrome, "goog:loggingPrefs": {"browser": "ALL"}}}
+            }
             session = http.post("/session", json=capabilities).json()["value"]
             assert "sessionId" in session, session
             http.base_url = httpx.URL(f"http://127.0.0.1:{port}/session/{session['sessionId']}/")
-            page = AdkWebPage(http)
-            page.open(address)
-            yield page
+            yield http
             http.delete("")
     finally:
         kill_process_group(driver)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import tzinfo
 from typing import Any, cast
+
+from typing_extensions import Unpack
 
 from gaia_memory.commands.command import Call, Reply, ResetOutcome, Settings
 from gaia_memory.commands.dispatch import parse, run
@@ -12,7 +15,19 @@ from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.config.sources.load import load
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.models import Fact, LearnedFacts, Origin, Receipt, Scope, SessionKey, Status
+from gaia_memory.models import (
+    DEFAULT_CONTEXT,
+    Fact,
+    FactDetails,
+    LearnedFacts,
+    Origin,
+    PastFact,
+    Receipt,
+    Scope,
+    SessionKey,
+    Status,
+)
+from gaia_memory.ports import Clock, SystemClock
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
 from support.factories import KEY, SCOPE, make_fact
 
@@ -33,6 +48,8 @@ class ListMemory:
     ids: Sequence[str] = ()
     shown: PendingConfirmations = field(default_factory=PendingConfirmations)
     config: GaiaConfig = field(default_factory=GaiaConfig)
+    active_context: str = DEFAULT_CONTEXT
+    clock: Clock = field(default_factory=SystemClock)
 
     def __post_init__(self) -> None:
         self._ids = dict(zip(self.texts, self.ids, strict=False))
@@ -41,7 +58,25 @@ class ListMemory:
         self._check()
         return self.current_status
 
-    async def remember(self, scope: Scope, text: str, *, origin: Origin | None = None) -> Fact:
+    async def active(self) -> str:
+        return self.active_context
+
+    async def time_zone(self) -> tzinfo | None:
+        return None
+
+    async def activate(self, name: str) -> None:
+        self._check()
+        self.active_context = name
+
+    async def remember(
+        self,
+        scope: Scope,
+        text: str,
+        *,
+        origin: Origin | None = None,
+        active_context: str = DEFAULT_CONTEXT,
+        **details: Unpack[FactDetails],
+    ) -> Fact:
         self._check()
         self.texts.append(text)
         return make_fact(str(len(self.texts)), text, scope=scope)
@@ -73,6 +108,11 @@ class ListMemory:
         self.texts[:] = [fact.text for fact in await self.facts(scope) if fact_id is not None and fact_id != fact.id]
         self.forget_count += 1
         return Receipt(count=before - len(self.texts), pending=self.pending, notes=self.notes)
+
+    async def history(self, scope: Scope, fact_id: str) -> list[PastFact]:
+        """Return the only period of a fact, which has replaced nothing."""
+        self._check()
+        return [PastFact(id=fact.id, text=fact.text) for fact in await self.facts(scope) if fact.id == fact_id]
 
     async def is_private(self, key: SessionKey) -> bool:
         self._check()
@@ -129,6 +169,7 @@ async def run_command(
         flags=memory,
         pending_confirmations=memory.shown,
         settings=settings or LiveConfig(load({}, environ={})),
+        context=memory,
         is_admin=is_admin,
         reset=reset_session,
         learned=learned_facts,

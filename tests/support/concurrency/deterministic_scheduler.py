@@ -21,10 +21,10 @@ from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
-from gaia_memory import engine
 from gaia_memory.adk.sessions import transcript
 from gaia_memory.adk.sessions.adk_tables import DatabaseEvents
 from gaia_memory.adk.sessions.transcript import SessionTranscript
+from gaia_memory.database import session_engine
 from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.ledger import SqlLedger
 from gaia_memory.models import SessionKey
@@ -157,7 +157,7 @@ class StepScheduler:
                 self._pause_after(patch, kind, name, name)
         self._pause_after(patch, DatabaseEvents, "select", "events")
         self._pause_after(patch, transcript, "delete_if_unchanged", "deleted")
-        self._pause_after(patch, engine, "truncate_wal", "scrubbed")
+        self._pause_after(patch, session_engine, "truncate_wal", "scrubbed")
         self._pause_after_effect(patch, SessionTranscript, "read", "read")
         self._pause_after_effect(patch, SessionTranscript, "clear", "session cleared")
         for name, step in _LEDGER_STEPS.items():

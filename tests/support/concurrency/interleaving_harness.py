@@ -45,7 +45,14 @@ from support.concurrency.deterministic_scheduler import (
     set_current_session,
 )
 from support.concurrency.interleaving_scenarios import FORGET_COMMAND, HOST_KINDS, Kind, Move, Scenario
-from support.plugin_host import contents_text, events_text, set_profile_model, user_content
+from support.plugin_host import (
+    contents_text,
+    events_text,
+    set_embedder,
+    set_extractor,
+    set_profile_model,
+    user_content,
+)
 
 EMPTY_CONTENT = types.Content()
 WORD_PATTERN = re.compile(r"\bw\d+x\b")
@@ -329,8 +336,8 @@ async def open_harness(
                 "sessions": {"database_url": sessions, "coalesce_seconds": 0},
             }
             gaia = await stack.enter_async_context(open_memory(source, model=model))
-            learner = gaia._engine.consolidator.learner
-            learner._extractor, learner._embedder = extractor, SteppedEmbedder(stepper)
+            set_extractor(gaia._engine, extractor)
+            set_embedder(gaia._engine, SteppedEmbedder(stepper))
             set_profile_model(gaia._engine, ScriptedLanguageModel(default="- Says words"))
             gaias.append(gaia)
         runners: dict[Kind, list[Runner]] = {kind: [] for kind in HOST_KINDS if kind != "ours"}

@@ -24,7 +24,7 @@ from gaia_memory.models import Fact, Scope
 from gaia_memory.testing import Answer, ScriptedLlm, call
 from support.harness import ALL, facts
 from support.oracles.adversarial_ids import APPS, CHANNELS, SCOPES, SESSIONS, can_hold_session
-from support.storage.scripted_mem0 import Mem0Script
+from support.storage.scripted_mem0 import NO_DECISIONS, Mem0Script
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -71,6 +71,8 @@ class LeakDetectingScript(Mem0Script):
             self.mixed_owners.append(owners_in(prompt))
         if "<FACTS>" in prompt:
             return prompt.partition("<FACTS>\n")[2].partition("\n</FACTS>")[0]
+        if "<NEW_FACTS>" in prompt:
+            return NO_DECISIONS
         messages, _ = json.JSONDecoder().raw_decode(prompt.rpartition("## New Messages\n")[2])
         said = " ".join(each["content"] for each in messages if each["role"] == "user")
         return facts(*(f"The person has a boat that is called {found[0]}" for found in SECRET_PATTERN.finditer(said)))

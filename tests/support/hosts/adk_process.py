@@ -110,8 +110,10 @@ def environment(folder: Path, extra: Mapping[str, str] | None = None) -> dict[st
     (home / ".adk").mkdir(parents=True, exist_ok=True)
     # Without a setting `adk web` asks whether Google may collect usage data.
     (home / ".adk" / "config.json").write_text('{"telemetry": false}\n', encoding="utf-8")
+    # The notes of a turn would stand among the messages that tests compare.
+    settings = {"GAIA_MEMORY__TAIL_TOKENS": "0", "PYTHONUNBUFFERED": "1"}
     # `adk run` writes its log to the folder for temporary files.
-    return {**inherited, "HOME": str(home), "TMPDIR": str(home), "PYTHONUNBUFFERED": "1", **(extra or {})}
+    return {**inherited, "HOME": str(home), "TMPDIR": str(home), **settings, **(extra or {})}
 
 
 class Server:

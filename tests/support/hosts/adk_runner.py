@@ -12,9 +12,11 @@ from google.adk.sessions.base_session_service import BaseSessionService
 from google.adk.sessions.session import Session
 from google.genai import types
 
+from gaia_memory.adk.plugins.turn_notes import NOTES_START
 from gaia_memory.testing import ScriptedLlm
 
 APP, USER, SESSION = "app", "itay", "itay:cli"
+_NOT_SAID = ("For context:", NOTES_START)
 
 
 def function_call(name: str, call_id: str | None = None, **args: Any) -> types.Part:
@@ -36,8 +38,9 @@ async def run_turn(runner: Runner, message: str | types.Content, **run_options: 
 
 
 def sent_texts(request: LlmRequest) -> list[str]:
-    """Every text sent to the model, including relayed words of other agents, in order."""
-    return [part.text for content in request.contents for part in content.parts or [] if part.text]
+    """Every text sent to the model, including relayed words of other agents, in order; no notes of the turn."""
+    texts = [part.text for content in request.contents for part in content.parts or [] if part.text]
+    return [text for text in texts if not text.startswith(NOTES_START)]
 
 
 def user_texts(request: LlmRequest) -> list[str]:
@@ -47,16 +50,17 @@ def user_texts(request: LlmRequest) -> list[str]:
         for content in request.contents
         if content.role == "user"
         for part in content.parts or []
-        if part.text and not any((other.text or "").startswith("For context:") for other in content.parts or [])
+        if part.text and not any((other.text or "").startswith(_NOT_SAID) for other in content.parts or [])
     ]
 
 
 def part_kinds(request: LlmRequest) -> list[str]:
-    """The sequence of texts, calls and responses sent to the model."""
+    """The sequence of texts, calls and responses sent to the model, without the notes of the turn."""
     return [
         "call" if part.function_call else "response" if part.function_response else str(part.text)
         for content in request.contents
         for part in content.parts or []
+        if not (part.text or "").startswith(NOTES_START)
     ]
 
 

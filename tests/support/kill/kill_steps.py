@@ -22,9 +22,13 @@ from gaia_memory.database import sql_engine
 from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.ledger import SqlLedger
+from gaia_memory.truth.by_model import model_reconciler
 
 LEARNING_STEPS = ("claimed", "read", "extractor asked", "extractor answered", "embedded", "written", "committed")
 """In this order; at "written" the transaction is not committed yet."""
+
+RECONCILING_STEPS = ("reconciler asked", "reconciler answered", "settling", "settled")
+"""At "settling" the transaction that takes a fact off the queue is not committed yet."""
 
 CLEARING_STEPS = ("clearing", "session cleared", "cleared")
 """At "session cleared" the ledger does not record it yet."""
@@ -78,6 +82,8 @@ class StepKiller:
         self._instrument_transactions()
         _call_before(Mem0Extractor, "extract", lambda: self.count_step("extractor asked"))
         _call_after(Mem0Extractor, "extract", lambda _: self.count_step("extractor answered"))
+        _call_before(model_reconciler, "ask_model", lambda: self.count_step("reconciler asked"))
+        _call_after(model_reconciler, "ask_model", lambda _: self.count_step("reconciler answered"))
         _call_after(Mem0Embedder, "embed", lambda _: self.count_step("embedded") if is_learning_task.get() else None)
         _call_after(SessionTranscript, "read", lambda talk: self.count_step("read") if talk is not None else None)
         _call_after(SessionTranscript, "clear", lambda done: self.count_step("session cleared") if done else None)
@@ -103,6 +109,8 @@ class StepKiller:
                 yield tx
                 if "committed" in steps:
                     self.count_step("written")
+                if "settled" in steps:
+                    self.count_step("settling")
             for step in steps:
                 self.count_step(step)
 
@@ -122,6 +130,7 @@ class StepKiller:
         _call_after(SqlOutbox, "reset_store", note("store named"))
         _call_after(SqlOutbox, "acknowledge", note("row removed", unless=lambda count: not count))
         _call_after(SqlFacts, "write", note("facts written"))
+        _call_after(SqlFacts, "drop_undecided", note("settled"))
         _call_after(SqlOutbox, "record_erasure", note("forgotten"))
         _call_after(SqlOutbox, "finish_erasures", note("crossed off"))
 
@@ -137,7 +146,7 @@ def _call_before(owner: Any, name: str, callback: Callable[[], None]) -> None:
     setattr(owner, name, wrapper)
 
 
-def _call_after(owner: type, name: str, callback: Callable[[Any], None]) -> None:
+def _call_after(owner: Any, name: str, callback: Callable[[Any], None]) -> None:
     real = getattr(owner, name)
 
     @wraps(real)

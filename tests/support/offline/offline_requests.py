@@ -2,25 +2,55 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
+from gaia_memory.adk.models.message_kinds import MessageKind, classify
 from gaia_memory.adk.models.offline_model import INTRODUCTION, OfflineModel
-from gaia_memory.adk.models.user_messages import MessageKind, classify
+from gaia_memory.backend.offline.rule_extraction import extract_facts
+from gaia_memory.truth.reconcile_by_rule import Statement, decide_by_rule
 
 if TYPE_CHECKING:
     from support.offline.offline_conversations import Case
 
+FIRST_DAY = datetime(2026, 11, 2, 12, tzinfo=UTC)
+
 
 async def answer_of(case: Case) -> str:
     """Return the answer to the last message of a case; a memory that is asked finds nothing."""
-    nothing = types.Part.from_function_response(name="load_memory", response={"status": "success", "memories": []})
+    return await _answer((*case.said, case.question), [])
+
+
+async def answer_after_learning(case: Case) -> str:
+    """Return the answer to the question of a case in a new conversation; each message before was learned on its day."""
+    return await _answer((case.question,), memories_after(case.said))
+
+
+def memories_after(said: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Return the facts that messages leave, learned one a day, as a recall without a limit finds them."""
+    current: list[Statement] = []
+    for day, message in enumerate(said):
+        said_at = FIRST_DAY + timedelta(days=day)
+        entry = json.dumps([{"role": "user", "content": message}])
+        prompt = f"## New Messages\n{entry}\n\n## Observation Date\n{said_at:%Y-%m-%d}"
+        for fact in extract_facts(prompt):
+            new = Statement(text=fact, said_at=said_at, id=f"{len(current):04}{fact}")
+            decision = decide_by_rule(new, current)
+            ended = decision.existing if decision and decision.action in ("UPDATE", "DELETE") else ()
+            current = [*(each for each in current if each.id not in ended), new]
+    return [{"text": each.text, "timestamp": each.said_at.isoformat()} for each in current]
+
+
+async def _answer(said: tuple[str, ...], memories: list[dict[str, Any]]) -> str:
+    found = types.Part.from_function_response(name="load_memory", response={"status": "success", "memories": memories})
     introduced = types.Content(role="model", parts=[types.Part(text=INTRODUCTION)])
-    said = [types.Content(role="user", parts=[types.Part(text=text)]) for text in (*case.said, case.question)]
-    looks_up = classify(case.question)[0] in (MessageKind.QUESTION, MessageKind.OVERVIEW)
-    contents = [introduced, *said, *([types.Content(role="user", parts=[nothing])] if looks_up else [])]
+    messages = [types.Content(role="user", parts=[types.Part(text=text)]) for text in said]
+    looks_up = classify(said[-1])[0] in (MessageKind.QUESTION, MessageKind.OVERVIEW)
+    contents = [introduced, *messages, *([types.Content(role="user", parts=[found])] if looks_up else [])]
     request = LlmRequest(contents=contents, config=types.GenerateContentConfig())
     [response] = [each async for each in OfflineModel().generate_content_async(request)]
     assert response.content is not None

@@ -72,7 +72,10 @@ __all__ = [
     "invalid_key",
 ]
 
-Kind = Literal["agent", "extractor", "profile", "embedder", "models"]
+NO_DECISIONS = '{"decisions": []}'
+"""The answer of a model that lets new facts stand beside the old ones."""
+
+Kind = Literal["agent", "extractor", "profile", "reconciler", "embedder", "models"]
 
 DEFAULT_DIMENSIONS = 3072
 _PATH = re.compile(r"^/v1beta/(?P<model>models/[^:?]+)(?::(?P<method>\w+))?")
@@ -130,11 +133,14 @@ class _Scripts:
             "agent": deque(),
             "extractor": deque(),
             "profile": deque(),
+            "reconciler": deque(),
             "embedder": deque(),
             "models": deque(),
         }
     )
-    defaults: dict[Kind, Answer] = field(default_factory=lambda: {"agent": "ok", "extractor": facts(), "profile": ""})
+    defaults: dict[Kind, Answer] = field(
+        default_factory=lambda: {"agent": "ok", "extractor": facts(), "profile": "", "reconciler": NO_DECISIONS}
+    )
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def next(self, kind: Kind, body: Body) -> Answer | None:
@@ -293,6 +299,8 @@ def _kind(method: str, body: Body) -> Kind:
     everything = _texts([body.get("systemInstruction") or {}, *body.get("contents", [])])
     if "Memory Extractor" in everything and "## New Messages" in everything:
         return "extractor"
+    if "<NEW_FACTS>" in everything:
+        return "reconciler"
     return "profile" if "<FACTS>" in everything and not body.get("tools") else "agent"
 
 

@@ -20,7 +20,7 @@ from typing import Any, Literal, Self
 
 from gaia_memory.testing import bag_of_words
 
-Kind = Literal["agent", "extractor", "profile", "embedder", "other"]
+Kind = Literal["agent", "extractor", "profile", "reconciler", "embedder", "other"]
 Body = dict[str, Any]
 
 CHAT_MODEL = "qwen2.5-7b-instruct"
@@ -137,6 +137,7 @@ class FakeOpenAI:
         self.requests: list[RecordedRequest] = []
         self.scripts: dict[Kind, deque[Answer]] = {}
         self.defaults: dict[Kind, Answer] = {"agent": "ok", "extractor": '{"memory": []}', "profile": "- nothing"}
+        self.defaults["reconciler"] = '{"decisions": []}'
         self._lock = threading.Lock()
         self._end = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -301,6 +302,8 @@ def kind_of(path: str, body: Body) -> Kind:
     prompt = _text_of(body, "system", "user", "assistant", "tool")
     if "Memory Extractor" in prompt and "## New Messages" in prompt:
         return "extractor"
+    if "<NEW_FACTS>" in prompt:
+        return "reconciler"
     return "profile" if "<FACTS>" in prompt and not body.get("tools") else "agent"
 
 

@@ -99,15 +99,13 @@ class TcpProxy:
             await asyncio.sleep(0.001)
 
     async def _on_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            server_reader, server_writer = await asyncio.open_connection(*self._target)
-        except OSError:
-            writer.transport.abort()
-            return
-        ends = {writer, server_writer}
-        self._writers |= ends
+        ends = {writer}
+        self._writers.add(writer)
         line = _Connection()
         try:
+            server_reader, server_writer = await asyncio.open_connection(*self._target)
+            ends.add(server_writer)
+            self._writers.add(server_writer)
             passing = [
                 asyncio.ensure_future(self._forward_requests(reader, server_writer, line)),
                 asyncio.ensure_future(self._forward_responses(server_reader, writer, line)),
@@ -116,6 +114,8 @@ class TcpProxy:
             for task in late:
                 task.cancel()
             await asyncio.gather(*passing, return_exceptions=True)
+        except OSError:
+            return
         finally:
             for end in ends:
                 end.transport.abort()

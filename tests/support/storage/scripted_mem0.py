@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from mem0.configs.embeddings.base import BaseEmbedderConfig
 from mem0.embeddings.base import EmbeddingBase
@@ -19,26 +19,30 @@ from mem0.utils.factory import EmbedderFactory, LlmFactory
 
 from gaia_memory.testing import bag_of_words
 
-__all__ = ["DIMENSIONS", "Mem0Script", "configuration", "register"]
+__all__ = ["DIMENSIONS", "NO_DECISIONS", "Mem0Script", "configuration", "register"]
 
 PROVIDER = "scripted"
 DIMENSIONS = 64
 
-Kind = Literal["extractor", "profiler"]
+Kind = Literal["extractor", "profiler", "reconciler"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+NO_DECISIONS = '{"decisions": []}'
 Answer = str | None | BaseException | Callable[[str], "Answer"]
 """The model's text, an error that it raises, or a function from the prompt to either."""
 
 
 @dataclass
 class Mem0Script:
-    """The answers of the extractor and the profiler, and the requests to them and to the embedder.
+    """The answers of the extractor, the profiler and the reconciler, and the requests to them and to the embedder.
+
+    A reconciler without a script decides nothing.
 
     `created_objects` names each object that mem0 made of them. While `embedder_error` is set, the embedder raises it.
     `before_embedding` is called in the embedder's worker thread.
     """
 
-    answers: dict[Kind, deque[Answer]] = field(default_factory=lambda: {"extractor": deque(), "profiler": deque()})
-    prompts: dict[Kind, list[str]] = field(default_factory=lambda: {"extractor": [], "profiler": []})
+    answers: dict[Kind, deque[Answer]] = field(default_factory=lambda: {kind: deque() for kind in KINDS})
+    prompts: dict[Kind, list[str]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
     embedded: list[str] = field(default_factory=list)
     created_objects: list[str] = field(default_factory=list)
     embedder_error: BaseException | None = None
@@ -47,11 +51,12 @@ class Mem0Script:
 
     def answer(self, prompt: str) -> str | None:
         """Return the next answer for a prompt of this kind."""
-        kind: Kind = "profiler" if "<FACTS>" in prompt else "extractor"
+        kind: Kind = "profiler" if "<FACTS>" in prompt else "reconciler" if "<NEW_FACTS>" in prompt else "extractor"
         with self.lock:
             self.prompts[kind].append(prompt)
             queue = self.answers[kind]
-            answer: Answer = queue.popleft() if queue else AssertionError(f"the script of the {kind} ran out")
+            empty = NO_DECISIONS if kind == "reconciler" else AssertionError(f"the script of the {kind} ran out")
+            answer: Answer = queue.popleft() if queue else empty
         while callable(answer):
             answer = answer(prompt)
         if isinstance(answer, BaseException):
@@ -105,9 +110,8 @@ def register(name: str, script: Mem0Script) -> None:
 
 
 def configuration(name: str) -> dict[str, Any]:
-    """Return the memory section that uses the script `name`, whose facts need not be what was said."""
+    """Return the memory section that uses the script `name`."""
     return {
-        "grounded": False,
         "llm": {"provider": PROVIDER, "model": name},
         "embedder": {"provider": PROVIDER, "model": name},
     }

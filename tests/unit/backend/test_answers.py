@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gaia_memory.backend.answers import parse_extraction
+from gaia_memory.errors import BadAnswerError, CutAnswerError
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,28 @@ def test_an_attribution_that_is_no_text_is_not_the_persons(given: Any, speaker: 
     [fact] = parse_extraction(json.dumps({"memory": [{"text": "likes tea", "attributed_to": given}]}))
 
     assert fact.attributed_to == speaker
+
+
+@pytest.mark.parametrize("length", range(1, len('{"memory": [{"text": "User moved", "category": "home"}]}')))
+def test_an_answer_that_ends_in_the_middle_is_a_cut_one(length: int) -> None:
+    """Some servers do not say that they cut it; then each half of the question is asked."""
+    with pytest.raises(CutAnswerError):
+        parse_extraction('{"memory": [{"text": "User moved", "category": "home"}]}'[:length])
+
+
+@pytest.mark.parametrize("answer", ["I do not know.", '{"memory": [}', '{"memory": []} and more', "{'memory': []}"])
+def test_another_syntax_error_is_no_cut(answer: str) -> None:
+    """Halves of the question would be answered as badly."""
+    with pytest.raises(BadAnswerError, match="is no JSON") as found:
+        parse_extraction(answer)
+
+    assert not isinstance(found.value, CutAnswerError)
+
+
+def test_an_answer_that_repeats_itself_is_told_from_a_cut_one() -> None:
+    """More tokens would only be more of the same."""
+    with pytest.raises(BadAnswerError, match="repeats itself"):
+        parse_extraction('{"memory": [{"text": "' + "She is a doctor. " * 200)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from time import thread_time
 
 import pytest
 from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT, generate_additive_extraction_prompt
@@ -12,6 +11,7 @@ from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT, generate_additive_e
 from gaia_memory.backend.offline import relative_dates, sentences
 from gaia_memory.backend.offline.categories import category_of
 from gaia_memory.backend.offline.offline_llm import UNSUPPORTED_ANSWER, OfflineLlm
+from support.running_time import assert_linear
 
 pytestmark = pytest.mark.heavy
 
@@ -123,9 +123,9 @@ def test_statements_in_the_first_person_become_facts_about_the_user(said: str, f
         "I'm kidding",
         "Goat cheese, yes.",
         "I called him yesterday",
-        "Erinnere mich bitte morgen an den Zahnarzt",
-        "Rappelle-moi d'appeler le dentiste demain",
-        "Recuérdame llamar al dentista mañana",
+        "Erinnere mich bitte an den Zahnarzt",
+        "Rappelle-moi d'appeler le dentiste",
+        "Recuérdame llamar al dentista",
         "I don't know",
         "It's raining",
         "That is nice of you",
@@ -192,7 +192,7 @@ def test_two_statements_of_one_sentence_are_two_facts(said: str, facts: list[str
     [
         ("My favorite colour is teal, no wait, green", ["User's favorite colour is green"]),
         ("I live in Rome. No wait, Milan.", ["User lives in Milan"]),
-        ("My meeting is on Monday. No, I meant Tuesday.", ["User's meeting is on Tuesday"]),
+        ("My meeting is on Monday. No, I meant Tuesday.", ["User's meeting is on Tuesday (2026-11-24)"]),
         ("I am allergic to nuts. Scratch that, I am not allergic to nuts", ["User is not allergic to nuts"]),
         ("I like tea. I'm getting married in June. Just kidding!", ["User likes tea."]),
         ("I'm getting married, just kidding", []),
@@ -284,27 +284,26 @@ def test_a_fact_has_the_category_of_its_most_specific_word(fact: str, category: 
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("piece", "size"),
     [
-        "I like tea and I like cake, but no wait, " * 2_500,
-        "I like green tea with milk and a lot of honey. " * 2_000,
-        "und ich und mein und " * 5_000,
-        "a" * 100_000,
-        " " * 100_000,
-        "I am " + "so " * 30_000,
-        "je j'ai et on a, " * 6_000,
-        "- wait, " * 12_500,
-        " “a ”b \"c 'd" * 8_000,
-        "\n".join(f"I like tea{number}. I don't like tea{number}." for number in range(1_000)),
+        ("I like tea and I like cake, but no wait, ", 100),
+        ("I like green tea with milk and a lot of honey. ", 100),
+        ("und ich und mein und ", 200),
+        ("a", 5_000),
+        (" ", 5_000),
+        ("so ", 1_000),
+        ("je j'ai et on a, ", 250),
+        ("- wait, ", 500),
+        (" “a ”b \"c 'd", 400),
+        ("I like tea{number}. I don't like tea{number}.\n", 40),
     ],
     ids=["clauses", "sentences", "German", "word", "spaces", "adverbs", "French", "corrections", "quotes", "denials"],
 )
-def test_a_long_message_is_read_in_a_second(text: str) -> None:
-    """No pattern takes more than linear time; the processor time of this thread is measured."""
-    started = thread_time()
-    learned(text)
-
-    assert thread_time() - started < 1.0
+def test_the_running_time_is_linear_in_the_length_of_a_message(piece: str, size: int) -> None:
+    """No pattern takes more than linear time."""
+    assert_linear(
+        lambda count: learned("I am " + "".join(piece.replace("{number}", str(n)) for n in range(count))), size
+    )
 
 
 def test_each_sentence_is_a_fact_and_duplicates_are_dropped() -> None:
@@ -345,6 +344,24 @@ def test_mem0s_own_message_format_is_supported() -> None:
         ("I see Noa next Monday", "User sees Noa next Monday (2026-11-23)"),
         ("I saw Noa last Friday", "User saw Noa last Friday (2026-11-13)"),
         ("I was born on 1990-05-02", "User was born on 1990-05-02"),
+        ("On Sunday I visit Ana", "On Sunday (2026-11-22) User visits Ana"),
+        ("On Sunday I visited Ana", "On Sunday (2026-11-15) User visited Ana"),
+        ("I have a meeting on Tuesday at 9", "User has a meeting on Tuesday at 9 (2026-11-24)"),
+        ("I work until Thursday", "User works until Thursday (2026-11-26)"),
+        ("On Sunday I met Tom, who is going to visit me", "On Sunday User met Tom, who is going to visit User"),
+        ("I play tennis on Sundays", "User plays tennis on Sundays"),
+        ("My day off is Wednesday", "User's day off is Wednesday"),
+        ("Nächsten Montag fliege ich nach Rom", "Nächsten Montag (2026-11-23) fliegt der Nutzer nach Rom"),
+        ("Am Samstag besuche ich Ana", "Am Samstag (2026-11-21) besucht der Nutzer Ana"),
+        ("Am Samstag habe ich Ana besucht", "Am Samstag (2026-11-14) hat der Nutzer Ana besucht"),
+        ("Samstags spiele ich Tennis", "Samstags spielt der Nutzer Tennis"),
+        ("Dimanche je visite Paris", "Dimanche (2026-11-22) l'utilisateur visite Paris"),
+        ("Dimanche j'ai visité Paris", "Dimanche (2026-11-15) l'utilisateur a visité Paris"),
+        ("Lundi prochain j'ai un examen", "Lundi prochain (2026-11-23) l'utilisateur a un examen"),
+        ("Je travaille le samedi", "L'utilisateur travaille le samedi"),
+        ("El domingo visito Vigo", "El domingo (2026-11-22) el usuario visita Vigo"),
+        ("El domingo visité Vigo", "El domingo (2026-11-15) el usuario visitó Vigo"),
+        ("El próximo lunes tengo un examen", "El próximo lunes (2026-11-23) el usuario tiene un examen"),
     ],
 )
 def test_relative_dates_are_resolved_from_the_day_of_the_message(said: str, told: str) -> None:

@@ -31,7 +31,7 @@ def complete(*words: str, shell: str = "bash") -> list[str]:
 def test_commands_options_and_values_are_completed() -> None:
     """This works for every word of a command line."""
     commands = {"chat", "config", "demo", "doctor", "help", "init", "learn", "memory", "people", "sweep"}
-    assert commands | {"web", "api-server", "backup", "restore"} == set(complete("gaia", ""))
+    assert commands | {"web", "api-server", "backup", "restore", "serve", "due"} == set(complete("gaia", ""))
     assert complete("gaia", "memory", "ex") == ["export"]
     assert complete("gaia", "config", "s") == ["show", "schema"]
     assert complete("gaia", "doctor", "--no") == ["--no-model"]
@@ -93,7 +93,10 @@ printf '%s\\n' "${COMPREPLY[@]}"
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(["bash", "-c", program], env=environment, capture_output=True, text=True, check=True)
 
-    assert " ".join(done.stdout.split()) == "list add search why profile forget reindex recover export import"
+    assert (
+        " ".join(done.stdout.split())
+        == "list add search due why history edit undo profile forget reindex recover export import"
+    )
 
 
 def test_an_unknown_shell_is_refused() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.cli.memory.fact_files import parse_facts
+from gaia_memory.cli.memory.files.fact_files import parse_facts
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import NewFact
 
@@ -62,6 +62,7 @@ def test_what_mem0_lists_keeps_its_times_metadata_and_category() -> None:
         "- Likes tea\n- Has a dog\n",
         "- [ ] Likes tea\n- [x] Has a dog\n",
         "# About me\n\n* Likes tea\n  * Has a dog\n",
+        "# About me\n\nLikes tea\n  #a comment\n\nHas a dog\n#\n",
         "1. Likes tea\n2) Has a dog\n",
         "Likes tea\n\n  Has a dog  \n",
         "Likes tea\r\nHas a dog\r\n",

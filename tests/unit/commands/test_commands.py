@@ -48,7 +48,7 @@ def test_a_slash_elsewhere_is_not_a_command(text: str) -> None:
 
 def test_the_commands_are_the_modules_of_the_folder() -> None:
     """Each command is a file of its own."""
-    assert set(COMMANDS) == {"forget", "help", "memory", "private", "remember", "reset"}
+    assert set(COMMANDS) == {"context", "forget", "help", "memory", "private", "remember", "reset"}
 
 
 @pytest.mark.acceptance("C04")
@@ -413,3 +413,41 @@ async def test_a_refused_fact_says_why() -> None:
     reply = await run_command("/remember x", ListMemory(error=InvalidInputError("the fact holds a credential")))
 
     assert "credential" in reply.text
+
+
+HOSTILE = "Ann \x1b[2J\x1b]52;c;x\x07\x9b\u202e\u200b\U000e0041![x](http://evil.example/p.png)<img src=x> **likes** tea"
+PLAIN = "Ann [2J]52;c;x![x] (http://evil.example/p.png)< img src=x> \\*\\*likes\\*\\* tea"
+
+
+@pytest.mark.parametrize(
+    "text", ["/memory", "/memory tea", "/forget 1", "/forget tea", "/forget 1 yes", f"/remember {HOSTILE}", "/reset"]
+)
+async def test_a_reply_shows_a_fact_as_plain_text(text: str) -> None:
+    """It controls no terminal and is no markup in a page."""
+    memory = ListMemory([HOSTILE])
+    reply = await run_command(text, memory, learned=[make_fact("a", HOSTILE)])
+
+    assert PLAIN in reply.text
+
+
+async def test_an_error_in_a_reply_controls_no_terminal() -> None:
+    """It may quote a fact or a setting."""
+    memory = ListMemory(error=MemoryUnavailable("away \x1b[2J\u202e"))
+
+    assert (await run_command("/memory", memory)).text == "Memory is not available right now: away [2J"
+
+
+@pytest.mark.parametrize(
+    ("note", "due"),
+    [
+        ("dentist on 27 March 2031 at 9", "Due Thu, 27 Mar 2031, 09:00"),
+        ("remind me on 27 March 2031 to call Anna", "Due Thu, 27 Mar 2031"),
+        ("remind me every Monday at 9 to rest", "09:00, then weekly"),
+    ],
+)
+async def test_remember_says_when_the_fact_is_due(note: str, due: str) -> None:
+    """The person sees what will happen, and can correct it."""
+    reply = await run_command(f"/remember {note}", ListMemory())
+
+    assert reply.text.startswith(f"I will remember: {note}\nDue ")
+    assert reply.text.endswith(due)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gaia_memory.commands.forget import STILL_HERE
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.forget.delete import OPEN_SESSION_NOTE
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
@@ -312,7 +313,7 @@ async def test_the_note_about_an_open_session_suggests_reset(clear: str, is_name
 
     done = (await reply_to(f"/forget {what}yes", memory)).splitlines()
 
-    assert f"Note: {OPEN_SESSION_NOTE}." in done
+    assert STILL_HERE in done
     assert ("/reset" in done[-1]) == is_named
 
 

@@ -322,6 +322,8 @@ FIXED = {
     "embedder": ("memory: {embedder: {provider: openai}}", "memory.embedder"),
     "vector_store": ("memory: {vector_store: {provider: qdrant}}", "memory.vector_store"),
     "sessions": ("sessions: {database_url: sqlite:////y.db}", "sessions.database_url"),
+    "connections": ("sessions: {server_connections: 30}", "sessions.server_connections"),
+    "wait": ("sessions: {server_wait_seconds: 60}", "sessions.server_wait_seconds"),
 }
 
 

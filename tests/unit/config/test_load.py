@@ -106,6 +106,7 @@ def test_all_invalid_values_are_reported_together_with_key_value_and_range(file)
         ("memory.recall_limit", True),
         ("memory.recall_limit", None),
         ("memory.preload_limit", 101),
+        ("memory.tail_tokens", 20),
         ("memory.enabled", "maybe"),
         ("memory.enabled", None),
         ("memory.score_threshold", 1.1),

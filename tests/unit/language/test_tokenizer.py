@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +10,7 @@ from gaia_memory.language.text_features import extract_features
 from gaia_memory.language.tokenizer import compound_tokens, index_tokens, query_tokens
 from gaia_memory.recall.query.parsed_query import parse_query, truncate_middle
 from gaia_memory.redaction.credentials import contains_credential
+from support.running_time import assert_linear
 
 
 @pytest.mark.parametrize(
@@ -100,13 +99,4 @@ LONG = [
 def test_the_running_time_is_linear_in_the_length_of_a_text(piece, reads):
     """A text of a hundred thousand characters must not block other users."""
 
-    def seconds(count):
-        text = piece * count
-        begun = time.process_time()
-        reads(text)
-        return time.process_time() - begun
-
-    times = {count: min(seconds(count) for _ in range(3)) for count in (1_000, 16_000)}
-
-    # Sixteen times as long; were the work the square of the length, it would be 256 times as much.
-    assert times[16_000] < 80 * max(times[1_000], 0.0005)
+    assert_linear(lambda count: reads(piece * count), 2_000)

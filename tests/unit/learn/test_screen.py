@@ -121,6 +121,20 @@ def test_statements_not_marked_as_a_persons_are_dropped(by, caplog):
     assert "hotel" not in caplog.text
 
 
+def test_a_person_who_is_named_like_the_agent_does_not_make_its_statements_theirs():
+    """Nor does a text that is copied from the answer with its name."""
+    turn = make_turn(1, "hm")
+    person, agent = turn.messages
+    chunk = make_chunk(replace(turn, messages=(replace(person, speaker=agent.speaker), agent)))
+    facts = [
+        ExtractedFact(text="User was recommended a hotel", attributed_to=agent.speaker),
+        *(ExtractedFact(text=f"{name}: ok", attributed_to="user") for name in ("assistant", agent.speaker)),
+        ExtractedFact(text="Note: the agent is slow", attributed_to="user"),
+    ]
+
+    assert drop_assistant_claims(facts, chunk) == facts[-1:]
+
+
 def test_a_draft_has_the_time_and_place_of_its_turn():
     """It takes them from the turn with most words in common, and all events of its chunk."""
     talk = make_chunk(make_turn(7, "I flew to Rome"), make_turn(8, "my sister Noa loves tea"))

@@ -25,6 +25,11 @@ def said(text: str, *earlier: str, agreed_to: str = "") -> UserStatement:
         pytest.param("Loves the garden", said("What I love is my garden"), id="statement that begins like a question"),
         pytest.param("Was in Rome", said("When I was in Rome, I was ill"), id="clause of time"),
         pytest.param("Has a dog", said("yes", agreed_to="So you have a dog?"), id="agreed to"),
+        pytest.param("Does not eat meat", said("I stopped eating meat"), id="denial in other words"),
+        pytest.param("Has no dog", said("yes", agreed_to="So you don't have a dog?"), id="denial agreed to"),
+        pytest.param(
+            "Lives in Rome", said("I live in Rome and wonder if I need a car"), id="before an indirect question"
+        ),
         pytest.param("Hat eine Katze", said("Merk dir, dass ich eine Katze habe"), id="German"),
         pytest.param("J'habite à Lyon", said("J'habite à Lyon depuis mai"), id="French"),
         pytest.param("住在北京", said("我住在北京"), id="Chinese"),
@@ -46,12 +51,27 @@ def test_a_statement_of_the_person_is_theirs(fact: str, user: UserStatement) -> 
         ("Come nueces", "¿Puedo comer nueces"),
         ("可以吃坚果", "我可以吃坚果吗"),
         ("Lives in Berlin", "Hi. Where is Berlin?"),
+        ("I can eat nuts", "Do you remember if I can eat nuts?"),
+        ("I can eat nuts", "I live here and wonder whether I can eat nuts"),
+        ("User likes sushi", "Do you remember what I said about sushi?"),
+        ("Isst Nüsse", "Weißt du noch, ob ich Nüsse esse"),
+        ("Mange des noix", "Tu te souviens si je mange des noix"),
+        ("Come nueces", "Recuerdas si yo como nueces"),
     ],
 )
 def test_a_question_states_nothing(fact: str, question: str) -> None:
     """The answer tells the model what to do instead."""
     with pytest.raises(InvalidInputError, match="only asked"):
         is_stated_by_user(fact, said(question))
+
+
+def test_a_question_about_something_that_was_stated_states_nothing() -> None:
+    """The statement has half of the words, the question has all of them."""
+    with pytest.raises(InvalidInputError, match="only asked"):
+        is_stated_by_user("User can eat nuts", said("Which nuts can I eat?", "I'm allergic to nuts."))
+
+    assert is_stated_by_user("User can eat nuts", said("So I can eat nuts again!", "Which nuts can I eat?"))
+    assert is_stated_by_user("User loves Rome", said("Where should I eat in Rome?", "I love Rome."))
 
 
 @pytest.mark.parametrize(
@@ -61,6 +81,8 @@ def test_a_question_states_nothing(fact: str, question: str) -> None:
         ("Lives in Berlin with Noa", said("Where is Berlin?")),
         ("Is allergic to nuts", said("hm")),
         ("Has a dog", said("no", agreed_to="")),
+        ("User is not allergic to nuts", said("I'm allergic to nuts. I don't smoke.")),
+        ("Nutzerin hat keine Katze", said("Ich habe eine Katze")),
     ],
 )
 def test_anything_else_is_not_the_persons_word(fact: str, user: UserStatement) -> None:

@@ -6,14 +6,12 @@ import inspect
 
 import pytest
 
-from gaia_memory.models import Hit
 from gaia_memory.recall.query.dates import parse_dates
 from gaia_memory.recall.query.expansion import generate_expansions
 from gaia_memory.recall.query.parsed_query import parse_query
 from gaia_memory.recall.ranking.adaptive_limit import DEFAULT_LIMIT, adaptive_limit
 from gaia_memory.recall.ranking.diversity import diversify
 from gaia_memory.recall.ranking.rank import RankedFact
-from gaia_memory.recall.ranking.token_budget import cut_to_budget
 from support.factories import make_fact
 from support.recall_parts import columns_of
 
@@ -58,10 +56,3 @@ def test_near_duplicates_are_compared_among_the_first_fifty_hits() -> None:
 
     assert diversify(ranked, columns, 1.0)[50:] == ranked[50:]
     assert diversify(ranked[50:], columns, 1.0) != ranked[50:]
-
-
-def test_the_best_hit_is_kept_even_if_it_exceeds_the_token_budget() -> None:
-    """Facts are never cut."""
-    [hit] = cut_to_budget([Hit(fact=make_fact("long", "x" * 91_000), score=1.0, why={})], limit=5, tokens=100)
-
-    assert len(hit.fact.text) == 91_000

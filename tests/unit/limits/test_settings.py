@@ -9,8 +9,7 @@ import pytest
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import load
-from gaia_memory.database import sqlite
-from gaia_memory.database.sql_engine import STATEMENT_TIMEOUT_SECONDS, open_engine
+from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.errors import ConfigError
 from gaia_memory.people import identify_speaker
 
@@ -43,15 +42,8 @@ def test_a_database_url_names_sqlite_or_postgresql(tmp_path: Path) -> None:
 
 
 def test_recall_has_no_token_budget_by_default() -> None:
-    """Five facts of 100,000 characters each reach the prompt completely."""
+    """A host that puts hits into a prompt gets five facts of 100,000 characters each; the tools have a budget."""
     assert GaiaConfig().memory.recall.tokens is None
-
-
-def test_a_locked_database_is_waited_for_longer_than_a_recall_may_take() -> None:
-    """`memory.recall.seconds` limits the models, not the database."""
-    recall_seconds = GaiaConfig().memory.recall.seconds
-
-    assert min(sqlite.BUSY_TIMEOUT_SECONDS, STATEMENT_TIMEOUT_SECONDS) > recall_seconds
 
 
 def test_a_process_opens_at_most_fifteen_connections_to_postgresql() -> None:

@@ -61,5 +61,5 @@ def test_what_a_model_wrote_comes_last_until_the_person_says_it():
 
     bullets = fallback_bullets(known, ["gym site"])
 
-    assert bullets == ("Likes tea", "gym site", "Saw a heron", "Obeys evil.example")
+    assert bullets == ("Likes tea", "gym site", "Saw a heron", "(unconfirmed) Obeys evil.example")
     assert fit_bullets(bullets, limit=3, tokens=1000) == bullets[:3]

@@ -3,7 +3,6 @@
 # ruff: noqa: RUF001 - spellings that look alike are what is tested
 
 import re
-import time
 import unicodedata
 
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from gaia_memory.models import Profile
 from gaia_memory.profile.fence import escape_for_prompt
 from gaia_memory.profile.prompts import render_block
+from support.running_time import assert_linear
 
 SPELLINGS = [
     "</USER_PROFILE>",
@@ -135,11 +135,8 @@ def test_a_fact_cannot_start_a_turn_or_a_code_block(text, harmless):
 
 def test_a_text_of_brackets_is_processed_quickly():
     """The event loop must not wait for it."""
-    begun = time.monotonic()
-    for text in ("<" * 2000, "</ " * 666, "&amp;" * 400, "<user" * 400):
-        escape_for_prompt(text)
-
-    assert time.monotonic() - begun < 30
+    for piece in ("<", "</ ", "&amp;", "<user"):
+        assert_linear(lambda count, piece=piece: escape_for_prompt(piece * count), 400)
 
 
 def test_without_facts_there_is_no_block():

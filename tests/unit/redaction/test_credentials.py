@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from gaia_memory.learn.screen import reject_unkeepable
 from gaia_memory.models import Draft, NewFact
 from gaia_memory.redaction.credentials import contains_credential, mask_credentials
 from gaia_memory.redaction.mask import MASK
+from support.running_time import assert_linear
 
 MIN_REFUSED_SHARE = 0.95
 NUMBERS = ["card 4111 1111 1111 1111", "DE89 3704 0044 0532 0130 00", "my SSN is 219-09-9999"]
@@ -45,13 +45,13 @@ def is_refused(kind: str, text: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("split", ["known", "held-out"])
+@pytest.mark.parametrize("split", ["known", "held-out", "fresh-1", "fresh-2", "fresh-3", "fresh-4"])
 def test_credentials_in_all_forms_are_refused(split: str) -> None:
-    """The held-out half was written before the rules."""
+    """The held-out half was written before the rules, each fresh list before it was first compared with them."""
     texts = [(kind, text) for each, kind, text in CREDENTIALS if each == split]
     kept = [text for kind, text in texts if not is_refused(kind, text)]
 
-    assert len(texts) > 100
+    assert len(texts) >= 60
     assert len(kept) <= (1 - MIN_REFUSED_SHARE) * len(texts), kept
 
 
@@ -113,8 +113,5 @@ def test_long_and_hostile_texts_are_screened_quickly() -> None:
         "é4 ",
         "api_key_",
     )
-    begun = time.monotonic()
     for piece in pieces:
-        contains_credential((piece * 50_000)[:100_000])
-
-    assert time.monotonic() - begun < 30
+        assert_linear(lambda size, piece=piece: contains_credential((piece * size)[:size]), 12_500)

@@ -5,23 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gaia_memory.adk.models.offline_phrases import detect_language
+from gaia_memory.adk.models.statement_changes import Changes, Statement, states_profession, topic_words, without_dates
 from gaia_memory.adk.models.statement_subjects import (
     has_other_owner,
     has_other_subject,
     is_about_person,
     without_clauses_about_others,
 )
-from gaia_memory.adk.models.topic_words import is_same_name, is_same_word
+from gaia_memory.adk.models.topic_words import implied_words, is_same_name, is_same_word, share_most
 from gaia_memory.language.answer_types import MOMENT, NUMBER, PLACE, detect_answer_types
-from gaia_memory.language.function_words import FUNCTION_WORDS, Language
 from gaia_memory.language.tokenizer import index_tokens
 
 MIN_SCORE = 0.5
 """The least share of the question's words that an answer contains."""
 
-_TYPE_BONUS, _PAST_PENALTY, _SAME_CONTENT_SHARE = 0.3, 0.4, 0.5
+_TYPE_BONUS, _PAST_PENALTY = 0.3, 0.4
 _MAX_ANSWERS = 2
 
 _PLACE_QUESTION = re.compile(
@@ -38,10 +39,39 @@ _SINGLE_ANSWER_QUESTION = re.compile(
     r"favou?rite|liebling\w*|préféré\w*|favorit[oa])\b",
     re.IGNORECASE,
 )
+_HERE_OR_THERE = re.compile(
+    r"\b(?:in|at|near|from|to|on|by|with|next|outside|around|abroad|home|here|there|remote(?:ly)?|bei|beim|im|am|auf|an|nach|zu|zur|aus|"
+    r"hier|mit|à|au|aux|chez|en|dans|de|ici|avec|a|cerca|desde|aquí|con)\b|(?<=\w )(?-i:[A-ZÀ-Þ])\w",
+    re.IGNORECASE,
+)
+"""What tells a place, perhaps: "at the post office", "with my parents"; not "for music"."""
+
+_TIME = re.compile(
+    r"\d|\b(?:before|after|during|until|every|vor|nach|bis|jede\w*|avant|après|chaque|antes|después|cada)\b",
+    re.IGNORECASE,
+)
+_DENIED_RELATION = re.compile(
+    r"(?:\bnot|n't)\s+(?:[\w-]+\s+){1,3}?(?:to|with|from|about|of)\s+(?P<whom>.+)|"
+    r"\bnicht\b.*?\b(?:gegen|mit|auf|von)\s+(?P<wen>.+)|\bpas\s+(?:\w+\s+)?\w+\s+(?:à|aux?|avec|de)\s+(?P<qui>.+)|"
+    r"\bno\s+\w+\s+\w+\s+(?:a|al|con|de)\s+(?P<quien>.+)",
+    re.IGNORECASE,
+)
+"""What a denial is confined to: "not married to my job", "not allergic to milk"."""
+
+_ENDING = re.compile(r"\b(?:any ?more|any ?longer|no longer|nicht mehr|ne .*plus|ya no)\b", re.IGNORECASE)
 _POSSESSED_NOUN = re.compile(
     r"\b(?:my|our|mein(?:e[nmrs]?)?|unser(?:e[nmrs]?)?|mon|ma|mes|notre|nos|mis?|User's|their)\s+(?P<noun>[^\W\d_]+)",
     re.IGNORECASE,
 )
+_ASKED_THING = re.compile(
+    r"(?:what(?:'?s| is| was| are)|which is|tell me|wie (?:ist|lautet)|was ist|quel(?:le)?s? (?:est|sont)|"
+    r"cuál(?:es)? (?:es|son)) "
+    r"(?:my|our|mein(?:e[nmrs]?)?|unsere?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?) (?P<thing>[^\d,;.]+?)"
+    r"(?: (?:now|again|jetzt|maintenant|ahora))?\W*\Z",
+    re.IGNORECASE,
+)
+"""A question for one thing: "What is my phone number?" is about a number, not about the phone."""
+
 _NAME = re.compile(r"(?<=\w )(?P<name>[A-ZÀ-Þ][^\W\d_]+)")
 _GERMAN_NAME = re.compile(
     r"\b(?!(?i:ich|du|wir|er|sie|es|man|der|die|das|dem|den|des|[mdsk]?eine?[nmrs]?|unsere?[nmrs]?|ihre?[nmrs]?|"
@@ -59,7 +89,8 @@ _OWN_NAME = re.compile(
     r"(?:^|[,.!] ?|\b)(?:(?:I am|[Ii]'?m|User is|[Ii]ch bin|[Jj]e suis|[Ss]oy)\s+"
     r"(?!(?:German|French|Spanish|English|American|British|Italian|Irish|Dutch|Swedish|Polish|Portuguese|Turkish|Indian|"
     r"Chinese|Japanese|Jewish|Catholic|Muslim)\b)(?=[A-ZÄÖÜ][a-zäöüéè]+)|"
-    r"(?i:call me|ich heiße|je m'appelle|me llamo|User is called|User wants to be called|my name(?: is|'s)|"
+    r"(?i:call me|I go by|User goes by|ich heiße|je m'appelle|me llamo|User is called|"
+    r"User wants to be called|my name(?: is|'s)|"
     r"User's name is|l'utilisat(?:eur|rice) s'appelle|(?:be)?nutzer(?:in)? hei(?:ß|ss)t|usuari[oa] se llama)\b|\AName:)"
 )
 _ASIDE_FROM_YEARS = r"(?!\s*(?:%|am\b|pm\b|km\b|cm\b|m\b|kg\b|min\w*\b|hours?\b|days?\b|weeks?\b|months?\b))\b"
@@ -70,7 +101,7 @@ _OWN_AGE = re.compile(
 )
 _AGE = re.compile(
     rf"\b(?:is|turned|turns|ist|a|tiene)\s+(?:an? )?\d{{1,3}}{_ASIDE_FROM_YEARS}|"
-    r"\b\d{1,3}[ -](?:years?[ -]old|Jahre|ans|años)\b",
+    r"\b\d{1,3}[ -](?:years?[ -]old|Jahre|ans|años)\b|\w \(\d{1,2}\)",
     re.IGNORECASE,
 )
 _NAME_QUESTION = re.compile(
@@ -98,7 +129,7 @@ _VERBS = frozenset(
 
 _OWN_ORIGIN_QUESTION = re.compile(r"\bwhere (?:am i|do i come|are we|do we come) from\b", re.IGNORECASE)
 _ORIGIN = re.compile(r"\b(?:from|(?:born|grew up|raised) in) [A-ZÀ-Þ]")
-_LIVELIHOOD = re.compile(r"\bdo for (?:a living|work)\b", re.IGNORECASE)
+_LIVELIHOOD = re.compile(r"(?P<whose>\bwhat do(?:es)? .{1,60}? )do(?: for (?:a living|work))?(?=\W*\Z)", re.IGNORECASE)
 _NAME_WORDS = frozenset(
     (
         "name",
@@ -118,13 +149,12 @@ _NAME_WORDS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A sentence of the person, or a fact about them or others (`is_fact`); a higher `order` is newer."""
+class Answers(NamedTuple):
+    """The statements that answer a question, best first."""
 
-    text: str
-    order: int
-    is_fact: bool = False
+    statements: list[Statement]
+    is_outdated: bool = False
+    """Whether there is none because the person took back what would have answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,39 +178,51 @@ class _Fit:
 _NO_FIT = _Fit(0.0)
 
 
-def rank_answers(question_text: str, statements: Sequence[Statement]) -> list[Statement]:
-    """Return the statements that answer a question, best first: at most two, and none where nothing fits.
+def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers:
+    """Return the statements that answer a question: at most two, and none where nothing fits.
 
     The second fits as well as the first, by the same words. Of two that fit equally well the newer one comes first, and
-    one that a newer one repeats or revises is left out.
+    one that a newer one repeats or revises is left out. One that a newer one denies or takes back is no answer, and
+    what fits less well takes its place only if it is as new as the denial.
     """
     question = _parse_question(question_text)
-    fits = [(_fit(question, statement.text), statement) for statement in statements]
+    fits = [(_fit(question, each.text), each) for each in statements if not each.takes_back]
+    fits = [(fit, each) for fit, each in fits if fit.score >= MIN_SCORE]
+    changes = Changes(statements)
+    ended = changes.ended_at([each for _, each in fits])
+    # "I don't live in Milan" tells less than "I live in Rome", which it does not deny.
+    denials = changes.bare_denials if question.has_one_answer else set[int]()
     fitting = sorted(
-        ((fit, statement) for fit, statement in fits if fit.score >= MIN_SCORE),
-        key=lambda found: (-found[0].score, -found[1].order),
+        fits,
+        key=lambda found: (-found[0].score, found[1].order in denials, -found[1].order),
     )
+    outdated_at = -1
     answers: list[Statement] = []
+    best: _Fit | None = None
     for fit, statement in fitting:
-        if fit != fitting[0][0] or len(answers) == _MAX_ANSWERS:
+        changed_at = ended.get(statement, -1)
+        if best is None:
+            outdated_at = max(outdated_at, changed_at)
+        if changed_at >= 0 or statement.order < outdated_at:
             continue
-        if not any(_is_revised_by(statement, newer) for newer in answers):
+        best = best or fit
+        is_left_out = fit != best or len(answers) == _MAX_ANSWERS
+        is_known = any(_is_revised_by(statement, newer) for newer in answers)
+        # Of "You bought a car" and "You don't have a car" the newer holds.
+        is_opposite = bool(answers) and changes.is_denial(statement) != changes.is_denial(answers[0])
+        if not (is_left_out or is_known or is_opposite):
             answers.append(statement)
-    return answers[:1] if question.has_one_answer else answers
-
-
-def topic_words(text: str, language: Language) -> tuple[str, ...]:
-    """Return the distinct words of a text without the function words of its language."""
-    words = dict.fromkeys(index_tokens(text))
-    return tuple(word for word in words if word not in FUNCTION_WORDS[language] and word != "user")
+    return Answers(answers[:1] if question.has_one_answer else answers, is_outdated=outdated_at >= 0 and not answers)
 
 
 def _parse_question(text: str) -> _Question:
-    text = _LIVELIHOOD.sub("work", text)
+    text = _LIVELIHOOD.sub(r"\g<whose>work", text)
     language = detect_language(text)
     words = topic_words(text, language)
     without_name = tuple(word for word in words if word not in _NAME_WORDS)
     required = {token for noun in _POSSESSED_NOUN.findall(text) for token in index_tokens(noun)}
+    if asked := _ASKED_THING.search(text):
+        required |= set(index_tokens(asked["thing"]))
     named = (_GERMAN_NAME if language == "de" else _NAME).finditer(text)
     names = {token for found in named for token in index_tokens(found["name"])}
     answer_types = (
@@ -212,7 +254,7 @@ def _fit(question: _Question, text: str) -> _Fit:
         return _Fit(float(bool(_ORIGIN.search(text))))
     lacks_company = _COMPANY_QUESTION.search(question.text) and not _COMPANY.search(text)
     lacks_age = _ANY_AGE_QUESTION.search(question.text) and not _AGE.search(text)
-    if lacks_company or lacks_age:
+    if lacks_company or lacks_age or _denies_another(question, text):
         return _NO_FIT
     return _fit_by_words(question, without_clauses_about_others(text) if is_about_person(question.text) else text)
 
@@ -222,8 +264,13 @@ def _fit_by_words(question: _Question, text: str) -> _Fit:
     if not question.words or not words:
         return _NO_FIT
     mates = {word: [other for other in words if _is_mate(question, word, other)] for word in question.words}
+    implied = set(implied_words(text, without_dates(text)))
     if _ANY_AGE_QUESTION.search(question.text):
-        mates.update((word, [word]) for word in question.words if is_same_word(word, "age"))
+        implied.add("age")
+    if not question.answer_types & PLACE and states_profession(text):
+        implied.add("work")
+    for word in question.words:
+        mates[word] = mates[word] or [word for each in implied if is_same_word(word, each)]
     matched = [word for word, others in mates.items() if others]
     if not set(question.required).issubset(matched):
         return _NO_FIT
@@ -237,12 +284,30 @@ def _fit_by_words(question: _Question, text: str) -> _Fit:
     score = len(matched) / len(question.words)
     types = detect_answer_types(text, index_tokens(text)) | PLACE * bool(_PLACE.search(text))
     has_type = bool(question.answer_types & types)
-    if score < 1.0 and question.answer_types and not has_type:
+    if question.answer_types and not (has_type or (score >= 1.0 and _may_tell(question, text, implied))):
         return _NO_FIT
     if score:
         score += _TYPE_BONUS * has_type
     is_past = score > MIN_SCORE and _PAST_MARK.search(text)
     return _Fit(score - _PAST_PENALTY if is_past else score, tuple(matched))
+
+
+def _may_tell(question: _Question, text: str, implied: set[str]) -> bool:
+    """Return whether a statement with all words of a question may tell where or when; any may tell how many."""
+    if question.answer_types & PLACE:
+        # A slot that the question asks for is filled with a name.
+        return bool(implied or _HERE_OR_THERE.search(text))
+    return not question.answer_types & MOMENT or bool(_TIME.search(text) or without_dates(text) != text)
+
+
+def _denies_another(question: _Question, text: str) -> bool:
+    """Return whether a statement denies a relation to what the question does not name."""
+    found = _DENIED_RELATION.search(text)
+    if found is None or _ENDING.search(text):
+        return False
+    asked = index_tokens(question.text)
+    related = topic_words(next(filter(None, found.groups())), detect_language(text))
+    return not any(is_same_word(one, other) for one in related for other in asked)
 
 
 def _is_mate(question: _Question, word: str, other: str) -> bool:
@@ -252,5 +317,4 @@ def _is_mate(question: _Question, word: str, other: str) -> bool:
 def _is_revised_by(older: Statement, newer: Statement) -> bool:
     """Return whether two statements have most of their words in common, so that the newer one replaces the older."""
     one, other = (topic_words(each.text, detect_language(each.text)) for each in (older, newer))
-    shared = sum(any(is_same_word(word, mate) for mate in other) for word in one)
-    return shared > _SAME_CONTENT_SHARE * min(len(one), len(other))
+    return share_most(one, other)

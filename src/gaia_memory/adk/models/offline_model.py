@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Hashable, Iterator, Mapping, Sequence
@@ -15,23 +16,24 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import PrivateAttr
 
-from gaia_memory.adk.fact_framing import PRIVATE_INSTRUCTION
-from gaia_memory.adk.models.answer_ranking import Statement, rank_answers
-from gaia_memory.adk.models.offline_phrases import PHRASES, Phrases, detect_language
-from gaia_memory.adk.models.second_person import to_second_person
-from gaia_memory.adk.models.user_messages import (
+from gaia_memory.adk.models.answer_ranking import rank_answers
+from gaia_memory.adk.models.message_kinds import (
     MessageKind,
     classify,
     find_question,
-    is_small_talk,
-    split_statements,
 )
-from gaia_memory.adk.plugins.run_context import current_conversation
+from gaia_memory.adk.models.offline_phrases import PHRASES, Phrases, detect_language
+from gaia_memory.adk.models.second_person import to_second_person
+from gaia_memory.adk.models.statement_changes import Statement, without_outdated
+from gaia_memory.adk.models.topic_words import related_words
+from gaia_memory.adk.plugins.run_context import allow_numbers, current_conversation, forgotten_check
+from gaia_memory.adk.plugins.turn_notes import NOTES_START
+from gaia_memory.adk.tools.fact_framing import PRIVATE_INSTRUCTION
 from gaia_memory.language.function_words import Language
 from gaia_memory.redaction.credentials import contains_credential
 
 if TYPE_CHECKING:
-    from gaia_memory.backend.offline.conversation_reader import SpokenFact
+    from gaia_memory.backend.offline.conversation_reader import MessageContent
 
 INTRODUCTION = PHRASES["en"].introduction
 _INTRODUCTIONS = tuple(phrases.introduction for phrases in PHRASES.values())
@@ -58,9 +60,20 @@ _MAX_OVERVIEW_LINES = 10
 _OVERVIEW_QUERY = "name home work family birthday allergic lives works likes loves hates plans"
 """Looked up for "What do you know about me?", which has no word that a fact contains."""
 
+_CHANGES_QUERY = (
+    "Everything that ended: quit left stopped died moved sold lost gave up broke divorced changed no longer"
+)
+"""Looked up with it, because what ended tells which of the other facts hold no longer."""
+
 _MAX_INTRODUCED_CONVERSATIONS = 1_024
+_Answer = str | list[types.Part]
+"""A text, or calls of tools."""
+
 _STOCK_REPLIES = frozenset(reply for phrases in PHRASES.values() for reply in astuple(phrases))
 """Replies without a word of the person."""
+
+
+_NOTED_REPLIES = frozenset(phrases.noted for phrases in PHRASES.values())
 
 
 class OfflineModel(BaseLlm):
@@ -80,9 +93,10 @@ class OfflineModel(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Yield the answer; with `stream`, first its words as partial responses."""
-        answer = _answer(llm_request)
-        if isinstance(answer, types.Part):
-            yield _response(answer, partial=False)
+        # The rules of four languages are read at the first answer, and many statements compared at any.
+        answer = await _without_promise(await asyncio.to_thread(_answer, llm_request), llm_request)
+        if not isinstance(answer, str):
+            yield _response(*answer, partial=False)
             return
         if _is_about_nothing_known(answer, llm_request) and not self._is_introduced(llm_request):
             answer = f"{PHRASES[_language_of(_user_messages(llm_request.contents))].introduction}\n{answer}"
@@ -116,6 +130,18 @@ class OfflineModel(BaseLlm):
         )
 
 
+async def _without_promise(answer: _Answer, request: LlmRequest) -> _Answer:
+    """Return the answer to a statement, with a hint if the person had it forgotten: it will not be learned."""
+    has_forgotten = forgotten_check.get()
+    if has_forgotten is None or not isinstance(answer, str) or answer not in _NOTED_REPLIES:
+        return answer
+    messages = _user_messages(request.contents)
+    facts = _read_last(messages).facts
+    if not await has_forgotten([each.fact for each in facts]):
+        return answer
+    return PHRASES[_language_of(messages)].forgotten.format(" ".join(each.said for each in facts))
+
+
 def _is_about_nothing_known(answer: str, request: LlmRequest) -> bool:
     """Return whether an answer tells nothing from memory or this conversation, which would speak for itself."""
     return answer in _STOCK_REPLIES or any(each.name == "remember" for each in _function_responses(request.contents))
@@ -134,31 +160,42 @@ def _earlier_messages_hint(answer: str) -> str:
     return ""
 
 
-def _response(part: types.Part, *, partial: bool) -> LlmResponse:
+def _response(*parts: types.Part, partial: bool) -> LlmResponse:
     # ADK warns about every answer without token counts.
     usage = types.GenerateContentResponseUsageMetadata(
         prompt_token_count=0, candidates_token_count=0, total_token_count=0
     )
-    content = types.Content(role="model", parts=[part])
+    content = types.Content(role="model", parts=list(parts))
     return LlmResponse(content=content, partial=partial, usage_metadata=None if partial else usage)
 
 
-def _answer(request: LlmRequest) -> str | types.Part:
+def _answer(request: LlmRequest) -> _Answer:
     messages = _user_messages(request.contents)
     text = messages[-1] if messages else ""
     phrases = PHRASES[_language_of(messages)]
     responses = _function_responses(request.contents)
     if responses:
-        return "\n".join(_describe_response(request, messages, response, phrases) for response in responses)
+        return _describe_responses(request, messages, responses, phrases)
     kind, fact = classify(text)
     if kind is MessageKind.REMEMBER and "remember" in request.tools_dict:
-        return types.Part.from_function_call(name="remember", args={"fact": fact})
+        facts = _read_last(messages).facts
+        # In the words of learning, which comes across the same message later.
+        fact = facts[0].fact if len(facts) == 1 else fact
+        return [types.Part.from_function_call(name="remember", args={"fact": fact})]
     if kind in (MessageKind.QUESTION, MessageKind.OVERVIEW):
         if "load_memory" in request.tools_dict:
-            query = _OVERVIEW_QUERY if kind is MessageKind.OVERVIEW else find_question(text)
-            return types.Part.from_function_call(name="load_memory", args={"query": query})
+            is_overview = kind is MessageKind.OVERVIEW
+            queries = [_OVERVIEW_QUERY, _CHANGES_QUERY] if is_overview else _queries(find_question(text))
+            return [types.Part.from_function_call(name="load_memory", args={"query": query}) for query in queries]
         return _answer_question(request, messages, [], phrases, default=phrases.no_memory)
     return _acknowledge(request, kind, messages, phrases)
+
+
+def _queries(question: str) -> list[str]:
+    """Return what to look up for a question: itself, and the other words in which a newer fact may answer it."""
+    related = related_words(question)
+    # "Everything" makes memory return more of what fits less well.
+    return [question, f"Everything: {related}"] if related else [question]
 
 
 def _acknowledge(request: LlmRequest, kind: MessageKind, messages: Sequence[str], phrases: Phrases) -> str:
@@ -167,68 +204,83 @@ def _acknowledge(request: LlmRequest, kind: MessageKind, messages: Sequence[str]
         MessageKind.ABOUT_THE_MODEL: phrases.introduction,
         MessageKind.GREETING: phrases.greeting,
         MessageKind.THANKS: phrases.thanks,
-        MessageKind.SMALL_TALK: phrases.all_right,
         MessageKind.FORGET: phrases.nothing_forgotten,
         MessageKind.REQUEST: phrases.not_able,
     }
     if kind in replies:
         return replies[kind]
-    if messages and contains_credential(messages[-1]):
+    if messages and contains_credential(messages[-1], allow_numbers=allow_numbers.get()):
         return phrases.no_credentials
+    reading = _read_last(messages)
+    if reading.taken_back and not reading.facts:
+        return phrases.taken_back
+    if kind is MessageKind.SMALL_TALK:
+        return phrases.all_right
     if PRIVATE_INSTRUCTION in _system_instruction(request):
         return phrases.private
-    return phrases.noted if _states_a_fact(messages) else phrases.nothing_found
+    return phrases.noted if reading.facts else phrases.nothing_found
 
 
-def _states_a_fact(messages: Sequence[str]) -> bool:
-    """Return whether learning keeps something of the last message."""
-    *_, (_, spoken_facts) = _read(messages[-_MAX_CONTEXT_MESSAGES:] or [""])
-    return bool(spoken_facts)
+def _read_last(messages: Sequence[str]) -> MessageContent:
+    """Return what the last message says, as learning understands it."""
+    *_, (_, reading) = _read(messages[-_MAX_CONTEXT_MESSAGES:] or [""])
+    return reading
 
 
-def _read(messages: Sequence[str]) -> Iterator[tuple[str, list[SpokenFact]]]:
-    """Yield each message with its statements, as learning understands them."""
+def _read(messages: Sequence[str]) -> Iterator[tuple[str, MessageContent]]:
+    """Yield each message with what it says, as learning understands it."""
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.
-    from gaia_memory.backend.offline.conversation_reader import ConversationReader
+    from gaia_memory.backend.offline.conversation_reader import ConversationReader, MessageContent
 
     reader = ConversationReader(datetime.now(UTC).date())
     remaining = sum(map(len, messages))
     for message in messages:
-        yield message, reader.read(message) if remaining <= _MAX_READ_CHARACTERS else []
+        yield message, reader.read(message) if remaining <= _MAX_READ_CHARACTERS else MessageContent([], [], [])
         remaining -= len(message)
 
 
-def _statements_in(messages: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """Yield what the messages state: in the person's own words or, for "she" and "he", as a fact that names them."""
-    for message, spoken_facts in _read(messages):
-        if contains_credential(message):
-            continue
-        named = {_without_end(each.said): each.told for each in spoken_facts if each.is_resolved}
-        for statement in split_statements(message):
-            told = named.pop(_without_end(statement), None)
-            yield told or statement, told is not None
-        yield from ((told, True) for told in named.values())
+def _statements_in(messages: Sequence[str], first: int) -> list[Statement]:
+    """Return what the messages state and take back, numbered from `first`.
+
+    A statement is in the person's own words or, for "she" and "he", a fact that names them.
+    """
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline.corrections import is_denial
+
+    found: list[tuple[str, bool, bool]] = []
+    for message, reading in _read(messages):
+        # Who takes a denial back has denied nothing of what they said before it.
+        denied = {
+            text for each in reading.taken_back if is_denial(each.text) for fact in each.facts for text in fact[:2]
+        }
+        found = [each for each in found if each[0] not in denied]
+        withdrawn = (each.text for each in reading.taken_back if not is_denial(each.text))
+        found += [(text, False, True) for text in (*withdrawn, *reading.denials)]
+        if not contains_credential(message, allow_numbers=allow_numbers.get()):
+            found += [(each.told if each.is_resolved else each.said, each.is_resolved, False) for each in reading.facts]
+    return [Statement(text, order, *flags) for order, (text, *flags) in enumerate(found, first)]
 
 
-def _without_end(statement: str) -> str:
-    return statement.replace("\u2019", "'").rstrip(" .!").casefold()
-
-
-def _describe_response(
-    request: LlmRequest, messages: Sequence[str], response: types.FunctionResponse, phrases: Phrases
+def _describe_responses(
+    request: LlmRequest, messages: Sequence[str], responses: Sequence[types.FunctionResponse], phrases: Phrases
 ) -> str:
-    answer: Mapping[str, Any] = response.response or {}
-    status = answer.get("status")
-    if response.name == "remember":
-        if status == "success":
-            return phrases.kept.format(answer.get("text", ""))
+    """Return what a saved fact, or the facts of all look-ups together, answer."""
+    answers: list[Mapping[str, Any]] = [response.response or {} for response in responses]
+    answer, name = answers[0], responses[0].name
+    if name == "remember":
+        if answer.get("status") == "success":
+            text = str(answer.get("text", ""))
+            return phrases.kept.format(_turned_around(Statement(text, 0), phrases) or text)
         return phrases.not_kept.format(answer.get("message", "memory did not take it"))
-    if response.name == "load_memory":
-        if status == "error":
-            return phrases.lookup_failed.format(answer.get("message", "memory did not answer"))
-        default = phrases.memory_down if status == "unavailable" else phrases.unknown
-        return _answer_question(request, messages, answer.get("memories") or [], phrases, default=default)
-    return "Done."
+    if name != "load_memory":
+        return "Done."
+    statuses = {each.get("status") for each in answers}
+    if "error" in statuses:
+        failed = next(each for each in answers if each.get("status") == "error")
+        return phrases.lookup_failed.format(failed.get("message", "memory did not answer"))
+    default = phrases.memory_down if "unavailable" in statuses else phrases.unknown
+    memories = [memory for each in answers for memory in each.get("memories") or []]
+    return _answer_question(request, messages, memories, phrases, default=default)
 
 
 def _answer_question(
@@ -242,25 +294,24 @@ def _answer_question(
     """Return the answer to the last message from this conversation, the profile and `memories`; else `default`."""
     by_age = sorted(memories, key=lambda memory: str(memory.get("timestamp", "")))
     recalled = dict.fromkeys(str(memory.get("text", "")) for memory in by_age)
-    # The lines of the profile have no age: those that memory has returned stand where they belong.
-    facts = dict.fromkeys([*(line for line in _profile_lines(request) if line not in recalled), *recalled])
-    texts = [(text, True) for text in facts if text] + list(dict.fromkeys(_statements_in(messages)))
-    statements = [Statement(text, order, is_fact) for order, (text, is_fact) in enumerate(texts)]
+    # The lines of the profile have no age, but of one topic the newest comes first. Those that memory has
+    # returned stand where they belong.
+    facts = dict.fromkeys([*(line for line in reversed(_profile_lines(request)) if line not in recalled), *recalled])
+    remembered = [Statement(text, order, is_fact=True) for order, text in enumerate(filter(None, facts))]
+    statements = [*remembered, *_statements_in(messages, len(remembered))]
     text = messages[-1] if messages else ""
     if classify(text)[0] is MessageKind.OVERVIEW:
         return _describe_everything(statements, phrases) or default
     question = find_question(text)
     answers = rank_answers(question, statements)
-    return "\n".join(_render(answer, phrases) for answer in answers) or default
+    if answers.is_outdated:
+        return phrases.outdated
+    return "\n".join(_render(answer, phrases) for answer in answers.statements) or default
 
 
 def _describe_everything(statements: Sequence[Statement], phrases: Phrases) -> str:
     """Return the newest statements as a list, each once; empty if there is none."""
-    lines = dict.fromkeys(
-        _turned_around(each, phrases) or each.text
-        for each in reversed(statements)
-        if each.is_fact or not is_small_talk(each.text)
-    )
+    lines = dict.fromkeys(_turned_around(each, phrases) or each.text for each in reversed(without_outdated(statements)))
     newest = list(lines)[:_MAX_OVERVIEW_LINES]
     return "\n".join([phrases.overview, *(f"- {line}" for line in reversed(newest))]) if newest else ""
 
@@ -289,7 +340,7 @@ def _user_messages(contents: Sequence[types.Content]) -> list[str]:
 
     def newest_first() -> Iterator[str]:
         for content in reversed(contents):
-            texts = [part.text for part in content.parts or [] if part.text and not part.thought]
+            texts = [part.text for part in content.parts or [] if part.text and _is_said(part)]
             if content.role == "user" and texts and not texts[0].startswith(_TRANSFERRED_CONTEXT):
                 yield " ".join(texts).strip()[:_MAX_MESSAGE_CHARACTERS]
 
@@ -297,9 +348,17 @@ def _user_messages(contents: Sequence[types.Content]) -> list[str]:
     return newest[::-1]
 
 
+def _is_said(part: types.Part) -> bool:
+    return not part.thought and not (part.text or "").startswith(NOTES_START)
+
+
 def _function_responses(contents: Sequence[types.Content]) -> list[types.FunctionResponse]:
-    parts = (contents[-1].parts if contents else None) or []
-    return [part.function_response for part in parts if part.function_response]
+    """Return the responses that the request ends with, but for the notes of the turn."""
+    for content in reversed(contents):
+        parts = content.parts or []
+        if any(part.function_response or _is_said(part) for part in parts):
+            return [part.function_response for part in parts if part.function_response]
+    return []
 
 
 def _profile_lines(request: LlmRequest) -> list[str]:

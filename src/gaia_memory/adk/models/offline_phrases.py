@@ -15,6 +15,9 @@ class Phrases:
     introduction: str
     noted: str
     nothing_found: str
+    taken_back: str
+    outdated: str
+    forgotten: str
     private: str
     unknown: str
     overview: str
@@ -42,6 +45,9 @@ PHRASES: Mapping[Language, Phrases] = {
         ),
         noted="Noted.",
         nothing_found="I found no fact in that, so I will not learn it.",
+        taken_back="All right, I will not answer with that here. /forget WORDS removes what I have already learned.",
+        outdated="You told me that this has changed; I don't know what holds instead.",
+        forgotten="You had me forget that, so I will not learn it from a conversation. To bring it back: /remember {}",
         private="This stays between us: nothing here is learned.",
         unknown="I don't know that yet.",
         overview="This is what I know about you:",
@@ -67,6 +73,9 @@ PHRASES: Mapping[Language, Phrases] = {
         ),
         noted="Notiert.",
         nothing_found="Darin habe ich keine Tatsache gefunden, also lerne ich es nicht.",
+        taken_back="In Ordnung, damit antworte ich hier nicht mehr. /forget WÖRTER entfernt schon Gelerntes.",
+        outdated="Du hast mir gesagt, dass das nicht mehr stimmt. Was stattdessen gilt, weiß ich nicht.",
+        forgotten="Das sollte ich vergessen, also lerne ich es aus keinem Gespräch. Zurück kommt es mit: /remember {}",
         private="Das bleibt unter uns: Hier lerne ich nichts.",
         unknown="Das weiß ich noch nicht.",
         overview="Das weiß ich über dich:",
@@ -92,6 +101,9 @@ PHRASES: Mapping[Language, Phrases] = {
         ),
         noted="C'est noté.",
         nothing_found="Je n'y ai trouvé aucun fait, donc je ne l'apprends pas.",
+        taken_back="D'accord, je ne réponds plus avec cela ici. /forget MOTS efface ce que j'ai déjà appris.",
+        outdated="Tu m'as dit que ce n'est plus vrai ; je ne sais pas ce qui l'est maintenant.",
+        forgotten="Tu me l'as fait oublier, donc je ne l'apprends plus ici. Pour l'y remettre : /remember {}",
         private="Cela reste entre nous : je n'apprends rien ici.",
         unknown="Je ne le sais pas encore.",
         overview="Voici ce que je sais de toi :",
@@ -117,6 +129,9 @@ PHRASES: Mapping[Language, Phrases] = {
         ),
         noted="Anotado.",
         nothing_found="No he encontrado ningún dato en eso, así que no lo aprendo.",
+        taken_back="De acuerdo, aquí ya no respondo con eso. /forget PALABRAS borra lo que ya he aprendido.",
+        outdated="Me dijiste que eso ya no es así; no sé qué es cierto ahora.",
+        forgotten="Me pediste olvidarlo, así que no lo aprendo de ninguna conversación. Para recuperarlo: /remember {}",
         private="Esto queda entre nosotros: aquí no aprendo nada.",
         unknown="Todavía no lo sé.",
         overview="Esto es lo que sé de ti:",

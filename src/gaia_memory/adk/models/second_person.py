@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gaia_memory.adk.models.user_pronouns import Referent, find_referent
+from gaia_memory.adk.models.statement_subjects import Referent, find_referent
 
 _WORDS = {
     **{"i": "you", "me": "you", "we": "you", "us": "you", "my": "your", "our": "your", "mine": "yours"},
@@ -28,6 +28,12 @@ _NON_VERBS = frozenset(("always", "sometimes", "nowadays", "as", "perhaps", "oth
 _ADVERB = r"(?:(?:no longer|not|never|always|really|also|just|usually|often|still|currently|recently|now|only|mostly|\
 hardly ever|hardly|rarely|sometimes|already|mainly|\w+ly) )*"
 _SUBJECT_VERB = re.compile(rf"\bUser (?P<adverbs>{_ADVERB})(?P<verb>[A-Za-z]+(?:'t)?)\b")
+_CLAUSE_START = re.compile(
+    r"(?:\A|[,;(:]|\b(?:and|but|or|so|that|who|which|what|where|when|while|how|why|if|as|than|then|since|until|after|before|"
+    r"because|although|though|once|unless|now|sometimes))\s*\Z"
+)
+"""What stands before a subject: in "Wine gives User headaches" no verb follows."""
+
 _LATER_VERB = re.compile(r"(?P<before>\b(?:and|but|or) (?:also |then )?)(?P<verb>[a-z]+(?:'t)?)\b")
 _FIRST_PERSON_BE = re.compile(rf"\b(?P<subject>I) (?P<adverbs>{_ADVERB})(?P<verb>am|was)\b")
 _POSSESSIVE = re.compile(r"\bUser's\b")
@@ -71,11 +77,19 @@ def to_second_person(statement: str) -> str | None:
 def _turn_fact(text: str, *, pronouns_are_user: bool) -> str:
     text = _POSSESSIVE.sub(lambda found: "Your" if found.start() == 0 else "your", text)
     begins_with_user = text.startswith("User ")
-    text = _SUBJECT_VERB.sub(lambda found: f"you {found['adverbs']}{_base_form(found['verb'])}", text)
+    text = _SUBJECT_VERB.sub(_turn_subject_verb, text)
     text = re.sub(r"\bUser\b", "you", text)
     if begins_with_user and not _RELATIVE_CLAUSE.search(text):
         text = _LATER_VERB.sub(_turn_later_verb, text)
     return _WORD.sub(lambda found: _FACT_WORDS.get(found[0], found[0]), text) if pronouns_are_user else text
+
+
+def _turn_subject_verb(found: re.Match[str]) -> str:
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline.grammar import english_verbs
+
+    is_subject = _CLAUSE_START.search(found.string[: found.start()]) or english_verbs.is_verb(found["verb"])
+    return f"you {found['adverbs']}{_base_form(found['verb'])}" if is_subject else found[0]
 
 
 def _turn_later_verb(found: re.Match[str]) -> str:

@@ -1,12 +1,13 @@
-"""Tells whom a statement is about, so that a question about the person is not answered with another's facts."""
+"""Tells whom a statement is about, and whether "they" in a fact is the user or somebody else."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
+from enum import Enum, auto
 
-from gaia_memory.adk.models.topic_words import is_same_name, is_same_word
-from gaia_memory.adk.models.user_pronouns import Referent, find_referent
+from gaia_memory.adk.models.topic_words import ALL_FUNCTION_WORDS, implied_words, is_same_name, is_same_word
 from gaia_memory.language.tokenizer import index_tokens
 
 _ADDRESS = re.compile(
@@ -31,6 +32,9 @@ _USER_SUBJECT = re.compile(
     r"(?:(?:der|die|le|la|l['\u2019]|el)\s*)?(?:User\b(?!')|utilisat(?:eur|rice)\b|(?:Be)?nutzer(?:in)?\b|usuari[oa]\b)",
     re.IGNORECASE,
 )
+_USER_AFTER_VERB = re.compile(r"\b(?:[a-zäöüß]+t|bin) der Nutzer\b|(?<!de )\bl['\u2019]utilisateur\b|\bel usuario\b")
+"""In a fact that begins with a date: "Letzte Woche ist der Nutzer nach Graz gezogen"."""
+
 _RELATION_SUBJECT = re.compile(
     r"(?:(?P<name>[^\W\d_]+),\s)?(?:der|die|das|le|la|l['\u2019]|les|el|los|las)\s*(?P<noun>[^\W\d_]+(?:\s+[^\W\d_]+)??)\s+"
     r"(?:des nutzers|der nutzerin|de l['\u2019]utilisat(?:eur|rice)|del usuario|de la usuaria)\b",
@@ -38,11 +42,40 @@ _RELATION_SUBJECT = re.compile(
 )
 """How facts in German, French and Spanish name a relation: "Die Schwester des Nutzers"."""
 
+_OWNER_AND_THING = re.compile(
+    r"(?:(?:[Mm]y|[Oo]ur|User's)\s+(?P<owner>[^\W\d_]+(?:\s+[A-ZÀ-Þ]\w+)?)|(?P<name>(?!User\b)[A-ZÀ-Þ][^\W\d_]+))'s\s+"
+    r"(?P<thing>(?!(?:an?|the|not|my|our|in|at|on|from|going|getting|been|got|very|so|also|still|always|never)\b)"
+    r"[a-z]+(?:\s+number)?)\b|"
+    r"(?:(?i:der|die|das|le|la|les|el|los|las)\s+|[Ll]')(?P<thing_of>[^\W\d_]+(?:\s+de\s+[^\W\d_]+)?)\s+"
+    r"(?:(?:mein|unser)e[rs]|d(?:es|er)|de\s+(?:mon|ma|mes|notre|mi|mis|nuestr[oa])|(?:de\s+la|del|de\s+el|du|de\s+l'))\s*"
+    r"(?i:(?!(?:be)?nutzer|utilisat|usuari))(?P<owner_of>[^\W\d_]+)",
+)
+"""What belongs to somebody whom the user knows: "my brother's flatmate", "Der Mitbewohner meines Bruders"."""
+
+_NO_SUBJECTS = ALL_FUNCTION_WORDS | {
+    *(
+        "never",
+        "longer",
+        "no",
+        "back",
+        "unfortunately",
+        "actually",
+        "used",
+        "yes",
+        "nie",
+        "mehr",
+        "nunca",
+        "jamais",
+        "plus",
+    )
+}
+"""Words that a statement about the user may begin with where it leaves "I" out."""
+
 _WHO_QUESTION = re.compile(r"\W*(?:who|wer|qui|qui[eé]n(?:es)?)\b", re.IGNORECASE)
 _OTHER_SUBJECT = re.compile(
     r"(?:and |und |et |y )?(?:"
     r"(?:[Mm]y|[Oo]ur|[Mm]eine?|[Uu]nsere?|[Mm]on|[Mm]a|[Mm]es|[Nn]otre|[Nn]os|[Mm]is?|User's)\s+"
-    r"(?P<noun>(?:(?:best|old|older|little|younger|big|new|favou?rite|beste|älter|klein)\w*\s+)?[^\W\d_]+)"
+    r"(?P<noun>(?:(?:best|eldest|youngest|twin|half|middle|other|late|old|older|little|younger|big|new|favou?rite|beste|älter|klein|neu|nouve|nuev|ancien|viej|petit|mayor|mejor|meilleur)\w*\s+)?[^\W\d_]+)"
     r"(?P<name>\s+[A-ZÀ-Þ]\w+)?|"
     r"(?P<pronoun>[Hh]e|[Ss]he|[Tt]hey|[Ee]r|[Ss]ie|[Ii]l|[Ee]lle|[Éé]l|[Ee]lla|[Vv]ive|[Tt]rabaja|[Tt]iene|[Ee]studia)\b)"
 )
@@ -62,6 +95,64 @@ _POSSESSOR = re.compile(
     r"\b(?!User's)[^\W\d_]+'s\s+(?!my\b|our\b|the\b|an?\b|User's)(?P<noun>[^\W\d_]+(?:\s+[^\W\d_]+)?)|"
     r"\b(?:his|her)\s+(?P<other>[^\W\d_]+)"
 )
+_ATTRIBUTES = frozenset(("name", "nom", "nombre", "age", "alter", "edad"))
+_MAX_PRONOUNS = 8
+_PRONOUN = re.compile(r"\b(?:they|them|their|theirs|themselves)\b", re.IGNORECASE)
+_PLURAL_SUBJECT = re.compile(
+    r"User's\s+(?:[^\W\d_]+\s+)?(?:kids|children|twins|parents|grandparents|friends|sisters|brothers|siblings|sons|"
+    r"daughters|cats|dogs|pets|colleagues|neighbou?rs|cousins|flatmates|roommates)\b",
+)
+_OWN_LIST = re.compile(
+    r"\btheir(?:\s+(?!(?:is|are|was|has|likes|loves|works|lives)\b)[^\s,]+){1,4}?(?:,| and|, and)\s$"
+)
+"""Before a further "their", as in "with their boyfriend Tom and their cats": both are the user's."""
+
+_NAME_AFTER_WORD = re.compile(r"(?P<before>[^\W\d_]+)[\s]+(?P<name>[A-ZÀ-Þ][\w'-]+)|(?P<listed>[,;&])\s*[A-ZÀ-Þ]\w+")
+_PLACE_PREPOSITIONS = frozenset(("in", "to", "from", "on", "since", "until", "near"))
+_WORDS_AFTER_A_PLACE = re.compile(r"\b(?:with|and|because|for|as|near|by|on|at|where|since|,)\s*$", re.IGNORECASE)
+_OTHER_PERSON = re.compile(
+    r"\b(?:partner|boyfriend|girlfriend|husband|wife|spouse|fianc[ée]e?|friend|sister|brother|sibling|mother|mum|mom|"
+    r"father|dad|parent|son|daughter|child|baby|children|people|men|women|man|woman|boy|girl|family|team|couple|"
+    r"colleague|boss|neighbou?r|flatmate|roommate|cousin|aunt|uncle|niece|nephew|grand\w+|doctor|teacher|company|"
+    r"everyone|everybody|someone|somebody|nobody|others|another|he|she|him|her|we|us|band|club|police|cat|dog)\b",
+    re.IGNORECASE,
+)
+_PLURAL = re.compile(r"(?<!')\b[a-z]{3,}s\b")
+_VERB_BEFORE = re.compile(r"(?:\bUser|\band|\bbut|\bor|\balso|\bnever|\balways|\boften|\w+ly)\s+$")
+_NOT_PLURAL = frozenset(("always", "sometimes", "nowadays", "perhaps", "this", "besides", "afterwards", "does", "has"))
+
+
+class Referent(Enum):
+    """Whom the pronouns of a fact stand for."""
+
+    USER = auto()
+    OTHERS = auto()
+    UNKNOWN = auto()
+
+
+def subject_words(statement: str) -> frozenset[str]:
+    """Return the words for whom or what a statement is about, such as "dog" and "rex"; none for the user."""
+    if _USER_SUBJECT.match(statement) or _USER_AFTER_VERB.search(statement):
+        return frozenset()
+    owner = _OWNER_AND_THING.match(statement)
+    owned = _OTHER_SUBJECT.match(statement) or _RELATION_SUBJECT.match(statement)
+    if owner or (owned and not owned.groupdict().get("pronoun")):
+        found = owner or owned
+        assert found is not None
+        return frozenset(index_tokens(" ".join(filter(None, found.groupdict().values()))))
+    if _SUBJECT_I.search(statement) or (owned is None and _begins_with_verb(statement)):
+        return frozenset()
+    words = (word for word in index_tokens(statement) if word not in _NO_SUBJECTS and not word.endswith("ly"))
+    return frozenset(itertools.islice(words, 1))
+
+
+def _begins_with_verb(statement: str) -> bool:
+    """Return whether a statement leaves its subject out, which is the user then: "Works at Lidl", "Empecé en Renfe"."""
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline.grammar import english_verbs, spanish
+
+    first = next(iter(re.findall(r"[^\W\d_]+", statement)), "")
+    return english_verbs.is_verb(first) or spanish.conjugate(first) is not None
 
 
 def is_about_person(question: str) -> bool:
@@ -72,11 +163,24 @@ def is_about_person(question: str) -> bool:
 
 def has_other_subject(question: str, words: Sequence[str], statement: str) -> bool:
     """Return whether a statement is about another person or thing than the question with these words."""
-    if _USER_SUBJECT.match(statement):
+    if _USER_SUBJECT.match(statement) or _USER_AFTER_VERB.search(statement):
         return False
+    if owned := _OWNER_AND_THING.match(statement):
+        # "My sister's name is Noa" is about the sister, "My sister's dog is called Max" about the dog.
+        asked = index_tokens(question)
+        thing, owner = (owned[name] or owned[f"{name}_of"] or "" for name in ("thing", "owner"))
+        is_thing_asked = _names(asked, thing) or bool(_ATTRIBUTES.intersection(index_tokens(thing)))
+        is_owner_asked = _names(asked, f"{owner} {owned['name'] or ''}")
+        if _WHO_QUESTION.match(question) and not is_about_person(question):
+            return False
+        return not (is_thing_asked and is_owner_asked)
     if found := _OTHER_SUBJECT.match(statement) or _RELATION_SUBJECT.match(statement):
         return _is_somebody_else(question, words, found)
     named = _NAMED_SUBJECT.match(statement)
+    if named is None and is_about_person(question):
+        subject = subject_words(statement)
+        is_users = bool(_I.search(statement) or _MY.search(statement) or _USER.search(statement))
+        return bool(subject) and not is_users and not any(_names(words, noun) for noun in subject)
     return named is not None and _is_another(question, words, named["subject"], statement)
 
 
@@ -102,7 +206,7 @@ def _is_somebody_else(question: str, words: Sequence[str], found: re.Match[str])
     # "Who hates dogs?" asks for anybody, "Who do I live with?" for the person's own life.
     if _WHO_QUESTION.match(question) and not is_about_person(question):
         return False
-    return not _names(words, f"{groups['noun']} {groups.get('name') or ''}")
+    return not _names(words, f"{groups['noun']} {groups.get('name') or ''} {' '.join(implied_words(found.string))}")
 
 
 def has_other_owner(nouns: Sequence[str], statement: str) -> bool:
@@ -119,3 +223,43 @@ def without_clauses_about_others(statement: str) -> str:
 
 def _names(words: Sequence[str], subject: str) -> bool:
     return any(is_same_word(word, noun) for word in words for noun in index_tokens(subject))
+
+
+def find_referent(fact: str) -> Referent:
+    """Return whom "they", "them" and "their" stand for in a fact; `USER` where there is no such pronoun.
+
+    They are the user only if nobody else, and nothing else that is many, is named before them.
+    """
+    pronouns = list(_PRONOUN.finditer(fact))
+    if not pronouns:
+        return Referent.USER
+    if len(pronouns) > _MAX_PRONOUNS:
+        return Referent.UNKNOWN
+    if not fact.startswith("User "):
+        is_plural = bool(_PLURAL_SUBJECT.match(fact))
+        stands_for_subject = is_plural and not any(found[0].lower() == "them" for found in pronouns)
+        return Referent.OTHERS if stands_for_subject else Referent.UNKNOWN
+    are_user = all(_stands_for_user(fact[: found.start()], found[0].lower()) for found in pronouns)
+    return Referent.USER if are_user else Referent.UNKNOWN
+
+
+def _stands_for_user(before: str, pronoun: str) -> bool:
+    if pronoun == "their" and (own_list := _OWN_LIST.search(before)):
+        return _stands_for_user(before[: own_list.start()], pronoun)
+    return not _OTHER_PERSON.search(before) and not _names_another(before) and not _names_many(before)
+
+
+def _names_another(text: str) -> bool:
+    """Return whether a text has a name that is neither a place nor a day."""
+    after_a_place = bool(_WORDS_AFTER_A_PLACE.search(text))
+    return any(
+        found["listed"] or not (found["before"].lower() in _PLACE_PREPOSITIONS and after_a_place)
+        for found in _NAME_AFTER_WORD.finditer(text)
+    )
+
+
+def _names_many(text: str) -> bool:
+    return any(
+        not found[0].endswith("ss") and found[0] not in _NOT_PLURAL and not _VERB_BEFORE.search(text[: found.start()])
+        for found in _PLURAL.finditer(text)
+    )

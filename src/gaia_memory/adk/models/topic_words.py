@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import lru_cache
 
 import snowballstemmer
 
+from gaia_memory.language.function_words import FUNCTION_WORDS
+from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.language.word_variants import WORD_FAMILIES
 
 _TOPICS = """
+number nummer telefonnummer handynummer rufnummer numero
+phone telephone mobile cell cellphone telefon handy portable telefono movil
 live lives lived living reside home based move moved moving moves address wohne wohnst wohnt wohnen lebe lebst \
 lebt ziehe ziehst zieht umziehen umgezogen gezogen habite habites habiter vis vit demenage demenager vivo \
 vives vive vivir mudo mude mudado mudar
-work works working worked job profession occupation career arbeite arbeitest arbeitet arbeiten beruf stelle \
+work works working worked job jobs travail arbeit profession occupation career \
+arbeite arbeitest arbeitet arbeiten beruf stelle \
 travaille travailles travailler metier emploi boulot trabajo trabajas trabaja trabajar profesion empleo
 name names named called call heisse heisst heissen appelle appelles appelez nom prenom llamo llamas llama \
 llaman nombre
@@ -30,9 +37,11 @@ mother mum mom mutter mama mere maman madre
 father dad vater papa pere padre
 son sons sohn soehne sohne fils hijo child children kid kids kind kinder enfant enfants hijos
 daughter daughters tochter fille filles hija hijas child children kid kids kind kinder enfant enfants hijos
-cat cats pet pets haustier haustiere animal animaux mascota mascotas katze kater katzen chat chatte chats gato \
+cat cats kitten pet pets haustier haustiere animal animaux mascota mascotas katze kater katzen chat chatte chats gato \
 gata gatos
-dog dogs pet pets haustier haustiere animal animaux mascota mascotas hund hunde hundin chien chienne chiens \
+rabbit rabbits bunny hamster hamsters parrot pet pets haustier haustiere animal animaux mascota mascotas kaninchen \
+hase hasen papagei lapin lapins perroquet conejo conejos loro
+dog dogs puppy pet pets haustier haustiere animal animaux mascota mascotas hund hunde hundin chien chienne chiens \
 perro perra perros
 boss manager chef chefin vorgesetzter patron patronne jefe jefa
 friend friends freund freundin freunde ami amie amis amigo amiga amigos
@@ -54,7 +63,8 @@ play plays played instrument hobby hobbies spiele spielst spielt joue joues jueg
 holiday vacation trip travel travels travelling urlaub reise reisen verreise vacances voyage vacaciones viaje \
 viajo
 study studies studied studying student studiere studierst studiert etudie etudies estudio estudias estudia
-married wedding marry verheiratet heirate hochzeit marie mariee mariage casado casada boda
+married wedding marry divorced divorce separated geschieden getrennt divorcee divorciado divorciada \
+verheiratet heirate hochzeit marie mariee mariage casado casada boda
 meet meets met meeting treffe triffst trifft rencontre reunion veo
 origin come comes komme kommst herkunft viens originaire vengo vienes
 """
@@ -69,12 +79,34 @@ def _topic_numbers() -> dict[str, frozenset[int]]:
 
 
 _TOPICS_OF_WORD = _topic_numbers()
+_SLOT_WORDS = {
+    "home": ("live",),
+    "employer": ("work", "employer", "company", "firma", "entreprise", "empresa"),
+    "role": ("work",),
+    "studies": ("study",),
+    "partner": ("partner", "wife", "husband", "married"),
+    "pet": ("pet", "cat", "dog"),
+    "phone": (
+        *("phone", "number", "telephone", "mobile", "cell", "telefonnummer", "handynummer", "nummer", "telefon"),
+        *("numero", "telephone", "portable", "telefono", "movil"),
+    ),
+    "email": ("email", "mail", "address", "adresse", "correo", "direccion"),
+}
+"""What a question calls the slots of `truth/rules/`, in whose sentences these words may lack."""
+
+USER_WORDS = {
+    *("user", "nutzer", "nutzerin", "nutzers", "benutzer", "benutzerin", "benutzers", "usuario", "usuaria"),
+    *("utilisateur", "utilisatrice"),
+}
+ALL_FUNCTION_WORDS = frozenset[str]().union(*FUNCTION_WORDS.values())
 _STEMMERS = tuple(snowballstemmer.stemmer(name) for name in ("english", "german", "french", "spanish"))
 _ENGLISH_STEMMER = _STEMMERS[0]
 _ENDINGS = frozenset(("es", "n", "en", "e", "er", "ern", "nt", "ed", "d", "ing", "t", "st", "te", "r", "x"))
 _MIN_STEM_CHARACTERS = 3
 _MIN_TYPO_CHARACTERS = 6
 _TYPO_RATIO = 0.88
+_ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
+_SAME_CONTENT_SHARE = 0.5
 
 
 @lru_cache(maxsize=20_000)
@@ -100,6 +132,41 @@ def is_same_word(one: str, other: str) -> bool:
     if len(shorter) < _MIN_TYPO_CHARACTERS or one[0] != other[0]:
         return False
     return difflib.SequenceMatcher(None, one, other).ratio() >= _TYPO_RATIO
+
+
+def implied_words(*wordings: str) -> tuple[str, ...]:
+    """Return the words that a statement does without: "work" for "I started at Bosch"."""
+    # The rules of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.truth.claims import read_statement
+
+    claims = (claim for text in wordings for claim in read_statement(text, _ANY_TIME))
+    return tuple(dict.fromkeys(word for claim in claims for word in _SLOT_WORDS.get(claim.slot, ())))
+
+
+def related_words(question: str) -> str:
+    """Return other words with which a statement may answer a question: "moved" for "Where do I live?".
+
+    They go with the names in the question; empty if there are none.
+    """
+    # The rules of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.truth.rule_tables import slot_words
+
+    asked = [word for word in index_tokens(question) if word not in ALL_FUNCTION_WORDS]
+    numbers = {number for word in asked for number in _TOPICS_OF_WORD.get(word, ())}
+    slots = [
+        slot for slot, names in _SLOT_WORDS.items() if any(is_same_word(word, name) for word in asked for name in names)
+    ]
+    topics = [word for word, each in _TOPICS_OF_WORD.items() if not numbers.isdisjoint(each)]
+    words = [*(word for slot in slots for word in sorted(slot_words(slot))), *topics]
+    others = [word for word in asked if word not in _TOPICS_OF_WORD]
+    related = dict.fromkeys(word for word in words if word not in ALL_FUNCTION_WORDS | USER_WORDS | set(asked))
+    return " ".join([*others, *related]) if related else ""
+
+
+def share_most(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Return whether more than half of the words of the shorter one have a like among those of the other."""
+    shared = sum(any(is_same_word(word, mate) for mate in other) for word in one)
+    return shared > _SAME_CONTENT_SHARE * min(len(one), len(other))
 
 
 def is_same_name(one: str, other: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 from gaia_memory.errors import ConfigError, GaiaMemoryError, MemoryUnavailable
 from gaia_memory.log import MultiLine, logger_for
-from gaia_memory.outage import classify_error
+from gaia_memory.outage import classify_error, describe_database_failure
 
 logger = logger_for(__name__)
 
@@ -78,7 +78,8 @@ class ErrorBoundary:
         self.error = error
         if self._asks_model:
             outage = classify_error(error)
-            description = outage.describe("the model") if outage is not None else _error_kind(error)
+            description = outage.describe("the model") if outage is not None else describe_database_failure(error)
+            description = description or _error_kind(error)
             logger.error("%s failed: %s\n%s", self._operation, description, _traceback_lines(error))
         else:
             log_failure(self._operation, error)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 from weakref import ref
 
+from gaia_memory.adk.plugins.active_context import active_context
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.plugins.run_context import (
     clear_metadata,
@@ -20,14 +22,17 @@ from gaia_memory.adk.plugins.run_context import (
 from gaia_memory.adk.plugins.session_clock import shift_clock
 from gaia_memory.adk.sessions.event_mapping import MEMORY_OFF_KEY, PRIVATE_KEY, UNMARKED_KEY
 from gaia_memory.adk.sessions.stale_session import detects_stale, reload_if_stale
+from gaia_memory.database.bounded_waits import DatabaseWaits
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.language.agreements import is_agreement
+from gaia_memory.models import DEFAULT_CONTEXT
 from gaia_memory.sessions.turns.turn_lease import TURN_WAIT_SECONDS, TurnLease
 
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
 
     from gaia_memory.adk.plugins.session_clock import ShiftedClock
+    from gaia_memory.adk.plugins.turn_notes import TurnNotes
     from gaia_memory.engine import Engine
     from gaia_memory.errors import GaiaMemoryError
     from gaia_memory.models import LedgerRow, SessionKey
@@ -44,7 +49,8 @@ class InvocationState:
 
     `private_text` is the message of `/private`. `lease` is the lease on the conversation; it `owns_lease` unless the
     run is inside an outer lease: in our Runner, or in a tool. `confirmed_facts` are those that the message allowed to
-    store, and `confirmation_note` tells the model what became of them.
+    store, and `confirmation_note` tells the model what became of them. `notes` are None until
+    the first request. `waits` are those for the memory database.
     """
 
     key: SessionKey
@@ -63,6 +69,16 @@ class InvocationState:
     shifted_clock: ShiftedClock | None = None
     confirmed_facts: tuple[str, ...] = ()
     confirmation_note: str = ""
+    tool_kind: Literal["basic", "extended"] = "extended"
+    notes: TurnNotes | None = None
+    notes_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    waits: DatabaseWaits = field(default_factory=DatabaseWaits)
+
+    @property
+    def active_context(self) -> str:
+        """The context that is active now: a tool may switch it in the middle of the run."""
+        run = self.context()
+        return DEFAULT_CONTEXT if run is None else active_context(run.session.state)
 
     @property
     def lease_owner(self) -> str:
@@ -83,7 +99,7 @@ class InvocationState:
         else:
             if self.command is None:
                 set_metadata(context, MEMORY_OFF_KEY, True)
-            row = await engine.turns.wait_for_clear(self.key) if outer_lease is None else None
+            row = await self.waits.run(engine.turns.wait_for_clear(self.key)) if outer_lease is None else None
         if outer_lease is None and row is not None and (row.clearing.cleared_at is not None or detects_stale(context)):
             await reload_if_stale(
                 context, is_deleted=row.clearing.cleared_at is not None and row.clearing.rewound_at is None
@@ -103,8 +119,11 @@ class InvocationState:
         scope = engine.scope(self.key.app, self.key.user)
         self.confirmation_note = NOT_STORED_NOTE
         with ErrorBoundary("storing a confirmed fact"):
-            for text, origin in held_facts.items():
-                await engine.memory.remember(scope, text, origin=origin)
+            for text, held in held_facts.items():
+                saving = engine.memory.remember(
+                    scope, text, origin=held.origin, active_context=self.active_context, **held.details
+                )
+                await self.waits.run(saving)
             self.confirmed_facts = tuple(held_facts)
             self.confirmation_note = STORED_NOTE
 
@@ -131,21 +150,21 @@ class InvocationState:
         """Mark the end of the turn; after /reset, clear the session, which ADK needs until the end of the run."""
         try:
             if self.clears_session:
-                await engine.consolidate(self.key, turn_owner=self.lease_owner)
+                await self.waits.run(engine.consolidate(self.key, turn_owner=self.lease_owner))
             elif self.ledger_row is None and self.command is None and engine.config.memory.enabled:
                 # The ledger was unavailable at the start, which is logged; an uncounted turn would never be learned.
                 with suppress(MemoryUnavailable, OSError):
                     await self._begin_turn(engine, seconds=0.0)
         finally:
             if self.lease is not None and self.owns_lease:
-                await engine.turns.release(self.lease)
+                await self.waits.finish(engine.turns.release(self.lease))
 
     async def _mark_turn(self, engine: Engine, context: InvocationContext) -> LedgerRow | None:
         if self.lease is None:
             is_shared = not detects_stale(context) or context.live_request_queue is not None
             if is_shared and self.command is not None:
                 # No append can be rejected, so no lease is needed; /reset acquires its own to clear.
-                return await engine.conversations.row(self.key)
+                return await self.waits.run(engine.conversations.row(self.key))
             self.lease = engine.turns.new_lease(self.key, is_foreign=True, may_be_cancelled=True, is_shared=is_shared)
             self.owns_lease = True
         if self.command is None:
@@ -155,11 +174,11 @@ class InvocationState:
                 set_metadata(context, PRIVATE_KEY, True)
             self.lease.is_turn_private = is_private(context)
         elif self.owns_lease:
-            return await engine.turns.acquire(self.lease, timeout_seconds=TURN_WAIT_SECONDS)
+            return await self.waits.run(engine.turns.acquire(self.lease, timeout_seconds=TURN_WAIT_SECONDS))
         return self.ledger_row
 
     async def _begin_turn(self, engine: Engine, *, seconds: float) -> LedgerRow:
         if self.lease is None:
             self.lease = engine.turns.new_lease(self.key, is_foreign=True, is_shared=True)
             self.owns_lease = True
-        return await engine.turns.begin_turn(self.lease, timeout_seconds=seconds)
+        return await self.waits.run(engine.turns.begin_turn(self.lease, timeout_seconds=seconds))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from gaia_memory.adk.engine_source import ConfigSource, EngineSource, require_pl
 from gaia_memory.adk.evaluation_runs import must_skip_evaluation
 from gaia_memory.adk.lazy_imports import load_module
 from gaia_memory.adk.memory_service import Mem0MemoryService
+from gaia_memory.adk.plugins.active_context import SessionContext
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary, never_breaks_the_turn
 from gaia_memory.adk.plugins.invocation_state import InvocationState
 from gaia_memory.adk.plugins.request_injection import (
@@ -27,21 +28,27 @@ from gaia_memory.adk.plugins.request_injection import (
     profile_block_for_session,
 )
 from gaia_memory.adk.plugins.run_context import (
+    allow_numbers,
     answers_private_call,
+    current_waits,
+    forgotten_check,
     is_private,
     outer_invocation,
     outer_session_service,
+    running_invocation,
     set_current_message,
     set_metadata,
 )
 from gaia_memory.adk.plugins.session_clock import keep_order
 from gaia_memory.adk.plugins.slash_commands import answer_command, drop_commands, parse_message, with_text
-from gaia_memory.adk.plugins.window_plugin import SessionWindowPlugin
-from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, PRIVATE_KEY, UNMARKED_KEY
-from gaia_memory.adk.tools import UNAVAILABLE_RESPONSE, memory_tools
+from gaia_memory.adk.plugins.turn_notes import NotesWriter
+from gaia_memory.adk.plugins.window_plugin import own_window
+from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, CONTEXT_KEY, PRIVATE_KEY, UNMARKED_KEY
+from gaia_memory.adk.tools.memory_tools import memory_tools
+from gaia_memory.adk.tools.tool_answers import UNAVAILABLE_RESPONSE
 from gaia_memory.errors import ConfigError, GaiaMemoryError
 from gaia_memory.log import logger_for
-from gaia_memory.models import SessionKey
+from gaia_memory.models import DEFAULT_CONTEXT, SessionKey
 
 if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext
@@ -66,7 +73,7 @@ _MAX_TRACKED_TURNS = 4096
 class MemoryPlugin(BasePlugin):
     """Gives a Runner's agents a memory of each user.
 
-    It marks turns in the ledger, so that quiet conversations are learned; offers `remember` and `load_memory`; adds
+    It marks turns in the ledger, so that quiet conversations are learned; offers the tools of `memory.tools`; adds
     the profile to the prompt; and answers slash commands without the model. Runs inside an AgentTool only get the
     profile, if it is enabled for their agent. A second MemoryPlugin in one Runner does nothing. No failure of memory
     ends a turn, unless `memory.on_unavailable` is `fail`.
@@ -80,11 +87,12 @@ class MemoryPlugin(BasePlugin):
         """
         super().__init__(name=require_plugin_name(name))
         self._source = EngineSource(config)
-        self._tools = memory_tools(self._source)
+        self._tools = {kind: memory_tools(self._source, kind) for kind in ("basic", "extended")}
         self._turns: OrderedDict[str, InvocationState] = OrderedDict()
         self._raises_errors = False
         self._has_warned_inert = False
         self._agents_check = ProfileAgentsCheck()
+        self._notes = NotesWriter()
 
     @property
     def raises_errors(self) -> bool:
@@ -120,7 +128,15 @@ class MemoryPlugin(BasePlugin):
         if turn.command is not None:
             async with self._engine_for(turn) as engine:
                 answer = await answer_command(
-                    engine, turn.key, *turn.command, open_error=turn.open_error, lease_owner=turn.lease_owner
+                    engine,
+                    turn.key,
+                    *turn.command,
+                    context=SessionContext(
+                        invocation_context.session_service, turn.key, state=invocation_context.session.state
+                    ),
+                    open_error=turn.open_error,
+                    lease_owner=turn.lease_owner,
+                    waits=turn.waits,
                 )
             turn.clears_session = answer.clears_session
             return types.Content(role="model", parts=[types.Part(text=answer.text)])
@@ -131,14 +147,15 @@ class MemoryPlugin(BasePlugin):
                 self._agents_check.check(engine.config, invocation_context.agent)
                 await turn.store_confirmed_facts(engine, invocation_context)
             if engine is not None and turn.ledger_row is not None:
-                turn.profile_block = await profile_block_for_session(engine, turn.key, turn.ledger_row)
+                block = profile_block_for_session(engine, turn.key, turn.ledger_row, turn.active_context)
+                turn.profile_block = await turn.waits.run(block)
         return None
 
     @never_breaks_the_turn
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> LlmResponse | None:
-        """Add the tools, and the profile at the end of the system instruction."""
+        """Add the tools, the profile at the end of the system instruction, and the notes before the message."""
         invocation = callback_context.get_invocation_context()
         if not self._is_in_charge(invocation):
             await self._inject_into_agent_tool(invocation, llm_request)
@@ -146,10 +163,16 @@ class MemoryPlugin(BasePlugin):
         turn = self._turns.get(invocation.invocation_id)
         if turn is not None:
             turn.heartbeat(of_agent=True)
+            forgotten_check.set(partial(self._has_forgotten, turn))
         profile_block = await self._current_profile_block(invocation, turn) if turn is not None else None
-        inject(llm_request, self._tools, profile_block=profile_block, is_private=is_private(invocation))
+        tools = self._tools["extended" if turn is None else turn.tool_kind]
+        inject(llm_request, tools, profile_block=profile_block, is_private=is_private(invocation))
         if turn is not None and turn.confirmation_note:
             llm_request.append_instructions([turn.confirmation_note])
+        if turn is not None and profile_block is not None:
+            async with self._engine_for(turn) as engine:
+                if engine is not None:
+                    await turn.waits.run(self._notes.insert(engine, turn, invocation, llm_request))
         return None
 
     @never_breaks_the_turn
@@ -204,6 +227,13 @@ class MemoryPlugin(BasePlugin):
         """Release the engine; nothing is learned or lost, and turns that still run end normally."""
         await self._source.release()
 
+    async def _has_forgotten(self, turn: InvocationState, texts: Sequence[str]) -> bool:
+        with ErrorBoundary("looking up what was forgotten"):
+            async with self._engine_for(turn) as engine:
+                if engine is not None:
+                    return await engine.memory.has_forgotten(engine.scope(turn.key.app, turn.key.user), texts)
+        return False
+
     def _is_in_charge(self, invocation: InvocationContext) -> bool:
         """Return True if this is a run of the host itself, and this is the Runner's first MemoryPlugin."""
         outer = outer_session_service.get()
@@ -231,11 +261,15 @@ class MemoryPlugin(BasePlugin):
             private_text=private_text,
             root_agent_name=_root_agent_name(invocation),
             context=ref(invocation),
+            waits=current_waits(key),
         )
         if turn.command is not None:
             set_metadata(invocation, COMMAND_KEY, turn.command[0])
         elif private_text is not None or answers_private_call(session.events, message):
             set_metadata(invocation, PRIVATE_KEY, True)
+        if turn.active_context != DEFAULT_CONTEXT:
+            set_metadata(invocation, CONTEXT_KEY, turn.active_context)
+        running_invocation.set(turn)
         self._turns[invocation.invocation_id] = turn
         if len(self._turns) > _MAX_TRACKED_TURNS:
             self._turns.popitem(last=False)
@@ -263,7 +297,7 @@ class MemoryPlugin(BasePlugin):
             return
         async with self._engine_for(turn) as engine:
             if engine is not None:
-                await engine.conversations.skip_events(turn.key, [event.id])
+                await turn.waits.run(engine.conversations.skip_events(turn.key, [event.id]))
 
     async def _open_memory(self, invocation: InvocationContext) -> None:
         if isinstance(invocation.memory_service, Mem0MemoryService):
@@ -298,10 +332,12 @@ class MemoryPlugin(BasePlugin):
             if engine is not None and engine.agent_models.get(turn.key.app) is None:
                 # The agents of a Workflow are not known before they run.
                 _adopt_model(engine, turn.key.app, invocation)
+            allow_numbers.set(engine is not None and engine.config.memory.allow_numbers)
+            turn.tool_kind = "extended" if engine is None else engine.config.memory.tools
             if engine is None or not is_enabled_for(engine.config, invocation.agent, turn.root_agent_name):
                 return None
             with ErrorBoundary("looking whether the profile was forgotten meanwhile"):
-                turn.profile_block = await current_frozen_block(engine, turn.key, turn.profile_block)
+                turn.profile_block = await turn.waits.run(current_frozen_block(engine, turn.key, turn.profile_block))
         return turn.profile_block
 
     async def _inject_into_agent_tool(self, invocation: InvocationContext, request: LlmRequest) -> None:
@@ -315,7 +351,7 @@ class MemoryPlugin(BasePlugin):
         async with self._engine_for(turn) as engine:
             if engine is None or not is_enabled_for(engine.config, invocation.agent, None, in_agent_tool=True):
                 return
-            turn.profile_block = await current_frozen_block(engine, turn.key, turn.profile_block)
+            turn.profile_block = await turn.waits.run(current_frozen_block(engine, turn.key, turn.profile_block))
         if turn.profile_block:
             request.append_instructions([turn.profile_block])
 
@@ -325,8 +361,9 @@ class MemoryPlugin(BasePlugin):
             return
         if turn.shifted_clock is not None:
             turn.shifted_clock.stop()
+        running_invocation.set(None)
         if turn.lease is not None:
-            turn.lease.window_turns = _own_window(invocation)
+            turn.lease.window_turns = own_window(invocation)
         async with self._engine_for(turn) as engine:
             if engine is not None:
                 await turn.end(engine)
@@ -337,12 +374,6 @@ def _new_user_event(invocation: InvocationContext) -> Event | None:
     last = invocation.session.events[-1] if invocation.session.events else None
     is_new = last is not None and last.author == "user" and last.invocation_id == invocation.invocation_id
     return last if is_new else None
-
-
-def _own_window(invocation: InvocationContext) -> int | None:
-    """Return the window that was given to the plugin of this Runner; None if it is the configured one."""
-    plugins = invocation.plugin_manager.plugins
-    return next((plugin.window_turns for plugin in plugins if isinstance(plugin, SessionWindowPlugin)), None)
 
 
 def _adopt_model(engine: Engine, app: str, invocation: InvocationContext) -> None:

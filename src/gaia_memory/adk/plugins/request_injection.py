@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 from google.adk.agents.base_agent import BaseAgent
 
-from gaia_memory.adk.fact_framing import PRIVATE_INSTRUCTION, TOOL_INSTRUCTION
+from gaia_memory.adk.tools.fact_framing import INSTRUCTION_START, PRIVATE_INSTRUCTION, tool_instruction
+from gaia_memory.adk.tools.memory_tools import MemoryTool
 from gaia_memory.log import logger_for
 from gaia_memory.profile.prompts import render_block
+from gaia_memory.profile.session_profiles import frozen_profile_key
+from gaia_memory.redaction.credentials import mask_credentials
 
 if TYPE_CHECKING:
     from google.adk.models.llm_request import LlmRequest
@@ -31,15 +34,19 @@ def inject(request: LlmRequest, tools: Sequence[BaseTool], *, profile_block: str
 
     In a private turn the instructions say so, because the model must not promise to remember what is not learned.
 
-    Tools that the agent lists itself are not changed. Ours can be called in every request, shown or not: a model
-    repeats calls from the conversation, and ADK would end the turn at a call that it cannot resolve.
+    Tools that the agent lists itself are not changed, and an agent with memory tools of its own gets no others. Ours
+    can be called in every request, shown or not: a model repeats calls from the conversation, and ADK would end the
+    turn at a call that it cannot resolve.
     """
-    missing = [tool for tool in tools if tool.name not in request.tools_dict]
+    has_own = any(isinstance(tool, MemoryTool) for tool in request.tools_dict.values())
+    missing = [] if has_own else [tool for tool in tools if tool.name not in request.tools_dict]
     if profile_block is not None:
         if _accepts_functions(request):
             request.append_tools(missing)
             missing = []
-        texts = [TOOL_INSTRUCTION] if not missing else []
+        # A MemoryToolset instructs its agent itself.
+        is_instructed = INSTRUCTION_START in str(request.config.system_instruction or "")
+        texts = [tool_instruction(request.tools_dict)] if not missing and not is_instructed else []
         if is_private:
             texts.append(PRIVATE_INSTRUCTION)
         if profile_block:
@@ -50,21 +57,21 @@ def inject(request: LlmRequest, tools: Sequence[BaseTool], *, profile_block: str
         request.tools_dict[tool.name] = tool
 
 
-async def profile_block_for_session(engine: Engine, key: SessionKey, row: LedgerRow) -> str:
+async def profile_block_for_session(engine: Engine, key: SessionKey, row: LedgerRow, context: str) -> str:
     """Return the profile block of a session; empty if there is none.
 
     `row` is the session's row at the start of this turn: without a frozen profile, or with one of another
-    configuration, a new one is created and frozen.
+    configuration or context or from before a fact ended, expired or began to hold, a new one is created and frozen.
     """
     if not engine.config.memory.preload:
         return ""
-    profile_key = engine.memory.profile_key
+    scope = engine.scope(key.app, key.user)
+    profile_key = frozen_profile_key(await engine.memory.profile_key(scope), context)
     frozen = row.session.profile
     if frozen is not None and frozen.key == profile_key:
-        return frozen.block
+        return _masked(engine, frozen.block)
     for _ in range(_MAX_PROFILE_TRIES):
-        scope = engine.scope(key.app, key.user)
-        profile = await engine.memory.profile(scope)
+        profile = await engine.memory.profile(scope, context=context)
         block = render_block(profile)
         if await engine.conversations.freeze_profile(key, scope, profile, block=block, config_key=profile_key):
             return block
@@ -77,7 +84,12 @@ async def current_frozen_block(engine: Engine, key: SessionKey, block: str) -> s
         return ""
     row = await engine.conversations.row(key)
     frozen = row.session.profile if row is not None else None
-    return frozen.block if frozen is not None else ""
+    return _masked(engine, frozen.block) if frozen is not None else ""
+
+
+def _masked(engine: Engine, block: str) -> str:
+    """Mask the credentials of a profile that an older release froze."""
+    return mask_credentials(block, allow_numbers=engine.config.memory.allow_numbers)
 
 
 def is_enabled_for(

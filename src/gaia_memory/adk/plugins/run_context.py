@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from google.adk.agents.run_config import RunConfig
 
 from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY, UNMARKED_KEY, metadata_keys, said_at, turns_of
+from gaia_memory.database.bounded_waits import DatabaseWaits
 from gaia_memory.language.agreements import is_agreement
 from gaia_memory.models import UserStatement
 
@@ -34,6 +35,17 @@ outer_session_service: ContextVar[BaseSessionService | None] = ContextVar("outer
 outer_invocation: ContextVar[InvocationState | None] = ContextVar("outer_invocation", default=None)
 """The run that called the current tool; an agent inside that tool serves the same user."""
 
+running_invocation: ContextVar[InvocationState | None] = ContextVar("running_invocation", default=None)
+"""The run that this code belongs to, in a tool call or not; it may have been cancelled."""
+
+forgotten_check: ContextVar[Callable[[Sequence[str]], Awaitable[bool]] | None] = ContextVar(
+    "forgotten_check", default=None
+)
+"""Tells a model whether the user had any of some facts forgotten; None outside of a turn that is learned."""
+
+allow_numbers: ContextVar[bool] = ContextVar("allow_numbers", default=False)
+"""`memory.allow_numbers` for the model that this code calls."""
+
 _leases: ContextVar[tuple[TurnLease, ...]] = ContextVar("leases", default=())
 _tool_lease: ContextVar[TurnLease | None] = ContextVar("tool_lease", default=None)
 _tool_message: ContextVar[UserStatement | None] = ContextVar("tool_message", default=None)
@@ -42,6 +54,23 @@ _tool_message: ContextVar[UserStatement | None] = ContextVar("tool_message", def
 def current_lease(key: SessionKey) -> TurnLease | None:
     """Return the lease of a conversation that this code runs under; None if there is none."""
     return next((lease for lease in reversed(_leases.get()) if lease.key == key and not lease.is_released), None)
+
+
+def current_waits(key: SessionKey) -> DatabaseWaits:
+    """Return the waits of the turn that this code runs in; new ones outside of a turn.
+
+    A turn whose lease could not be acquired is the same turn still.
+    """
+    lease = next((lease for lease in reversed(_leases.get()) if lease.key == key), None)
+    return DatabaseWaits() if lease is None or lease.waits.is_over else lease.waits
+
+
+def waits_of_turn() -> DatabaseWaits:
+    """Return the waits of the turn whose tool or lease this code runs under; new ones outside of a turn."""
+    if (turn := outer_invocation.get()) is not None:
+        return turn.waits
+    key = current_conversation()
+    return DatabaseWaits() if key is None else current_waits(key)
 
 
 def current_conversation() -> SessionKey | None:
@@ -58,6 +87,12 @@ def enter_lease(lease: TurnLease) -> None:
 def enter_tool_call(lease: TurnLease) -> None:
     """Make everything that runs in this context from here on part of a tool call of a turn."""
     _tool_lease.set(lease)
+
+
+def current_context(app: str, user: str) -> str | None:
+    """Return the active context of the person whose turn this code runs in; None outside of a turn of theirs."""
+    turn = outer_invocation.get() or running_invocation.get()
+    return None if turn is None or (turn.key.app, turn.key.user) != (app, user) else turn.active_context
 
 
 def is_in_tool_of(key: SessionKey) -> bool:
@@ -98,6 +133,10 @@ def _message_of(run: ReadonlyContext) -> UserStatement:
         turn_started_at=at,
         visible_since=visible_turns[0].messages[0].said_at.timestamp() if visible_turns else now,
         recent_texts=tuple(turn.user_text for turn in visible_turns[-RECENT_TURNS:]),
+        turn_id=run.invocation_id,
+        earlier_turn_id=next(
+            (event.invocation_id for event in reversed(events) if event.invocation_id != run.invocation_id), ""
+        ),
         agreed_to=earlier_turns[-1].agent_text if earlier_turns and is_agreement(text) else "",
     )
 

@@ -11,9 +11,11 @@ from google.genai import types
 from gaia_memory.adk.failure_replies import UNAVAILABLE_ANSWER, UNAVAILABLE_BECAUSE
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, indices_with_key
-from gaia_memory.commands.command import Call, ResetOutcome
+from gaia_memory.commands.command import ActiveContext, Call, ResetOutcome
 from gaia_memory.commands.dispatch import COMMANDS, parse, run
 from gaia_memory.commands.private import private_message
+from gaia_memory.database.bounded_waits import DatabaseWaits, unlimited_waits
+from gaia_memory.language.printable_text import remove_hidden
 from gaia_memory.models import LearnedFacts
 from gaia_memory.redaction.redact_locations import redact_locations
 
@@ -70,6 +72,7 @@ def build_call(
     reset: Callable[[], Awaitable[ResetOutcome]],
     *,
     learned: LearnedFacts,
+    context: ActiveContext,
     is_admin: bool = False,
 ) -> Call:
     """Return the call of a command in a conversation; admins in `people:` are admins in any case.
@@ -85,6 +88,7 @@ def build_call(
         flags=engine.conversations,
         pending_confirmations=engine.pending_confirmations,
         settings=engine.live,
+        context=context,
         is_admin=is_admin or (person is not None and person.admin),
         reset=reset,
         learned=learned,
@@ -116,36 +120,38 @@ async def answer_command(
     name: str,
     argument: str,
     *,
+    context: ActiveContext,
     open_error: GaiaMemoryError | None = None,
     lease_owner: str = "",
+    waits: DatabaseWaits | None = None,
 ) -> CommandAnswer:
     """Return the answer to a command, even if memory is unavailable: the command must not be sent to the model.
 
     `open_error` is why the engine could not be opened; its file locations are left out of the answer. `lease_owner` is
-    the owner of the lease meanwhile. A reset learns at once, so that its answer is true, and clears after the run: ADK
-    still appends the command's own events to the loaded session.
+    the owner of the lease meanwhile, and `waits` are those of its turn. A reset learns at once, so that its answer is
+    true, and clears after the run: ADK still appends the command's own events to the loaded session.
     """
     if engine is None:
-        return CommandAnswer(
-            UNAVAILABLE_ANSWER if open_error is None else f"{UNAVAILABLE_BECAUSE} {redact_locations(str(open_error))}"
-        )
+        reason = "" if open_error is None else remove_hidden(redact_locations(str(open_error)))
+        return CommandAnswer(f"{UNAVAILABLE_BECAUSE} {reason}" if reason else UNAVAILABLE_ANSWER)
     clears_session = False
     learned = LearnedFacts()
 
     async def reset() -> ResetOutcome:
         nonlocal clears_session
-        outcome = (
-            await engine.consolidate(key, clear=False, turn_owner=lease_owner, learned=learned)
-            if engine.is_learning_enabled
-            else "learned"
-        )
+        with unlimited_waits():
+            outcome = (
+                await engine.consolidate(key, clear=False, turn_owner=lease_owner, learned=learned)
+                if engine.is_learning_enabled
+                else "learned"
+            )
         if outcome != "learned":
             return "failed" if outcome == "failed" else "busy"
         clears_session = engine.config.sessions.clear != "keep"
         return "cleared" if clears_session else "kept"
 
     with ErrorBoundary(f"/{name}"):
-        return CommandAnswer(
-            (await run(name, build_call(engine, key, argument, reset, learned=learned))).text, clears_session
-        )
+        call = build_call(engine, key, argument, reset, learned=learned, context=context)
+        reply = await (waits or DatabaseWaits()).run(run(name, call))
+        return CommandAnswer(reply.text, clears_session)
     return CommandAnswer(UNAVAILABLE_ANSWER)

@@ -14,13 +14,18 @@ from gaia_memory.adk.engine_source import ConfigSource, EngineSource, require_pl
 from gaia_memory.adk.evaluation_runs import must_skip_evaluation
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
+from gaia_memory.adk.plugins.tool_results import cut_tool_results
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, USER_REQUEST_CALLS, indices_with_key
+from gaia_memory.config.sections.sessions_section import SessionsConfig
 from gaia_memory.log import logger_for
 from gaia_memory.models import SessionKey, WindowAnchor
 from gaia_memory.sessions.replay_window import EventView, WindowSelection, WindowStart, require_window, select_window
 
 if TYPE_CHECKING:
+    from google.adk.agents.callback_context import CallbackContext
     from google.adk.agents.invocation_context import InvocationContext
+    from google.adk.models.llm_request import LlmRequest
+    from google.adk.models.llm_response import LlmResponse
     from google.genai import types
 
 logger = logger_for(__name__)
@@ -54,7 +59,8 @@ class SessionWindowPlugin(BasePlugin):
 
     `window_turns` is the maximum of replayed turns, including the current one. Turns are cut in steps of a third of
     it, so that a prompt cache can reuse the beginning. The default is `sessions.window_turns` of the configuration;
-    with the argument, the plugin needs no configuration and opens nothing.
+    with the argument, the plugin needs no configuration and opens nothing. Results of tools are cut to
+    `sessions.tool_result_chars` in each request, with the argument to its default.
     """
 
     def __init__(
@@ -81,6 +87,19 @@ class SessionWindowPlugin(BasePlugin):
         with ErrorBoundary("trimming the session to the replay window"):
             await self._trim(invocation_context)
 
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> LlmResponse | None:
+        """Cut long results of tools in the request; the stored session keeps them whole."""
+        context = callback_context.get_invocation_context()
+        if self._window_turns is None and must_skip_evaluation(context, self._source):
+            return None
+        with ErrorBoundary("cutting long results of tools"):
+            sessions = SessionsConfig() if self._window_turns is not None else await self._load_settings(context)
+            if sessions.tool_result_chars is not None:
+                cut_tool_results(llm_request, sessions.tool_result_chars)
+        return None
+
     @property
     def window_turns(self) -> int | None:
         """The argument `window_turns`; None for that of the configuration."""
@@ -91,7 +110,7 @@ class SessionWindowPlugin(BasePlugin):
         await self._source.release()
 
     async def _trim(self, context: InvocationContext) -> None:
-        window_turns = await self._resolve_window_turns(context)
+        window_turns = self._window_turns or (await self._load_settings(context)).window_turns
         self._warn_of_compaction(context, window_turns)
         session = context.session
         load = _windowed_load(context)
@@ -107,13 +126,11 @@ class SessionWindowPlugin(BasePlugin):
         if load is not None and anchor is not None:
             await load.save_start(anchor)
 
-    async def _resolve_window_turns(self, context: InvocationContext) -> int:
-        if self._window_turns is not None:
-            return self._window_turns
+    async def _load_settings(self, context: InvocationContext) -> SessionsConfig:
         if isinstance(context.memory_service, Mem0MemoryService):
             await self._source.inherit_config(context.memory_service.source)
         engine = await self._source.acquire()
-        return engine.config.sessions.window_turns
+        return engine.config.sessions
 
     def _warn_of_compaction(self, context: InvocationContext, window_turns: int) -> None:
         compaction = context.events_compaction_config
@@ -128,6 +145,12 @@ class SessionWindowPlugin(BasePlugin):
                 window_turns,
                 min_turns,
             )
+
+
+def own_window(invocation: InvocationContext) -> int | None:
+    """Return the window that was given to the plugin of this Runner; None if it is the configured one."""
+    plugins = invocation.plugin_manager.plugins
+    return next((plugin.window_turns for plugin in plugins if isinstance(plugin, SessionWindowPlugin)), None)
 
 
 def _windowed_load(context: InvocationContext) -> WindowedSessionLoad | None:

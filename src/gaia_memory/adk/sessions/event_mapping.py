@@ -10,7 +10,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from gaia_memory.models import EventPosition, Message, Role, Turn, load_time_zone
+from gaia_memory.models import DEFAULT_CONTEXT, EventPosition, Message, Role, Turn, load_time_zone
+from gaia_memory.models.validation import is_label, raise_invalid
 from gaia_memory.sessions.replay_window import live_indices
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ MEMORY_OFF_KEY = "gaia:off"
 
 CLOCK_LAG_KEY = "gaia:clock_lag"
 """Key in an event's custom metadata: by how many seconds its time is later than the clock's, to sort after others."""
+
+CONTEXT_KEY = "gaia:context"
+"""Key in an event's custom metadata: the context that was active, unless it was `global`."""
 
 UNLEARNED_KEYS = frozenset({COMMAND_KEY, PRIVATE_KEY, MEMORY_OFF_KEY})
 """An event with one of these keys is not learned, nor are the others of its message group."""
@@ -60,6 +64,20 @@ async def zone_of(session: Session) -> tzinfo:
         with suppress(ValueError):
             return await asyncio.to_thread(load_time_zone, name)
     return UTC
+
+
+async def require_zone(name: object) -> tzinfo | None:
+    """Return the time zone that a session's state names under `TIME_ZONE_KEY`; None for none.
+
+    Raises:
+        InvalidInputError: there is no such zone.
+    """
+    if not name:
+        return None
+    try:
+        return await asyncio.to_thread(load_time_zone, str(name))
+    except ValueError:
+        raise_invalid(TIME_ZONE_KEY, name, "the host sets it in the session state, such as Europe/Berlin")
 
 
 def position_of(event: Event) -> EventPosition:
@@ -140,7 +158,13 @@ def message_of(event: Event, zone: tzinfo = UTC) -> Message | None:
         said_at=datetime.fromtimestamp(said_at(event), zone),
         event_id=event.id,
         speaker=event.author,
+        context=_context_of(event),
     )
+
+
+def _context_of(event: Event) -> str:
+    name = (event.custom_metadata or {}).get(CONTEXT_KEY)
+    return name if isinstance(name, str) and is_label(name) else DEFAULT_CONTEXT
 
 
 def metadata_keys(event: Event) -> frozenset[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -88,7 +87,7 @@ class StoreFollower:
         self._outbox = outbox
         self._erasures = ErasureTracker(database, outbox, scrub)
         self._pool = WorkerPool("gaia-follower", 1)
-        self._writer = StoreWriter(location, self._pool, database, outbox, embedder)
+        self._writer = StoreWriter(location, self._pool, database, outbox, backend, clock)
         lease_seconds = None if location.is_embedded and database.is_local else LEASE_SECONDS
         self._ownership = StoreOwnership(
             database,
@@ -297,8 +296,7 @@ class StoreFollower:
         return True
 
     def _clear_failures(self) -> None:
-        self._failures = 0
-        self._trouble = None
+        self._failures, self._trouble = 0, None
 
     async def _is_needed(self) -> bool:
         """Return whether the store is needed: while memory is off, only for erasures and waiting callers."""
@@ -379,18 +377,19 @@ class StoreFollower:
 
     async def _back_off(self, error: Exception) -> None:
         self._failures += 1
-        reason = str(error) if isinstance(error, GaiaMemoryError | OSError) else type(error).__name__
-        self._trouble = f"the mem0 store cannot be brought up to date: {reason}"
         kind = type(error).__name__
-        level = logging.WARNING if self._failures == 1 else logging.DEBUG
+        reason = str(error) if isinstance(error, GaiaMemoryError | OSError) else kind
+        self._trouble = f"the mem0 store cannot be brought up to date: {reason}"
+        with contextlib.suppress(GaiaMemoryError, OSError):
+            # The database reports its own problem, and no longer than it lasts.
+            if await self._database.find_problem() is not None:
+                self._trouble = None
         fields = log_fields("store.not_followed", failures=self._failures, error=kind)
-        message = "the mem0 store cannot be updated (%s); retrying"
-        log.log(level, message, kind, extra=fields)
-        log.debug(
-            "updating the mem0 store failed %d times in a row:\n%s", self._failures, error_frames(error), extra=fields
-        )
-        seconds = min(FIRST_BACKOFF_SECONDS * 2 ** min(self._failures - 1, 10), MAX_BACKOFF_SECONDS)
-        await _wait(self._stopping, min(seconds, MAX_AWAITED_BACKOFF_SECONDS) if self._waiters else seconds)
+        if self._failures == 1:
+            log.warning("the mem0 store cannot be updated (%s); retrying", kind, extra=fields)
+        log.debug("failure %d of the mem0 store in a row:\n%s", self._failures, error_frames(error), extra=fields)
+        longest = MAX_AWAITED_BACKOFF_SECONDS if self._waiters else MAX_BACKOFF_SECONDS
+        await _wait(self._stopping, min(FIRST_BACKOFF_SECONDS * 2 ** min(self._failures - 1, 10), longest))
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

@@ -29,6 +29,9 @@ MARKER_USER = "gaia-store"
 """Owner of the row with a store's id, for engines without metadata. It equals no partition: each of those contains a
 colon or is a digest."""
 
+_WRITES_KEY, _REFUSED = "gaia_mem0_writes", "refused"
+"""Marks a store whose `gaia.mem0` has never written."""
+
 _MARKER_ID = str(uuid.uuid5(uuid.NAMESPACE_URL, "gaia-memory/store"))
 
 
@@ -63,14 +66,29 @@ class AdapterStore(Mem0Store):
         vectors.insert(
             vectors=[[1.0] + [0.0] * (size - 1)],
             ids=[_MARKER_ID],
-            payloads=[{"data": self.label.store_id, "user_id": MARKER_USER, EMBEDDER_KEY: self.label.embedder}],
+            payloads=[
+                {
+                    "data": self.label.store_id,
+                    "user_id": MARKER_USER,
+                    EMBEDDER_KEY: self.label.embedder,
+                    _WRITES_KEY: _REFUSED,
+                }
+            ],
         )
 
     def read_label(self) -> tuple[object, object]:
         """Return the id and the embedder of the store, or two Nones."""
-        row = self.memory.vector_store.get(vector_id=_MARKER_ID)
-        marker = (getattr(row, "payload", None) or {}) if row else {}
+        marker = self._read_marker()
         return marker.get("data"), marker.get(EMBEDDER_KEY)
+
+    def require_facts_only(self) -> None:
+        """Return if only this package has written the store.
+
+        Raises:
+            LookupError: an earlier version made it, whose `gaia.mem0` may have added rows that no forget would find.
+        """
+        if self._read_marker().get(_WRITES_KEY) != _REFUSED:
+            raise LookupError("the store was made when gaia.mem0 accepted writes")
 
     @override
     def still_exists(self) -> bool:
@@ -84,6 +102,10 @@ class AdapterStore(Mem0Store):
         close = getattr(getattr(self.memory.vector_store, "client", None), "close", None)
         if callable(close):
             close()
+
+    def _read_marker(self) -> dict[str, Any]:
+        row = self.memory.vector_store.get(vector_id=_MARKER_ID)
+        return (getattr(row, "payload", None) or {}) if row else {}
 
     def _has_facts(self) -> bool:
         listed = self.memory.vector_store.list(top_k=2)
@@ -104,7 +126,7 @@ def open_adapter_store(
     """Open a store through mem0's adapter; `fresh` empties it first. `erasures` are not noted: rows are deleted.
 
     Raises:
-        LookupError: the store has another label, or none.
+        LookupError: the store has another label, or none, or may have rows that are no facts.
         Exception: the store is unreachable.
     """
     assert_off_event_loop("opening the mem0 store")
@@ -113,6 +135,7 @@ def open_adapter_store(
         if fresh:
             store.create()
         require_label(label, *store.read_label())
+        store.require_facts_only()
     except BaseException:
         store.close()
         raise

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 from gaia_memory.backend.mem0_store.store import (
+    Mem0Builder,
     Mem0Store,
     StoreLabel,
     StoreLocation,
@@ -18,7 +19,7 @@ from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.log import logger_for
 from gaia_memory.models import DirtyFact, StoredFact, StoreState, is_same_embedder
-from gaia_memory.ports import Database, Embedder, Outbox
+from gaia_memory.ports import Clock, Database, Embedder, Outbox
 from gaia_memory.telemetry import log_fields, memory_span
 
 T = TypeVar("T")
@@ -35,9 +36,15 @@ class StoreWriter:
     """Owns the one open store and makes all calls to it in one thread, one at a time."""
 
     def __init__(
-        self, location: StoreLocation, pool: WorkerPool, database: Database, outbox: Outbox, embedder: Embedder
+        self,
+        location: StoreLocation,
+        pool: WorkerPool,
+        database: Database,
+        outbox: Outbox,
+        backend: Mem0Builder,
+        clock: Clock,
     ) -> None:
-        """Open nothing yet. `pool` has one thread."""
+        """Open nothing yet. `pool` has one thread. A sensitive fact waits for a vector only if it gets one."""
         self.location = location
         self.store: Mem0Store | None = None
         self.is_rebuilding = False
@@ -50,7 +57,9 @@ class StoreWriter:
         self._pool = pool
         self._database = database
         self._outbox = outbox
-        self._embedder = embedder
+        self._embedder: Embedder = backend.embedder
+        self._backend = backend
+        self._clock = clock
         self._store_lock = threading.Lock()
 
     @property
@@ -146,15 +155,19 @@ class StoreWriter:
         applied: list[DirtyFact] = []
         for row in rows:
             stored = found.get(row.fact_id)
-            if stored is not None and stored.vector is None:
+            if stored is not None and stored.vector is None and self._gets_vector(stored):
                 unembedded.append(row)
                 continue
             applied.append(row)
-            if stored is None or not is_same_embedder(self._embedder.identity, stored.embedder or ""):
+            is_current = stored is not None and stored.fact.holds_at(self._clock.now())
+            if stored is None or not is_current or not is_same_embedder(self._embedder.identity, stored.embedder or ""):
                 removed_ids.append(row.fact_id)
             else:
                 facts.append(stored)
         return facts, removed_ids, unembedded, applied
+
+    def _gets_vector(self, stored: StoredFact) -> bool:
+        return not stored.fact.sensitive or self._backend.embeds_sensitive
 
     async def _write(self, facts: Sequence[StoredFact], removed_ids: Sequence[str]) -> list[str]:
         """Write to the store; return the ids of facts that it refuses."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from datetime import UTC
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 
 from gaia_memory.models import LABELS, RESERVED_METADATA, Scalar
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from gaia_memory.models import Fact
 
+_MOMENT = timedelta.resolution
 _INTEGER_LIMIT = 2**63
 
 
@@ -40,6 +41,9 @@ def build_payload(fact: Fact, *, with_search_text: bool) -> dict[str, Scalar]:
         "updated_at": _iso(fact.updated_at),
         "source": fact.source,
     }
+    if fact.valid_until is not None:
+        # mem0 hides a fact after the day of this name, in UTC.
+        fields["expiration_date"] = (fact.valid_until.astimezone(UTC) - _MOMENT).date().isoformat()
     if fact.said_at is not None:
         fields["said_at"] = _iso(fact.said_at)
     if fact.session_id is not None:

@@ -43,6 +43,11 @@ class Mem0Builder(Protocol):
     embedder: Any
     store_provider: Provider
 
+    @property
+    def embeds_sensitive(self) -> bool:
+        """Whether sensitive facts get vectors; without them they are not in the store."""
+        ...
+
     def mem0_config(self, store_path: Path) -> Any:
         """Import mem0 safely and return its configuration."""
         ...

@@ -43,12 +43,14 @@ async def wait_until_synced(
         if snapshot != last_snapshot:
             last_snapshot, changed_at = snapshot, now
         elif now - changed_at >= stall_seconds:
-            raise _stalled(follower, state, dirty_count, stall_seconds)
+            reason = follower.trouble or await database.find_problem()
+            raise _stalled(follower, state, dirty_count, stall_seconds, f" ({reason})" if reason else "")
         await asyncio.sleep(POLL_SECONDS)
 
 
-def _stalled(follower: StoreFollower, state: StoreState, dirty_count: int, seconds: float) -> StoreStalledError:
-    trouble = f" ({follower.trouble})" if follower.trouble else ""
+def _stalled(
+    follower: StoreFollower, state: StoreState, dirty_count: int, seconds: float, reason: str
+) -> StoreStalledError:
     if follower.is_owner:
         owner = f"this process (pid {os.getpid()})"
         remedy = "put right what the reason names, or restart the process; nothing is lost"
@@ -57,6 +59,6 @@ def _stalled(follower: StoreFollower, state: StoreState, dirty_count: int, secon
         remedy = "check what that process is doing, or end it: this process then takes over, and nothing is lost"
     return StoreStalledError(
         f"the mem0 store, owned by {owner}, made no progress for {seconds:g} s: {dirty_count} facts and "
-        f"{state.erasures} erasures wait{trouble}",
+        f"{state.erasures} erasures wait{reason}",
         remedy=remedy,
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
 
 from gaia_memory.backend.offline import corrections
-from gaia_memory.backend.offline.conversation_reader import ConversationReader
+from gaia_memory.backend.offline.conversation_reader import ConversationReader, MessageContent, Said, SpokenFact
 
 _NEW_MESSAGES = re.compile(r"^## New Messages\n(?P<inside>.*?)\n\n## Observation Date\n", re.DOTALL | re.MULTILINE)
 _OBSERVATION_DATE = re.compile(r"^## Observation Date\n(?P<day>\d{4}-\d{2}-\d{2})", re.MULTILINE)
@@ -23,20 +24,66 @@ def extract_facts(prompt: str) -> list[str]:
     """Return the user's statements in the new messages of mem0's prompt, without duplicates."""
     found = _NEW_MESSAGES.search(prompt)
     reader = ConversationReader(_observation_date(prompt))
-    unique_facts: dict[str, str] = {}
-    affirmed: dict[frozenset[str], list[str]] = {}
-    for message in _user_messages(found["inside"] if found else ""):
-        for spoken in reader.read(message):
-            fact = spoken.fact
-            key = fact.casefold()
-            words, is_denial = corrections.words_and_denial(fact)
-            if is_denial:
-                for denied in affirmed.pop(words, []):
-                    unique_facts.pop(denied, None)
-            else:
-                affirmed.setdefault(words, []).append(key)
-            unique_facts.setdefault(key, fact)
-    return list(unique_facts.values())
+    kept = _KeptFacts()
+    answer = ""
+    for role, message in _messages(found["inside"] if found else ""):
+        if role == "user":
+            kept.update(reader.read(message), answer)
+        elif role == "assistant":
+            answer = message
+    return kept.facts
+
+
+class _KeptFacts:
+    """The facts of a conversation that no later message denies or takes back."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, SpokenFact] = {}
+        self._affirmed: dict[frozenset[str], list[str]] = {}
+
+    @property
+    def facts(self) -> list[str]:
+        return [spoken.fact for spoken in self._kept.values()]
+
+    def update(self, reading: MessageContent, answer: str) -> None:
+        """Take in a message that follows an answer of the assistant."""
+        for said in reading.taken_back:
+            self._take_back(said, answer)
+        for denial in reading.denials:
+            denied, _ = corrections.words_and_denial(denial)
+            self._drop(key for key in self._affirmed_keys() if self._words(key) <= denied)
+        for spoken in reading.facts:
+            self._add(spoken)
+
+    def _take_back(self, said: Said, answer: str) -> None:
+        self._drop(spoken.fact.casefold() for spoken in said.facts)
+        if said.is_question:
+            # "That's wrong" is about the answer, which repeats what was said.
+            answered = corrections.content_words(answer)
+            contents = {key: corrections.content_words(spoken.said) for key, spoken in self._kept.items()}
+            self._drop(key for key, words in contents.items() if words and words <= answered)
+
+    def _add(self, spoken: SpokenFact) -> None:
+        key = spoken.fact.casefold()
+        words, is_denial = corrections.words_and_denial(spoken.fact)
+        if is_denial:
+            for denied in corrections.denied_words(spoken.fact):
+                self._drop(self._affirmed.pop(denied, []))
+        else:
+            self._affirmed.setdefault(words, []).append(key)
+        self._kept.setdefault(key, spoken)
+
+    def _affirmed_keys(self) -> list[str]:
+        affirmed = {key for keys in self._affirmed.values() for key in keys}
+        return [key for key in self._kept if key in affirmed]
+
+    def _words(self, key: str) -> frozenset[str]:
+        words, _ = corrections.words_and_denial(self._kept[key].said)
+        return words
+
+    def _drop(self, keys: Iterable[str]) -> None:
+        for key in list(keys):
+            self._kept.pop(key, None)
 
 
 def _observation_date(prompt: str) -> date:
@@ -44,16 +91,12 @@ def _observation_date(prompt: str) -> date:
     return date.fromisoformat(found["day"]) if found else datetime.now(UTC).date()
 
 
-def _user_messages(new_messages: str) -> list[str]:
-    """Parse both forms of mem0's section: a JSON list of messages, or lines that start with a role."""
+def _messages(new_messages: str) -> list[tuple[str, str]]:
+    """Parse both forms of mem0's section, a JSON list or lines that start with a role, into roles and texts."""
     try:
         entries = json.loads(new_messages, strict=False)
     except json.JSONDecodeError:
         parts = _ROLE_PREFIX.split(new_messages)[1:]
-        return [text for role, text in zip(parts[::2], parts[1::2], strict=False) if role == "user"]
+        return list(zip(parts[::2], parts[1::2], strict=False))
     messages = entries if isinstance(entries, list) else []
-    return [str(entry.get("content") or "") for entry in messages if isinstance(entry, dict) and _is_user(entry)]
-
-
-def _is_user(entry: dict[str, object]) -> bool:
-    return entry.get("role") == "user"
+    return [(str(each.get("role")), str(each.get("content") or "")) for each in messages if isinstance(each, dict)]

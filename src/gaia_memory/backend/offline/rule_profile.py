@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gaia_memory.models import UNCONFIRMED_MARK
+from gaia_memory.models import IN_DOUBT_MARK, UNCONFIRMED_MARK
 
 _FACTS_BLOCK = re.compile(r"<FACTS>(?P<inside>.*?)</FACTS>", re.DOTALL)
 _LIMIT_PHRASE = re.compile(r"(?:at most|up to|no more than|maximum of)\s+(?P<limit>\d+)", re.IGNORECASE)
@@ -30,7 +30,7 @@ def rank_as_bullets(prompt: str) -> str:
     """Return the ranked facts of `prompt` as bullet lines, at most as many as it asks for."""
     facts = _parse_facts(prompt)
     limit = _parse_limit(prompt)
-    ranked = sorted(enumerate(facts), key=lambda item: (_is_unconfirmed(item[1]), -_topic_weight(item[1]), -item[0]))
+    ranked = sorted(enumerate(facts), key=lambda item: (*_is_marked(item[1]), -_topic_weight(item[1]), -item[0]))
     return "\n".join(f"- {fact}" for _, fact in ranked[:limit])
 
 
@@ -46,8 +46,9 @@ def _parse_limit(prompt: str) -> int:
     return int(asked["limit"]) if asked else _DEFAULT_LIMIT
 
 
-def _is_unconfirmed(fact: str) -> bool:
-    return fact.startswith(UNCONFIRMED_MARK)
+def _is_marked(fact: str) -> tuple[bool, bool]:
+    """Return whether nobody has said a fact, and whether it is in doubt."""
+    return fact.startswith(UNCONFIRMED_MARK), fact.startswith(IN_DOUBT_MARK)
 
 
 def _topic_weight(fact: str) -> int:

@@ -51,9 +51,19 @@ def is_question_or_link(sentence: str) -> bool:
     return stripped.rstrip("\"')»” ").endswith(("?", "？", "؟"))  # noqa: RUF001
 
 
+def is_question(sentence: str) -> bool:
+    """Return whether a sentence asks something, with or without a question mark."""
+    return is_question_or_link(sentence) or _P["question"].match(sentence.strip().strip(_QUOTES)) is not None
+
+
 def is_request_to_forget(sentence: str) -> bool:
     """Return whether a sentence asks to forget or to delete something, which names what must not be kept."""
     return _P["request_to_forget"].match(sentence.strip().strip(_QUOTES)) is not None
+
+
+def is_instruction(sentence: str) -> bool:
+    """Return whether a sentence tells the model what to do, say or be."""
+    return _P["instruction"].match(sentence.strip().strip(_QUOTES)) is not None
 
 
 def is_statement(sentence: str) -> bool:

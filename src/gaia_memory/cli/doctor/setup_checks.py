@@ -19,6 +19,7 @@ from gaia_memory.config.api_keys import (
     GEMINI_KEY_VARIABLES,
     VERTEX_LOCATION_VARIABLE,
     VERTEX_PROJECT_VARIABLE,
+    can_reach_gemini,
     gemini_api_key,
     uses_vertex,
     vertex_project,
@@ -30,6 +31,7 @@ from gaia_memory.errors import ConfigError
 PACKAGE_NAME = "gaia-memory"
 REPORTED_PACKAGES = ("google-adk", "mem0ai", "chromadb")
 _KEY_LINE = re.compile(rf"^\s*(?:export\s+)?({'|'.join(GEMINI_KEY_VARIABLES)})\s*=\s*\S", re.MULTILINE)
+_GEMINI_MODEL = re.compile(r"""^[^#\n]*\bmodel\s*=\s*["'](?P<model>gemini-[\w.-]+)["']""", re.MULTILINE)
 
 
 def check_config(context: CheckContext) -> list[Finding]:
@@ -130,8 +132,21 @@ def check_agents(context: CheckContext) -> list[Finding]:
         return skip(f"there are none next to {path.name}")
     init = shlex.join(["gaia", "init", str(folder)])
     findings = [finding for each in inspections for finding in _services_findings(each, init)]
+    findings += [finding for agent in agents.members for finding in _check_key_of(agent.folder, agent.name)]
     names = ", ".join(agent.name for agent in agents.members) or "every agent"
     return findings or ok(f"ADK reads the service for mem0:// from {inspections[0].path.name} for {names}")
+
+
+def _check_key_of(folder: Path, name: str) -> list[Finding]:
+    """Return a warning if an agent's file names a Gemini model that nothing gives a key for."""
+    try:
+        found = _GEMINI_MODEL.search((folder / "agent.py").read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return []
+    if found is None or can_reach_gemini(os.environ) or _has_key(folder / ".env") or _has_key(folder.parent / ".env"):
+        return []
+    message = f"the agent {name} names {found['model']}, and there is no key for Gemini: it cannot answer"
+    return warn(message, f"set {GEMINI_KEY_VARIABLES[0]}")
 
 
 def _services_findings(inspection: ServicesInspection, init: str) -> list[Finding]:

@@ -20,7 +20,7 @@ from gaia_memory.cli.engines import (
     open_scope,
     require_named_user,
 )
-from gaia_memory.cli.memory.filter_options import MetadataOption, parse_metadata
+from gaia_memory.cli.memory.filter_options import MetadataOption, ValidUntilOption, parse_metadata, parse_valid_until
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows
 from gaia_memory.cli.ui.read_input import display_name, has_piped_input, is_interactive, read_text
 from gaia_memory.cli.ui.refused import SkipRefusedOption, print_refused, refused_to_dict
@@ -28,8 +28,10 @@ from gaia_memory.cli.ui.terminal import known_note, pluralize, print_line, print
 from gaia_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from gaia_memory.cli.memory.fact_files import FileFact
-    from gaia_memory.models import Scalar
+    from datetime import datetime
+
+    from gaia_memory.cli.memory.files.fact_files import FileFact
+    from gaia_memory.models import AddResult, Scalar
 
 EXAMPLES = """
 Examples:
@@ -37,6 +39,8 @@ Examples:
 `gaia memory add --user ada "Allergic to nuts" "Has a sister called Noa"` keeps two facts.
 
 `gaia memory add --user ada --category health --metadata level=5 "Runs every morning"` adds metadata to filter by.
+
+`gaia memory add --user ada --valid-until 2026-03-20 "Is on holiday"` keeps a fact that expires after that day.
 
 `printf 'Lives in Haifa\\nLikes tea\\n' | gaia memory add --user ada` keeps one fact per line.
 
@@ -66,13 +70,14 @@ async def add(
         typer.Option(
             "--file",
             "-f",
-            help="Read facts from a file: lines, bullets, JSON, or JSON Lines; `-` is standard input.",
+            help="Read facts from a file: lines without `#` comments, bullets, JSON (Lines); `-` is standard input.",
         ),
     ] = None,
     category: Annotated[
         str | None, typer.Option("--category", help="The category of the facts, such as health.")
     ] = None,
     metadata: MetadataOption = None,
+    valid_until: ValidUntilOption = None,
     skip_refused: SkipRefusedOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the facts, and keep none.")] = False,
     app_name: AppOption = None,
@@ -86,7 +91,9 @@ async def add(
     """
     if file is None and texts and has_piped_input():
         print_note("standard input was not read, because facts are given as arguments: `--file -` reads it, too")
-    entries = _with_details(_entries(texts or [], file), category, parse_metadata(metadata))
+    entries = _with_details(
+        _entries(texts or [], file), category, parse_metadata(metadata), parse_valid_until(valid_until)
+    )
     _require_one_owner(context, entries, user)
     if dry_run:
         allow_numbers = (await asyncio.to_thread(load_config, config)).config.memory.allow_numbers
@@ -99,6 +106,7 @@ async def add(
                     scope,
                     [entry.fact for entry in entries],
                     on_refused="skip" if skip_refused else "raise",
+                    reconcile=True,
                     progress=advance,
                 )
         except InvalidInputError as error:
@@ -106,8 +114,14 @@ async def add(
             placed = re.sub(r"^facts\[(\d+)\]", lambda found: entries[int(found[1])].place, str(error))
             raise InvalidInputError(placed) from error
         total = await engine.memory.count(scope)
-    added = sum(result.is_new)
     refused = [(entries[index].place, reason) for index, reason in result.refused]
+    _print_added(user, result, refused, total, as_json=as_json)
+
+
+def _print_added(
+    user: str, result: AddResult, refused: Sequence[tuple[str, str]], total: int, *, as_json: bool
+) -> None:
+    added = sum(result.is_new)
     print_refused(refused)
     if as_json:
         memories = [{**fact_to_dict(fact), "new": new} for fact, new in zip(result, result.is_new, strict=True)]
@@ -119,7 +133,7 @@ async def add(
 
 def _entries(texts: Sequence[str], file: Path | None) -> list[FileFact]:
     """Return the facts of the arguments, then those of the file or of standard input."""
-    from gaia_memory.cli.memory.fact_files import FileFact, parse_facts
+    from gaia_memory.cli.memory.files.fact_files import FileFact, parse_facts
     from gaia_memory.models import NewFact
 
     content = "" if file is None and (texts or is_interactive()) else read_text(file, hint="--file")
@@ -135,8 +149,10 @@ def _entries(texts: Sequence[str], file: Path | None) -> list[FileFact]:
     return entries
 
 
-def _with_details(entries: Sequence[FileFact], category: str | None, metadata: Mapping[str, Scalar]) -> list[FileFact]:
-    """Give the category and the metadata of the options to each fact that does not name its own."""
+def _with_details(
+    entries: Sequence[FileFact], category: str | None, metadata: Mapping[str, Scalar], valid_until: datetime | None
+) -> list[FileFact]:
+    """Give the category, the metadata and the end of the options to each fact that does not name its own."""
     try:
         return [
             replace(
@@ -145,6 +161,7 @@ def _with_details(entries: Sequence[FileFact], category: str | None, metadata: M
                     entry.fact,
                     category=entry.fact.category or category,
                     metadata={**metadata, **entry.fact.metadata},
+                    valid_until=entry.fact.valid_until or valid_until,
                 ),
             )
             for entry in entries

@@ -42,6 +42,14 @@ SinceOption = Annotated[
 UntilOption = Annotated[
     str | None, typer.Option("--until", metavar="DATE", help="Only facts said on this day or earlier.")
 ]
+ValidUntilOption = Annotated[
+    str | None,
+    typer.Option("--valid-until", metavar="DATE", help="The facts hold until this time or the end of this day."),
+]
+AsOfOption = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="DATE", help="Facts that were true at this time or at the end of this day."),
+]
 
 _CONDITION = re.compile(r"\s*(?P<name>[^=<>!~]*[^=<>!~\s])\s*(?P<sign>!=|>=|<=|=|>|<|~)\s*(?P<value>.*)", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.\d+)?")
@@ -135,6 +143,34 @@ def _time_filter(option: str, name: str, operator: str, text: str) -> dict[str, 
     if end is None or operator in (">=", "<"):
         return {name: {_ORDER_OPERATORS[operator]: start}}
     return {name: {"gte" if operator == ">" else "lt": end}}
+
+
+def parse_as_of(text: str | None) -> datetime | None:
+    """Return the time of `--as-of`, for a day its end in the local zone; None without one.
+
+    Raises:
+        typer.BadParameter: it is neither a day nor a time.
+    """
+    if text is None:
+        return None
+    start, end = _time_bounds("--as-of", text)
+    if end is None:
+        return start
+    now = datetime.now(start.tzinfo)
+    # Today ends now: what will be over by midnight is still true.
+    return now if start <= now < end else end - timedelta.resolution
+
+
+def parse_valid_until(text: str | None) -> datetime | None:
+    """Return the time of `--valid-until`, for a day its end in the local zone; None without one.
+
+    Raises:
+        typer.BadParameter: it is neither a day nor a time.
+    """
+    if text is None:
+        return None
+    start, end = _time_bounds("--valid-until", text)
+    return end or start
 
 
 def _time_bounds(option: str, text: str) -> tuple[datetime, datetime | None]:

@@ -25,6 +25,7 @@ from gaia_memory.cli.ui.receipt import EARLIER_FINISHED_NOTE, ForgetReport, rece
 from gaia_memory.cli.ui.terminal import pluralize, print_error, print_line, print_note, progress_bar
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.language.printable_text import escape_line
+from gaia_memory.redaction.credentials import mask_credentials
 
 if TYPE_CHECKING:
     from gaia_memory.engine import Engine
@@ -40,6 +41,8 @@ Examples:
 
 `--receipt FILE` writes a file that only you can read: what was deleted where, and what stays.
 
+`--copies` also deletes the copies that imports gave to other users; the receipt of a forget counts them.
+
 `--session ada:telegram` forgets what only that conversation taught.
 
 `--id` with the beginning of an id, as `gaia memory list` shows it, forgets one fact.
@@ -51,6 +54,11 @@ _REWRITTEN_MESSAGE = "The files are rewritten: they contain nothing that was for
 _SERVER_MESSAGE = "It is deleted from the database and the store; their servers clean their own files and logs."
 
 
+CopiesOption = Annotated[
+    bool, typer.Option("--copies", help="Delete the copies that imports gave to other users, too.")
+]
+
+
 async def forget(
     user: UserOption,
     fact_id: Annotated[
@@ -60,6 +68,7 @@ async def forget(
         str | None,
         typer.Option("--session", help="Forget what only this conversation taught, and do not learn from it."),
     ] = None,
+    copies: CopiesOption = False,
     receipt: Annotated[
         Path | None,
         typer.Option("--receipt", help="Write what was deleted where, and what stays, to this file as JSON."),
@@ -72,6 +81,7 @@ async def forget(
 ) -> None:
     """Forget everything about a user, one fact, or a conversation. Earlier messages are never learned again.
 
+    Copies that imports gave to other users stay, except those that `--copies` deletes: what nothing else taught there.
     Works while memory is off. Exits with 1 if the user, the fact or the conversation is unknown, or if a file or the
     receipt could not be written after the facts were deleted.
     """
@@ -82,17 +92,17 @@ async def forget(
         async with open_scope(config, app_name, user, allow_disabled=True) as (engine, scope):
             preview = await engine.memory.preview_forget(scope, session_id=session)
             try:
-                fact, question = await _find_target(engine, scope, preview, fact_id, session)
+                target_id, question = await _find_target(engine, scope, preview, fact_id, session, copies=copies)
             except typer.Exit:
                 # After an interrupted forget the facts are gone, but files may still contain them.
                 await _finish_earlier_erasures(engine)
                 raise
             if not yes:
                 confirm(f"{question} This cannot be undone.", unchanged_message="nothing was forgotten")
-            report = await _forget(engine, scope, preview, fact.id if fact else None, session)
+            report = await _forget(engine, scope, preview, target_id, session, copies=copies)
             if not as_json:
                 # Before anything that may fail or be interrupted.
-                print_line(f"Forgot {pluralize(report.receipt.count, 'fact')} about {user}.{_unlearned_note(report)}")
+                print_line(f"{_summary(report)}{_unlearned_note(report)}")
             receipt_error = save_report(report, file)
             if report.receipt.pending:
                 report = await _rewrite_files(engine, report)
@@ -111,7 +121,7 @@ async def forget(
 
 
 async def _forget(
-    engine: Engine, scope: Scope, preview: ForgetPreview, fact_id: str | None, session: str | None
+    engine: Engine, scope: Scope, preview: ForgetPreview, fact_id: str | None, session: str | None, *, copies: bool
 ) -> ForgetReport:
     waiting = [each for each in preview.pending if each.messages]
     dropped = [each for each in waiting if not fact_id and session in (None, each.key.session)]
@@ -121,7 +131,7 @@ async def _forget(
         fact_id=fact_id,
         session=session,
         forgotten_at=engine.clock.now(),
-        receipt=await engine.memory.forget(scope, fact_id=fact_id, session_id=session),
+        receipt=await engine.memory.forget(scope, fact_id=fact_id, session_id=session, copies=copies),
         waiting_conversations=len(dropped),
         remote_stores=engine.remote_stores,
         earlier_erasures=preview.pending_erasures,
@@ -137,6 +147,12 @@ async def _rewrite_files(engine: Engine, report: ForgetReport) -> ForgetReport:
     return replace(report, is_erased=finished_by is None, finished_by=finished_by)
 
 
+def _summary(report: ForgetReport) -> str:
+    deleted = report.receipt.removed.get("copies", 0)
+    copies = f" {deleted} of the copies that others had {'is' if deleted == 1 else 'are'} deleted." if deleted else ""
+    return f"Forgot {pluralize(report.receipt.count, 'fact')} about {report.user}.{copies}"
+
+
 def _unlearned_note(report: ForgetReport) -> str:
     if not report.waiting_conversations:
         return ""
@@ -147,7 +163,7 @@ def _print_report(report: ForgetReport, receipt_error: str | None) -> None:
     """Report the files and what stays; the deleted facts were reported before."""
     if report.file_status == "pending":
         print_line(f"The files are still to be rewritten: {report.finisher}.")
-    elif report.receipt.count or report.earlier_erasures:
+    elif report.receipt.pending or report.earlier_erasures:
         print_line(_SERVER_MESSAGE if report.remote_stores else _REWRITTEN_MESSAGE)
     for remark in report.remarks:
         print_line(f"Note: {remark}.")
@@ -166,33 +182,38 @@ async def _finish_earlier_erasures(engine: Engine) -> None:
 
 
 async def _find_target(
-    engine: Engine, scope: Scope, preview: ForgetPreview, fact_id: str | None, session: str | None
-) -> tuple[Fact | None, str]:
-    """Return the fact to forget, None for several, and the question to ask; exit if there is nothing to forget."""
+    engine: Engine, scope: Scope, preview: ForgetPreview, fact_id: str | None, session: str | None, *, copies: bool
+) -> tuple[str | None, str]:
+    """Return the id of the fact to forget, None for several, and the question; exit if there is nothing to forget."""
     facts, user = preview.facts, scope.user
     if not facts:
         await print_other_apps(engine, scope)
         # While memory is off nothing new is learned, but files may still have to be rewritten.
         is_enabled = engine.config.memory.enabled
         is_known = preview.pending or (preview.was_written and (preview.pending_erasures or is_enabled))
-        if fact_id is None and not is_known:
+        if fact_id is None and not is_known and not (copies and preview.copies):
             off_note = "" if is_enabled else " (memory is off, `memory.enabled: false`)"
             print_error(f"nothing to forget about {user!r}{off_note}")
             raise typer.Exit(1)
+    copies_note = " with the copies that others have" if copies else ""
     if fact_id is not None:
+        if copies and preview.copies and not any(fact.id.startswith(fact_id) for fact in facts):
+            # The fact may be forgotten already, and its copies not.
+            return fact_id, f"Forget {fact_id!r}{copies_note}?"
         fact = find_fact(facts, fact_id, escape_line(user))
-        return fact, f"Forget {fact.text!r}?"
+        shown_text = mask_credentials(fact.text, allow_numbers=engine.config.memory.allow_numbers)
+        return fact.id, f"Forget {shown_text!r}{copies_note}?"
     if session is None:
-        return None, f"Forget {pluralize(len(facts), 'fact')} about {user}?"
+        return None, f"Forget {pluralize(len(facts), 'fact')} about {user}{copies_note}?"
     taught = [fact for fact in facts if fact.session_id == session]
     talked = [each for each in preview.pending if each.key.session == session]
-    if not (preview.session_fact_ids or taught or talked):
+    if not (preview.session_fact_ids or taught or talked or (copies and preview.copies)):
         print_error(
             f"no fact about {escape_line(user)} comes from the conversation {session!r}, and nothing in it is pending"
         )
         raise typer.Exit(1)
     count = pluralize(len(preview.session_fact_ids), "fact")
-    return None, f"Forget {count} that only {session!r} taught about {user}?"
+    return None, f"Forget {count} that only {session!r} taught about {user}{copies_note}?"
 
 
 def find_fact(facts: Sequence[Fact], fact_id: str, user: str) -> Fact:

@@ -16,7 +16,14 @@ from gaia_memory.cli.engines import (
     print_other_apps,
     print_storage_problem,
 )
-from gaia_memory.cli.memory.filter_options import SinceOption, UntilOption, WhereOption, build_filters
+from gaia_memory.cli.memory.filter_options import (
+    AsOfOption,
+    SinceOption,
+    UntilOption,
+    WhereOption,
+    build_filters,
+    parse_as_of,
+)
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json
 from gaia_memory.cli.ui.terminal import pluralize, print_line
 
@@ -30,6 +37,8 @@ Examples:
 
 `gaia memory list --user ada --where category=health --since 2026-03-01` shows only these.
 
+`gaia memory list --user ada --as-of 2025-12-31` shows what was true at the end of that day.
+
 `gaia memory list --user ada --limit 20 --offset 20` shows the second twenty.
 
 `gaia memory list --user ada --json | jq -r '.memories[].text'` prints only the texts.
@@ -41,6 +50,7 @@ async def list_facts(
     where: WhereOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
+    as_of: AsOfOption = None,
     offset: Annotated[int, typer.Option("--offset", min=0, help="How many facts to skip.")] = 0,
     limit: Annotated[
         int | None,
@@ -52,24 +62,26 @@ async def list_facts(
     config: ConfigOption = None,
 ) -> None:
     """List the facts about a user, oldest first."""
-    from gaia_memory.models.masked_fact import mask_fact
+    from gaia_memory.models.masked_fact import mask_fact, mask_origin
     from gaia_memory.recall.browse import MAX_PAGE_FACTS
     from gaia_memory.transfer.export_format import origin_to_dict
 
-    filters = build_filters(where, since, until)
+    filters, moment = build_filters(where, since, until), parse_as_of(as_of)
     facts: list[Fact] = []
     sources: dict[str, list[dict[str, Any]]] = {}
     async with open_scope(config, app_name, user) as (engine, scope):
+        allow_numbers = engine.config.memory.allow_numbers
         while True:
             size = MAX_PAGE_FACTS if limit is None else min(limit - len(facts), MAX_PAGE_FACTS)
             page = await engine.memory.browse(
-                scope, filters=filters, offset=offset + len(facts), limit=size, include_origins=True
+                scope, filters=filters, offset=offset + len(facts), limit=size, include_origins=True, as_of=moment
             )
-            facts += [mask_fact(fact, allow_numbers=engine.config.memory.allow_numbers) for fact in page.facts]
-            sources |= {each: [origin_to_dict(origin) for origin in found] for each, found in page.origins.items()}
+            facts += [mask_fact(fact, allow_numbers=allow_numbers) for fact in page.facts]
+            for fact_id, origins in page.origins.items():
+                sources[fact_id] = [origin_to_dict(mask_origin(each, allow_numbers=allow_numbers)) for each in origins]
             if not page.has_more or len(facts) == limit:
                 break
-        has_facts = page.total > 0 or await engine.memory.count(scope) > 0
+        has_facts = page.total > 0 or moment is not None or await engine.memory.count(scope) > 0
         if not has_facts:
             await print_other_apps(engine, scope)
         await print_storage_problem(engine)

@@ -52,6 +52,7 @@ async def profile(
         sessions = await engine.memory.session_profiles(scope) if is_enabled else []
         if not preview.fact_count:
             await print_other_apps(engine, scope)
+        writer = _shown_name(_model_name(engine))
         view = {
             "user": user,
             "facts": preview.fact_count,
@@ -61,7 +62,7 @@ async def profile(
     if as_json:
         print_json(view)
     else:
-        print_text("\n\n".join(_paragraphs(view)))
+        print_text("\n\n".join(_paragraphs(view, writer)))
 
 
 def _next_block(engine: Engine, preview: ProfilePreview) -> dict[str, Any]:
@@ -105,18 +106,22 @@ def _model_name(engine: Engine) -> str:
     return _OFFLINE_MODEL if engine.model_name.startswith("offline/") else engine.model_name
 
 
+def _shown_name(model: str) -> str:
+    return _OFFLINE_RULES if model == _OFFLINE_MODEL else model
+
+
 def _provenance_text(view: dict[str, Any]) -> str:
     """Return when a block was made and by what, as far as that is known."""
     author = {"model": "written under another configuration", "fallback": "made without the model"}.get(
         view["made_by"], "made by an earlier version"
     )
     if view["model"] is not None:
-        author = f"written by {_OFFLINE_RULES if view['model'] == _OFFLINE_MODEL else view['model']}"
+        author = f"written by {_shown_name(view['model'])}"
     return author + (f" at {view['made_at']}" if view["made_at"] else "")
 
 
-def _paragraphs(view: dict[str, Any]) -> list[str]:
-    """Return a paragraph for each session and one for the next session."""
+def _paragraphs(view: dict[str, Any], writer: str) -> list[str]:
+    """Return a paragraph for each session and one for the next session, whose profile `writer` writes."""
     paragraphs = []
     for each in view["sessions"]:
         verb = f"has this profile, {_provenance_text(each)}" if each["block"] else "has no profile"
@@ -124,7 +129,7 @@ def _paragraphs(view: dict[str, Any]) -> list[str]:
     facts, following = pluralize(view["facts"], "fact"), view["next"]
     subject = f"The next session of {view['user']}"
     if following["made_by"] == "fallback":
-        head = f"{subject} asks the model for a profile of {facts}. If it does not answer, the profile is:"
+        head = f"{subject} gets a profile of {facts}, which {writer} will write. If that fails, it is:"
         return [*paragraphs, f"{escape_line(head)}\n{following['block']}"]
     verb = f"gets this profile, {_provenance_text(following)} from {facts}" if following["block"] else "gets no profile"
     return [*paragraphs, _paragraph(f"{subject} {verb}", following)]

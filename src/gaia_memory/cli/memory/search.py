@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -18,13 +18,20 @@ from gaia_memory.cli.engines import (
     print_other_apps,
     print_storage_problem,
 )
-from gaia_memory.cli.memory.filter_options import SinceOption, UntilOption, WhereOption, build_filters
+from gaia_memory.cli.memory.filter_options import (
+    AsOfOption,
+    SinceOption,
+    UntilOption,
+    WhereOption,
+    build_filters,
+    parse_as_of,
+)
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json, print_rows, shorten_ids
 from gaia_memory.cli.ui.terminal import pluralize, print_line
 from gaia_memory.models.fact import OTHER_VECTORS
 
 if TYPE_CHECKING:
-    from gaia_memory.models import Hit, RecallResult
+    from gaia_memory.models import Hit, OutdatedHit, RecallResult
 
 EXAMPLES = """
 Examples:
@@ -35,8 +42,12 @@ Examples:
 
 `gaia memory search --user ada --until 2025-12-31 "Where do I live?"` answers from facts said by that day.
 
+`gaia memory search --user ada --as-of 2025-12-31 "Where do I live?"` answers with what was true on that day.
+
 `gaia memory search --user ada --explain "my sister's dog"` shows the parts of each score.
 """
+
+AnyHit = TypeVar("AnyHit", bound="Hit")
 
 _SCORE_NOTE = "A score from 0 to 1 says how well a fact answers; `why` shows what it consists of."
 _LOWEST_SHOWN_SCORE = 0.005
@@ -58,8 +69,15 @@ async def search(
     where: WhereOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
+    as_of: AsOfOption = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show the parts of each score, and the facts that were dropped.")
+        bool,
+        typer.Option(
+            "--explain", help="Show the parts of each score, and the facts that were dropped or are outdated."
+        ),
+    ] = False,
+    include_sensitive: Annotated[
+        bool, typer.Option("--sensitive", help="Let sensitive facts answer, too; a list shows them in any case.")
     ] = False,
     app_name: AppOption = None,
     long_ids: LongOption = False,
@@ -67,25 +85,23 @@ async def search(
     config: ConfigOption = None,
 ) -> None:
     """Show the facts that answer a question, best first."""
-    from gaia_memory.models.masked_fact import mask_fact
+    from gaia_memory.models import RecallResult
 
-    query_text, filters = " ".join(query), build_filters(where, since, until)
+    query_text, filters, moment = " ".join(query), build_filters(where, since, until), parse_as_of(as_of)
     if not query_text.strip():
         raise typer.BadParameter("the question is blank: pass words to look for, or use `gaia memory list`")
     async with open_scope(config, app_name, user) as (engine, scope):
-        recalled = await engine.memory.explain(scope, query_text, limit=limit, filters=filters)
+        options: dict[str, Any] = {"limit": limit, "filters": filters, "include_sensitive": include_sensitive}
+        if explain:
+            recalled = await engine.memory.explain(scope, query_text, as_of=moment, **options)
+        else:
+            recalled = RecallResult(hits=tuple(await engine.memory.recall(scope, query_text, as_of=moment, **options)))
         if not recalled.hits and not await engine.memory.count(scope):
             await print_other_apps(engine, scope)
         await print_storage_problem(engine)
         threshold = engine.config.memory.score_threshold
-        hits, dropped = (
-            tuple(
-                replace(hit, fact=mask_fact(hit.fact, allow_numbers=engine.config.memory.allow_numbers))
-                for hit in found
-            )
-            for found in (recalled.hits, recalled.dropped)
-        )
-    recalled = replace(recalled, hits=hits, dropped=dropped)
+        allow_numbers = engine.config.memory.allow_numbers
+    recalled = _mask_hits(recalled, allow_numbers=allow_numbers)
     empty_message = f"No fact about {user} answers that."
     if as_json:
         memories: list[dict[str, Any]] = [{**fact_to_dict(hit.fact), "score": hit.score} for hit in recalled.hits]
@@ -95,10 +111,43 @@ async def search(
         _print_recall(recalled, threshold=threshold, long_ids=long_ids, empty_message=empty_message)
     else:
         shown = [hit for hit in recalled.hits if hit.score >= _LOWEST_SHOWN_SCORE]
+        shown = shown if any("vectors" in hit.why for hit in shown) else _without_padding(shown, query_text)
         facts, scores = [hit.fact for hit in shown], [hit.score for hit in shown]
         print_facts(facts, scores=scores, long_ids=long_ids, empty_message=empty_message)
         if facts:
             print_line(f"{user}: {pluralize(len(facts), 'fact')}.")
+
+
+def _mask_hits(recalled: RecallResult, *, allow_numbers: bool) -> RecallResult:
+    return replace(
+        recalled,
+        hits=tuple(_mask(hit, allow_numbers=allow_numbers) for hit in recalled.hits),
+        dropped=tuple(_mask(hit, allow_numbers=allow_numbers) for hit in recalled.dropped),
+        outdated=tuple(_mask(hit, allow_numbers=allow_numbers) for hit in recalled.outdated),
+    )
+
+
+def _mask(hit: AnyHit, *, allow_numbers: bool) -> AnyHit:
+    from gaia_memory.models.masked_fact import mask_fact
+
+    return replace(hit, fact=mask_fact(hit.fact, allow_numbers=allow_numbers))
+
+
+def _without_padding(hits: Sequence[Hit], question: str) -> list[Hit]:
+    """Return the hits that share a word with the question or, if there is none, those found by a name or a date.
+
+    Without vectors that have a meaning, others have only the neighbours or some letters of one that was meant.
+    """
+    from gaia_memory.adk.models.topic_words import is_same_word
+    from gaia_memory.language.function_words import FUNCTION_WORDS
+    from gaia_memory.language.tokenizer import index_tokens
+
+    asked = index_tokens(question)
+    content = set(asked).difference(*FUNCTION_WORDS.values()) or asked
+    sharing = [
+        hit for hit in hits if any(is_same_word(one, other) for one in content for other in index_tokens(hit.fact.text))
+    ]
+    return sharing or [hit for hit in hits if any(hit.why.get(part, 0.0) > 0 for part in ("dates", "names", "subject"))]
 
 
 def _recall_to_dict(recalled: RecallResult) -> dict[str, Any]:
@@ -106,6 +155,7 @@ def _recall_to_dict(recalled: RecallResult) -> dict[str, Any]:
     return {
         "memories": [_hit_to_dict(hit) for hit in recalled.hits],
         "dropped": [_hit_to_dict(hit) for hit in recalled.dropped],
+        "outdated": [_outdated_to_dict(hit) for hit in recalled.outdated],
         "limit": recalled.limit,
         "missing": list(recalled.missing),
         "added": list(recalled.expansions),
@@ -124,6 +174,9 @@ def _print_recall(recalled: RecallResult, *, threshold: float | None, long_ids: 
         reason = "beyond memory.recall.tokens" if threshold is None else f"memory.score_threshold is {threshold:g}"
         print_line(f"Dropped from the best {recalled.limit} ({reason}): {pluralize(len(recalled.dropped), 'fact')}")
         print_rows(("score", "why", "fact", "id"), _hit_rows(recalled.dropped, long_ids=long_ids))
+    if recalled.outdated:
+        print_line(f"Left out as outdated: {pluralize(len(recalled.outdated), 'fact')}")
+        print_rows(("ended", "why", "fact", "id"), _outdated_rows(recalled.outdated, long_ids=long_ids))
     if recalled.expansions:
         print_line(f"Also searched for, as memory.llm proposed: {'; '.join(recalled.expansions)}")
     if OTHER_VECTORS in recalled.missing:
@@ -135,6 +188,20 @@ def _print_recall(recalled: RecallResult, *, threshold: float | None, long_ids: 
 
 def _hit_to_dict(hit: Hit) -> dict[str, Any]:
     return {**fact_to_dict(hit.fact), "score": hit.score, "why": dict(_score_parts(hit))}
+
+
+def _outdated_to_dict(hit: OutdatedHit) -> dict[str, Any]:
+    ending = hit.ending
+    reasons = {"ended_at": ending.ended_at.isoformat(), "ended_by": ending.ended_by, "actor": ending.actor}
+    return {**_hit_to_dict(hit), "reason": ending.why, **reasons}
+
+
+def _outdated_rows(hits: Sequence[OutdatedHit], *, long_ids: bool) -> list[Sequence[str]]:
+    ids = [hit.fact.id for hit in hits]
+    days = [hit.ending.ended_at.astimezone().date().isoformat() for hit in hits]
+    reasons = [f"{hit.ending.why} by {hit.ending.actor}" for hit in hits]
+    texts = [hit.fact.text for hit in hits]
+    return list(zip(days, reasons, texts, ids if long_ids else shorten_ids(ids), strict=True))
 
 
 def _hit_rows(hits: Sequence[Hit], *, long_ids: bool) -> list[Sequence[str]]:

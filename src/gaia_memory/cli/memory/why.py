@@ -40,12 +40,16 @@ async def why(
 
     Exits with 1 if the user has no such fact.
     """
+    from gaia_memory.models.masked_fact import mask_fact, mask_origin
+
     async with open_scope(config, app_name, user) as (engine, scope):
+        allow_numbers = engine.config.memory.allow_numbers
         facts = await engine.memory.facts(scope)
         if not facts:
             await print_other_apps(engine, scope)
-        fact = find_fact(facts, fact_id, escape_line(user))
-        sources = [_source_to_dict(origin) for origin in await engine.memory.sources(scope, fact.id)]
+        fact = mask_fact(find_fact(facts, fact_id, escape_line(user)), allow_numbers=allow_numbers)
+        origins = await engine.memory.sources(scope, fact.id)
+        sources = [_source_to_dict(mask_origin(each, allow_numbers=allow_numbers)) for each in origins]
     if as_json:
         print_json({"id": fact.id, "text": fact.text, "sources": sources})
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,7 +90,8 @@ def _notes(agents: AgentFolder, loaded: LoadedConfig) -> list[str]:
     """Return the notes that `gaia init` prints about this folder."""
     notes = []
     if not agents.members:
-        notes.append("this folder has no agent yet: `gaia init --agent assistant` creates one")
+        at = shlex.quote(typed_name(agents.folder))
+        notes.append(f"there is no agent yet: `gaia init {at} --agent assistant` creates one")
     elif loaded.config.app not in [agent.name for agent in agents.members]:
         notes.append(f"commands use the app {loaded.config.app!r}: pass `--app` to see {_names(agents.members)}")
     if unconfigured := agents.without_plugins:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gaia_memory.cli.ui.terminal import print_line, strip_controls
+from gaia_memory.cli.ui.terminal import print_line
+from gaia_memory.language.printable_text import hidden_characters, remove_hidden
+from gaia_memory.models.new_fact import DEFAULT_CONTEXT
 
 if TYPE_CHECKING:
     from gaia_memory.models import Fact
@@ -22,7 +24,6 @@ _WHOLE_COLUMNS = ("score", "date", "category", "id")
 """Columns that are never wrapped: they are short, and an id can be copied."""
 
 _LINE_BREAKS = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
-_ESCAPED_IN_JSON = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 MIN_SHOWN_ID_CHARACTERS = 6
@@ -57,8 +58,10 @@ def fact_to_dict(fact: Fact) -> dict[str, Any]:
         "due_zone": fact.due_zone,
         "due_all_day": fact.due_all_day,
         "every": fact.every,
+        "reminded_at": _iso(fact.reminded_at),
         "valid_from": _iso(fact.valid_from),
         "valid_until": _iso(fact.valid_until),
+        "in_doubt_since": _iso(fact.in_doubt_since),
     }
 
 
@@ -70,7 +73,12 @@ def to_json_text(data: Any) -> str:
     """Return data as indented JSON."""
     text = json.dumps(data, ensure_ascii=False, indent=2)
     # JSON allows these as they are, but terminals obey some of them and UTF-8 cannot encode the others.
-    return _ESCAPED_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return text.translate({ord(char): _escape_in_json(char) for char in hidden_characters(text)})
+
+
+def _escape_in_json(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def print_json(data: Any) -> None:
@@ -82,8 +90,6 @@ def print_facts(
     facts: Sequence[Fact], *, scores: Sequence[float] = (), long_ids: bool = False, empty_message: str
 ) -> None:
     """Print facts as a table, or a message if there are none; it shows scores, categories and sources if it has to."""
-    from gaia_memory.models import UNCONFIRMED_KEY
-
     if not facts:
         print_line(empty_message)
         return
@@ -92,12 +98,14 @@ def print_facts(
         "date": [(each.said_at or each.created_at).astimezone().date().isoformat() for each in facts],
         "fact": [each.text for each in facts],
         "category": [_shorten(each.category or "") for each in facts],
-        "source": [f"{each.source}, {UNCONFIRMED_KEY}" if each.is_unconfirmed else each.source for each in facts],
+        "context": [_shorten("" if each.context == DEFAULT_CONTEXT else each.context) for each in facts],
+        "source": [", ".join((each.source, *each.marks)) for each in facts],
         "id": ids if long_ids else shorten_ids(ids),
     }
-    if not any(columns["category"]):
-        del columns["category"]
-    if not any(each.source == "agent" or each.is_unconfirmed for each in facts):
+    for name in ("category", "context"):
+        if not any(columns[name]):
+            del columns[name]
+    if not any(each.source == "agent" or each.marks for each in facts):
         del columns["source"]
     if scores:
         columns = {"score": [f"{score:.2f}" for score in scores], **columns}
@@ -127,4 +135,4 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _single_line(text: str) -> str:
-    return strip_controls(_LINE_BREAKS.sub(" ", text))
+    return remove_hidden(_LINE_BREAKS.sub(" ", text))

@@ -88,6 +88,7 @@ class ForgetReport:
             "earlier_erasures": self.earlier_erasures,
             "pending": self.file_status == "pending",
             "files": self.file_status,
+            "copies": self.receipt.copies,
             "notes": self.notes,
         }
 

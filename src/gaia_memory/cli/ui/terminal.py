@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import typer
 
-from gaia_memory.language.printable_text import escape_line, escape_lines
+from gaia_memory.language.printable_text import escape_line, escape_lines, remove_hidden
 
 LOGGER_NAME = "gaia_memory"
 
 ProgressCallback = Callable[[int, int], None]
 """Called with what is done and the total."""
-
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-
-
-def strip_controls(text: str) -> str:
-    """Return text without control characters, except line breaks and tabs, and without those that reorder text.
-
-    Text of a user or a model must not control the terminal.
-    """
-    return _CONTROLS.sub("", text)
 
 
 def coloured(text: str, colour: str) -> str:
@@ -41,7 +30,7 @@ def print_line(message: str = "", *, prefix: str = "") -> None:
 
 def print_text(text: str, *, end: str = "\n") -> None:
     """Print text of a user or a model, of any number of lines."""
-    typer.echo(f"{strip_controls(text)}{end}", nl=False)
+    typer.echo(f"{remove_hidden(text)}{end}", nl=False)
 
 
 def print_speaker(name: str, colour: str) -> None:
@@ -70,7 +59,7 @@ class _PrintableFormatter(logging.Formatter):
     """Formats log lines without control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return strip_controls(super().format(record))
+        return remove_hidden(super().format(record))
 
 
 def configure_logging(*, debug: bool) -> Callable[[], None]:

@@ -93,7 +93,10 @@ class RecallConfig(Section):
     )
     tokens: _Tokens | None = Field(
         default=None,
-        description="Maximum tokens per recall, by a cautious estimate; the best fact is always returned.",
+        description=(
+            "Maximum tokens per recall, by a cautious estimate; the best fact is cut if it alone has more. Null: 4,000 "
+            "in an answer to the model, unlimited in `memory.recall`."
+        ),
         json_schema_extra={"unit": "tokens"},
     )
     seconds: Amount = Field(
@@ -101,7 +104,9 @@ class RecallConfig(Section):
         ge=0.1,
         le=60,
         allow_inf_nan=False,
-        description="Time-out of the vectors, of the rewrite and of the reranker.",
+        description=(
+            "How long a recall may take. A model that is late is left out a second before, or after half of the time."
+        ),
         json_schema_extra={"unit": "seconds"},
     )
     rewrite: bool = Field(

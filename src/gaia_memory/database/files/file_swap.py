@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+import secrets
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,19 +17,47 @@ LIST_NAME = "restore.json"
 """The file in the home that lists the files to replace, while that is under way."""
 
 
-def swap_files(home: Path, staged: Mapping[Path, Path]) -> None:
-    """Move each staged file to its place; both are on one disk. Blocking.
+LOG_SUFFIXES = ("-wal", "-shm", "-journal")
+"""What SQLite adds to the name of a database for the files beside it."""
 
-    Raises:
-        OSError: the list could not be written, and nothing was replaced, or a file cannot be replaced.
-    """
-    part = home / f"{LIST_NAME}.part"
-    part.touch(mode=0o600)
-    part.write_text(json.dumps([[str(new), str(old)] for new, old in staged.items()]), encoding="utf-8")
-    fsync_paths([*staged, part])
-    part.replace(home / LIST_NAME)
-    fsync_paths([home])
-    finish_swap(home)
+_STAGED_SUFFIX = ".staged"
+
+
+class StagedFiles:
+    """New files, each beside the one that it replaces, until `swap` moves them there or `discard` deletes them."""
+
+    def __init__(self) -> None:
+        self.paths: dict[Path, Path] = {}
+        """The new file of each target."""
+
+        self._token = secrets.token_hex(4)
+
+    def add(self, target: Path) -> Path:
+        """Return the path of a new file, and remove what a killed process left of an earlier one."""
+        for leftover in target.parent.glob(f".{target.name}.*{_STAGED_SUFFIX}*"):
+            leftover.unlink(missing_ok=True)
+        self.paths[target] = target.with_name(f".{target.name}.{self._token}{_STAGED_SUFFIX}")
+        return self.paths[target]
+
+    def swap(self, home: Path) -> None:
+        """Move each file to its place. Blocking.
+
+        Raises:
+            OSError: the list could not be written, and nothing was replaced, or a file cannot be replaced.
+        """
+        part = home / f"{LIST_NAME}.part"
+        part.touch(mode=0o600)
+        part.write_text(json.dumps([[str(new), str(old)] for old, new in self.paths.items()]), encoding="utf-8")
+        fsync_paths([*self.paths.values(), part])
+        part.replace(home / LIST_NAME)
+        fsync_paths([home])
+        finish_swap(home)
+
+    def discard(self) -> None:
+        """Delete the files that were not moved to their places."""
+        for path in self.paths.values():
+            for suffix in ("", *LOG_SUFFIXES):
+                Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
 def finish_swap(home: Path) -> None:

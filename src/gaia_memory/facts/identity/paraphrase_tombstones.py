@@ -23,7 +23,7 @@ from gaia_memory.facts.rows import in_chunks, to_epoch_seconds
 from gaia_memory.facts.scopes import dialect_insert
 from gaia_memory.facts.tables import forgotten_words
 from gaia_memory.language.distinctive_words import distinctive_stems
-from gaia_memory.language.homoglyphs import fold_homoglyphs
+from gaia_memory.language.homoglyphs import fold_homoglyphs, replace_look_alikes
 from gaia_memory.language.stems import truncated_stem
 from gaia_memory.language.tokenizer import index_tokens
 
@@ -91,8 +91,25 @@ async def _find_matches(
 ) -> list[dict[int, float]]:
     """Return for each text the facts that it repeats, forgotten at `since` or later, each with when.
 
-    With `is_whole_fact` the text has to repeat half of the forgotten fact, otherwise half of either.
+    A text with look-alikes that the stored stems do not fold is also compared in its Latin spelling. With
+    `is_whole_fact` the text has to repeat half of the forgotten fact, otherwise half of either.
     """
+    spellings = [*texts, *(latin for text in texts if (latin := replace_look_alikes(text)) != text)]
+    matches = await _match_spellings(tx, scope, number, spellings, salts, since=since, is_whole_fact=is_whole_fact)
+    found = dict(zip(spellings, matches, strict=True))
+    return [found[text] | found.get(replace_look_alikes(text), {}) for text in texts]
+
+
+async def _match_spellings(
+    tx: Transaction,
+    scope: Scope,
+    number: int,
+    texts: Sequence[str],
+    salts: Sequence[str],
+    *,
+    since: float | None,
+    is_whole_fact: bool,
+) -> list[dict[int, float]]:
     hashes = [{_hash(word, salt) for word in distinctive_stems(text) for salt in salts} for text in texts]
     facts_of, forgotten_at = await _load_forgotten(tx, scope, set().union(*hashes), since=since)
     sizes = await _count_stems(tx, scope, forgotten_at)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, func, select, text
 
-from gaia_memory.facts.current import current
+from gaia_memory.facts.current import current_or_past
 from gaia_memory.facts.tables import facts
 from gaia_memory.language.tokenizer import compound_tokens, index_tokens
 
@@ -78,7 +78,7 @@ async def unindex_all(tx: Transaction, partition: str) -> None:
 async def document_counts(tx: Transaction, partition: str, number: int, words: Sequence[str]) -> tuple[int, list[int]]:
     """Return how many facts a scope has, and how many of them contain each word."""
     dialect, prefix = tx.dialect.name, scope_prefix(number)
-    total = select(func.count()).select_from(facts).where(facts.c.partition == partition, current())
+    total = select(func.count()).select_from(facts).where(facts.c.partition == partition, current_or_past())
     columns = [
         f"(SELECT count(*) FROM gaia_words WHERE {_MATCH_CONDITION[dialect].format(f':t{position}')})"
         for position in range(len(words))

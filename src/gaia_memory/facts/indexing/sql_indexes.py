@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, delete, func, or_, select, tuple_, update
 from typing_extensions import override
 
-from gaia_memory.facts.current import current
+from gaia_memory.facts.current import current_or_past
 from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.rows import VECTORS_PER_STATEMENT, in_chunks, pack_vector
 from gaia_memory.facts.scopes import bump_revisions, dialect_insert
@@ -34,11 +34,13 @@ class SqlIndexes(Indexes):
 
     @override
     async def count_outdated(self, tx: Transaction) -> int:
-        return (await tx.execute(select(func.count()).where(facts.c.form != TOKENIZER_VERSION, current()))).scalar_one()
+        return (
+            await tx.execute(select(func.count()).where(facts.c.form != TOKENIZER_VERSION, current_or_past()))
+        ).scalar_one()
 
     @override
     async def count_without_traits(self, tx: Transaction) -> int:
-        return (await tx.execute(select(func.count()).where(facts.c.traits.is_(None), current()))).scalar_one()
+        return (await tx.execute(select(func.count()).where(facts.c.traits.is_(None), current_or_past()))).scalar_one()
 
     @override
     async def begin_keyword_rebuild(self, tx: Transaction, *, from_scratch: bool) -> tuple[int, int]:
@@ -53,8 +55,8 @@ class SqlIndexes(Indexes):
             )
         )
         after = (await tx.execute(select(reindexing.c.after))).scalar_one()
-        done = select(func.count()).where(facts.c.row <= after, current())
-        total = select(func.count()).select_from(facts).where(current())
+        done = select(func.count()).where(facts.c.row <= after, current_or_past())
+        total = select(func.count()).select_from(facts).where(current_or_past())
         return (await tx.execute(done)).scalar_one(), (await tx.execute(total)).scalar_one()
 
     @override
@@ -63,13 +65,15 @@ class SqlIndexes(Indexes):
         if progress is None:
             return None
         columns = facts.c.row, facts.c.partition
-        next_rows = select(*columns).where(facts.c.row > progress.after, current()).order_by(facts.c.row).limit(limit)
+        next_rows = (
+            select(*columns).where(facts.c.row > progress.after, current_or_past()).order_by(facts.c.row).limit(limit)
+        )
         rows = (await tx.execute(next_rows)).all()
         if rows:
             await tx.execute(update(reindexing).values(after=rows[-1].row))
         else:
             # An older version may have written facts to the part that is done.
-            outdated = select(*columns).where(facts.c.form != TOKENIZER_VERSION, current()).limit(limit)
+            outdated = select(*columns).where(facts.c.form != TOKENIZER_VERSION, current_or_past()).limit(limit)
             rows = (await tx.execute(outdated)).all()
         if not rows:
             await tx.execute(delete(reindexing))
@@ -86,7 +90,7 @@ class SqlIndexes(Indexes):
         select_statement = (
             select(*columns)
             .join(scopes, scopes.c.partition == facts.c.partition)
-            .where(facts.c.row.in_([row.row for row in rows]), facts.c.partition.in_(partitions), current())
+            .where(facts.c.row.in_([row.row for row in rows]), facts.c.partition.in_(partitions), current_or_past())
         )
         locked_rows = (await tx.execute(select_statement)).all()
         if not locked_rows:
@@ -106,9 +110,14 @@ class SqlIndexes(Indexes):
             await tx.execute(statement.values(values), changed)
 
     @override
-    async def ids_without_vector_of(self, tx: Transaction, embedder: str) -> list[str]:
+    async def ids_without_vector_of(
+        self, tx: Transaction, embedder: str, *, include_sensitive: bool = True
+    ) -> list[str]:
         others = or_(facts.c.embedder.is_(None), facts.c.embedder != embedder)
-        return list((await tx.execute(select(facts.c.id).where(others, current()).order_by(facts.c.row))).scalars())
+        statement = select(facts.c.id).where(others, current_or_past()).order_by(facts.c.row)
+        if not include_sensitive:
+            statement = statement.where(facts.c.sensitive.is_(False))
+        return list((await tx.execute(statement)).scalars())
 
     @override
     async def replace_vectors(self, tx: Transaction, vectors: Mapping[DirtyFact, Vector], embedder: str) -> int:
@@ -116,7 +125,7 @@ class SqlIndexes(Indexes):
         partitions: set[str] = set()
         for chunk in in_chunks(vectors, size=VECTORS_PER_STATEMENT):
             ids = [row.fact_id for row in chunk]
-            found = select(facts.c.partition).where(facts.c.id.in_(ids), current()).distinct()
+            found = select(facts.c.partition).where(facts.c.id.in_(ids), current_or_past()).distinct()
             partitions.update((await tx.execute(found)).scalars())
         await bump_revisions(tx, sorted(partitions))
         revision_query = select(scopes.c.partition, scopes.c.revision).where(scopes.c.partition.in_(sorted(partitions)))
@@ -124,7 +133,7 @@ class SqlIndexes(Indexes):
         changes = []
         for chunk in in_chunks(vectors, size=VECTORS_PER_STATEMENT):
             pairs = [(row.fact_id, row.version) for row in chunk]
-            unchanged = select(*columns).where(tuple_(facts.c.id, facts.c.version).in_(pairs), current())
+            unchanged = select(*columns).where(tuple_(facts.c.id, facts.c.version).in_(pairs), current_or_past())
             for row in await tx.execute(unchanged.where(facts.c.partition.in_(sorted(partitions)))):
                 vector = pack_vector(vectors[DirtyFact(fact_id=row.id, version=row.version)])
                 changes.append({"of_id": row.id, "packed": vector, "raised": revisions[row.partition]})

@@ -17,6 +17,9 @@ from gaia_memory.language.dates.numeric_dates import FIRST_YEAR, LAST_YEAR
 _PERIODS = (Grain.WEEK, Grain.WEEKEND, Grain.MONTH, Grain.QUARTER, Grain.YEAR)
 _MAX_COUNT, _MAX_HOUR, _MAX_MINUTE, _MAX_DAY = 999, 24, 59, 31
 _ROWS_OF_EVERY_LANGUAGE: tuple[PhraseRow, ...] = (
+    ("{bare_month}", written),
+    ("{month}", fragment),
+    ("{holiday}", fragment),
     ("{numeric}", numeric),
     ("{year}", fragment),
     ("{clock}", clock_fragment),
@@ -103,9 +106,7 @@ class DateWords:
     def _read_short_date(self, token: Token) -> Any:
         if token.number >= 0:
             return None
-        return numeric_dates.read_short_year_date(
-            token.text, month_first=self.month_first
-        ) or numeric_dates.read_day_month(token.text, month_first=self.month_first)
+        return numeric_dates.read_date(token.text, month_first=self.month_first, is_short=True)
 
 
 def _between(low: int, high: int, token: Token) -> int | None:

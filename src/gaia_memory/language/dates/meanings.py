@@ -33,25 +33,18 @@ def day(offset: int, daypart: tuple[int, int] | None = None) -> Meaning:
     return read
 
 
-def counted(sign: int, count: int | None = None, bound: Bound | None = None) -> Meaning:
-    """Return the meaning of "in three weeks" (+1) and "three weeks ago" (-1)."""
+def counted(
+    sign: int, count: int | None = None, bound: Bound | None = None, counted_unit: Grain | None = None
+) -> Meaning:
+    """Return the meaning of "in three weeks" (+1), "three weeks ago" (-1) and, without slots, "in half an hour"."""
 
     def read(values: Values, reference: Reference) -> Draft:
         number = sign * (values["count"] if count is None else count)
-        unit = values["unit"]
+        unit = counted_unit or values["unit"]
         if unit in (Grain.MINUTE, Grain.HOUR):
             return Draft(moment=(_shift_clock(reference, number, unit), unit, Anchor.CLOCK), bound=bound)
         shifted = _shift(reference.today, number, unit)
         return Draft(frame=Frame(shifted, shifted + timedelta(days=1), unit), bound=bound)
-
-    return read
-
-
-def minutes_later(minutes: int) -> Meaning:
-    """Return the meaning of "in half an hour"."""
-
-    def read(_: Values, reference: Reference) -> Draft:
-        return Draft(moment=(_shift_clock(reference, minutes, Grain.MINUTE), Grain.MINUTE, Anchor.CLOCK))
 
     return read
 
@@ -70,14 +63,13 @@ def stretch(sign: int) -> Meaning:
     return read
 
 
-def adjacent(step: int, share: Share | None = None) -> Meaning:
-    """Return the meaning of "last", "this" and "next" week, weekend, month, quarter or year."""
-    return lambda values, reference: Draft(frame=period_around(reference.today, values["period"], step), share=share)
+def adjacent(step: int, share: Share | None = None, grain: Grain | None = None) -> Meaning:
+    """Return the meaning of "last", "this" and "next" week, weekend, month, quarter or year, or this `grain`."""
 
+    def read(values: Values, reference: Reference) -> Draft:
+        return Draft(frame=period_around(reference.today, grain or values["period"], step), share=share)
 
-def adjacent_weekend(step: int) -> Meaning:
-    """Return the meaning of "last", "this" and "next" weekend where it is no single word."""
-    return lambda _values, reference: Draft(frame=period_around(reference.today, Grain.WEEKEND, step))
+    return read
 
 
 def weekday(step: int | None = None, part: tuple[int, int] | None = None) -> Meaning:

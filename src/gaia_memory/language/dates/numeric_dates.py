@@ -14,8 +14,7 @@ _TIME = r"(?P<hour>[01]?\d|2[0-4]):(?P<minute>[0-5]\d)(?::[0-5]\d)?"
 _OFFSET = r"(?P<offset>z|[+-]\d\d:?\d\d)"
 _ISO = re.compile(rf"{_YEAR}[-/](?P<month>\d\d)(?:[-/](?P<day>\d\d)(?:t{_TIME}(?:[.,]\d+)?{_OFFSET}?)?)?", re.ASCII)
 _DATE = re.compile(rf"(?P<first>\d\d?)(?P<mark>[./-])(?P<second>\d\d?)(?P=mark){_YEAR}", re.ASCII)
-_SHORT_YEAR_DATE = re.compile(r"(?P<first>\d\d?)(?P<mark>[./])(?P<second>\d\d?)(?P=mark)(?P<year>\d\d)", re.ASCII)
-_DAY_MONTH = re.compile(r"(?P<first>\d\d?)(?P<mark>[./])(?P<second>\d\d?)", re.ASCII)
+_SHORT_DATE = re.compile(r"(?P<first>\d\d?)(?P<mark>[./])(?P<second>\d\d?)(?:(?P=mark)(?P<year>\d\d))?", re.ASCII)
 _CLOCK = re.compile(rf"{_TIME}(?P<meridiem>[ap]m?)?|(?P<only_hour>\d\d?)(?P<only_meridiem>[ap]m)", re.ASCII)
 _FRENCH_CLOCK = re.compile(r"(?P<hour>[01]?\d|2[0-4])h(?P<minute>[0-5]\d)?", re.ASCII)
 _DOTTED_CLOCK = re.compile(r"(?P<hour>[01]?\d|2[0-4])\.(?P<minute>[0-5]\d)", re.ASCII)
@@ -60,25 +59,21 @@ def read_iso(text: str) -> CalendarDate | IsoMoment | None:
     return IsoMoment(date, Clock(int(found["hour"]), int(found["minute"])), _minutes(found["offset"]))
 
 
-def read_date(text: str, *, month_first: bool) -> CalendarDate | None:
-    """Read `22.11.2026`, `22/11/2026` or `11/22/2026`; `month_first` decides on `11/12/2026`."""
-    found = _DATE.fullmatch(text) if len(text) <= _MAX_CHARACTERS else None
-    return _ordered(found, int(found["year"]), month_first=month_first) if found else None
+def read_date(text: str, *, month_first: bool, is_short: bool = False) -> CalendarDate | None:
+    """Read `22.11.2026`, `22/11/2026` or `11/22/2026`, or if `is_short` `22.11.26` or `11/22`.
 
-
-def read_short_year_date(text: str, *, month_first: bool) -> CalendarDate | None:
-    """Read `22.11.26`; years up to 69 are of this century."""
-    found = _SHORT_YEAR_DATE.fullmatch(text) if len(text) <= _MAX_CHARACTERS else None
+    `month_first` decides on `11/12/2026`. Two digits up to 69 are a year of this century.
+    """
+    found = (_SHORT_DATE if is_short else _DATE).fullmatch(text) if len(text) <= _MAX_CHARACTERS else None
     if not found:
         return None
-    year = int(found["year"])
-    return _ordered(found, year + (2000 if year < 70 else 1900), month_first=month_first)
-
-
-def read_day_month(text: str, *, month_first: bool) -> CalendarDate | None:
-    """Read `22.11` or `11/22`."""
-    found = _DAY_MONTH.fullmatch(text) if len(text) <= _MAX_CHARACTERS else None
-    return _ordered(found, None, month_first=month_first) if found else None
+    first, second = int(found["first"]), int(found["second"])
+    is_month_first = found["mark"] != "." and (second > 12 or (month_first and first <= 12))
+    month, day = (first, second) if is_month_first else (second, first)
+    year = int(found["year"]) if found["year"] else None
+    if year is not None and year < 100:
+        year += 2000 if year < 70 else 1900
+    return _valid(year, month, day)
 
 
 def read_clock(text: str) -> Clock | None:
@@ -127,13 +122,6 @@ def read_year_range(text: str) -> tuple[int, int] | None:
     first, second = int(found["first"]), int(found["second"])
     second += first // 100 * 100 if second < 100 else 0
     return (first, second) if first < second else None
-
-
-def _ordered(found: re.Match[str], year: int | None, *, month_first: bool) -> CalendarDate | None:
-    first, second = int(found["first"]), int(found["second"])
-    is_month_first = found["mark"] != "." and (second > 12 or (month_first and first <= 12))
-    month, day = (first, second) if is_month_first else (second, first)
-    return _valid(year, month, day)
 
 
 def _valid(year: int | None, month: int, day: int | None) -> CalendarDate | None:

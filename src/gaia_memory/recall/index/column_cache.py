@@ -1,4 +1,4 @@
-"""Caches the columns of the scopes that were asked last, each until the scope changes."""
+"""Caches the columns of the scopes that were asked last, each until the scope changes or a fact begins or expires."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaia_memory.models import IndexedFact, Scope
-from gaia_memory.ports import Database, FactStore
+from gaia_memory.ports import Clock, Database, FactStore, SystemClock
 from gaia_memory.recall.index.fact_columns import FactColumns, build_fact_columns
+from gaia_memory.recall.index.valid_periods import find_valid, unchanged_period
 
 MAX_CACHED_FACTS = 100_000
 """Facts of all cached scopes together, at some 250 bytes each; one larger scope is cached alone."""
@@ -19,42 +20,65 @@ MAX_CACHED_FACTS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class _CacheEntry:
+    """The columns of a scope at `revision`: of all stored facts, and of those that hold in the period."""
+
     revision: int
-    columns: FactColumns
+    stored: FactColumns
+    current: FactColumns
+    period: tuple[float, float]
 
 
 class ColumnCache:
     """The columns of each scope; after a change only new and changed facts are read from the database."""
 
-    def __init__(self, database: Database, facts: FactStore) -> None:
+    def __init__(self, database: Database, facts: FactStore, clock: Clock | None = None) -> None:
         self._database = database
         self._facts = facts
+        self._clock = clock or SystemClock()
         self._entries: OrderedDict[Scope, _CacheEntry] = OrderedDict()
 
     async def get(self, scope: Scope) -> FactColumns:
-        """Return the current columns of a scope."""
+        """Return the columns of the current facts of a scope."""
+        entry, now = await self._load(scope), self._clock.now().timestamp()
+        if not entry.period[0] <= now < entry.period[1]:
+            entry = await asyncio.to_thread(_at_time, entry.revision, entry.stored, now)
+            self._store(scope, entry)
+        return entry.current
+
+    async def get_stored(self, scope: Scope) -> FactColumns:
+        """Return the columns of all stored facts of a scope, with those that have expired or not begun to hold."""
+        return (await self._load(scope)).stored
+
+    async def _load(self, scope: Scope) -> _CacheEntry:
         async with self._database.read_transaction() as tx:
             revision = (await self._facts.state(tx, scope)).revision
             entry = self._entries.get(scope)
             if entry is not None and entry.revision == revision:
                 self._entries.move_to_end(scope)
-                return entry.columns
-            count = await self._facts.count(tx, scope)
-            cached = None if entry is None else entry.columns
+                return entry
+            count = await self._facts.count(tx, scope, all_stored=True)
+            cached = None if entry is None else entry.stored
             changed = await self._facts.indexed_facts(tx, scope, since_revision=-1 if entry is None else entry.revision)
             has_no_deletions = cached is None or await asyncio.to_thread(_count_merged, cached, changed) == count
-            current_ids = None if has_no_deletions else await self._facts.ids(tx, scope)
-        columns = await asyncio.to_thread(_refresh, cached, changed, current_ids)
-        self._store(scope, _CacheEntry(revision, columns))
-        return columns
+            stored_ids = None if has_no_deletions else await self._facts.ids(tx, scope)
+        columns = await asyncio.to_thread(_refresh, cached, changed, stored_ids)
+        entry = await asyncio.to_thread(_at_time, revision, columns, self._clock.now().timestamp())
+        self._store(scope, entry)
+        return entry
 
     def _store(self, scope: Scope, entry: _CacheEntry) -> None:
         self._entries[scope] = entry
         self._entries.move_to_end(scope)
-        total = sum(len(each.columns) for each in self._entries.values())
+        total = sum(len(each.stored) for each in self._entries.values())
         while total > MAX_CACHED_FACTS and len(self._entries) > 1:
             _, oldest = self._entries.popitem(last=False)
-            total -= len(oldest.columns)
+            total -= len(oldest.stored)
+
+
+def _at_time(revision: int, stored: FactColumns, now: float) -> _CacheEntry:
+    is_valid = find_valid(stored.valid_from, stored.valid_until, now)
+    current = stored if is_valid is None else stored.select(np.flatnonzero(is_valid))
+    return _CacheEntry(revision, stored, current, unchanged_period(stored.valid_from, stored.valid_until, now))
 
 
 def _count_merged(cached: FactColumns, changed: Sequence[IndexedFact]) -> int:
@@ -63,16 +87,16 @@ def _count_merged(cached: FactColumns, changed: Sequence[IndexedFact]) -> int:
 
 
 def _refresh(
-    cached: FactColumns | None, changed: Sequence[IndexedFact], current_ids: Collection[str] | None
+    cached: FactColumns | None, changed: Sequence[IndexedFact], stored_ids: Collection[str] | None
 ) -> FactColumns:
-    """Return the cached columns with the changed facts, limited to `current_ids` unless that is None."""
+    """Return the cached columns with the changed facts, limited to `stored_ids` unless that is None."""
     new = build_fact_columns(changed)
     if cached is None:
         return new
     is_kept = np.ones(len(cached), dtype=bool)
-    if current_ids is not None:
+    if stored_ids is not None:
         is_kept[:] = False
-        is_kept[cached.known_indices(current_ids)] = True
+        is_kept[cached.known_indices(stored_ids)] = True
     is_kept[cached.known_indices([fact.id for fact in changed])] = False
     unchanged = cached if is_kept.all() else cached.select(np.flatnonzero(is_kept))
     return unchanged.concat(new)

@@ -13,9 +13,10 @@ import numpy as np
 from gaia_memory.language.stems import stem, word_code
 from gaia_memory.language.text_features import unpack_features
 from gaia_memory.language.tokenizer import index_tokens
-from gaia_memory.models import IndexedFact
+from gaia_memory.models import DEFAULT_CONTEXT, IndexedFact
 from gaia_memory.recall.index.columns import NO_CATEGORY, CategoryColumn, RaggedColumn
 from gaia_memory.recall.index.neighbours import NeighbourGraph, build_neighbour_graph
+from gaia_memory.recall.index.valid_periods import open_times
 from gaia_memory.recall.query.dates import DateMentions, to_datetime
 from gaia_memory.recall.query.parsed_query import ParsedQuery
 
@@ -51,7 +52,8 @@ class FactColumns:
     `words` are the codes of the words of each fact in order, `compounds` those of words written apart and looked up as
     one, `leading_names` those of the names it begins with unless it has a speaker. `answer_types` is a bit mask,
     `is_question` whether it ends with a question mark, `question_shares` the share of its characters in questions.
-    Times are seconds since the epoch; an unknown `said_at` is NaN.
+    Times are seconds since the epoch; an unknown `said_at` is NaN, an open side of the validity infinite.
+    `is_sensitive` and `contexts` decide which questions see a fact; one that `is_in_doubt` may hold no longer.
     """
 
     ids: NDArray[np.bytes_]
@@ -64,9 +66,14 @@ class FactColumns:
     answer_types: NDArray[np.uint8]
     is_question: NDArray[np.bool_]
     question_shares: NDArray[np.float32]
+    is_in_doubt: NDArray[np.bool_]
     words: RaggedColumn
     compounds: RaggedColumn
     leading_names: RaggedColumn
+    valid_from: NDArray[np.float64]
+    valid_until: NDArray[np.float64]
+    is_sensitive: NDArray[np.bool_]
+    contexts: CategoryColumn
 
     def __len__(self) -> int:
         """Return the number of facts."""
@@ -103,9 +110,12 @@ class FactColumns:
 
     def indices_of(self, fact_ids: Collection[str]) -> NDArray[np.int64]:
         """Return the index of each of these facts; -1 for unknown ids."""
-        if not len(self) or not fact_ids:
-            return np.full(len(fact_ids), -1, dtype=np.int64)
-        encoded_ids = _encode_ids(fact_ids)
+        return self.indices_of_encoded(encode_ids(fact_ids))
+
+    def indices_of_encoded(self, encoded_ids: NDArray[np.bytes_]) -> NDArray[np.int64]:
+        """Return the index of each of these facts, whose ids are encoded; -1 for unknown ids."""
+        if not len(self) or not len(encoded_ids):
+            return np.full(len(encoded_ids), -1, dtype=np.int64)
         sorted_positions = np.minimum(np.searchsorted(self.ids, encoded_ids, sorter=self.id_order), len(self) - 1)
         indices = self.id_order[sorted_positions]
         return np.where(self.ids[indices] == encoded_ids, indices, -1)
@@ -143,6 +153,27 @@ class FactColumns:
         """Return which facts begin with a name."""
         return np.unique(self.leading_names.rows[self.leading_names.values == word_code(name)])
 
+    def visible(self, context: str | None) -> FactColumns:
+        """Return columns of the facts that are not sensitive and belong to a context or to none; None: to any.
+
+        They are computed once for each context.
+        """
+        if context not in self._visible:
+            is_visible = ~self.is_sensitive & self.is_in(context)
+            self._visible[context] = self if is_visible.all() else self.select(np.flatnonzero(is_visible))
+        return self._visible[context]
+
+    def is_in(self, context: str | None) -> NDArray[np.bool_]:
+        """Return which facts belong to a context or to none; None: to any."""
+        if context is None:
+            return np.ones(len(self), dtype=np.bool_)
+        wanted = [code for code, each in enumerate(self.contexts.categories) if each in (context, DEFAULT_CONTEXT)]
+        return np.isin(self.contexts.codes, wanted)
+
+    @cached_property
+    def _visible(self) -> dict[str | None, FactColumns]:
+        return {}
+
     def select(self, indices: NDArray[np.intp]) -> FactColumns:
         """Return columns of some of the facts, in the order of `indices`."""
         rows = np.full(len(self), -1, dtype=np.int64)
@@ -168,7 +199,7 @@ class FactColumns:
 def build_fact_columns(indexed_facts: Sequence[IndexedFact]) -> FactColumns:
     """Return the columns of these facts."""
     features = [unpack_features(fact.features) for fact in indexed_facts]
-    ids = _encode_ids([fact.id for fact in indexed_facts])
+    ids = encode_ids([fact.id for fact in indexed_facts])
     return _sort_columns(
         FactColumns(
             ids=ids,
@@ -183,9 +214,14 @@ def build_fact_columns(indexed_facts: Sequence[IndexedFact]) -> FactColumns:
             answer_types=np.array([each.answer_types for each in features], dtype=np.uint8),
             is_question=np.array([each.is_question for each in features], dtype=np.bool_),
             question_shares=np.array([each.question_share for each in features], dtype=np.float32),
+            is_in_doubt=np.array([fact.is_in_doubt for fact in indexed_facts], dtype=np.bool_),
             words=RaggedColumn.from_packed([each.words for each in features]),
             compounds=RaggedColumn.from_packed([each.compounds for each in features]),
             leading_names=RaggedColumn.from_packed([each.leading_names for each in features]),
+            valid_from=open_times([fact.valid_from for fact in indexed_facts], -np.inf),
+            valid_until=open_times([fact.valid_until for fact in indexed_facts], np.inf),
+            is_sensitive=np.array([fact.sensitive for fact in indexed_facts], dtype=np.bool_),
+            contexts=CategoryColumn.from_texts([fact.context for fact in indexed_facts]),
         )
     )
 
@@ -205,7 +241,8 @@ def _concat(column: Any, other: Any) -> Any:
     return np.concatenate([column, other]) if isinstance(column, np.ndarray) else column.concat(other)
 
 
-def _encode_ids(fact_ids: Collection[str]) -> NDArray[np.bytes_]:
+def encode_ids(fact_ids: Collection[str]) -> NDArray[np.bytes_]:
+    """Return ids in the form of the column."""
     return np.array([each.encode() for each in fact_ids], dtype=np.bytes_)
 
 

@@ -44,13 +44,21 @@ class Reindexer:
     the time. Two runs at once do no harm.
     """
 
-    def __init__(self, database: Database, indexes: Indexes, outbox: Outbox, embedder: Embedder) -> None:
-        """Take the stores and the embedder."""
+    def __init__(
+        self,
+        database: Database,
+        indexes: Indexes,
+        outbox: Outbox,
+        embedder: Embedder,
+        embeds_sensitive: bool = True,
+    ) -> None:
+        """Take the stores and the embedder; without `embeds_sensitive`, sensitive facts stay without a vector."""
         self.report = ReindexReport()
         self._database = database
         self._indexes = indexes
         self._outbox = outbox
         self._embedder = embedder
+        self._embeds_sensitive = embeds_sensitive
 
     async def rebuild_keywords(self, progress: Progress, *, from_scratch: bool = False) -> None:
         """Rebuild the keyword index; resumes an interrupted run, unless `from_scratch` is true."""
@@ -93,7 +101,9 @@ class Reindexer:
 
     async def _facts_without_vector(self) -> list[str]:
         async with self._database.read_transaction() as tx:
-            return await self._indexes.ids_without_vector_of(tx, self._embedder.identity)
+            return await self._indexes.ids_without_vector_of(
+                tx, self._embedder.identity, include_sensitive=self._embeds_sensitive
+            )
 
     async def _embed(self, fact_ids: list[str]) -> None:
         """Embed those of these facts that still need it; forgotten facts are not sent to the embedder."""
@@ -103,7 +113,9 @@ class Reindexer:
         texts = {
             DirtyFact(fact_id=fact_id, version=found[fact_id].version): found[fact_id].fact.text
             for fact_id in fact_ids
-            if fact_id in found and found[fact_id].embedder != identity
+            if fact_id in found
+            and found[fact_id].embedder != identity
+            and (self._embeds_sensitive or not found[fact_id].fact.sensitive)
         }
         refused = await self._replace_vectors(texts)
         if len(refused) == len(texts) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,12 @@ import numpy as np
 
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.language.tokenizer import index_tokens
-from gaia_memory.models import Scope, Vector
-from gaia_memory.ports import Database, Embedder, FactStore
+from gaia_memory.models import PastIndex, Scope, StoredFact, Vector
+from gaia_memory.ports import Database, Embedder, FactStore, Transaction
+from gaia_memory.recall.index.fact_columns import FactColumns, encode_ids
 from gaia_memory.recall.index.whitened_cosine import VectorMatrix, build_vector_matrix
 from gaia_memory.recall.query.expansion import ADDED_QUERY_WEIGHT
+from gaia_memory.recall.similar_facts import DEFAULT_COSINE, similarity_threshold
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,12 +46,25 @@ class VectorMatches:
 
 @dataclass(frozen=True, slots=True)
 class _CachedVectors:
-    """The vectors of a scope at `revision`; None if there are none. `is_partial` is that of `VectorMatches`."""
+    """The vectors of a scope at `revision`; None if there are none. `is_partial` is that of `VectorMatches`.
+
+    From the cosine `similar_from` on, two facts are similar.
+    """
 
     revision: int
     is_partial: bool
     ids: list[str]
+    encoded_ids: NDArray[np.bytes_]
     matrix: VectorMatrix | None
+    similar_from: float
+
+    def with_past(self, past: PastIndex) -> _CachedVectors:
+        """Return these vectors and those of past facts."""
+        if not past.ids:
+            return self
+        rows = past.vectors if self.matrix is None else np.concatenate([self.matrix.rows, past.vectors])
+        ids = [*self.ids, *past.ids]
+        return replace(self, ids=ids, encoded_ids=encode_ids(ids), matrix=build_vector_matrix(rows))
 
 
 class VectorSearch:
@@ -82,12 +97,15 @@ class VectorSearch:
         *,
         limit: int,
         is_alone: bool = False,
-        allowed_ids: Collection[str] | None = None,
+        allowed: FactColumns | None = None,
+        past: PastIndex | None = None,
     ) -> VectorMatches:
-        """Return the facts nearest to the question and to each expansion, at most `limit` for each.
+        """Return the stored facts nearest to the question and to each expansion, at most `limit` for each.
+
+        Those of `past` are searched, too. What has expired is left out by `allowed`.
 
         The scores are whitened cosines; they are plain cosines for hashed words, and if nothing else finds facts
-        (`is_alone`). The embedder is not called for a scope without vectors.
+        (`is_alone`). Only the facts in `allowed` are searched. The embedder is not called for a scope without vectors.
 
         Raises:
             ModelError: the embedder could not answer.
@@ -100,10 +118,12 @@ class VectorSearch:
         vectors = None if self._knows_dimensions else await self._embed(queries)
         cached = await self._load_vectors(scope)
         matches = replace(matches, is_partial=cached.is_partial)
+        if past is not None:
+            cached = await asyncio.to_thread(cached.with_past, past)
         if cached.matrix is None:
             return matches
         vectors = vectors or await self._embed(queries)
-        is_allowed = None if allowed_ids is None else np.array([each in allowed_ids for each in cached.ids])
+        is_allowed = None if allowed is None else allowed.indices_of_encoded(cached.encoded_ids) >= 0
         whitens = not self.is_hashed and not is_alone
         min_cosine = MIN_HASHED_COSINE if matches.is_fallback else -1.0
         scores: dict[str, float] = {}
@@ -120,6 +140,34 @@ class VectorSearch:
             for fact_id, score in zip(ids, row_scores.tolist(), strict=True):
                 scores[fact_id] = max(score, scores.get(fact_id, score))
         return replace(matches, scores=scores, cosines=cosines)
+
+    async def find_similar(
+        self, scope: Scope, vector: Vector, *, limit: int, allowed: FactColumns | None = None
+    ) -> dict[str, float]:
+        """Return the cosines of the facts that are similar to a vector of the current embedder, at most `limit`."""
+        cached = await self._load_vectors(scope)
+        if cached.matrix is None:
+            return {}
+        is_allowed = None if allowed is None else allowed.indices_of_encoded(cached.encoded_ids) >= 0
+        rows, _, cosines = await asyncio.to_thread(
+            _nearest_rows, cached.matrix, vector, limit, is_allowed, whitens=False, min_cosine=cached.similar_from
+        )
+        return {cached.ids[row]: cosine for row, cosine in zip(rows.tolist(), cosines.tolist(), strict=True)}
+
+    async def compare(self, scope: Scope, vector: Vector, others: Sequence[StoredFact]) -> dict[str, float]:
+        """Return the cosines of those of these facts that are as similar to a vector as `find_similar` asks for."""
+        ids = [each.fact.id for each in others if each.embedder == self._embedder.identity]
+        vectors = [each.vector for each in others if each.embedder == self._embedder.identity]
+        if not ids:
+            return {}
+        similar_from = (await self._load_vectors(scope)).similar_from
+        matrix = await asyncio.to_thread(build_vector_matrix, np.array(vectors, dtype=np.float32))
+        rows, _, cosines = _nearest_rows(matrix, vector, len(ids), None, whitens=False, min_cosine=similar_from)
+        return {ids[row]: cosine for row, cosine in zip(rows.tolist(), cosines.tolist(), strict=True)}
+
+    async def similarity_threshold(self, scope: Scope) -> float:
+        """Return the cosine from which on two facts of a scope are similar."""
+        return (await self._load_vectors(scope)).similar_from
 
     @property
     def _knows_dimensions(self) -> bool:
@@ -140,15 +188,38 @@ class VectorSearch:
             if cached is not None and cached.revision == revision:
                 self._cache.move_to_end(key)
                 return cached
-            ids, rows = await self._facts.vectors(tx, scope, self._embedder.identity)
+            ids, rows = await self._changed_vectors(tx, scope, cached)
+            if rows is None:
+                ids, rows = await self._facts.vectors(tx, scope, self._embedder.identity)
             is_partial = await self._facts.has_other_vectors(tx, scope, self._embedder.identity)
         matrix = await asyncio.to_thread(build_vector_matrix, rows) if len(ids) else None
-        loaded = _CachedVectors(revision, is_partial, ids, matrix)
+        encoded_ids = await asyncio.to_thread(encode_ids, ids)
+        default = MIN_HASHED_COSINE if self.is_hashed else DEFAULT_COSINE
+        similar_from = default if matrix is None else similarity_threshold(matrix.rows, default=default)
+        loaded = _CachedVectors(revision, is_partial, ids, encoded_ids, matrix, similar_from)
         self._cache[key] = loaded
         self._cache.move_to_end(key)
         while len(self._cache) > MAX_CACHED_SCOPES:
             self._cache.popitem(last=False)
         return loaded
+
+    async def _changed_vectors(
+        self, tx: Transaction, scope: Scope, cached: _CachedVectors | None
+    ) -> tuple[list[str], NDArray[np.float32] | None]:
+        """Return the cached vectors with those of changed facts; None where a fact has none, which may be filled in."""
+        if cached is None or cached.matrix is None:
+            return [], None
+        current = await self._facts.ids(tx, scope)
+        changed, new_rows = await self._facts.vectors(
+            tx, scope, self._embedder.identity, since_revision=cached.revision
+        )
+        is_kept = set(current).difference(changed)
+        places = [place for place, fact_id in enumerate(cached.ids) if fact_id in is_kept]
+        if len(places) + len(changed) < len(current):
+            return [], None
+        ids = [*(cached.ids[place] for place in places), *changed]
+        kept_rows = cached.matrix.rows[places]
+        return ids, np.concatenate([kept_rows, new_rows]) if changed else kept_rows
 
 
 def _nearest_rows(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
-from gaia_memory.models import Fact, Hit
+from gaia_memory.models import Fact, FactEnd, Hit, OutdatedHit
 from gaia_memory.recall.ranking.rank import RankedFact
 
 _ROUNDING_TOLERANCE = 1e-9
@@ -39,6 +39,12 @@ def to_hits(
         )
         for item, score in zip(existing, scores, strict=True)
     ]
+
+
+def to_outdated(hit: Hit, ending: FactEnd) -> OutdatedHit:
+    """Return the hit of a fact that has ended: the reason takes its score back to 0."""
+    why = {**hit.why, ending.why: -hit.score}
+    return OutdatedHit(fact=hit.fact, score=0.0, why=why, missing=hit.missing, ending=ending)
 
 
 def merge_hits(answers: Sequence[Sequence[Hit]]) -> list[Hit]:

@@ -32,8 +32,11 @@ STAGES: Mapping[str, Callable[[ParsedQuery, CandidateMatrix], NDArray[np.float64
 }
 """The stages by name, which is the key in `Hit.why` and the key of the weight in `memory.recall.weights`.
 
-`rank` adds three that need more than these arguments: vectors, `asking` and `recency`.
+`rank` adds four that need more than these arguments: vectors, `asking`, `recency` and `doubt`.
 """
+
+IN_DOUBT_SHARE = 0.8
+"""Share of the score that a fact loses if it may hold no longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +97,9 @@ def rank(
         is_found[fallback_rows] = True
     recency_part = weights.recency * stages.recency(pool, now, settings.recency_half_life_days)
     parts["recency"] = recency_part * np.minimum(1.0, total)
-    rows = _top_rows(total + parts["recency"], np.flatnonzero(is_found), pool.ids, limit)
+    total = total + parts["recency"]
+    parts["doubt"] = np.where(pool.columns.is_in_doubt[pool.fact_indices], -IN_DOUBT_SHARE * total, 0.0)
+    rows = _top_rows(total + parts["doubt"], np.flatnonzero(is_found), pool.ids, limit)
     confidences = np.maximum(pool.query_coverage(expanded, rows), date_relevance[rows])
     return [
         RankedFact(

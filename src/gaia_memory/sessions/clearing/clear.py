@@ -57,6 +57,8 @@ class SessionClearer:
                 async with self._client.database.transaction() as tx:
                     is_rewound = effective_mode == "rewind" and transcript_slice is not None
                     await self._client.ledger.end_clearing(tx, key, owner, cleared_at=cleared_at, is_rewound=is_rewound)
+                    if cleared_at is not None:
+                        await self._client.facts.forget_shown(tx, key)
         return cleared_at is not None
 
     def _turn_lock(self, lease: ConversationLease) -> AbstractAsyncContextManager[Any]:

@@ -63,12 +63,12 @@ class ModelCircuitBreaker:
         try:
             yield
         except ModelUnavailableError as error:
-            self._record_failure(user, error)
+            self.record_failure(user, error)
             raise
         except ModelError:
-            self._record_answer()
+            self.record_answer()
             raise
-        self._record_answer()
+        self.record_answer()
 
     def current_outage(self) -> ModelOutage | None:
         """Return the outage; None while the circuit is closed."""
@@ -82,7 +82,8 @@ class ModelCircuitBreaker:
         """The users with a failed call since the last answer: other users are tried first."""
         return frozenset(self._streak.users if self._streak is not None else ())
 
-    def _record_failure(self, user: str, error: ModelUnavailableError) -> None:
+    def record_failure(self, user: str, error: ModelUnavailableError) -> None:
+        """Note a call about a user that did not reach the model."""
         now = self._clock.now().timestamp()
         self.failure_count += 1
         self._streak = self._streak or _FailureStreak(now)
@@ -91,7 +92,8 @@ class ModelCircuitBreaker:
             message = "the model is away: it is asked about one conversation now and then until it answers"
             logger.warning(message, extra=log_fields("model.away", error=type(error).__name__))
 
-    def _record_answer(self) -> None:
+    def record_answer(self) -> None:
+        """Note an answer, which closes the circuit."""
         if self.current_outage() is not None:
             logger.info("the model answers again", extra=log_fields("model.back"))
         self._streak = None

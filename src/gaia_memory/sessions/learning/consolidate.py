@@ -16,8 +16,9 @@ from gaia_memory.errors import (
     ModelError,
     ModelUnavailableError,
 )
+from gaia_memory.learn.screen import read_added_details
 from gaia_memory.log import logger_for
-from gaia_memory.models import LearnedFacts, LedgerRow, Scope, SessionKey, TranscriptSlice, Turn
+from gaia_memory.models import LearnedFacts, LedgerRow, Metadata, Scope, SessionKey, TranscriptSlice, Turn
 from gaia_memory.ports import Transcript
 from gaia_memory.ports.external import MISSING_AGENT_MODEL, MISSING_AGENT_MODEL_REMEDY
 from gaia_memory.sessions.clearing.clear import SessionClearer
@@ -108,12 +109,16 @@ class Consolidator:
             is_cleared = await self._clearer.clear(lease, transcript_slice, transcript, mode=self._settings().clear)
         return "learned" if is_cleared else "kept"
 
-    async def learn(self, key: SessionKey, turns: Sequence[Turn]) -> int:
+    async def learn(self, key: SessionKey, turns: Sequence[Turn], metadata: Metadata | None = None) -> int:
         """Learn turns given by the host, each event once, even if their session cannot be read.
 
-        Returns the number of facts written or confirmed. Raises `ModelError` if the model gave no usable answer, and
-        `MemoryDisabledError` if memory was switched off; then nothing of that chunk is stored or marked as learned.
+        The facts get the `metadata`, of which `ttl` and `expire_time` say when they expire. Returns the number of facts
+        written or confirmed. Raises `ModelError` if the model gave no usable answer, and `MemoryDisabledError` if
+        memory was switched off; then nothing of that chunk is stored or marked as learned. Raises `InvalidInputError`
+        for metadata that no fact may have.
         """
+        allow_numbers = self._settings().allow_numbers
+        added = None if not metadata else read_added_details(metadata, self._client.clock.now(), allow_numbers)
         if not self._has_model_for(key.app):
             raise ModelUnavailableError(f"{MISSING_AGENT_MODEL}: {MISSING_AGENT_MODEL_REMEDY}")
         async with acquire_lease(self._client, key) as lease:
@@ -123,7 +128,7 @@ class Consolidator:
                 after = lease.row.progress.watermark
                 unlearned = to_async_iter(turn for turn in turns if after is None or turn.end > after)
                 learning = await self._start_learning(lease.row, record)
-                await self.learner.learn(replace(learning, is_handed_over=True), unlearned)
+                await self.learner.learn(replace(learning, is_handed_over=True, added=added), unlearned)
                 record.outcome = "kept"
             return record.facts
 
@@ -157,6 +162,8 @@ class Consolidator:
                 )
                 return "failed"
             self.learner.require_enabled()
+            has_news = transcript_slice is not None and transcript_slice.end is not None
+            record.learned.is_nothing_left = has_news and not record.turns
             is_done = not clear or await self._clearer.clear(
                 lease, transcript_slice, transcript, mode=self._settings().clear
             )

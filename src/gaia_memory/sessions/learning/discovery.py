@@ -18,6 +18,9 @@ logger = logger_for(__name__)
 _TIMESTAMP_ROUNDING_SECONDS = 1e-3
 """How far the time of a session's last change may be behind that of its last event: databases round them."""
 
+_MAX_EXAMINED_SESSIONS = 200
+"""The newest sessions whose events are read before they are entered: to read all that an app ever had takes long."""
+
 
 class Discovery:
     """Prepares the ledger for the next query of due conversations."""
@@ -57,13 +60,16 @@ class Discovery:
         await self._transcripts.resolve(waiting)
 
     async def _bootstrap(self, app: str) -> None:
-        """Enter the sessions older than the ledger, once per app."""
+        """Enter the sessions older than the ledger, once per app, but no new one that contains only commands."""
         async with self._client.database.read_transaction() as tx:
             if await self._client.ledger.is_bootstrapped(tx, app):
                 return
         sessions = await self._sessions(app)
+        newest = sorted(sessions, key=sessions.__getitem__, reverse=True)[:_MAX_EXAMINED_SESSIONS]
+        without_turns = [key for key in newest if not await self._has_unlearned_turns(key, None)]
+        entered = {key: at for key, at in sessions.items() if key not in without_turns}
         async with self._client.database.transaction() as tx:
-            await self._client.ledger.bootstrap(tx, app, sessions)
+            await self._client.ledger.bootstrap(tx, app, entered)
 
     async def _find_unrecorded_in_app(self, app: str) -> None:
         async with self._client.database.read_transaction() as tx:

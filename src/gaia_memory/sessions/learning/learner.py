@@ -1,27 +1,28 @@
-"""Turns messages into facts chunk by chunk: extract, screen, embed, and commit together with the watermark."""
+"""Turns messages into facts chunk by chunk: extract, screen, reconcile, and commit together with the watermark."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from itertools import compress
 from typing import TYPE_CHECKING
 
 from gaia_memory.errors import LeaseLostError, MemoryDisabledError
 from gaia_memory.learn.chunk import split_into_chunks
-from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.learn.excerpts import without_forgotten_excerpts
 from gaia_memory.learn.grounding import GroundingCheck
+from gaia_memory.learn.hide_sensitive import hide_sensitive, may_have_become_sensitive
 from gaia_memory.learn.prompts import extraction_instructions
-from gaia_memory.learn.screen import build_drafts, drop_assistant_claims
-from gaia_memory.models import Chunk, Draft, EventPosition, LedgerRow, Message, Scope, Turn
-from gaia_memory.ports import Embedder, Extractor, FactStore, Transaction
+from gaia_memory.learn.screen import add_details, build_drafts, drop_assistant_claims
+from gaia_memory.models import Chunk, Draft, EventPosition, LedgerRow, Message, NewFact, Scope, Turn
+from gaia_memory.ports import Extractor, FactStore, Transaction
 from gaia_memory.sessions.clearing.clear import ClearMode
 from gaia_memory.sessions.learning.async_iter import batches, mark_last, to_async_iter, without_last
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.learning_telemetry import LearningRecord
 from gaia_memory.sessions.ledger_client import LedgerClient
+from gaia_memory.truth.plan import PlannedFact, apply_plan, without_forgotten
+from gaia_memory.truth.reconciler import Reconciler
 
 if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
@@ -35,7 +36,8 @@ class LearnSettings:
     """The settings of consolidation.
 
     `zone` is the users' time zone, None for this machine's. With `learns_from_assistant`, statements that only the
-    assistant made become facts too. With `is_grounded`, facts have to come from their conversation.
+    assistant made become facts too. With `is_grounded`, facts have to come from their conversation. With
+    `marks_sensitive`, learned facts may become sensitive.
     """
 
     instructions: str
@@ -45,6 +47,7 @@ class LearnSettings:
     learns_from_assistant: bool = False
     allow_numbers: bool = False
     is_grounded: bool = True
+    marks_sensitive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,8 @@ class LearningState:
 
     `marked_event_ids` are the events of the last chunk if they were put on the skip list as learned, and
     `learned_fact_ids` the facts they gave: the skip list does not show whether one of these was forgotten since.
-    With `is_handed_over`, the rest of a turn is learned even if the skip list contains its first part.
+    With `is_handed_over`, the rest of a turn is learned even if the skip list contains its first part. The facts get
+    the metadata and the end of `added`.
     """
 
     row: LedgerRow
@@ -63,6 +67,7 @@ class LearningState:
     marked_event_ids: frozenset[str] = frozenset()
     learned_fact_ids: frozenset[str] = frozenset()
     is_handed_over: bool = False
+    added: NewFact | None = None
 
 
 def learn_settings(config: GaiaConfig) -> LearnSettings:
@@ -75,6 +80,7 @@ def learn_settings(config: GaiaConfig) -> LearnSettings:
         learns_from_assistant=config.memory.learn_from == "both",
         allow_numbers=config.memory.allow_numbers,
         is_grounded=config.memory.grounded,
+        marks_sensitive=config.memory.mark_sensitive,
     )
 
 
@@ -88,7 +94,7 @@ class Learner:
         facts: FactStore,
         extractor: Extractor,
         circuit_breaker: ModelCircuitBreaker,
-        embedder: Embedder,
+        reconciler: Reconciler,
         settings: Callable[[], LearnSettings],
     ) -> None:
         """`settings` is called at each use, so that a changed configuration takes effect at once."""
@@ -96,7 +102,7 @@ class Learner:
         self._facts = facts
         self._extractor = extractor
         self._circuit_breaker = circuit_breaker
-        self._embedder = embedder
+        self._reconciler = reconciler
         self._settings = settings
 
     async def start(self, row: LedgerRow, scope: Scope, record: LearningRecord) -> LearningState:
@@ -134,7 +140,8 @@ class Learner:
             pending_chunks.append(chunk)
             async with self._client.database.read_transaction() as tx:
                 await self._check_unchanged(tx, learning, [chunk])
-            drafts += await self._extract(chunk)
+            extracted = await self._extract(chunk)
+            drafts += extracted if learning.added is None else add_details(extracted, learning.added)
             if not chunk.is_continued:
                 is_end = is_last and not left_out
                 new_watermark = None if end is None else end if is_end else chunk.turns[-1].end
@@ -172,7 +179,7 @@ class Learner:
             check = GroundingCheck(chunk, is_enabled=settings.is_grounded)
             extracted = await self._extractor.extract(chunk, instructions=settings.instructions, check=check)
         kept = extracted if settings.learns_from_assistant else drop_assistant_claims(extracted, chunk)
-        return await embed_drafts(self._embedder, build_drafts(chunk, kept, allow_numbers=settings.allow_numbers))
+        return build_drafts(chunk, kept, allow_numbers=settings.allow_numbers, marks_sensitive=settings.marks_sensitive)
 
     async def _commit(
         self,
@@ -186,6 +193,7 @@ class Learner:
         """Write the facts of chunks and move the watermark, or (`new_watermark` None) mark their events as learned."""
         row, key = learning.row, learning.row.key
         learned_turns = committed_chunks[-1].turns[-1].seq if committed_chunks else row.progress.learned_turns
+        plan = await self._reconciler.plan(learning.scope, drafts, app=key.app)
         self.require_enabled()
         async with self._client.database.transaction() as tx:
             await self._check_unchanged(tx, learning, committed_chunks)
@@ -201,22 +209,25 @@ class Learner:
                 raise LeaseLostError(f"conversation {key.session!r} was taken over: nothing was written")
             marked_event_ids = frozenset(_event_ids(committed_chunks) if new_watermark is None else ())
             await self._client.ledger.skip_events(tx, key, marked_event_ids)
-            kept_drafts = await self._without_forgotten(tx, learning.scope, drafts)
-            written = await self._facts.write(tx, learning.scope, kept_drafts, now=self._client.clock.now())
-        learning.record.add_committed(committed_chunks, written)
+            kept = await self._without_forgotten(tx, learning.scope, plan)
+            applied = await apply_plan(self._facts, tx, learning.scope, kept, now=self._client.clock.now())
+            known = may_have_become_sensitive(applied.written)
+            await hide_sensitive(self._facts, self._client.ledger, tx, learning.scope, known)
+        learning.record.add_committed(committed_chunks, applied)
         if new_watermark is not None:
             row = replace(row, progress=replace(row.progress, watermark=new_watermark, learned_turns=learned_turns))
-        learned_fact_ids = frozenset(fact.id for fact in written) if new_watermark is None else frozenset()
+        learned_fact_ids = frozenset(fact.id for fact in applied.written) if new_watermark is None else frozenset()
         return replace(learning, row=row, marked_event_ids=marked_event_ids, learned_fact_ids=learned_fact_ids)
 
-    async def _without_forgotten(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft]) -> list[Draft]:
-        """Return the drafts that do not repeat a forgotten fact, nor does what they quote."""
-        has_tombstone = await self._facts.have_tombstones(tx, scope, [draft.fact.text for draft in drafts])
-        is_paraphrase = await self._facts.paraphrases_forgotten(tx, scope, [draft.fact for draft in drafts])
-        is_gone = [any(each) for each in zip(has_tombstone, is_paraphrase, strict=True)]
-        kept = [draft for draft, gone in zip(drafts, is_gone, strict=True) if not gone]
-        gone_drafts = compress(drafts, is_gone)
-        return await without_forgotten_excerpts(self._facts, tx, scope, kept, gone=gone_drafts)
+    async def _without_forgotten(
+        self, tx: Transaction, scope: Scope, plan: Sequence[PlannedFact]
+    ) -> list[PlannedFact | None]:
+        """Return the plan with None for what repeats a forgotten fact, and without excerpts that do."""
+        kept = await without_forgotten(self._facts, tx, scope, plan)
+        gone = [planned.extracted for planned, step in zip(plan, kept, strict=True) if step is None]
+        drafts = [step.extracted for step in kept if step is not None]
+        quoted = iter(await without_forgotten_excerpts(self._facts, tx, scope, drafts, gone=gone))
+        return [step and _with_excerpt(step, next(quoted).excerpt) for step in kept]
 
     async def _check_unchanged(self, tx: Transaction, learning: LearningState, chunk_batch: Sequence[Chunk]) -> None:
         """Raise `LeaseLostError` if messages or context were forgotten or learned elsewhere since they were read."""
@@ -227,7 +238,10 @@ class Learner:
             tx, learning.row.key, event_ids=event_ids - learning.marked_event_ids
         )
         learned_fact_ids = learning.learned_fact_ids if context & learning.marked_event_ids else frozenset()
-        has_missing_facts = len(await self._facts.get(tx, learning.scope, learned_fact_ids)) < len(learned_fact_ids)
+        # One that ended since is not forgotten.
+        has_missing_facts = bool(learned_fact_ids) and not learned_fact_ids <= await self._facts.earlier_ids(
+            tx, learning.scope, learned_fact_ids
+        )
         row = await self._client.ledger.row(tx, learning.row.key)
         if row is None or (row.lease.owner, row.progress.watermark) != (
             self._client.owner,
@@ -248,6 +262,11 @@ class Learner:
         """
         if not self._settings().is_enabled:
             raise MemoryDisabledError
+
+
+def _with_excerpt(planned: PlannedFact, excerpt: str | None) -> PlannedFact:
+    draft = planned.draft and replace(planned.draft, excerpt=excerpt)
+    return replace(planned, extracted=replace(planned.extracted, excerpt=excerpt), draft=draft)
 
 
 def _latest(one: float | None, other: float | None) -> float | None:

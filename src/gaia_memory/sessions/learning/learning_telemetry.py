@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from gaia_memory.log import logger_for
-from gaia_memory.models import AddResult, Chunk, LearnedFacts, Scope, SessionKey
+from gaia_memory.models import Chunk, LearnedFacts, Scope, SessionKey
 from gaia_memory.telemetry import MemorySpan, log_fields, memory_span
+from gaia_memory.truth.plan import AppliedPlan
 
 logger = logger_for(__name__)
 
@@ -20,7 +22,7 @@ _LEARNED_OUTCOMES = ("learned", "kept")
 class LearningRecord:
     """Counts the results of learning one conversation; `outcome` is empty until it is known.
 
-    `learned` gets the new facts.
+    `learned` gets the new facts; `reconciled` counts what `AppliedPlan` names.
     """
 
     span: MemorySpan
@@ -28,6 +30,7 @@ class LearningRecord:
     facts: int = 0
     turns: int = 0
     chunks: int = 0
+    reconciled: Counter[str] = field(default_factory=Counter)
     learned: LearnedFacts = field(default_factory=LearnedFacts)
     _started_at: float = field(default_factory=time.monotonic)
 
@@ -36,12 +39,13 @@ class LearningRecord:
         """The seconds since the start."""
         return round(time.monotonic() - self._started_at, 3)
 
-    def add_committed(self, chunks: Sequence[Chunk], written: AddResult) -> None:
+    def add_committed(self, chunks: Sequence[Chunk], applied: AppliedPlan) -> None:
         """Count chunks whose facts are committed."""
         self.chunks += len(chunks)
         self.turns += len({turn.seq for chunk in chunks for turn in chunk.turns})
-        self.facts += len(written)
-        self.learned.add(written)
+        self.facts += len(applied.written)
+        self.reconciled.update(judged=applied.judged, replaced=applied.replaced, queued=applied.queued)
+        self.learned.add(applied.written)
 
 
 @contextmanager
@@ -57,6 +61,7 @@ def record_learning(key: SessionKey, scope: Scope, learned: LearnedFacts | None 
         finally:
             span.set_record_count(record.facts)
             span.add_attributes(outcome=record.outcome or "broken", turns=record.turns, chunks=record.chunks)
+            span.add_attributes(**record.reconciled)
     if record.outcome in _LEARNED_OUTCOMES:
         logger.info(
             "conversation %s of app %s is learned: %d facts from %d turns",

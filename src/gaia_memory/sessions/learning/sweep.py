@@ -23,6 +23,7 @@ from gaia_memory.ports.quiet_conversations import is_due, quiet_cutoff
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
 from gaia_memory.sessions.learning.discovery import Discovery
+from gaia_memory.sessions.learning.expiry import follow_clock
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
 from gaia_memory.sessions.turns.turn_lease import TurnLease
@@ -58,7 +59,8 @@ class _Tally:
             self.counts["skipped"] += 1
             return
         outcome, learned = task.result()
-        self.counts["private" if learned.is_private and outcome in ("learned", "kept") else outcome] += 1
+        reason = "private" if learned.is_private else "nothing left" if learned.is_nothing_left else outcome
+        self.counts[reason if outcome in ("learned", "kept") else outcome] += 1
         self.learned.add_facts(learned.first, count=learned.count)
 
 
@@ -84,7 +86,7 @@ class _SweepRun:
     @property
     def progress(self) -> SweepProgress:
         return SweepProgress(
-            consolidated=self.tally.counts["learned"] + self.tally.counts["kept"] + self.tally.counts["private"],
+            consolidated=sum(self.tally.counts[each] for each in ("learned", "kept", "private", "nothing left")),
             failed=self.tally.counts["failed"],
             skipped=self.tally.counts["skipped"],
             in_progress=len(self.tasks),
@@ -155,6 +157,7 @@ class Sweeper:
 
     async def _run(self, run: _SweepRun, progress: Progress | None) -> None:
         if await self._should_continue():
+            await follow_clock(self._client)
             await self._discovery.find_unrecorded()
         await self._discovery.refresh()
         report_progress = progress or (lambda _: None)
@@ -347,6 +350,7 @@ class Sweeper:
             reason=reason,
             without_model=len(without_model),
             private=run.tally.counts["private"],
+            nothing_left=run.tally.counts["nothing left"],
             fact_count=run.tally.learned.count,
             facts=tuple(run.tally.learned.first),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from weakref import WeakSet, ref
 
+from gaia_memory.database.bounded_waits import DatabaseWaits
 from gaia_memory.models import LedgerRow, SessionKey
 
 TURN_WAIT_SECONDS = 120.0
@@ -28,7 +29,7 @@ class TurnLease:
     `is_turn_private`: nothing of it is learned. `has_user_message`: the user's message is in the session (None: not
     tracked). `window_turns` is the replay window of the turn, if it is not the configured one. A lease that `is_shared`
     does not exclude other turns. With `may_be_cancelled` the holder may disappear without releasing it; heartbeats then
-    decide whether it is alive.
+    decide whether it is alive. `waits` are those of the turn for the memory database.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class TurnLease:
     ) -> None:
         self.key = key
         self.owner = owner
+        self.waits = DatabaseWaits()
         self.is_foreign = is_foreign
         self.is_shared = is_shared
         self.row: LedgerRow | None = None

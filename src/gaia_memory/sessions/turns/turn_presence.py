@@ -8,6 +8,8 @@ import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+from gaia_memory.database.bounded_waits import counted_wait
+from gaia_memory.database.pooling.conflicts import retries_conflicts
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.log import logger_for
 from gaia_memory.models import LedgerRow, SessionKey, TurnRequest
@@ -25,7 +27,7 @@ RENEWAL_INTERVAL_SECONDS = 20.0
 RENEWAL_TIMEOUT_SECONDS = 45.0
 """How long another process may leave its mark without a renewal before its turn counts as abandoned."""
 
-CLEAR_WAIT_SECONDS = 5.0
+CLEAR_WAIT_SECONDS = 3.0
 """How long a turn waits for a clear; a clear takes milliseconds unless its process died."""
 
 _MIN_POLL_SECONDS, _MAX_POLL_SECONDS = 0.02, 0.25
@@ -35,7 +37,7 @@ _TurnStatement = Callable[..., Awaitable[LedgerRow]]
 
 
 class TurnPresence:
-    """Records in the ledger which owner has a turn. Each mark is one short transaction."""
+    """Records in the ledger which owner has a turn. Each mark is one statement."""
 
     def __init__(self, client: LedgerClient) -> None:
         self.on_turn_end: Callable[[TurnLease], Awaitable[None]] | None = None
@@ -95,7 +97,8 @@ class TurnPresence:
             if not is_in_force(row.clearing.expires_at, now=self._client.now(), max_seconds=CLEAR_LEASE_SECONDS):
                 return row
             wait.observe_blocker(row)
-            await asyncio.sleep(wait.next_poll_seconds())
+            with counted_wait():
+                await asyncio.sleep(wait.next_poll_seconds())
 
     async def release(self, lease: TurnLease) -> None:
         """Release the lease: other turns and clears may start; a counted turn ends now."""
@@ -137,16 +140,27 @@ class TurnPresence:
                 is_exclusive=not lease.is_shared and not wait.is_turn_wait_over,
                 is_foreign=lease.is_foreign,
             )
-            async with self._client.database.transaction() as tx:
-                row = await statement(tx, lease.key, request, now=moment, lease_seconds=TURN_LEASE_SECONDS)
+            row = await self._mark(lease.key, statement, request, now=moment)
             if row.clearing.owner is None and row.turn.active_owner == lease.owner:
                 return row
             if wait.observe_blocker(row):
                 await self._release_abandoned(row, is_renewal_overdue=wait.is_renewal_overdue)
-            await asyncio.sleep(wait.next_poll_seconds())
+                await asyncio.sleep(wait.next_poll_seconds())
+            else:
+                with counted_wait():
+                    await asyncio.sleep(wait.next_poll_seconds())
 
+    @retries_conflicts
+    async def _mark(self, key: SessionKey, statement: _TurnStatement, request: TurnRequest, *, now: float) -> LedgerRow:
+        async with self._client.database.single_statement() as tx:
+            return await statement(tx, key, request, now=now, lease_seconds=TURN_LEASE_SECONDS)
+
+    @retries_conflicts
     async def _release_in_ledger(self, lease: TurnLease, expires_at: float | None) -> None:
-        async with self._client.database.transaction() as tx:
+        heir = self._other_local_lease(lease)
+        database = self._client.database
+        # With a heir both marks change at once, so that no process clears the conversation in between.
+        async with database.single_statement() if heir is None else database.transaction() as tx:
             if lease.is_turn_recorded and not lease.is_turn_unclaimed:
                 await self._client.ledger.end_turn(
                     tx, lease.key, now=self._client.now(), owner=lease.owner, is_private=lease.is_turn_private
@@ -155,22 +169,26 @@ class TurnPresence:
                 await self._client.ledger.release_turn(
                     tx, lease.key, expires_at=expires_at, owner=lease.owner, is_counted=lease.is_turn_unclaimed
                 )
-            await self._transfer_to_shared(tx, lease)
+            if heir is not None:
+                await self._renew_in_ledger(tx, heir)
 
-    async def _transfer_to_shared(self, tx: Transaction, lease: TurnLease) -> None:
-        """Transfer the mark to another running turn that shares the conversation, so that no process clears it."""
-        others = (
-            each
-            for each in self._local_leases.values()
-            if each.key == lease.key and each is not lease and each.is_alive
+    def _other_local_lease(self, lease: TurnLease) -> TurnLease | None:
+        """Return another running turn of this process that shares the conversation."""
+        return next(
+            (
+                each
+                for each in self._local_leases.values()
+                if each is not lease and each.key == lease.key and each.is_alive
+            ),
+            None,
         )
-        for other in others:
-            moment = self._client.now()
-            other.expires_at = moment + TURN_LEASE_SECONDS
-            await self._client.ledger.renew_turn(
-                tx, lease.key, now=moment, lease_seconds=TURN_LEASE_SECONDS, owner=other.owner
-            )
-            return
+
+    async def _renew_in_ledger(self, tx: Transaction, lease: TurnLease) -> None:
+        moment = self._client.now()
+        lease.expires_at = moment + TURN_LEASE_SECONDS
+        await self._client.ledger.renew_turn(
+            tx, lease.key, now=moment, lease_seconds=TURN_LEASE_SECONDS, owner=lease.owner
+        )
 
     async def _release_abandoned(self, row: LedgerRow, *, is_renewal_overdue: bool) -> None:
         """Remove an abandoned mark: of a cancelled turn of this process, or of a process that stopped renewing it."""
@@ -179,7 +197,7 @@ class TurnPresence:
         if local_lease is not None and not local_lease.is_alive:
             await self.release(local_lease)
         elif local_lease is None and is_renewal_overdue and owner is not None and expires_at is not None:
-            async with self._client.database.transaction() as tx:
+            async with self._client.database.single_statement() as tx:
                 await self._client.ledger.release_turn(tx, row.key, expires_at=expires_at, owner=owner)
 
     def _schedule_renewal(self, lease: TurnLease) -> None:
@@ -203,14 +221,9 @@ class TurnPresence:
     async def _renew(self, lease: TurnLease) -> None:
         # A short outage of the database costs one renewal: the mark outlasts several.
         with suppress(MemoryUnavailable):
-            async with self._client.database.transaction() as tx:
-                if lease.is_released:
-                    return
-                moment = self._client.now()
-                lease.expires_at = moment + TURN_LEASE_SECONDS
-                await self._client.ledger.renew_turn(
-                    tx, lease.key, now=moment, lease_seconds=TURN_LEASE_SECONDS, owner=lease.owner
-                )
+            async with self._client.database.single_statement() as tx:
+                if not lease.is_released:
+                    await self._renew_in_ledger(tx, lease)
 
 
 class _AcquireWait:

@@ -35,7 +35,7 @@ def split_clauses(sentence: str) -> list[str]:
 
 def _opening_subject(left: str, right: str, joint: str) -> str | None:
     """Return what the next clause lacks ("I " or nothing); None when no clause ends here."""
-    if _P["subordinate"].match(left) or not _has_verb(left):
+    if _P["subordinate"].match(left) or not _has_verb(left) or _P["elliptical"].match(right):
         return None
     clause = re.split(r",|\s+(?:and|but)\s", right[:120], maxsplit=1)[0]
     if _P["new_subject"].match(right) or _continues_about(left, right):

@@ -24,6 +24,9 @@ _QUOTE = "Der Nutzer sagt: „{}“"
 
 def split_clauses(sentence: str) -> list[str]:
     """Split "ich bin Vegetarier und wohne in Berlin" in two statements with a subject each."""
+    if that_clause := _P["that_clause"].match(sentence):
+        subject, rest, verb, end = that_clause.group("subject", "rest", "verb", "end")
+        sentence = f"{capitalize(subject)} {verb} {rest}{end}"
     if _P["unspoken_subject"].match(sentence):
         sentence = f"Ich {sentence[:1].lower()}{sentence[1:]}"
     clauses, start, subject = [], 0, ""
@@ -163,7 +166,9 @@ def _owned(found: re.Match[str]) -> str:
         return found[0]
     if not ending:
         adjectives = re.sub(r"e[rs] ", "e ", adjectives)
-    if found["name"] and not ending.startswith(("en", "em", "er", "es")):
+    # "Am Montag hat mein Bruder Geburtstag" names no brother.
+    is_inverted = found.string[: found.start()].rstrip().endswith((" hat", " hatte", " macht", " feiert", " bekommt"))
+    if found["name"] and not is_inverted and not ending.startswith(("en", "em", "er", "es")):
         return f"{found['name'].strip()}, {article} {adjectives}{noun} des Nutzers,"
     return f"{article} {adjectives}{noun} des Nutzers{found['name'] or ''}"
 

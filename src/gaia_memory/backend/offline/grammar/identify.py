@@ -21,6 +21,7 @@ _LANGUAGES_OF_WORD = {
 _ACCENTS = (
     ("es", re.compile(r"^\w{3,}é\b")),
     ("de", re.compile("[äöüß]")),
+    ("es", re.compile(r"[ñ¿¡íóú]|\b(?:me|nos|se|ya|no) \w+é\b")),
     ("es", re.compile(r"[ñ¿¡íóúá]|\w[aei]mos\b|\b(?:he|ha|has|hemos|han) \w+[ai]do\b|^\w{3,}é\b")),
     ("fr", re.compile("[éèêàçœûî]")),
 )

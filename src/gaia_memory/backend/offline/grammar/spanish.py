@@ -107,7 +107,7 @@ def _tell(text: str) -> str | None:
         group = couple["group"].replace("nos ", "se ")
         return verb and f"El usuario y {other} {group}{verb}{_own(text[couple.end() :])}"
     if liking and not re.search(r"\b(?:que|porque|y)\b", liking["before"]):
-        return f"{liking['before']}al usuario {liking['not']}le {liking['verb']}{_own(text[liking.end() :])}"
+        return f"{liking['before']}al usuario {liking['not'].lower()}le {liking['verb']}{_own(text[liking.end() :])}"
     if re.match(r"(?:mis?|nuestr[oa]s?)\b", text, re.IGNORECASE):
         if any(conjugate(found["verb"]) for found in _P["reported_verb"].finditer(text)):
             return None

@@ -11,7 +11,6 @@ from gaia_memory.language.dates.grammar import PhraseRow
 from gaia_memory.language.dates.meanings import (
     WORKDAYS,
     adjacent,
-    adjacent_weekend,
     at_hour,
     clock,
     clock_fragment,
@@ -24,7 +23,6 @@ from gaia_memory.language.dates.meanings import (
     fixed,
     fragment,
     limit,
-    minutes_later,
     numeric,
     numeric_fragment,
     share,
@@ -91,7 +89,7 @@ _COUNT_ROWS: tuple[PhraseRow, ...] = (
     ("in about|around? {count} {unit} !of", counted(1)),
     ("km|kilometers|kilometres|miles|metres|meters|laps|pages in {count} {unit}", None),
     ("in a couple of? {unit}", counted(1, 2)),
-    ("in half an hour", minutes_later(30)),
+    ("in half an hour", counted(1, 30, counted_unit=Grain.MINUTE)),
     ("{count} {unit} from now|today", counted(1)),
     ("about|around? {count} {unit} ago today?", counted(-1)),
     ("a couple of? {unit} ago", counted(-1, 2)),
@@ -104,7 +102,7 @@ _PERIODS: tuple[PhraseRow, ...] = (
     ("in|during|of? this {period}", adjacent(0)),
     ("the {period} after next", adjacent(2)),
     ("the {period} before last", adjacent(-2)),
-    ("at|on|over the weekend", adjacent_weekend(0)),
+    ("at|on|over the weekend", adjacent(0, grain=Grain.WEEKEND)),
     ("the? end of the|this {period}", adjacent(0, Share.LATE)),
     ("the? beginning|start of the|this {period}", adjacent(0, Share.EARLY)),
     ("the? middle of the|this {period}", adjacent(0, Share.MIDDLE)),
@@ -132,8 +130,6 @@ _WEEKDAY_ROWS: tuple[PhraseRow, ...] = (
     ("{weekday} times|addams|school|lunch", None),
 )
 _CALENDAR: tuple[PhraseRow, ...] = (
-    ("{bare_month}", written),
-    ("{month}", fragment),
     ("in|during|throughout|of {month}", written),
     ("on? {month} the? {day}", written),
     ("on? the? {day} of? {month}", written),
@@ -166,7 +162,6 @@ _CALENDAR: tuple[PhraseRow, ...] = (
     ("on? new year s? eve", fixed(12, 31)),
     ("on? new years eve", fixed(12, 31)),
     ("on? new year s? day", fixed(1, 1)),
-    ("{holiday}", fragment),
 )
 _CLOCKS: tuple[PhraseRow, ...] = (
     ("at|around {clock}", clock),

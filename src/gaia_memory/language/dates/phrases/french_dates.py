@@ -11,7 +11,6 @@ from gaia_memory.language.dates.grammar import PhraseRow
 from gaia_memory.language.dates.meanings import (
     WORKDAYS,
     adjacent,
-    adjacent_weekend,
     at_hour,
     clock,
     clock_range,
@@ -24,7 +23,6 @@ from gaia_memory.language.dates.meanings import (
     fragment,
     limit,
     limit_day,
-    minutes_later,
     numeric,
     numeric_fragment,
     share,
@@ -76,7 +74,7 @@ _DAYS_AND_PARTS: tuple[PhraseRow, ...] = (
 )
 _COUNT_ROWS: tuple[PhraseRow, ...] = (
     ("dans environ? {count} {unit} !de|du", counted(1)),
-    ("dans une demi heure", minutes_later(30)),
+    ("dans une demi heure", counted(1, 30, counted_unit=Grain.MINUTE)),
     ("il y a environ|presque? {count} {unit}", counted(-1)),
     ("y a environ|presque? {count} {unit}", counted(-1)),
     ("d ici {count} {unit}", counted(1, bound=Bound.UNTIL)),
@@ -103,9 +101,9 @@ _PERIODS: tuple[PhraseRow, ...] = (
     ("\u00e0? la fin de|du", share(Share.LATE)),
 )
 _WEEKEND_ROWS: tuple[PhraseRow, ...] = (
-    (f"le? week end {_NEXT_WORDS}", adjacent_weekend(1)),
-    (f"le? week end {_LAST_WORDS}", adjacent_weekend(-1)),
-    ("ce week end", adjacent_weekend(0)),
+    (f"le? week end {_NEXT_WORDS}", adjacent(1, grain=Grain.WEEKEND)),
+    (f"le? week end {_LAST_WORDS}", adjacent(-1, grain=Grain.WEEKEND)),
+    ("ce week end", adjacent(0, grain=Grain.WEEKEND)),
 )
 _WEEKDAY_ROWS: tuple[PhraseRow, ...] = (
     (f"le|de? {{weekday}} {_NEXT_WORDS}", weekday(1)),
@@ -120,8 +118,6 @@ _WEEKDAY_ROWS: tuple[PhraseRow, ...] = (
     ("{weekday} saint", None),
 )
 _CALENDAR: tuple[PhraseRow, ...] = (
-    ("{bare_month}", written),
-    ("{month}", fragment),
     ("en|d {month}", written),
     ("au|du? mois de|d {month}", written),
     ("le|du|l? {day} {month}", written),
@@ -144,7 +140,6 @@ _CALENDAR: tuple[PhraseRow, ...] = (
     ("\u00e0|pour {holiday}", written),
     ("{holiday} prochain", stepped(1)),
     ("{holiday} dernier", stepped(-1)),
-    ("{holiday}", fragment),
     ("la? veille de noel", fixed(12, 24)),
     ("le? reveillon de noel", fixed(12, 24)),
     ("la saint sylvestre", fixed(12, 31)),

@@ -8,7 +8,6 @@ from gaia_memory.language.dates.grammar import PhraseRow
 from gaia_memory.language.dates.meanings import (
     WORKDAYS,
     adjacent,
-    adjacent_weekend,
     at_hour,
     clock,
     clock_fragment,
@@ -20,7 +19,6 @@ from gaia_memory.language.dates.meanings import (
     fixed,
     fragment,
     limit,
-    minutes_later,
     numeric,
     numeric_fragment,
     share,
@@ -117,7 +115,7 @@ _DAYS_AND_PARTS: tuple[PhraseRow, ...] = (
 _COUNT_ROWS: tuple[PhraseRow, ...] = (
     ("km|kilometer|meter|runden|seiten in {count} {unit}", None),
     ("heute? in etwa|ungefahr? {count} {unit}", counted(1)),
-    ("in einer halben stunde", minutes_later(30)),
+    ("in einer halben stunde", counted(1, 30, counted_unit=Grain.MINUTE)),
     ("vor etwa|ungefahr|ca? {count} {unit}", counted(-1)),
     ("seit etwa|ungefahr|uber? {count} {unit}", counted(-1, bound=Bound.SINCE)),
     ("in? den|die? letzten|vergangenen {count} {unit}", stretch(-1)),
@@ -129,7 +127,7 @@ _PERIODS: tuple[PhraseRow, ...] = (
     (f"in|an? {_THIS_WORDS} {{period}}", adjacent(0)),
     (f"im|in|am? der|die|das|den|dem? {_AFTER_NEXT_WORDS} {{period}}", adjacent(2)),
     (f"im|in|am? der|die|das|den|dem? {_BEFORE_LAST_WORDS} {{period}}", adjacent(-2)),
-    ("am|ubers|uebers wochenende", adjacent_weekend(0)),
+    ("am|ubers|uebers wochenende", adjacent(0, grain=Grain.WEEKEND)),
     ("ende des|der|dieses|dieser {period}", adjacent(0, Share.LATE)),
     ("anfang des|der|dieses|dieser {period}", adjacent(0, Share.EARLY)),
     ("mitte des|der|dieses|dieser {period}", adjacent(0, Share.MIDDLE)),
@@ -151,8 +149,6 @@ _WEEKDAY_ROWS: tuple[PhraseRow, ...] = (
     ("{short_weekday}", weekday_fragment),
 )
 _CALENDAR: tuple[PhraseRow, ...] = (
-    ("{bare_month}", written),
-    ("{month}", fragment),
     ("im {month}", written),
     ("am|den? {day} {month}", written),
     ("am|den? {day} {month} {year}", written),
@@ -178,7 +174,6 @@ _CALENDAR: tuple[PhraseRow, ...] = (
     ("an|zu {holiday}", written),
     (f"{_NEXT_WORDS} {{holiday}}", stepped(1)),
     (f"{_LAST_WORDS} {{holiday}}", stepped(-1)),
-    ("{holiday}", fragment),
     ("an|am? heiligabend|heilig", fixed(12, 24)),
     ("an? silvester", fixed(12, 31)),
     ("an? neujahr", fixed(1, 1)),

@@ -8,7 +8,6 @@ from gaia_memory.language.dates.grammar import PhraseRow
 from gaia_memory.language.dates.meanings import (
     WORKDAYS,
     adjacent,
-    adjacent_weekend,
     at_hour,
     clock,
     clock_fragment,
@@ -20,7 +19,6 @@ from gaia_memory.language.dates.meanings import (
     fragment,
     limit,
     limit_day,
-    minutes_later,
     numeric,
     numeric_fragment,
     share,
@@ -75,7 +73,7 @@ _DAYS_AND_PARTS: tuple[PhraseRow, ...] = (
 _COUNT_ROWS: tuple[PhraseRow, ...] = (
     ("en|dentro unos|unas? {count} {unit}", counted(1)),
     ("dentro de unos|unas? {count} {unit}", counted(1)),
-    ("en|dentro de? media hora", minutes_later(30)),
+    ("en|dentro de? media hora", counted(1, 30, counted_unit=Grain.MINUTE)),
     ("hace unos|unas|casi? {count} {unit}", counted(-1)),
     ("desde hace unos|unas|casi|mas? {count} {unit}", counted(-1, bound=Bound.SINCE)),
     ("desde hace mas de {count} {unit}", counted(-1, bound=Bound.SINCE)),
@@ -98,13 +96,13 @@ _PERIODS: tuple[PhraseRow, ...] = (
     ("a? finales|fines de|del", share(Share.LATE)),
 )
 _WEEKENDS: tuple[PhraseRow, ...] = (
-    ("en|durante? este fin de semana", adjacent_weekend(0)),
-    ("el fin de semana", adjacent_weekend(0)),
-    ("el? fin de semana pasado", adjacent_weekend(-1)),
-    ("el? pasado|ultimo fin de semana", adjacent_weekend(-1)),
-    ("el? proximo fin de semana", adjacent_weekend(1)),
-    ("el? fin de semana que viene", adjacent_weekend(1)),
-    ("el? fin de semana proximo", adjacent_weekend(1)),
+    ("en|durante? este fin de semana", adjacent(0, grain=Grain.WEEKEND)),
+    ("el fin de semana", adjacent(0, grain=Grain.WEEKEND)),
+    ("el? fin de semana pasado", adjacent(-1, grain=Grain.WEEKEND)),
+    ("el? pasado|ultimo fin de semana", adjacent(-1, grain=Grain.WEEKEND)),
+    ("el? proximo fin de semana", adjacent(1, grain=Grain.WEEKEND)),
+    ("el? fin de semana que viene", adjacent(1, grain=Grain.WEEKEND)),
+    ("el? fin de semana proximo", adjacent(1, grain=Grain.WEEKEND)),
 )
 _WEEKDAY_ROWS: tuple[PhraseRow, ...] = (
     (f"el? {{weekday}} {_NEXT_WORDS}", weekday(1)),
@@ -120,8 +118,6 @@ _WEEKDAY_ROWS: tuple[PhraseRow, ...] = (
     ("{weekday} santo", None),
 )
 _CALENDAR: tuple[PhraseRow, ...] = (
-    ("{bare_month}", written),
-    ("{month}", fragment),
     ("en {month}", written),
     ("el|del|al? mes de {month}", written),
     ("el|del|al? {day} de|del? {month}", written),
@@ -147,7 +143,6 @@ _CALENDAR: tuple[PhraseRow, ...] = (
     ("en|para|por {holiday}", written),
     ("el dia de navidad", fixed(12, 25)),
     ("la|proxima navidad pasada", stepped(-1)),
-    ("{holiday}", fragment),
     ("en? nochebuena", fixed(12, 24)),
     ("en? nochevieja", fixed(12, 31)),
     ("en? ano nuevo", fixed(1, 1)),

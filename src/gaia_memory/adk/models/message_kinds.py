@@ -1,0 +1,181 @@
+"""Tells what a message to the offline model wants: a question, a request, a statement; in four languages."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+
+
+class MessageKind(Enum):
+    """What a message wants; `OVERVIEW` is a question for everything that is known.
+
+    `REQUEST` asks for an action that the model cannot do; `SMALL_TALK` says nothing about the person.
+    """
+
+    ABOUT_THE_MODEL = auto()
+    REMEMBER = auto()
+    FORGET = auto()
+    REQUEST = auto()
+    SMALL_TALK = auto()
+    OVERVIEW = auto()
+    QUESTION = auto()
+    GREETING = auto()
+    THANKS = auto()
+    STATEMENT = auto()
+
+
+_REMEMBER = re.compile(
+    r"(?:please\s+|can you\s+|could you\s+|bitte\s+|por favor\s*,?\s+)?"
+    r"(?:remember|keep in mind|make a note|note|don'?t forget|merke? dir(?: bitte)?|vergiss nicht|souviens-toi|retiens|"
+    r"n'oublie pas|recuerda|no olvides|apunta)"
+    r"(?:\s*[,:]?\s*(?:that|dass|que)\b|\s*[:,])?\s+(?P<fact>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_QUESTION = re.compile(
+    r"(?:hey|hi|so|and|und|et|y|ok|okay|also|¿)?[,\s]*"
+    # "can't stand it", "was in Rome", "would love a cat": statements whose "I" is left out
+    r"(?!(?:\w+n['’]t|do not)\s+(?!(?:i|you|he|she|it|we|they|my|our|the|this|that|there)\b)|"  # noqa: RUF001
+    r"(?:was|were|is|are)\s+(?:in|at|on|from|born|very|so)\b|am\s+(?!i\b)|cannot\b|"
+    r"(?:can|could|should|would|will)\s+(?:be|love|like|prefer|speak|play|swim|cook|drive|never|not|only)\b)(?:"
+    r"what|who|whom|whose|where|when|which|why|how|do|does|did|am|is|are|was|were|can|could|should|would|will|"
+    r"have i|has|tell me|remind me|what'?s|who'?s|where'?s|when'?s|how'?s|"
+    r"wer|wie|wo|wann|warum|wieso|welche[rsnm]?|woher|wohin|wogegen|wessen|wem|wen|wei(?:ß|ss)t du|kennst du|bin ich|"
+    r"habe ich|kann ich|sag mir|"
+    r"qui|quel(?:le)?s?|quoi|où|quand|comment|pourquoi|combien|est-ce|qu'est-ce|sais-tu|dis-moi|que sais|à quoi|"
+    r"suis-je|ai-je|"
+    r"qué|quién(?:es)?|cómo|cuándo|dónde|cuál(?:es)?|cuánt[oa]s?|por qué|adónde|a qué|sabes|dime)\b",
+    re.IGNORECASE,
+)
+_POLITE_LEAD = (
+    r"(?:(?:please|hey|hi|ok|okay|now|just|actually|then|bitte|por favor|s'il te pla[iî]t|"
+    r"i(?:'d| would)? (?:want|like) you to|(?:can|could|will|would) you|you (?:can|should|must|may)|"
+    r"(?:peux|pourrais)-tu|tu peux|je veux que tu|(?:puedes|podrías)|quiero que)[,:]?\s+)"
+)
+_FORGET = re.compile(
+    rf"{_POLITE_LEAD}*(?:forget|(?:delete|erase|wipe|remove)\s+(?:everything|all|what|that|it|this|me|my|any|the|your)|"
+    r"(?:do not|don'?t|stop) (?:remember|remembering|keep|save|store)|"
+    r"vergiss(?! nicht)|vergessen sie|lösche?n?|(?:kannst|könntest) du\b.*\b(?:vergessen|löschen)|"
+    r"oublie[szr]?(?! pas)|efface[szr]?|supprime[szr]?|olvid(?:a|ar|es|e)(?:te|lo|me)?|borr(?:a|ar|es|e)(?:lo|me)?|"
+    r"elimina(?:r|lo)?)\b",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(
+    rf"(?:{_POLITE_LEAD}+(?:tell (?!me\b)|call (?!me\b)|remind me (?:to|at|in|on|tomorrow|tonight)\b|text|e-?mail|book|"
+    r"order|send|buy|write|play|set|open|search|look up|google|translate|turn|schedule|cancel|pay|draw|calculate|"
+    r"create)|"
+    r"remind me (?:to|at|in|tomorrow|tonight)\b|(?:tell|call|text|e-?mail) (?:my|our|the)\b|"
+    r"(?:book|order|send|buy|write|set) (?:me\b|an?\b|my\b)|(?:translate|schedule|google)\b|turn (?:on|off)\b|"
+    r"(?:kannst|könntest) du (?:bitte )?(?!dich|dir|mir (?:sagen|etwas über))|"
+    r"(?:peux|pourrais)-tu (?!me (?:dire|rappeler)|te souvenir)|(?:puedes|podrías) (?!decirme|recordar))",
+    re.IGNORECASE,
+)
+_INTERJECTION = (
+    r"(?:y(?:es|eah|ep|up)|no(?:pe)?|ok(?:ay)?|k|sure|right|fine|great|cool|nice|good|perfect|wow|oh|ah|aha|hm+|mhm|uh|um+|"
+    r"lol|rofl|ha(?:ha)+h?|he(?:he)+|well|so|true|exactly|alright|all right|got it|i see|of course|never ?mind|please|"
+    r"test|bye|goodbye|see you|good ?night|"
+    r"ja|nein|doch|genau|klar|gut|super|na ja|naja|tschüss|gute nacht|oui|non|si|d'accord|bien|très bien|bon|au revoir|"
+    r"bonne nuit|sí|vale|claro|bueno|muy bien|adiós|buenas noches|jaja\w*)"
+)
+_SMALL_TALK = re.compile(
+    rf"{_INTERJECTION}(?:[\s,.!…]+{_INTERJECTION})*[\s,.!…]*|[^\w]+|"
+    r"(?:i|we) (?:really )?(?:love|like|hate|miss|trust|believe) (?:you|u)\b[^,;]{0,20}|"
+    r"ich (?:liebe|mag|hasse) dich\W*|je t'(?:aime|adore)\W*|te (?:quiero|amo|odio)\W*",
+    re.IGNORECASE,
+)
+_IMPERSONAL = re.compile(
+    r"(?:it|it'?s|that|that'?s|this|there|there'?s|what an?|you|you'?re|es|das|du|il (?:pleut|fait|neige)|c'est|ça|tu|"
+    r"llueve|está|hace|eso|esto|eres)\b",
+    re.IGNORECASE,
+)
+_FIRST_PERSON = re.compile(
+    r"\b(?:i|i'?m|me|my|mine|we|us|our|ich|mich|mir|mein\w*|wir|uns|unser\w*|je|j'\w+|moi|mon|ma|mes|nous|notre|nos|yo|"
+    r"mí|mis?|nuestr[oa]s?)\b",
+    re.IGNORECASE,
+)
+_OVERVIEW = re.compile(
+    r"\b(?:what|everything|all) (?:do |did |can )?you (?:know|remember|learn(?:ed)?|recall)(?: (?:all|already))? "
+    r"(?:about|of) me\b|what have you learned about me|\btell me (?:something |everything )?about (?:me|myself)\b|"
+    r"do you know (?:anything )?about me|"
+    r"was (?:alles )?wei(?:ß|ss)t du (?:alles )?(?:schon )?(?:über|von) mich|"
+    r"erzähle? mir (?:etwas )?(?:über|von) mi(?:ch|r)|"
+    r"que sais-tu (?:de|sur) moi|qu'est-ce que tu sais (?:de|sur) moi|tu sais quoi (?:de|sur) moi|"
+    r"qué (?:es lo que )?sabes (?:de|sobre|acerca de) mí|qué recuerdas de mí",
+    re.IGNORECASE,
+)
+_SELF_QUESTION = re.compile(
+    r"\b(?:who|what) are you\b|\bare you (?:an? )?(?:offline|real|ai|bot|model|gemini)\b|\b(?:which|what) model\b|"
+    r"\bwer bist du\b|\bqui es-tu\b|\bquién eres\b",
+    re.IGNORECASE,
+)
+_GREETING = re.compile(
+    r"(?:hi|hello|hey|hiya|good (?:morning|evening|afternoon)|hallo|guten (?:morgen|tag|abend)|bonjour|salut|bonsoir|"
+    r"hola|"
+    r"buenos días|buenas(?: tardes)?)(?:\s+(?:there|gaia|all))?[\s!.,]*",
+    re.IGNORECASE,
+)
+_THANKS = re.compile(
+    r"(?:thanks?(?: you)?|thx|cheers|danke(?: schön| dir)?|merci(?: beaucoup)?|(?:muchas )?gracias)"
+    r"(?:\s+(?:so much|a lot|very much))?[\s!.,]*",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\d\.)\s+|\s*\n+\s*|;\s+")
+
+
+def classify(message: str) -> tuple[MessageKind, str]:
+    """Return the kind of a message, and the fact of one that asks to remember it."""
+    text = message.strip()
+    if _SELF_QUESTION.search(text):
+        return MessageKind.ABOUT_THE_MODEL, ""
+    remember = _REMEMBER.fullmatch(text)
+    if remember and not text.endswith("?") and not _is_for_the_model(remember["fact"]):
+        return MessageKind.REMEMBER, remember["fact"].strip()
+    return _kind_without_fact(text), ""
+
+
+def _is_for_the_model(text: str) -> bool:
+    """Return whether a text to be remembered is an instruction: "always answer in French", "to buy milk"."""
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline import sentences
+
+    return text.casefold().startswith("to ") or sentences.is_instruction(text)
+
+
+def _kind_without_fact(text: str) -> MessageKind:
+    sentences = _sentences(text)
+    commands = [sentence for sentence in sentences if _is_command(sentence)]
+    has_question = any(_is_question(sentence) for sentence in sentences if sentence not in commands)
+    if not has_question and any(map(_FORGET.match, commands)):
+        return MessageKind.FORGET
+    kinds = {
+        MessageKind.OVERVIEW: _OVERVIEW.search(text),
+        MessageKind.QUESTION: has_question,
+        MessageKind.REQUEST: commands,
+        MessageKind.GREETING: _GREETING.fullmatch(text),
+        MessageKind.THANKS: _THANKS.fullmatch(text),
+        MessageKind.SMALL_TALK: is_small_talk(text),
+    }
+    return next((kind for kind, is_this in kinds.items() if is_this), MessageKind.STATEMENT)
+
+
+def find_question(message: str) -> str:
+    """Return the last question of a message, or all of it if it has none."""
+    questions = [sentence for sentence in _sentences(message) if _is_question(sentence) and not _is_command(sentence)]
+    return questions[-1] if questions else message.strip()
+
+
+def _sentences(text: str) -> list[str]:
+    return [sentence.strip() for sentence in _SENTENCE_END.split(text) if sentence and sentence.strip()]
+
+
+def _is_question(sentence: str) -> bool:
+    return sentence.rstrip("\"'”)» ").endswith("?") or bool(_QUESTION.match(sentence))
+
+
+def _is_command(sentence: str) -> bool:
+    return bool(_FORGET.match(sentence) or _REQUEST.match(sentence))
+
+
+def is_small_talk(text: str) -> bool:
+    """Return whether a text says nothing about the person: an interjection, or "it's raining"."""
+    impersonal = _IMPERSONAL.match(text) and not _FIRST_PERSON.search(text)
+    return bool(impersonal or _SMALL_TALK.fullmatch(text))

@@ -1,0 +1,175 @@
+"""Tells which statements of a person later ones have ended: denied, taken back, replaced or taken up again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from gaia_memory.adk.models.offline_phrases import detect_language
+from gaia_memory.adk.models.statement_subjects import subject_words
+from gaia_memory.adk.models.topic_words import ALL_FUNCTION_WORDS, USER_WORDS, implied_words, is_same_word, share_most
+from gaia_memory.language import dates
+from gaia_memory.language.function_words import FUNCTION_WORDS, Language
+from gaia_memory.language.tokenizer import index_tokens
+
+_ADDED_DATE = re.compile(r"\s*\([^()]*\d{4}[^()]*\)")
+_RECENT = timedelta(days=60)
+"""Who says "I moved last month" speaks of the home that they named before, if only yesterday."""
+
+_OWN_PROFESSION = re.compile(
+    r"\b(?:I'?m|I am|(?:I|User) (?:now )?(?:runs?|owns?|drives?|manages?)|(?:is|was) an?|"
+    r"ich bin|ist (?!mein|unser)|je suis|est (?!m[ao]n?\b|notre)|soy|es (?!mi\b|nuestr))\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of the person, or a fact about them or others (`is_fact`); a higher `order` is newer.
+
+    One that `takes_back` answers nothing: it says that an earlier one with these words is wrong.
+    """
+
+    text: str
+    order: int
+    is_fact: bool = False
+    takes_back: bool = False
+
+
+class _Change(NamedTuple):
+    """A denial, or the resumption of what was denied: its age, the words that it shares with what it ends."""
+
+    order: int
+    words: tuple[str, ...]
+    subject: frozenset[str]
+    resumes: bool
+
+
+class Changes:
+    """What the later ones of some statements end."""
+
+    def __init__(self, statements: Sequence[Statement]) -> None:
+        """Read which statements change something."""
+        # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+        from gaia_memory.backend.offline import corrections
+
+        self._statements = statements
+        self._is_denial = corrections.is_denial
+        self._changes = [
+            _Change(
+                each.order,
+                words,
+                subject_words(each.text),
+                not each.takes_back and corrections.is_resumption(each.text),
+            )
+            for each in statements
+            for words in _changed_words(corrections.without_denial(each.text))
+            if each.takes_back or corrections.is_denial(each.text) or corrections.is_resumption(each.text)
+        ]
+        successors = {each.order for each in statements if corrections.names_successor(each.text)}
+        self.bare_denials = {change.order for change in self._changes if not change.resumes} - successors
+        """The ages of the denials that do not say what holds instead."""
+
+    def is_denial(self, statement: Statement) -> bool:
+        """Return whether a statement says that something is not so, or is over."""
+        return self._is_denial(statement.text)
+
+    def ended_at(self, statements: Sequence[Statement]) -> dict[Statement, int]:
+        """Return the age of the newest change of each of these statements that no longer holds."""
+        ended = {each: at for each in statements if (at := self._changed_at(each)) >= 0}
+        for statement, at in self._replaced_at(statements):
+            ended[statement] = max(at, ended.get(statement, at))
+        return ended
+
+    def _changed_at(self, statement: Statement) -> int:
+        """Return the age of the newest change of a statement; -1 if it still holds."""
+        words = (
+            *topic_words(statement.text, detect_language(statement.text)),
+            # "I quit my job" ends "I'm a nurse", too.
+            *(["work"] if states_profession(statement.text) else []),
+        )
+        is_denied = self.is_denial(statement)
+        newer = (
+            change.order
+            for change in self._changes
+            if change.order > statement.order and (is_denied or not change.resumes)
+            if not change.subject or _mentions(words, change.subject)
+            if _denies(change, words)
+        )
+        return max(newer, default=-1)
+
+    def _replaced_at(self, statements: Sequence[Statement]) -> list[tuple[Statement, int]]:
+        """Return the statements that learning a later one would end, with the age of that one."""
+        from gaia_memory.truth import reconcile_by_rule
+
+        today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        replaced: list[tuple[Statement, int]] = []
+        for newer in self._statements:
+            earlier = {str(each.order): each for each in statements if each.order < newer.order}
+            if newer.takes_back or not earlier:
+                continue
+            decision = reconcile_by_rule.decide_by_rule(
+                reconcile_by_rule.Statement(text=newer.text, said_at=today),
+                [
+                    reconcile_by_rule.Statement(id=order, text=each.text, said_at=today - _RECENT)
+                    for order, each in earlier.items()
+                ],
+            )
+            if decision and decision.action in ("UPDATE", "DELETE"):
+                replaced += [(earlier[order], newer.order) for order in decision.existing]
+        return replaced
+
+
+def without_outdated(statements: Sequence[Statement]) -> list[Statement]:
+    """Return the statements that no newer one ends."""
+    ended = Changes(statements).ended_at(statements)
+    return [each for each in statements if not each.takes_back and each not in ended]
+
+
+def _changed_words(text: str) -> list[tuple[str, ...]]:
+    """Return the words that a denial shares with what it ends, or each that "I'm single" or "I'm divorced" implies."""
+    words = _words_without_dates(text)
+    implied = implied_words(text) if len(words) == 1 and not is_same_word(*words, "married") else ()
+    return [(each,) for each in implied] or [words]
+
+
+def _mentions(words: Sequence[str], others: Collection[str]) -> bool:
+    return any(is_same_word(word, other) for word in words for other in others)
+
+
+def _denies(change: _Change, words: Sequence[str]) -> bool:
+    """Return whether a change ends a statement with these words: it shares most besides its subject, or has no more."""
+    said, changed = ([each for each in some if not _mentions([each], change.subject)] for some in (words, change.words))
+    return share_most(changed, said) or bool(change.subject and not changed)
+
+
+def states_profession(text: str) -> bool:
+    """Return whether a statement says what the person is by trade: "I'm a teacher"."""
+    if not _OWN_PROFESSION.search(text):
+        return False
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline.categories import category_of
+
+    return category_of(text) == "work"
+
+
+def topic_words(text: str, language: Language) -> tuple[str, ...]:
+    """Return the distinct words of a text without the function words of its language."""
+    words = dict.fromkeys(index_tokens(text))
+    return tuple(word for word in words if word not in FUNCTION_WORDS[language] and word not in USER_WORDS)
+
+
+def _words_without_dates(text: str) -> tuple[str, ...]:
+    words = topic_words(without_dates(text), "en")
+    return tuple(word for word in words if word not in ALL_FUNCTION_WORDS)
+
+
+def without_dates(text: str) -> str:
+    """Return a text without the dates in it."""
+    text = _ADDED_DATE.sub("", text)
+    for mention in reversed(dates.read(text, datetime.now(UTC), UTC)):
+        text = text[: mention.span[0]] + text[mention.span[1] :]
+    return text

@@ -1,0 +1,133 @@
+"""The tools that write facts: `remember`, `update_memory` and `forget_memory`."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any, cast
+
+from gaia_memory.adk.plugins.run_context import outer_invocation
+from gaia_memory.adk.tools.fact_framing import render_facts
+from gaia_memory.adk.tools.tool_answers import (
+    CHANGE_NOT_REQUESTED,
+    CONFIRMATION_REQUIRED,
+    FORGOTTEN,
+    WRITES_REFUSED,
+    error_response,
+)
+from gaia_memory.adk.tools.tool_call import ToolCall
+from gaia_memory.errors import InvalidInputError, MemoryDisabledError
+from gaia_memory.language.agreements import is_agreement
+from gaia_memory.language.distinctive_words import shares_distinctive_word
+from gaia_memory.learn.tool_statements import require_keepable_statement
+from gaia_memory.models import Fact, FactDetails, NewFact
+from gaia_memory.models.validation import require_text
+from gaia_memory.profile.fence import escape_for_prompt
+from gaia_memory.sessions.pending_confirmations import HeldFact
+
+if TYPE_CHECKING:
+    from gaia_memory.adk.tools.tool_arguments import ToolArguments
+
+
+async def remember(call: ToolCall) -> dict[str, Any]:
+    """Store one fact, or hold it until the person agrees."""
+    arguments = await call.read_arguments()
+    text, details = require_text("fact", arguments.text("fact")).strip(), _details_of(arguments)
+    if answer := await _hold_or_refuse(call, text, details):
+        return answer
+    saved = await call.engine.memory.remember(
+        call.scope,
+        text,
+        origin=call.origin,
+        user_statement=call.statement,
+        active_context=call.active_context,
+        **details,
+    )
+    return await _answer_with(call, saved, arguments.zone)
+
+
+async def update_memory(call: ToolCall) -> dict[str, Any]:
+    """Correct the fields that are given, if the person asks for it; that they were reminded needs no request."""
+    arguments, fact = await call.read_arguments(), await call.find_shown()
+    text, changes = arguments.text("fact"), arguments.changes()
+    if text is None and not changes:
+        raise InvalidInputError("update_memory has nothing to change: pass fact or a detail besides id")
+    is_reminder = text is None and changes.keys() == {"reminded_at"}
+    if not is_reminder and (answer := _refuse_unrequested(call, fact)):
+        return answer
+    updated = await call.engine.memory.update(
+        call.scope,
+        fact.id,
+        text=text,
+        actor=f"agent:{call.context.agent_name}",
+        origin=call.origin,
+        user_statement=call.statement,
+        **changes,
+    )
+    return await _answer_with(call, updated, arguments.zone)
+
+
+async def forget_memory(call: ToolCall) -> dict[str, Any]:
+    """Forget one fact, if the person asks for it."""
+    fact = await call.find_shown()
+    if answer := _refuse_unrequested(call, fact):
+        return answer
+    await call.engine.memory.forget(call.scope, fact_id=fact.id)
+    return {"status": "success", "message": FORGOTTEN}
+
+
+async def _answer_with(call: ToolCall, fact: Fact, zone: tzinfo) -> dict[str, Any]:
+    short_ids, allow_numbers = await call.show([fact]), call.engine.config.memory.allow_numbers
+    [row] = render_facts([fact], short_ids, zone=zone, allow_numbers=allow_numbers)
+    del row["timestamp"]
+    return {"status": "success", **row}
+
+
+def _details_of(arguments: ToolArguments) -> FactDetails:
+    details: Any = {name: value for name, value in arguments.changes().items() if value is not None}
+    return cast(FactDetails, details)
+
+
+async def _hold_or_refuse(call: ToolCall, text: str, details: FactDetails) -> dict[str, Any] | None:
+    """Return the answer to a call that `memory.agent_writes` does not allow to store anything; None if it may.
+
+    Raises:
+        InvalidInputError: the fact could not be stored even with a yes.
+    """
+    config, turn = call.engine.config.memory, outer_invocation.get()
+    if config.agent_writes == "allow" or not config.enabled:
+        return None
+    if config.agent_writes == "refuse" or turn is None:
+        # Without a plugin nothing would notice the user's yes.
+        return error_response(WRITES_REFUSED)
+    if text in turn.confirmed_facts:
+        return None
+    new_fact = NewFact(text, **details)
+    await asyncio.to_thread(require_keepable_statement, new_fact, call.statement, allow_numbers=config.allow_numbers)
+    call.engine.pending_confirmations.hold_fact(turn.key, text, HeldFact(call.origin, details))
+    return {"status": "confirmation_required", "message": CONFIRMATION_REQUIRED, "text": escape_for_prompt(text)}
+
+
+def _refuse_unrequested(call: ToolCall, fact: Fact) -> dict[str, Any] | None:
+    """Return the answer to a change that nobody asked for; None if the person did.
+
+    They did if they say yes to the fact that this tool named in the turn before. Where `memory.agent_writes` is
+    `allow`, a distinctive word of the fact in their message is enough.
+
+    Raises:
+        MemoryDisabledError: memory is off.
+    """
+    config, statement = call.engine.config.memory, call.statement
+    if not config.enabled:
+        raise MemoryDisabledError
+    if config.agent_writes == "refuse":
+        return error_response(WRITES_REFUSED)
+    pending = call.engine.pending_confirmations
+    if is_agreement(statement.text) and pending.was_named(call.key, statement.earlier_turn_id, call.name, fact.id):
+        return None
+    named = " ".join((fact.text, fact.category or "", fact.entity or ""))
+    if config.agent_writes == "allow" and shares_distinctive_word(statement.text, named):
+        return None
+    pending.name_change(call.key, statement.turn_id, call.name, fact.id)
+    [row] = render_facts([fact], {}, allow_numbers=config.allow_numbers)
+    return {"status": "confirmation_required", "message": CHANGE_NOT_REQUESTED, "text": row["text"]}

@@ -1,0 +1,174 @@
+"""Reads the arguments of a tool call, which models get wrong in many ways; each error says what to pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, tzinfo
+from typing import Any, Literal
+
+from gaia_memory.adk.tools.tool_declarations import ToolDeclaration
+from gaia_memory.errors import InvalidInputError
+from gaia_memory.language.dates import Anchor, DateMention, Frequency, Grain, read
+from gaia_memory.models import DEFAULT_CONTEXT, FactChanges
+from gaia_memory.models.validation import format_value, raise_invalid, require_int, require_label
+
+_TIME_FIX = "pass an ISO time such as 2026-03-27T09:00, or words such as 'Friday 9am'"
+_ISO_DATE_CHARACTERS = 10
+_MOMENT = timedelta(microseconds=1)
+_LABELS = ("category", "context", "entity")
+_GRAINS_WITHIN_A_DAY = {Grain.MINUTE, Grain.HOUR, Grain.PART_OF_DAY}
+
+
+def check_names(tool: str, declaration: ToolDeclaration, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments under their declared names, without those that are None.
+
+    Raises:
+        InvalidInputError: the tool has no such argument, or a required one is missing.
+    """
+    arguments = {declaration.aliases.get(name, name): value for name, value in given.items() if value is not None}
+    known = ", ".join(declaration.parameters)
+    if unknown := [name for name in arguments if name not in declaration.parameters]:
+        raise InvalidInputError(f"{tool} has no argument {format_value(unknown[0])}: it takes {known}")
+    if missing := [name for name in declaration.required if name not in arguments]:
+        raise InvalidInputError(f"{tool} needs {missing[0]}: it takes {known}")
+    return arguments
+
+
+@dataclass(frozen=True, slots=True)
+class ToolArguments:
+    """The arguments of one call, read at `now` for a person in `zone`."""
+
+    given: Mapping[str, Any]
+    now: datetime
+    zone: tzinfo
+
+    def text(self, name: str) -> str | None:
+        """Return a text without white space around it; None if it is not given.
+
+        Raises:
+            InvalidInputError: it is neither text nor a number.
+        """
+        value = self.given.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise_invalid(name, value, "pass a text")
+        return str(value).strip()
+
+    def label(self, name: str) -> str | None:
+        """Return a label; None if it is not given or blank.
+
+        Raises:
+            InvalidInputError: it is too long or has control characters.
+        """
+        text = self.text(name)
+        if not text:
+            return None
+        require_label(name, text)
+        return text
+
+    def number(self, name: str, default: int, *, maximum: int, minimum: int = 0) -> int:
+        """Return a whole number in a range.
+
+        Raises:
+            InvalidInputError: it is none, or outside the range.
+        """
+        value = self.given.get(name, default)
+        if isinstance(value, float) and value.is_integer():
+            # JSON has one type of numbers, and some models send 10.0.
+            value = int(value)
+        return require_int(name, value, minimum=minimum, maximum=maximum, fix=f"pass {minimum} to {maximum}")
+
+    def moment(self, name: str, *, is_end: bool = False) -> datetime | None:
+        """Return a time of the past or of today; with `is_end` the last moment of a day. None if it is not given."""
+        mention = self._mention(name, direction="past")
+        if mention is None:
+            return None
+        return mention.end - _MOMENT if is_end and not mention.has_time else mention.start
+
+    def changes(self) -> FactChanges:
+        """Return the fields of a fact that are given; an empty text removes one.
+
+        Raises:
+            InvalidInputError: a value is not possible, such as a time in the past.
+        """
+        changes = FactChanges()
+        for name in _LABELS:
+            if name in self.given:
+                changes[name] = self.label(name)  # type: ignore[literal-required]
+        if changes.get("context", "") is None:
+            changes["context"] = DEFAULT_CONTEXT
+        if "sensitive" in self.given:
+            changes["sensitive"] = self._flag("sensitive")
+        if "due_at" in self.given:
+            changes.update(self._due())
+        if "every" in self.given:
+            changes["every"] = self.text("every") or None
+        if "valid_until" in self.given:
+            changes["valid_until"] = self._valid_until()
+        if "reminded_at" in self.given:
+            changes["reminded_at"] = self._reminded_at()
+        return changes
+
+    def _flag(self, name: str) -> bool:
+        value = self.given[name]
+        if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+            return value.strip().lower() == "true"
+        if not isinstance(value, bool):
+            raise_invalid(name, value, "pass true or false")
+        return value
+
+    def _due(self) -> FactChanges:
+        mention = self._mention("due_at", direction="future")
+        if mention is None:
+            return FactChanges(due_at=None)
+        is_all_day = mention.grain not in _GRAINS_WITHIN_A_DAY
+        if (mention.end if is_all_day else mention.start) <= self.now:
+            raise_invalid("due_at", self.given["due_at"], f"it is past, since it is {self._local_now()} now")
+        due = FactChanges(due_at=mention.start, due_all_day=is_all_day)
+        if mention.recurrence is not None and mention.recurrence.frequency is not Frequency.HOURLY:
+            due["every"] = mention.recurrence.rrule
+        return due
+
+    def _valid_until(self) -> datetime | None:
+        mention = self._mention("valid_until", direction="future")
+        if mention is None:
+            return None
+        valid_until = mention.valid_until or mention.start
+        if valid_until <= self.now:
+            raise_invalid("valid_until", self.given["valid_until"], f"it is past, since it is {self._local_now()} now")
+        return valid_until
+
+    def _reminded_at(self) -> datetime | None:
+        if self.text("reminded_at") == "now":
+            return self.now
+        return self.moment("reminded_at")
+
+    def _mention(self, name: str, *, direction: Literal["future", "past"]) -> DateMention | None:
+        text = self.text(name)
+        if not text:
+            return None
+        if (mention := _parse_iso(text, self.zone)) is not None:
+            return mention
+        mentions = read(text, self.now, self.zone, direction=direction)
+        if len(mentions) != 1:
+            raise_invalid(name, text, _TIME_FIX)
+        return mentions[0]
+
+    def _local_now(self) -> str:
+        return self.now.astimezone(self.zone).isoformat(timespec="minutes")
+
+
+def _parse_iso(text: str, zone: tzinfo) -> DateMention | None:
+    """Return an ISO date or time as a mention, in `zone` unless it names another offset."""
+    try:
+        is_date = len(text) <= _ISO_DATE_CHARACTERS
+        parsed = datetime.combine(date.fromisoformat(text), datetime.min.time()) if is_date else None
+        moment = parsed or datetime.fromisoformat(text)
+        start = moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
+        end = start + timedelta(days=1) if is_date else start
+    except (ValueError, OverflowError):
+        return None
+    grain = Grain.DAY if is_date else Grain.MINUTE
+    return DateMention(start, end, (0, len(text)), grain, Anchor.STATED, has_time=not is_date)

@@ -1,0 +1,49 @@
+"""The part of the fact store that knows when facts begin to hold and what a change of the current ones is."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, select, update
+from typing_extensions import override
+
+from gaia_memory.facts.current import current_or_past
+from gaia_memory.facts.rows import to_epoch_seconds
+from gaia_memory.facts.scopes import bump_revisions, mark_dirty
+from gaia_memory.facts.tables import endings, facts
+from gaia_memory.ports import FactStore
+
+if TYPE_CHECKING:
+    from gaia_memory.models import Scope
+    from gaia_memory.ports import Transaction
+
+
+class ValidityMixin(FactStore):
+    """The part of the fact store that compares the validity of facts with the clock."""
+
+    @override
+    async def begin(self, tx: Transaction, *, now: datetime, limit: int) -> int:
+        since_epoch = to_epoch_seconds(now)
+        # One that was written after its beginning went into the outbox with that write.
+        is_begun = (facts.c.valid_from <= since_epoch) & (facts.c.updated_at < facts.c.valid_from)
+        columns = facts.c.row, facts.c.id, facts.c.version, facts.c.partition
+        statement = select(*columns).where(is_begun, current_or_past()).limit(limit)
+        rows = (await tx.execute(statement)).all()
+        if rows:
+            await bump_revisions(tx, sorted({row.partition for row in rows}))
+            has_row = facts.c.row.in_([row.row for row in rows])
+            await tx.execute(update(facts).where(has_row).values(updated_at=since_epoch))
+            for row in sorted(rows, key=lambda row: str(row.id)):
+                await mark_dirty(tx, [row.id], row.version)
+        return len(rows)
+
+    @override
+    async def turnover(self, tx: Transaction, scope: Scope, *, now: datetime) -> str:
+        since_epoch = to_epoch_seconds(now)
+        in_scope = facts.c.partition.concat("") == scope.partition
+        begins = select(func.count()).where(facts.c.valid_from > since_epoch, in_scope, current_or_past())
+        expired = select(func.count()).where(facts.c.valid_until <= since_epoch, in_scope, current_or_past())
+        ended = select(func.max(endings.c.row)).where(endings.c.partition == scope.partition)
+        columns = (each.scalar_subquery() for each in (ended, expired, begins))
+        return "/".join(str(each or 0) for each in (await tx.execute(select(*columns))).one())

@@ -1,0 +1,168 @@
+"""The part of the fact store that gives a fact another wording, and goes back to what was before an ending."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from math import nextafter
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Row, delete, select, update
+from typing_extensions import override
+
+from gaia_memory.facts import scopes
+from gaia_memory.facts.current import current_or_past
+from gaia_memory.facts.history.change_log import drop_changes, log_changes
+from gaia_memory.facts.history.fact_history import undo_endings
+from gaia_memory.facts.history.move_facts import swap_ids
+from gaia_memory.facts.history.timeline import load_timeline
+from gaia_memory.facts.identity.text_identity import normal_hash
+from gaia_memory.facts.indexing import keyword_index
+from gaia_memory.facts.rows import DETAIL_DEFAULTS, details_of, in_chunks, to_epoch_seconds
+from gaia_memory.facts.tables import endings, facts, past_facts, profiles
+from gaia_memory.language.tokenizer import TOKENIZER_VERSION
+from gaia_memory.models import Draft, Fact, FactEnd, extract_fact_features, holds
+from gaia_memory.ports import FactStore
+
+if TYPE_CHECKING:
+    from gaia_memory.models import EndingReason, Scope
+    from gaia_memory.ports import Transaction
+
+
+_KEPT_TIMES = {"first_said_at", "in_doubt_since"}
+"""Times of a statement, which a correction of its details leaves as they are."""
+
+
+class WordingMixin(FactStore):
+    """The part of the fact store that changes the wording of facts, which keep their ids."""
+
+    @override
+    async def reword(
+        self, tx: Transaction, scope: Scope, fact_id: str, draft: Draft, *, actor: str, now: datetime
+    ) -> Fact | None:
+        state = await scopes.bump_revision(tx, scope)
+        known = (await self.stored(tx, scope, [fact_id])).get(fact_id)
+        if known is None:
+            return None
+        if normal_hash(known.fact.text) == normal_hash(draft.fact.text):
+            await _rewrite(tx, scope, fact_id, draft, state, now)
+            return (await self.stored(tx, scope, [fact_id]))[fact_id].fact
+        is_merged = await _is_current(tx, scope, draft.fact.text)
+        [new] = await self.write(tx, scope, [draft], now=now)
+        why: EndingReason = "merged" if is_merged else "replaced"
+        ending = FactEnd(fact_id=fact_id, ended_at=now, why=why, actor=actor, ended_by=new.id)
+        await self.end_facts(tx, scope, [ending], now=now)
+        return new if is_merged else await self._take_id(tx, scope, fact_id, new.id)
+
+    @override
+    async def hide_wordings(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
+        for chunk in in_chunks(fact_ids):
+            is_wording = past_facts.c.partition == scope.partition, past_facts.c.wording_of.in_(chunk)
+            await tx.execute(update(past_facts).where(*is_wording).values(sensitive=True))
+        await tx.execute(delete(profiles).where(profiles.c.partition == scope.partition))
+
+    @override
+    async def restore(self, tx: Transaction, scope: Scope, fact_id: str, *, actor: str, now: datetime) -> Fact | None:
+        await scopes.ensure_scope(tx, scope)
+        if current := (await self.stored(tx, scope, [fact_id])).get(fact_id):
+            valid_until = current.fact.valid_until
+            if valid_until is not None and valid_until <= now:
+                await self._drop_expiry(tx, scope, fact_id)
+                await log_changes(tx, scope.partition, "added", [fact_id])
+                return (await self.stored(tx, scope, [fact_id]))[fact_id].fact
+            ending = await _last_ending(tx, scope, endings.c.ended_by == fact_id)
+        else:
+            ending = await _ending_of_past(tx, scope, fact_id)
+        if ending is None:
+            return None
+        if ending.why == "expired":
+            await self._drop_expiry(tx, scope, ending.fact_id)
+        wording_of = await _wording_of(tx, scope, ending.fact_id)
+        await self._undo(tx, scope, ending, actor, now)
+        if wording_of is not None and wording_of == ending.ended_by:
+            return await self._take_id(tx, scope, wording_of, ending.fact_id)
+        back = (await self.stored(tx, scope, [ending.fact_id])).get(ending.fact_id)
+        return None if back is None else back.fact
+
+    async def _undo(self, tx: Transaction, scope: Scope, ending: Row[Any], actor: str, now: datetime) -> None:
+        """Undo an ending; what took the place of the fact goes, too, with all that it ended at the time."""
+        # Several endings may keep it in history: it is back without all that came after it was said last.
+        timeline = await load_timeline(tx, scope, [ending.fact_id])
+        last_said = timeline.last_said_at(ending.fact_id)
+        later = [row for row in timeline.standing(ending.fact_id) if last_said is None or row.ended_at >= last_said]
+        rows = [ending.row, *(row.row for row in later)]
+        successor = None if ending.why in ("merged", "expired") else ending.ended_by
+        if successor is not None and await _was_current_before(tx, scope, successor, ending):
+            successor = None
+        if successor is not None:
+            is_sibling = endings.c.ended_by == successor, endings.c.noted_at == ending.noted_at
+            in_scope = endings.c.partition == scope.partition, endings.c.undone_at.is_(None)
+            rows += (await tx.execute(select(endings.c.row).where(*in_scope, *is_sibling))).scalars()
+            gone = FactEnd(fact_id=successor, ended_at=now, why="replaced", actor=actor, ended_by=ending.fact_id)
+            await self.end_facts(tx, scope, [gone], now=now)
+        await undo_endings(tx, scope, rows, now=now)
+
+    async def _take_id(self, tx: Transaction, scope: Scope, fact_id: str, new_id: str) -> Fact:
+        """Give the current fact `new_id` the id of the past one `fact_id`, which becomes an earlier wording of it."""
+        state = await scopes.bump_revision(tx, scope)
+        await swap_ids(tx, scope, fact_id, new_id, state.revision)
+        # Nobody was told of the id of the new wording, and the end of the old one is in the log.
+        await drop_changes(tx, scope.partition, new_id)
+        is_earlier = past_facts.c.partition == scope.partition, past_facts.c.id == new_id
+        await tx.execute(update(past_facts).where(*is_earlier).values(wording_of=fact_id))
+        is_current = facts.c.partition == scope.partition, facts.c.id == fact_id
+        await tx.execute(update(facts).where(*is_current).values(version=state.revision))
+        return (await self.stored(tx, scope, [fact_id]))[fact_id].fact
+
+    async def _drop_expiry(self, tx: Transaction, scope: Scope, fact_id: str) -> None:
+        state = await scopes.bump_revision(tx, scope)
+        for table in (facts, past_facts):
+            is_meant = table.c.partition == scope.partition, table.c.id == fact_id
+            await tx.execute(update(table).where(*is_meant).values(valid_until=None, version=state.revision))
+        await scopes.mark_dirty(tx, [fact_id], state.revision)
+
+
+async def _is_current(tx: Transaction, scope: Scope, text: str) -> bool:
+    is_same = facts.c.partition == scope.partition, facts.c.normal == normal_hash(text)
+    return (await tx.execute(select(facts.c.id).where(*is_same, current_or_past()))).first() is not None
+
+
+async def _rewrite(tx: Transaction, scope: Scope, fact_id: str, draft: Draft, state: Row[Any], now: datetime) -> None:
+    """Change what is stored of a fact that stays the same statement."""
+    text, details = draft.fact.text, {**DETAIL_DEFAULTS, **details_of(draft.fact)}
+    values = {name: details[name] for name in DETAIL_DEFAULTS.keys() - _KEPT_TIMES}
+    values |= {"text": text, "metadata": dict(draft.fact.metadata)}
+    values |= {"traits": extract_fact_features(text, draft.fact.metadata), "version": state.revision}
+    values |= {"words": keyword_index.count_words(text), "form": TOKENIZER_VERSION}
+    is_meant = facts.c.partition == scope.partition, facts.c.id == fact_id
+    await tx.execute(update(facts).where(*is_meant).values(updated_at=to_epoch_seconds(now), **values))
+    rows = list((await tx.execute(select(facts.c.row).where(*is_meant, current_or_past()))).scalars())
+    await keyword_index.unindex(tx, rows)
+    await keyword_index.index(tx, state.number, [(row, text) for row in rows])
+    await scopes.mark_dirty(tx, [fact_id], state.revision)
+    await log_changes(tx, scope.partition, "replaced", [fact_id])
+
+
+async def _last_ending(tx: Transaction, scope: Scope, condition: Any) -> Row[Any] | None:
+    in_scope = endings.c.partition == scope.partition, endings.c.undone_at.is_(None)
+    statement = select(endings).where(*in_scope, condition).order_by(endings.c.noted_at.desc(), endings.c.row.desc())
+    return (await tx.execute(statement.limit(1))).first()
+
+
+async def _ending_of_past(tx: Transaction, scope: Scope, fact_id: str) -> Row[Any] | None:
+    """Return the last noted ending that keeps a fact in history; one before its last saying ended an earlier period."""
+    timeline = await load_timeline(tx, scope, [fact_id])
+    last_said, standing = timeline.last_said_at(fact_id), timeline.standing(fact_id)
+    keeping = [row for row in standing if last_said is None or row.ended_at >= last_said]
+    return max(keeping or standing, key=lambda row: (row.noted_at, row.row), default=None)
+
+
+async def _wording_of(tx: Transaction, scope: Scope, fact_id: str) -> str | None:
+    is_meant = past_facts.c.partition == scope.partition, past_facts.c.id == fact_id
+    return (await tx.execute(select(past_facts.c.wording_of).where(*is_meant))).scalar_one_or_none()
+
+
+async def _was_current_before(tx: Transaction, scope: Scope, fact_id: str, ending: Row[Any]) -> bool:
+    timeline = await load_timeline(tx, scope, [fact_id])
+    earlier = [saying for saying in timeline.sayings.get(fact_id, ()) if (saying.said_at or 0.0) < ending.ended_at]
+    return holds(earlier, timeline.ending_times(fact_id), at=ending.ended_at, known_at=nextafter(ending.noted_at, 0))

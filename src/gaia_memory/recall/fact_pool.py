@@ -1,0 +1,102 @@
+"""The facts that a question is compared with: the current ones, those of another time, or all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from gaia_memory.models import Fact, FactPredicate, PastIndex, PointInTime, Scope
+from gaia_memory.ports import Database, Embedder, FactStore
+from gaia_memory.recall.index.column_cache import ColumnCache
+from gaia_memory.recall.index.fact_columns import FactColumns, build_fact_columns
+from gaia_memory.recall.index.word_matches import MAX_WORD_MATCHES, ids_by_words
+from gaia_memory.recall.visibility import Visibility
+
+
+@dataclass(frozen=True, slots=True)
+class FactPool:
+    """Facts of a scope as columns; `allowed` are the same columns, or None if they are those of all stored facts.
+
+    `past` are the facts that ended, if these are searched, too.
+    """
+
+    columns: FactColumns
+    allowed: FactColumns | None = None
+    past: PastIndex | None = None
+
+
+class FactPools:
+    """Reads the facts of a scope for one question."""
+
+    def __init__(self, database: Database, facts: FactStore, columns: ColumnCache, embedder: Embedder) -> None:
+        self._database = database
+        self._facts = facts
+        self._columns = columns
+        self._embedder = embedder
+
+    async def load(
+        self, scope: Scope, visibility: Visibility, predicate: FactPredicate | None, moment: PointInTime | None
+    ) -> FactPool:
+        """Return the facts that a question may see: the current ones, or those that held at a time."""
+        stored = await self._columns.get_stored(scope)
+        if moment is not None:
+            return await self._load_as_of(scope, stored, visibility, predicate, moment)
+        columns = await self._visible(scope, await self._columns.get(scope), visibility)
+        if predicate is not None:
+            async with self._database.read_transaction() as tx:
+                matching = await self._facts.ids_matching(tx, scope, predicate)
+            columns = columns.select(np.sort(columns.known_indices(matching)))
+        return FactPool(columns, None if columns is stored else columns)
+
+    async def load_everything(self, scope: Scope, visibility: Visibility) -> FactPool:
+        """Return the facts that a question may see, whether they are stored or have ended."""
+        stored = await self._columns.get_stored(scope)
+        async with self._database.read_transaction() as tx:
+            past = await self._facts.past_index(tx, scope, self._embedder.identity)
+        columns = await self._visible(scope, await asyncio.to_thread(_with_past, stored, past), visibility)
+        return FactPool(columns, columns, past)
+
+    async def get(self, scope: Scope, fact_ids: Collection[str], pool: FactPool) -> dict[str, Fact]:
+        """Return those of these facts that still exist: current ones or, in a pool with past facts, any."""
+        read = self._facts.get if pool.past is None else self._facts.get_any
+        async with self._database.read_transaction() as tx:
+            return await read(tx, scope, fact_ids)
+
+    async def _load_as_of(
+        self,
+        scope: Scope,
+        stored: FactColumns,
+        visibility: Visibility,
+        predicate: FactPredicate | None,
+        moment: PointInTime,
+    ) -> FactPool:
+        async with self._database.read_transaction() as tx:
+            held_ids: Collection[str] = await self._facts.ids_as_of(tx, scope, moment)
+            if predicate is not None:
+                held = await self._facts.get_any(tx, scope, held_ids)
+                held_ids = [fact_id for fact_id, fact in held.items() if predicate(fact)]
+            past = await self._facts.past_index(tx, scope, self._embedder.identity)
+        columns = await asyncio.to_thread(_with_past, stored, past)
+        columns = columns.select(np.sort(columns.known_indices(held_ids)))
+        columns = await self._visible(scope, columns, visibility)
+        return FactPool(columns, columns, past)
+
+    async def _visible(self, scope: Scope, columns: FactColumns, visibility: Visibility) -> FactColumns:
+        named_ids: list[str] = []
+        if visibility.person_said and not visibility.include_sensitive:
+            sensitive = visibility.sensitive_facts(columns)
+            found = await asyncio.to_thread(ids_by_words, sensitive, visibility.person_said, MAX_WORD_MATCHES)
+            async with self._database.read_transaction() as tx:
+                facts = await self._facts.get_any(tx, scope, found)
+            named_ids = [each.id for each in facts.values() if self._facts.mentions(visibility.person_said, each.text)]
+        return await asyncio.to_thread(visibility.apply, columns, named_ids)
+
+
+def _with_past(stored: FactColumns, past: PastIndex) -> FactColumns:
+    # One that ended after the stored facts were read is in both.
+    known = stored.indices_of([fact.id for fact in past.facts]).tolist()
+    new = [fact for fact, index in zip(past.facts, known, strict=True) if index < 0]
+    return stored.concat(build_fact_columns(new)) if new else stored

@@ -1,0 +1,90 @@
+"""Finds facts to compare a new one with: by words, by vectors, and among other new ones."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import numpy as np
+
+from gaia_memory.models import Draft, Fact, Scope, SimilarFact, StoredFact, Vector
+from gaia_memory.ports import Database, FactStore
+from gaia_memory.recall.index.candidates import select_candidates
+from gaia_memory.recall.index.column_cache import ColumnCache
+from gaia_memory.recall.index.fact_columns import FactColumns
+from gaia_memory.recall.index.vector_search import VectorSearch
+from gaia_memory.recall.query.expansion import with_expansions
+from gaia_memory.recall.query.parsed_query import parse_query
+from gaia_memory.recall.ranking import stages
+from gaia_memory.recall.similar_facts import MAX_SIMILAR_FACTS, find_similar_drafts, select_similar
+
+MAX_WORD_MATCHES = 50
+"""Facts with words of a new one that are compared with it."""
+
+
+class SimilarFactMixin:
+    """The part of `Recall` that finds the facts which a new one may contradict or repeat."""
+
+    _database: Database
+    _facts: FactStore
+    _columns: ColumnCache
+    _vectors: VectorSearch
+
+    async def find_by_words(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
+        """Return the facts that contain one of these words, in any of its forms, best first; asks no model."""
+        columns = await self._columns.get(scope)
+        fact_ids = await asyncio.to_thread(ids_by_words, columns, words, limit)
+        async with self._database.read_transaction() as tx:
+            found = await self._facts.get(tx, scope, fact_ids)
+        return [found[fact_id] for fact_id in fact_ids if fact_id in found]
+
+    async def find_similar(
+        self, scope: Scope, text: str, vector: Vector | None, *, left_out: str | None = None
+    ) -> list[SimilarFact]:
+        """Return the current facts that a fact may contradict or repeat, most similar first; asks no model.
+
+        `vector` is that of the current embedder, None to compare words alone. `left_out` is the id of the fact itself.
+        """
+        by_words = await self.find_by_words(scope, text, limit=MAX_WORD_MATCHES)
+        cosines: dict[str, float] = {}
+        if vector is not None:
+            current, stored = await self._columns.get(scope), await self._columns.get_stored(scope)
+            allowed = None if current is stored else current
+            cosines = await self._vectors.find_similar(scope, vector, limit=MAX_SIMILAR_FACTS + 1, allowed=allowed)
+            cosines.pop(left_out or "", None)
+        missing = cosines.keys() - {fact.id for fact in by_words}
+        async with self._database.read_transaction() as tx:
+            by_vector = await self._facts.get(tx, scope, missing)
+        candidates = [fact for fact in (*by_words, *by_vector.values()) if fact.id != left_out]
+        return await asyncio.to_thread(select_similar, text, candidates, cosines)
+
+    async def find_siblings(self, scope: Scope, drafts: Sequence[Draft]) -> dict[int, int]:
+        """Return the places of drafts that are similar to an earlier one, each with the place of the most similar."""
+        if len(drafts) < 2:
+            return {}
+        min_cosine = await self._vectors.similarity_threshold(scope)
+        return await asyncio.to_thread(find_similar_drafts, drafts, min_cosine)
+
+    async def select_similar(
+        self, scope: Scope, text: str, vector: Vector | None, facts: Sequence[StoredFact]
+    ) -> list[SimilarFact]:
+        """Return those of these facts, which need not be current, that a fact may contradict or repeat."""
+        cosines = {} if vector is None else await self._vectors.compare(scope, vector, facts)
+        return await asyncio.to_thread(select_similar, text, [each.fact for each in facts], cosines)
+
+
+def ids_by_words(columns: FactColumns, words: str, limit: int) -> list[str]:
+    """Return the facts that contain one of these words, also as the name of the speaker, the best by BM25 first."""
+    question = parse_query(words)
+    if not len(columns) or not question.terms:
+        return []
+    in_name = columns.match_speakers(question)
+    named_indices = np.flatnonzero(np.any(in_name[columns.speakers.codes], axis=1))
+    matrix = select_candidates(columns, with_expansions(question, []), named_indices)
+    has_term = matrix.has_term | in_name[matrix.speakers]
+    counts, lengths = has_term.sum(axis=0), columns.lengths[matrix.fact_indices]
+    idf = np.log(1 + (len(columns) - counts + 0.5) / (counts + 0.5))
+    scores = has_term @ idf / (1 - stages.BM25_B + stages.BM25_B * lengths / columns.lengths.mean())
+    rows = np.flatnonzero(has_term.any(axis=1))
+    best = rows[np.lexsort((matrix.ids[rows], -scores[rows]))][:limit]
+    return [fact_id.decode() for fact_id in matrix.ids[best].tolist()]

@@ -1,0 +1,126 @@
+"""Lets a request pass only if its sender may do what it asks for."""
+
+from __future__ import annotations
+
+import secrets
+from math import ceil
+from urllib.parse import urlsplit
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gaia_memory.log import logger_for
+from gaia_memory.server.access.access_control import AccessControl
+from gaia_memory.server.access.caller import Caller
+from gaia_memory.server.problem_details import problem
+
+logger = logger_for(__name__)
+
+PUBLIC_PATHS = frozenset({"/health", "/login"})
+STATIC_FILES = "/static/"
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+SECURITY_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    # Under `no-referrer` browsers send forms with the origin `null`.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class AccessGate:
+    """ASGI middleware around everything: routes behind it need no checks of their own, except on who is shown what.
+
+    `request.state.caller` is the `Caller`, None on a public path.
+    """
+
+    def __init__(self, app: ASGIApp, access: AccessControl) -> None:
+        """Guard `app`."""
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] != "http":
+            # Nothing here speaks over web sockets: the application closes them.
+            await self._app(scope, receive, send)
+            return
+        has_begun = False
+
+        async def send_guarded(message: Message) -> None:
+            nonlocal has_begun
+            if message["type"] == "http.response.start":
+                has_begun = True
+                headers = MutableHeaders(scope=message)
+                for name, value in SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            refusal = await self._refuse(HTTPConnection(scope))
+            await (refusal or self._app)(scope, receive, send_guarded)
+        except Exception as error:
+            # What a person said may stand in the message of any error, and a server would print it.
+            reference = secrets.token_hex(4)
+            logger.error("a request failed with %s (%s)", type(error).__name__, reference)
+            if not has_begun:
+                await problem(500, f"the server failed; its log has reference {reference}")(
+                    scope, receive, send_guarded
+                )
+
+    async def _refuse(self, request: HTTPConnection) -> Response | None:
+        """Return the refusal of a request; None if it may pass."""
+        await self._access.refresh()
+        if reason := self._find_foreign(request):
+            return problem(403, reason)
+        path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+        request.state.caller = None
+        if path in PUBLIC_PATHS or path.startswith(STATIC_FILES):
+            return None
+        if wait := self._access.retry_after(request):
+            headers = {"Retry-After": str(ceil(wait))}
+            return problem(429, "too many wrong tokens came from this address: wait", headers=headers)
+        request.state.caller = caller = self._access.identify(request)
+        if caller is None:
+            return self._ask_who(request)
+        if not _may_pass(caller, path, request.scope["method"]):
+            return problem(403, "this token may not do that")
+        return None
+
+    def _find_foreign(self, request: HTTPConnection) -> str:
+        """Return what shows that a page of another site sent a request; empty if nothing does."""
+        host = request.headers.get("host", "")
+        if not self._access.is_known_host(host):
+            return "the request names another host: if it is this server's, add it to `server.hostnames`"
+        origin = request.headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+            return "a page of another site sent the request"
+        is_foreign = request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+        if is_foreign and request.scope["method"] not in _SAFE_METHODS:
+            return "a page of another site sent the request"
+        return ""
+
+    def _ask_who(self, request: HTTPConnection) -> Response:
+        if request.scope["method"] == "GET" and "text/html" in request.headers.get("accept", ""):
+            return RedirectResponse(f"{request.scope.get('root_path', '')}/login", 303)
+        headers = {"WWW-Authenticate": 'Bearer realm="gaia-memory"'}
+        return problem(401, "send a token: `Authorization: Bearer TOKEN`", headers=headers)
+
+
+def _may_pass(caller: Caller, path: str, method: str) -> bool:
+    """Return whether a caller may use a path: the memory of the user in it, or, with the rest of /v1, everybody's."""
+    match path.split("/"):
+        case ["", "v1", "apps", _, "users", user, *_]:
+            return caller.may_read(user) if method in _SAFE_METHODS else caller.may_write(user)
+        case ["", "people", _, user, *_]:
+            return caller.may_read(user) if method in _SAFE_METHODS else caller.may_write(user)
+        case ["", "v1" | "status", *_]:
+            return caller.is_admin
+    return True

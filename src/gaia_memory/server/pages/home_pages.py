@@ -1,0 +1,31 @@
+"""The pages that belong to no single person: everybody who is known, and the health of memory."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from gaia_memory.server.pages.doctor_report import load_findings
+from gaia_memory.server.pages.page_renderer import path_to, render
+from gaia_memory.server.pages.person_page import with_error_page
+from gaia_memory.server.routes.person import gaia_of
+
+
+async def _home(request: Request) -> Response:
+    gaia, caller = gaia_of(request), request.state.caller
+    if caller.user is not None:
+        return RedirectResponse(path_to(request, "people", gaia.config.app, caller.user), 303)
+    wanted = request.query_params.get("q", "").strip()
+    people = [each for each in await gaia.memory.people() if wanted.casefold() in each.scope.user.casefold()]
+    rows = [(each, path_to(request, "people", each.scope.app or gaia.config.app, each.scope.user)) for each in people]
+    return render(request, "people.html", q=wanted, people=rows)
+
+
+async def _status(request: Request) -> Response:
+    gaia = gaia_of(request)
+    findings = await load_findings(gaia.config.home, gaia.engine.loaded.path)
+    return render(request, "health.html", description=gaia.describe(), findings=findings)
+
+
+ROUTES = [Route("/", with_error_page(_home)), Route("/status", with_error_page(_status))]

@@ -1,0 +1,105 @@
+"""What the pages of one person share: whose they are, their paths, and how errors are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from gaia_memory.errors import GaiaMemoryError, InvalidInputError, MemoryUnavailable
+from gaia_memory.models import Fact
+from gaia_memory.models.masked_fact import mask_fact
+from gaia_memory.redaction.redact_locations import redact_locations
+from gaia_memory.server.pages.fact_views import FactView, view_fact
+from gaia_memory.server.pages.page_renderer import path_to, render
+from gaia_memory.server.routes.person import person_of
+
+Page = Callable[[Request], Awaitable[Response]]
+
+
+class PersonPage:
+    """A request for a page of one person."""
+
+    def __init__(self, request: Request) -> None:
+        """Read the person from the path of the request."""
+        self.request = request
+        app, user = request.path_params["app"], request.path_params["user"]
+        self.person = person_of(request, app, user)
+        self.memory, self.scope = self.person.memory, self.person.scope
+        self.path = path_to(request, "people", app, user)
+        self.rest_path = path_to(request, "v1", "apps", app, "users", user)
+        self.may_write = self.person.caller.may_write(user)
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The values in the address that are not blank."""
+        return {name: value.strip() for name, value in self.request.query_params.items() if value.strip()}
+
+    async def field(self, name: str) -> str:
+        """Return a field of the submitted form, empty if it is missing."""
+        return str((await self.request.form()).get(name, "")).strip()
+
+    def view(self, fact: Fact, *, shows_sensitive: bool = False, why: str = "") -> FactView:
+        """Return a fact as a page shows it, credentials masked."""
+        masked = mask_fact(fact, allow_numbers=self.person.allow_numbers)
+        return view_fact(masked, self.path, shows_sensitive=shows_sensitive, why=why)
+
+    def render(self, template: str, *, tab: str = "", status: int = 200, **values: Any) -> Response:
+        """Return a page; `tab` is the end of the path of its tab."""
+        return render(
+            self.request,
+            template,
+            status=status,
+            tab=tab,
+            app=self.person.app,
+            user=self.scope.user,
+            person=self.path,
+            rest=self.rest_path,
+            events=f"{self.rest_path}/events",
+            may_write=self.may_write,
+            is_admin=self.person.caller.is_admin,
+            **values,
+        )
+
+    def redirect(self, path: str = "") -> Response:
+        """Return a redirection to a page of this person, for the answer to a form."""
+        return RedirectResponse(f"{self.path}{path}", 303)
+
+
+def person_routes(pages: Mapping[tuple[str, str], Callable[[PersonPage], Awaitable[Response]]]) -> list[Route]:
+    """Return the routes below `/people/{app}/{user}` for functions by the end of the path and the method."""
+    prefix = "/people/{app}/{user}"
+    return [Route(prefix + path, _endpoint(page), methods=[method]) for (path, method), page in pages.items()]
+
+
+def _endpoint(page: Callable[[PersonPage], Awaitable[Response]]) -> Page:
+    async def endpoint(request: Request) -> Response:
+        return await page(PersonPage(request))
+
+    return with_error_page(endpoint)
+
+
+def with_error_page(page: Page) -> Page:
+    """Return an endpoint that shows an error of this package as a page."""
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            return await page(request)
+        except InvalidInputError as error:
+            return render(request, "error.html", status=422, title="That is not accepted", detail=str(error))
+        except MemoryUnavailable as error:
+            detail = ". ".join(redact_locations(each) for each in (error.reason, error.remedy) if each)
+            return render(request, "error.html", status=503, title="Memory cannot answer now", detail=detail)
+        except HTTPException as error:
+            return render(
+                request, "error.html", status=error.status_code, title="There is no such page", detail=error.detail
+            )
+        except GaiaMemoryError as error:
+            detail = redact_locations(str(error))
+            return render(request, "error.html", status=503, title="Memory cannot do that now", detail=detail)
+
+    return endpoint

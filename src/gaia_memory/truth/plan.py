@@ -1,0 +1,246 @@
+"""What facts do to the stored ones, planned before the commit and applied in its transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+from gaia_memory.models import (
+    DEFAULT_CONTEXT,
+    AddResult,
+    Draft,
+    EndingReason,
+    Fact,
+    NewFact,
+    Scope,
+    StoredFact,
+    UndecidedFact,
+)
+from gaia_memory.ports import FactStore, Transaction
+from gaia_memory.truth.outdating.end_outdated import end_outdated
+
+Action = Literal["ADD", "UPDATE", "DELETE", "NONE"]
+"""What a fact does: it stands beside the stored ones, replaces some, takes some back, or says the same as one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedFact:
+    """A fact, and the stored facts that it ends, repeats, puts in doubt or comes too late for.
+
+    `extracted` is the fact as it was learned and `draft` as it is written; None if it only takes something back. A fact
+    of the queue is `stored` already. It ends the stored facts `ends` and the facts at the places `ends_new` of the same
+    plan, for the reason `why`. Those in `outdated_by` were said later and replace it. If one of the facts has changed
+    meanwhile, nothing of this happens: `extracted` is added, and compared again later.
+
+    An undecided fact is queued, to be compared with similar ones, and one with a `sibling` to be compared with the fact
+    at that place of the plan. A model has compared it with the facts `compared`. A new fact is also undecided if the
+    scope has another revision than the one in which it was planned: others may have been stored meanwhile.
+    """
+
+    extracted: Draft
+    draft: Draft | None
+    stored: StoredFact | None = None
+    actor: str = ""
+    why: EndingReason = "replaced"
+    ends: tuple[StoredFact, ...] = ()
+    ends_new: tuple[int, ...] = ()
+    repeats: StoredFact | None = None
+    outdated_by: tuple[StoredFact, ...] = ()
+    in_doubt: tuple[StoredFact, ...] = ()
+    compared: tuple[StoredFact, ...] = ()
+    sibling: int | None = None
+    is_undecided: bool = False
+    revision: int | None = None
+
+    @property
+    def heir(self) -> Draft:
+        """The fact as it was learned, as sensitive as what it repeats or replaces."""
+        is_sensitive = any(target.fact.sensitive for target in self.targets)
+        fact = replace(self.extracted.fact, sensitive=True) if is_sensitive else self.extracted.fact
+        return replace(self.extracted, fact=fact)
+
+    def embedded(self, extracted: Draft) -> PlannedFact:
+        """Return the plan with `heir` as the embedder returned it."""
+        draft = extracted if self.draft is self.extracted else self.draft
+        return replace(self, extracted=extracted, draft=draft)
+
+    @property
+    def is_reworded(self) -> bool:
+        """Whether it is written in a wording of its own."""
+        is_new = self.repeats is None and self.draft is not None
+        return is_new and self.draft is not None and self.draft.fact.text != self.extracted.fact.text
+
+    @property
+    def targets(self) -> tuple[StoredFact, ...]:
+        """The stored facts that must still be what they were."""
+        itself = (self.stored, self.repeats)
+        return (*self.ends, *self.outdated_by, *(each for each in itself if each is not None))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedPlan:
+    """What a plan has done: the facts written, all facts of the plan, and how many were judged, replaced and queued.
+
+    A judged fact was compared by rule or by a model. `lost` counts the facts whose targets had changed.
+    """
+
+    written: AddResult
+    facts: tuple[Fact, ...] = ()
+    judged: int = 0
+    replaced: int = 0
+    queued: int = 0
+    lost: int = 0
+
+
+def said_at(stored: StoredFact) -> datetime:
+    """Return when a fact was said, as far as that is known."""
+    return stored.fact.last_said_at
+
+
+async def without_forgotten(
+    facts: FactStore, tx: Transaction, scope: Scope, plan: Sequence[PlannedFact]
+) -> list[PlannedFact | None]:
+    """Return a plan with None for what repeats a forgotten fact, and without wordings that do."""
+    extracted = await _are_forgotten(facts, tx, scope, [planned.extracted.fact for planned in plan])
+    repeated = [planned.repeats.fact.text if planned.repeats else planned.extracted.fact.text for planned in plan]
+    is_target_gone = await facts.have_tombstones(tx, scope, repeated)
+    written = [planned.draft.fact if planned.draft else planned.extracted.fact for planned in plan]
+    is_wording_gone = await _are_forgotten(facts, tx, scope, written)
+    return [
+        None if gone or target_gone else replace(planned, draft=planned.extracted) if wording_gone else planned
+        for planned, gone, target_gone, wording_gone in zip(
+            plan, extracted, is_target_gone, is_wording_gone, strict=True
+        )
+    ]
+
+
+async def apply_plan(
+    facts: FactStore, tx: Transaction, scope: Scope, plan: Sequence[PlannedFact | None], *, now: datetime
+) -> AppliedPlan:
+    """Write the facts of a plan, store endings and doubts, and queue what is undecided; None writes nothing."""
+    # Locks the scope.
+    revision = (await facts.state(tx, scope)).revision
+    shown = {target.fact.id for planned in plan if planned for target in (*planned.targets, *planned.in_doubt)}
+    current = await facts.stored(tx, scope, shown, or_past=True)
+    steps = [
+        planned if planned is None or _is_as_shown(planned.targets, current) else _undone(planned) for planned in plan
+    ]
+    drafts = [_in_place_of(step.draft, step.targets) for step in steps if step and step.draft and step.stored is None]
+    written = await facts.write(tx, scope, drafts, now=now)
+    new = iter(written)
+    results = [None if step is None else await _fact_of(facts, tx, scope, step, new, now) for step in steps]
+    new_ids = [None if fact is None else fact.id for fact in results]
+    said = set(new_ids)
+    replaced = await end_outdated(facts, tx, scope, steps, new_ids, now=now)
+    undecided: list[UndecidedFact] = []
+    for step, fact in zip(steps, results, strict=True):
+        if step is None or fact is None:
+            continue
+        await facts.note_compared(tx, scope, fact, [each.fact for each in step.compared])
+        # What the same plan says once more is confirmed.
+        doubted = [each.fact.id for each in step.in_doubt if each.fact.id not in said and _is_as_shown([each], current)]
+        await facts.doubt(tx, scope, doubted, since=step.extracted.fact.said_at or now)
+        waiting = UndecidedFact(fact_id=fact.id, app=step.extracted.app)
+        if step.is_undecided or step.revision not in (None, revision):
+            undecided.append(waiting)
+        if step.sibling is not None and new_ids[step.sibling] not in (None, fact.id):
+            undecided.append(replace(waiting, other_id=new_ids[step.sibling]))
+    await facts.queue_undecided(tx, scope, undecided)
+    return AppliedPlan(
+        written=written,
+        facts=tuple(fact for fact in results if fact is not None),
+        judged=sum(bool(step and (step.actor or step.compared)) for step in steps),
+        replaced=replaced,
+        queued=len(undecided),
+        lost=sum(step is not planned for step, planned in zip(steps, plan, strict=True)),
+    )
+
+
+async def _are_forgotten(facts: FactStore, tx: Transaction, scope: Scope, new: Sequence[NewFact]) -> list[bool]:
+    has_tombstone = await facts.have_tombstones(tx, scope, [fact.text for fact in new])
+    is_paraphrase = await facts.paraphrases_forgotten(tx, scope, new)
+    return [any(each) for each in zip(has_tombstone, is_paraphrase, strict=True)]
+
+
+def _in_place_of(draft: Draft, targets: Sequence[StoredFact]) -> Draft:
+    """Return a draft that is as sensitive as what it repeats or replaces, and known in as many contexts."""
+    if any(target.fact.sensitive for target in targets):
+        draft = replace(draft, fact=replace(draft.fact, sensitive=True))
+    if any(target.fact.context == DEFAULT_CONTEXT for target in targets):
+        draft = replace(draft, active_context=DEFAULT_CONTEXT)
+    return draft
+
+
+def _is_as_shown(targets: Sequence[StoredFact], current: dict[str, StoredFact]) -> bool:
+    return all(target.fact.id in current and current[target.fact.id].version == target.version for target in targets)
+
+
+def _undone(planned: PlannedFact) -> PlannedFact:
+    """Return the plan for a fact that lost a race: it is stored as it is, and compared again later."""
+    return PlannedFact(
+        extracted=planned.extracted, draft=planned.extracted, stored=planned.stored, is_undecided=planned.stored is None
+    )
+
+
+async def _fact_of(
+    facts: FactStore, tx: Transaction, scope: Scope, step: PlannedFact, new: Iterator[Fact], now: datetime
+) -> Fact | None:
+    """Return the fact that a step has written, or the stored one in the wording that the step gives it."""
+    if step.stored is None:
+        return None if step.draft is None else next(new)
+    if step.draft is None:
+        return step.stored.fact
+    draft = _in_place_of(step.draft, step.targets)
+    if (draft.fact.text, draft.fact.sensitive) == (step.stored.fact.text, step.stored.fact.sensitive):
+        return step.stored.fact
+    reworded = await facts.reword(tx, scope, step.stored.fact.id, draft, actor=step.actor, now=now)
+    return reworded or step.stored.fact
+
+
+def follow(
+    planned: PlannedFact,
+    action: Action,
+    actor: str,
+    *,
+    existing: Sequence[StoredFact] = (),
+    ends_new: Sequence[int] = (),
+    outdated_by: Sequence[StoredFact] = (),
+    in_doubt: Sequence[StoredFact] = (),
+) -> PlannedFact:
+    """Return what a fact does by a decision; `existing` are the facts that it ends or repeats."""
+    if action == "ADD" and not outdated_by:
+        return replace(planned, in_doubt=(*planned.in_doubt, *in_doubt))
+    planned = replace(planned, actor=actor, in_doubt=(*planned.in_doubt, *in_doubt))
+    if action == "NONE":
+        return (
+            replace(planned, draft=_as(planned.extracted, existing[-1]), repeats=existing[-1]) if existing else planned
+        )
+    draft = planned.draft
+    if action == "DELETE" and actor == "model" and planned.stored is None:
+        # A rule keeps the sentence of a retraction: "no longer eats meat" is worth knowing.
+        draft = None
+    return replace(
+        planned,
+        draft=draft,
+        why="retracted" if action == "DELETE" else "replaced",
+        ends=tuple(existing),
+        ends_new=tuple(ends_new),
+        outdated_by=(*planned.outdated_by, *outdated_by),
+    )
+
+
+def _as(draft: Draft, same: StoredFact) -> Draft:
+    """Return a draft that says a stored fact once more."""
+    return replace(draft, fact=replace(draft.fact, text=same.fact.text), vector=same.vector, embedder=same.embedder)
+
+
+def context_of(draft: Draft) -> str:
+    """Return the context to which a new fact belongs."""
+    return draft.fact.context if draft.fact.context != DEFAULT_CONTEXT else draft.active_context
+
+
+def may_concern(context: str, other: str) -> bool:
+    """Return whether facts of two contexts can contradict each other: not if each has one of its own."""
+    return DEFAULT_CONTEXT in (context, other) or context == other

@@ -1,0 +1,297 @@
+"""What new facts do to the stored ones, by rule and by a model, seen from outside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+
+from gaia_memory import open_memory
+from gaia_memory.testing import ScriptedLlm
+from support.harness import Sut, facts
+
+Make = Callable[..., Awaitable[Sut]]
+
+LOVES, HATES = "User loves pizza from Napoli", "User hates pizza from Napoli"
+
+
+def decide(action: str, *existing: int, fact: int = 1, **more: Any) -> str:
+    """Return an answer with one decision about a new fact."""
+    return json.dumps({"decisions": [{"fact": fact, "action": action, "existing": list(existing), **more}]})
+
+
+async def learn(sut: Sut, said: str, *learned: str, answers: tuple[Any, ...] = ()) -> None:
+    """Learn facts from a conversation of a day of its own; `answers` are those of the reconciling question."""
+    sut.script.answers["extractor"].append(facts(*learned))
+    sut.script.answers["reconciler"].extend(answers)
+    await sut.chat("ada", "cli", said)
+    assert (await sut.sweep_after_idle()).consolidated == 1
+    sut.clock.advance(timedelta(days=1))
+
+
+def questions(sut: Sut) -> list[str]:
+    """Return the reconciling questions."""
+    return sut.script.prompts["reconciler"]
+
+
+async def line_of(sut: Sut, text: str) -> list[tuple[str, str | None, str | None]]:
+    """Return the history of a current fact: each text with the reason and the actor of its ending."""
+    fact = next(fact for fact in await sut.gaia.memory.facts(sut.scope("ada")) if fact.text == text)
+    history = await sut.gaia.memory.history(sut.scope("ada"), fact.id)
+    return [(past.text, past.why, past.actor) for past in history]
+
+
+@pytest.mark.acceptance("T02")
+async def test_a_replaced_opinion_is_history(make: Make) -> None:
+    """One current row, and both in the history."""
+    sut = await make()
+    await learn(sut, "I love pizza", LOVES)
+    await learn(sut, "I hate pizza", HATES, answers=(decide("UPDATE", 1),))
+
+    assert await sut.texts("ada") == [HATES]
+    assert await line_of(sut, HATES) == [(LOVES, "replaced", "model"), (HATES, None, None)]
+
+
+@pytest.mark.acceptance("T03")
+async def test_a_joined_wording_keeps_the_metadata(make: Make) -> None:
+    """The model may join both sentences; details of the old fact stay."""
+    sut = await make()
+    scope = sut.scope("ada")
+    until = sut.clock.now() + timedelta(days=90)
+    await sut.gaia.memory.remember(scope, LOVES, metadata={"level": 5}, category="food", valid_until=until)
+    joined = "User hates pizza from Napoli and loves olives"
+    await learn(
+        sut, "I hate it", "User hates pizza from Napoli, loves olives", answers=(decide("UPDATE", 1, text=joined),)
+    )
+
+    [fact] = await sut.gaia.memory.facts(scope)
+    assert (fact.text, fact.metadata["level"], fact.category) == (joined, 5, "food")
+    assert fact.valid_until == until
+
+
+@pytest.mark.acceptance("T04")
+async def test_what_says_the_same_adds_a_source_and_no_row(make: Make) -> None:
+    """The stored fact is the newest word then."""
+    sut = await make()
+    await learn(sut, "I love pizza", LOVES)
+    [before] = await sut.gaia.memory.facts(sut.scope("ada"))
+    await learn(sut, "Pizza is great", "User adores pizza from Napoli", answers=(decide("NONE", 1),))
+
+    [after] = await sut.gaia.memory.facts(sut.scope("ada"))
+    assert (after.id, after.text) == (before.id, LOVES)
+    assert after.said_at is not None
+    assert before.said_at is not None
+    assert after.said_at > before.said_at
+    assert len(await sut.gaia.memory.sources(sut.scope("ada"), after.id)) == 2
+
+
+@pytest.mark.acceptance("T05")
+@pytest.mark.parametrize("answer", ["nonsense", ConnectionError("429")], ids=["nonsense", "away"])
+async def test_without_an_answer_everything_is_added(make: Make, answer: Any) -> None:
+    """Nothing is parked, and the question is asked at most four times."""
+    sut = await make()
+    await learn(sut, "I love pizza", LOVES)
+    await learn(sut, "I hate pizza", HATES, answers=(answer,) * 4)
+
+    assert await sut.texts("ada") == [LOVES, HATES]
+    assert len(questions(sut)) <= 4
+    assert (await sut.gaia.memory.status(sut.scope("ada"))).pending == ()
+
+
+@pytest.mark.acceptance("T06")
+@pytest.mark.parametrize(
+    "bad",
+    [
+        decide("UPDATE", 99),
+        '{"decisions": [{"fact": 1, "action": "UPDATE", "existing": [1]}, {"fact": 1, "action": "ADD"}]}',
+        decide("DELETE", 1),
+    ],
+    ids=["unknown", "contradictory", "only deletes"],
+)
+async def test_a_senseless_answer_is_asked_again_and_ends_nothing_else(make: Make, bad: str) -> None:
+    """The second answer counts."""
+    sut = await make()
+    await learn(sut, "I love pizza", LOVES)
+    await learn(sut, "I hate pizza", HATES, answers=(bad, decide("UPDATE", 1)))
+
+    assert await sut.texts("ada") == [HATES]
+    assert len(questions(sut)) == 2
+
+
+@pytest.mark.acceptance("T07")
+async def test_an_unrelated_fact_costs_no_question(make: Make) -> None:
+    """Only neighbours are shown to a model."""
+    sut = await make()
+    await learn(sut, "I love pizza", LOVES)
+    await learn(sut, "I climb", "Climbs granite mountains on weekends")
+
+    assert questions(sut) == []
+
+
+@pytest.mark.acceptance("T08")
+async def test_what_was_said_earlier_and_learned_later_is_history_at_once(make: Make) -> None:
+    """Monday's conversation is learned after Wednesday's."""
+    sut = await make()
+    scope = sut.scope("ada")
+    sut.clock.advance(timedelta(days=2))
+    await learn(sut, "I hate pizza", HATES)
+    sut.script.answers["extractor"].append(
+        json.dumps({"memory": [{"id": "0", "text": LOVES, "attributed_to": "user", "said_at": "2020-01-06"}]})
+    )
+    sut.script.answers["reconciler"].append(decide("UPDATE", 1))
+    await sut.chat("ada", "cli", "In January 2020 I loved pizza")
+    await sut.sweep_after_idle()
+
+    assert await sut.texts("ada") == [HATES]
+    [current] = await sut.gaia.memory.facts(scope)
+    assert [past.text for past in await sut.gaia.memory.history(scope, current.id)] == [LOVES, HATES]
+
+
+@pytest.mark.acceptance("T10")
+async def test_a_target_forgotten_while_the_model_thinks_does_not_come_back(make: Make) -> None:
+    """The new fact is added, and nothing else happens."""
+    sut = await make()
+    scope = sut.scope("ada")
+    await sut.gaia.memory.remember(scope, LOVES)
+    [target] = await sut.gaia.memory.facts(scope)
+    sut.script.answers["reconciler"].append(decide("NONE", 1))
+    sut.script.answers["extractor"].append(facts(HATES))
+    await sut.chat("ada", "cli", "I hate pizza")
+    original = sut.gaia.memory.reconciler.plan
+
+    async def plan_and_forget(*arguments: Any, **options: Any) -> Any:
+        plan = await original(*arguments, **options)
+        await sut.gaia.memory.forget(scope, fact_id=target.id)
+        return plan
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            type(sut.gaia.memory.reconciler), "plan", lambda _, *args, **options: plan_and_forget(*args, **options)
+        )
+        await sut.sweep_after_idle()
+
+    assert LOVES not in await sut.texts("ada")
+    assert questions(sut)
+
+
+@pytest.mark.acceptance("T12")
+async def test_remember_ends_by_rule_without_asking(make: Make) -> None:
+    """What a rule is sure of is settled at once."""
+    sut = await make()
+    await sut.gaia.memory.remember(sut.scope("ada"), "I live in Oslo")
+    await sut.gaia.memory.remember(sut.scope("ada"), "I moved to Berlin")
+
+    assert await sut.texts("ada") == ["I moved to Berlin"]
+    assert await line_of(sut, "I moved to Berlin") == [
+        ("I live in Oslo", "replaced", "rule:home"),
+        ("I moved to Berlin", None, None),
+    ]
+    assert questions(sut) == []
+
+
+async def test_what_a_model_made_up_ends_nothing(make: Make) -> None:
+    """A fact that nobody said stands beside the one that somebody said."""
+    sut = await make()
+    memory, scope = sut.gaia.memory, sut.scope("ada")
+    await memory.remember(scope, "I live in Oslo")
+    await memory.remember(scope, "I moved to Berlin", metadata={"unconfirmed": True})
+    await memory.remember(scope, "I live in Rome", metadata={"unconfirmed": True})
+
+    assert await sut.texts("ada") == ["I live in Oslo", "I moved to Berlin", "I live in Rome"]
+
+
+async def test_of_two_homes_of_one_turn_the_last_is_current(make: Make) -> None:
+    """Also if it is the stored one, which the first of the two would have ended."""
+    sut = await make()
+    await learn(sut, "I live in Oslo", "User lives in Oslo")
+    await learn(sut, "I moved to Berlin. No, I live in Oslo", "User moved to Berlin", "User lives in Oslo")
+
+    assert await sut.texts("ada") == ["User lives in Oslo"]
+
+
+@pytest.mark.parametrize("text", ["\u200b", "42", "yes"])
+async def test_a_wording_without_words_is_not_used(make: Make, text: str) -> None:
+    """The extracted fact replaces the old one in its own words."""
+    sut = await make()
+    await learn(sut, "I love pizza", LOVES)
+    await learn(sut, "I hate pizza", HATES, answers=(decide("UPDATE", 1, text=text),))
+
+    assert await sut.texts("ada") == [HATES]
+
+
+@pytest.mark.acceptance("T11")
+@pytest.mark.parametrize("bad", ["password", "long", "forgotten"])
+async def test_a_wording_that_may_not_be_kept_is_not_used(make: Make, bad: str) -> None:
+    """The extracted fact replaces the old one in its own words."""
+    sut = await make()
+    memory, scope = sut.gaia.memory, sut.scope("ada")
+    joined = "User hates and loves pizza from Napoli"
+    if bad == "forgotten":
+        forgotten = await memory.remember(scope, joined)
+        await memory.forget(scope, fact_id=forgotten.id)
+    await learn(sut, "I love pizza", LOVES)
+    wording = {
+        "password": "User hates pizza from Napoli, password: hunter2Xq9!",
+        "long": " ".join([HATES] * 100),
+        "forgotten": joined,
+    }[bad]
+    await learn(sut, "I hate pizza", HATES, answers=(decide("UPDATE", 1, text=wording),))
+
+    assert await sut.texts("ada") == [HATES]
+    assert await line_of(sut, HATES) == [(LOVES, "replaced", "model"), (HATES, None, None)]
+
+
+CHANGES = [
+    (["I eat meat.", "I no longer eat meat."], "User eats meat"),
+    (["We have a car.", "We sold the car."], "has a car"),
+    (["I live in Berlin.", "I moved from Berlin to Lisbon."], "lives in Berlin"),
+    (["I live in Berlin.", "I am back in Oslo."], "lives in Berlin"),
+    (["Ich wohne in Berlin.", "Ich bin von Berlin nach Lissabon gezogen."], "wohnt in Berlin"),
+    (["J'habite à Paris.", "J'ai déménagé de Paris à Lyon."], "habite à Paris"),
+    (["Vivo en Madrid.", "Me he mudado de Madrid a Sevilla."], "vive en Madrid"),
+]
+NO_CHANGES = [
+    ["I live in Berlin.", "My brother moved to Lisbon."],
+    ["I live in Berlin.", "I love Lisbon, too."],
+    ["I live in Oslo.", "I visited Berlin."],
+    ["I eat meat.", "My sister is called Noa. She no longer eats meat."],
+    ["I live in Berlin.", "If I moved to Rome, I would learn Italian."],
+    ["I live in Berlin.", "I used to think that Rome is small."],
+    ["I live in Berlin.", "Should I move to Rome?"],
+]
+
+
+async def keyless_texts(home: Path, *conversations: str) -> list[str]:
+    """Return the current facts after conversations, each learned alone, without a key."""
+    agent = LlmAgent(name="assistant", model=ScriptedLlm(default="Hello."))
+    settings: dict[str, Any] = {"memory": {"llm": {"provider": "offline"}, "embedder": {"provider": "offline"}}}
+    async with open_memory(settings, home=home) as gaia:
+        for said in conversations:
+            await gaia.conversation(agent, user_id="ada", channel="cli").send(said)
+            assert (await gaia.sweep(force=True)).failed == 0
+        return [fact.text for fact in await gaia.memory.facts(gaia.scope("ada"))]
+
+
+@pytest.mark.acceptance("T21")
+@pytest.mark.parametrize(("said", "ended"), CHANGES, ids=[said[1] for said, _ in CHANGES])
+async def test_a_plain_change_ends_the_old_fact_without_a_key(tmp_path: Path, said: list[str], ended: str) -> None:
+    """Through a conversation and a sweep."""
+    assert any(ended in text for text in await keyless_texts(tmp_path / "before", said[0]))
+    texts = await keyless_texts(tmp_path / "after", *said)
+
+    assert texts
+    assert not [text for text in texts if ended in text]
+
+
+@pytest.mark.acceptance("T22")
+@pytest.mark.parametrize("said", NO_CHANGES, ids=[said[1] for said in NO_CHANGES])
+async def test_what_only_looks_like_a_change_ends_nothing(tmp_path: Path, said: list[str]) -> None:
+    """Every fact of before is current after it."""
+    before = await keyless_texts(tmp_path / "before", said[0])
+
+    assert set(before) <= set(await keyless_texts(tmp_path / "after", *said))

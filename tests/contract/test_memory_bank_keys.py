@@ -1,0 +1,201 @@
+"""Every key that ADK's service for Vertex AI Memory Bank knows has its effect or is refused by name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.events.event import Event
+from google.adk.memory import vertex_ai_memory_bank_service as vertex
+from google.adk.memory.memory_entry import MemoryEntry
+from google.genai import types
+
+from gaia_memory.adk.memory_bank import MEMORY_BANK_KEYS, Method
+from gaia_memory.adk.memory_service import Mem0MemoryService
+from gaia_memory.config.sources.load import load
+from gaia_memory.engine import Engine
+from gaia_memory.models import Fact
+from gaia_memory.testing import FakeClock, ScriptedExtractor
+from support.hosts.memory_service import service_over
+
+pytestmark = pytest.mark.heavy
+
+APP, USER = "app", "itay"
+NOW = datetime(2026, 3, 16, 9, tzinfo=UTC)
+METHODS: list[Method] = ["add_memory", "add_events_to_memory"]
+KNOWN_BY_VERTEX = (
+    vertex._GENERATE_MEMORIES_CONFIG_FALLBACK_KEYS
+    | vertex._CREATE_MEMORY_CONFIG_FALLBACK_KEYS
+    | vertex._INGEST_EVENTS_CONFIG_FALLBACK_KEYS
+    | {vertex._ENABLE_CONSOLIDATION_KEY}
+)
+REFUSED_VALUES: dict[str, Any] = {
+    "revision_ttl": "60s",
+    "revision_expire_time": "2026-04-01T00:00:00Z",
+    "revision_labels": {"origin": "crm"},
+    "memory_id": "m-1",
+    "http_options": {"timeout": 5},
+    "metadata_merge_strategy": "MERGE",
+    "stream_id": "s-1",
+    "generation_trigger_config": {"generation_rule": {"idle_duration": "60s"}},
+    "allowed_topics": ["health"],
+}
+"""What both methods refuse, each with a value that Memory Bank takes."""
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
+    """Yield an engine whose extractor returns what the person says."""
+    loaded = await asyncio.to_thread(load, {"app": APP}, home=tmp_path / "gaia")
+    opened = await Engine.open(loaded, clock=FakeClock(NOW))
+    opened.consolidator.learner._extractor = ScriptedExtractor()
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def service(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Mem0MemoryService:
+    """Return a service over this engine."""
+    return service_over(engine, monkeypatch)
+
+
+async def store(service: Mem0MemoryService, method: Method, custom_metadata: dict[str, Any]) -> None:
+    content = types.Content(role="user", parts=[types.Part(text="I have a guest")])
+    if method == "add_memory":
+        entry = MemoryEntry(content=content)
+        await service.add_memory(app_name=APP, user_id=USER, memories=[entry], custom_metadata=custom_metadata)
+    else:
+        event = Event(author="user", invocation_id="i", content=content, timestamp=NOW.timestamp())
+        await service.add_events_to_memory(
+            app_name=APP, user_id=USER, events=[event], session_id="s", custom_metadata=custom_metadata
+        )
+
+
+async def stored(engine: Engine) -> list[Fact]:
+    return await engine.memory.facts(engine.scope(APP, USER))
+
+
+@pytest.mark.acceptance("W23")
+@pytest.mark.parametrize("method", METHODS)
+def test_each_key_that_the_installed_service_knows_is_in_the_table(method: Method) -> None:
+    """A later ADK with another key fails here."""
+    assert set(MEMORY_BANK_KEYS[method]) == KNOWN_BY_VERTEX
+
+
+@pytest.mark.acceptance("W23")
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("given", "end", "metadata"),
+    [
+        ({"ttl": "3600s"}, NOW + timedelta(hours=1), {}),
+        ({"expire_time": "2026-04-01T00:00:00Z"}, datetime(2026, 4, 1, tzinfo=UTC), {}),
+        ({"expire_time": datetime(2026, 4, 1, tzinfo=UTC)}, datetime(2026, 4, 1, tzinfo=UTC), {}),
+        ({"metadata": {"ward": 3, "by": {"string_value": "vet"}}}, None, {"ward": 3, "by": "vet"}),
+        ({"metadata": {"at": datetime(2026, 4, 1, tzinfo=UTC)}}, None, {"at": "2026-04-01T00:00:00+00:00"}),
+        (
+            {"display_name": "guest", "description": "a visit"},
+            None,
+            {"display_name": "guest", "description": "a visit"},
+        ),
+        ({"wait_for_completion": False, "force_flush": True, "disable_memory_revisions": False}, None, {}),
+        ({"mood": "good", "revision_labels": None}, None, {"mood": "good"}),
+    ],
+    ids=str,
+)
+async def test_a_key_has_its_effect(
+    engine: Engine, service: Mem0MemoryService, method: Method, given: dict[str, Any], end: Any, metadata: Any
+) -> None:
+    """On what is stored at once and on what is learned."""
+    await store(service, method, given)
+
+    [fact] = await stored(engine)
+    assert fact.valid_until == end
+    assert metadata.items() <= fact.metadata.items()
+    assert not given.keys() & fact.metadata.keys() - {"display_name", "description", "mood"}
+
+
+@pytest.mark.acceptance("W23")
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({name: value} for name, value in REFUSED_VALUES.items()),
+        {"disable_memory_revisions": True},
+        {"wait_for_completion": "yes"},
+        {"ttl": "1 hour"},
+        {"expire_time": "2026-04-01"},
+        {"topics": ["health", "work"]},
+        {"metadata": "ward 3"},
+        {"nested": {"a": 1}},
+    ],
+    ids=str,
+)
+async def test_a_key_without_a_meaning_is_refused_by_name(
+    engine: Engine, service: Mem0MemoryService, method: Method, given: dict[str, Any]
+) -> None:
+    """The message names key and fix, and nothing is stored or learned."""
+    [name] = given
+    with pytest.raises(ValueError, match=f"metadata.*{name}.*: [a-z]"):
+        await store(service, method, given)
+    assert await stored(engine) == []
+
+
+@pytest.mark.acceptance("W23")
+@pytest.mark.parametrize(
+    ("method", "accepted", "refused"),
+    [
+        ("add_memory", {"disable_consolidation": True}, {"disable_consolidation": False}),
+        ("add_events_to_memory", {"disable_consolidation": False}, {"disable_consolidation": True}),
+        ("add_events_to_memory", {"enable_consolidation": True}, {"enable_consolidation": False}),
+        ("add_memory", {"topics": [{"custom_memory_topic_label": "health"}]}, {"topics": []}),
+        ("add_memory", {"topics": ["health"]}, {"topics": [{}]}),
+    ],
+)
+async def test_a_choice_is_accepted_where_that_is_what_happens(
+    engine: Engine, service: Mem0MemoryService, method: Method, accepted: dict[str, Any], refused: dict[str, Any]
+) -> None:
+    """One topic is the category of the fact."""
+    with pytest.raises(ValueError, match=next(iter(refused))):
+        await store(service, method, refused)
+    await store(service, method, accepted)
+
+    [fact] = await stored(engine)
+    assert fact.category == ("health" if "topics" in accepted else None)
+
+
+@pytest.mark.acceptance("W23")
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [
+        ({}, ["I live in Oslo", "I live in Berlin"]),
+        ({"enable_consolidation": False}, ["I live in Oslo", "I live in Berlin"]),
+        ({"enable_consolidation": True}, ["I live in Berlin"]),
+        ({"enable_consolidation": True, "disable_consolidation": True}, ["I live in Oslo", "I live in Berlin"]),
+    ],
+    ids=str,
+)
+async def test_consolidation_replaces_what_is_over(
+    engine: Engine, service: Mem0MemoryService, given: dict[str, Any], known: list[str]
+) -> None:
+    """Where the call asks for it; an entry cannot ask for itself."""
+    await engine.memory.remember(engine.scope(APP, USER), "I live in Oslo")
+    content = types.Content(parts=[types.Part(text="I live in Berlin")])
+    asking = MemoryEntry(content=content, custom_metadata={"enable_consolidation": True})
+    with pytest.raises(ValueError, match=r"enable_consolidation.* of an entry is True: pass it in"):
+        await service.add_memory(app_name=APP, user_id=USER, memories=[asking], custom_metadata={"mood": "good"})
+    await service.add_memory(app_name=APP, user_id=USER, memories=[MemoryEntry(content=content)], custom_metadata=given)
+
+    assert [fact.text for fact in await stored(engine)] == known
+
+
+async def test_an_entrys_keys_override_those_of_the_call(engine: Engine, service: Mem0MemoryService) -> None:
+    """Each entry has its own end."""
+    content = types.Content(parts=[types.Part(text="I have a guest")])
+    entry = MemoryEntry(content=content, custom_metadata={"ttl": "60s"})
+    await service.add_memory(app_name=APP, user_id=USER, memories=[entry], custom_metadata={"ttl": "3600s"})
+
+    assert [fact.valid_until for fact in await stored(engine)] == [NOW + timedelta(seconds=60)]

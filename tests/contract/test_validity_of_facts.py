@@ -1,0 +1,131 @@
+"""Facts that hold for a time only, on each database: no read shows them outside of it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.models import Draft, NewFact
+from gaia_memory.recall.index.column_cache import ColumnCache
+from gaia_memory.recall.index.vector_search import VectorSearch
+from gaia_memory.testing import FakeClock, ScriptedEmbedder
+from support.databases import ITAY, NOA, NOW, database, fact_texts
+
+__all__ = ["database"]
+
+outbox = SqlOutbox()
+TEA, GUEST, TRIP = "Likes tea", "Has a guest", "Travels"
+
+
+def day(number: float) -> datetime:
+    return NOW + timedelta(days=number)
+
+
+async def write(database, *new_facts: NewFact, scope=ITAY, at=NOW):
+    embedder = ScriptedEmbedder()
+    vectors = await embedder.embed([fact.text for fact in new_facts], purpose="store")
+    drafts = [
+        Draft(fact=fact, source="remember", vector=vector, embedder=embedder.identity)
+        for fact, vector in zip(new_facts, vectors, strict=True)
+    ]
+    async with database.transaction() as tx:
+        return list(await SqlFacts().write(tx, scope, drafts, now=at))
+
+
+async def write_three(database):
+    return await write(
+        database,
+        NewFact(TEA, said_at=NOW),
+        NewFact(GUEST, said_at=NOW, valid_until=day(3)),
+        NewFact(TRIP, said_at=NOW, valid_from=day(5), valid_until=day(9)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"), [(0, [TEA, GUEST]), (3, [TEA]), (5, [TEA, TRIP]), (8.9, [TEA, TRIP]), (9, [TEA])]
+)
+async def test_every_read_compares_the_validity_with_the_clock(database, at, expected):
+    """It begins with `valid_from` and is over at `valid_until`."""
+    stored = await write_three(database)
+    await write(database, NewFact(GUEST, valid_until=day(1)), scope=NOA)
+    facts, now = SqlFacts(FakeClock(day(at))), day(at)
+    current = {fact.text: fact for fact in stored if fact.text in expected}
+
+    async with database.read_transaction() as tx:
+        assert fact_texts(await facts.facts(tx, ITAY)) == expected
+        got = await facts.get(tx, ITAY, [fact.id for fact in stored])
+        assert set(fact_texts(got.values())) == set(expected)
+        assert await facts.count(tx, ITAY) == len(expected)
+        assert await facts.count(tx, ITAY, all_stored=True) == 3
+        assert fact_texts(await facts.facts(tx, ITAY, all_stored=True)) == [TEA, GUEST, TRIP]
+        assert len(await facts.ids_matching(tx, ITAY, lambda _: True)) == len(expected)
+        assert await facts.scopes(tx) == ([ITAY, NOA] if at < 1 else [ITAY])
+        assert [each.facts for each in await facts.summaries(tx) if each.scope == ITAY] == [len(expected)]
+    columns = await ColumnCache(database, facts, FakeClock(now)).get(ITAY)
+    found = await VectorSearch(database, facts, ScriptedEmbedder()).find(ITAY, TEA, limit=9, allowed=columns)
+    assert {each.decode() for each in columns.ids.tolist()} == {fact.id for fact in current.values()}
+    assert set(found.scores) == {fact.id for fact in current.values()}
+
+
+async def test_the_columns_in_memory_follow_the_clock(database):
+    """Forwards and back, without a look at rows that did not change; between two moments they are the same object."""
+    await write_three(database)
+    clock = FakeClock(NOW)
+    cache = ColumnCache(database, SqlFacts(clock), clock)
+    first = await cache.get(ITAY)
+    clock.advance(timedelta(days=2))
+    assert await cache.get(ITAY) is first
+
+    sizes = []
+    for step in (1, 2, 4, -4, -3):
+        clock.advance(timedelta(days=step))
+        sizes.append(len(await cache.get(ITAY)))
+    assert sizes == [1, 2, 1, 2, 2]
+    await write(database, NewFact("Has a dog", valid_until=day(1)), NewFact("Has a cat"), at=clock.now())
+    assert len(await cache.get(ITAY)) == 3
+
+
+async def test_what_has_begun_to_hold_goes_into_the_outbox_once(database):
+    """Also after other writes; another person's facts are left alone."""
+    *_, trip = await write_three(database)
+    await write(database, NewFact(TRIP, valid_from=day(50)), scope=NOA)
+    facts = SqlFacts()
+    async with database.transaction() as tx:
+        await outbox.acknowledge(tx, await outbox.dirty(tx, limit=9))
+    counts = []
+    for moment in (day(4), day(5), day(6)):
+        async with database.transaction() as tx:
+            counts.append(await facts.begin(tx, now=moment, limit=9))
+    async with database.read_transaction() as tx:
+        dirty = await outbox.dirty(tx, limit=9)
+
+    assert counts == [0, 1, 0]
+    assert [(row.fact_id, row.version) for row in dirty] == [(trip.id, 1)]
+
+
+async def test_a_profile_outdates_when_what_is_current_turns_over(database):
+    """A fact that is added changes nothing; one that expires, begins or is swept does; another person's does not."""
+    _, guest, _ = await write_three(database)
+    facts, seen = SqlFacts(), []
+
+    async def look(at):
+        async with database.read_transaction() as tx:
+            seen.append(await facts.turnover(tx, ITAY, now=day(at)))
+
+    await look(0)
+    await write(database, NewFact("Has a dog", said_at=day(1)), at=day(1))
+    await write(database, NewFact(GUEST, valid_until=day(2)), NewFact(TRIP, valid_from=day(2)), scope=NOA)
+    await look(2)
+    await look(3)
+    await look(5)
+    async with database.transaction() as tx:
+        assert await facts.expire(tx, now=day(5), limit=9) == 2
+    await look(5)
+
+    assert seen[0] == seen[1]
+    assert len(set(seen)) == 4
+    async with database.read_transaction() as tx:
+        [period] = await facts.history(tx, ITAY, guest.id)
+        assert (period.why, period.actor, period.ended_at) == ("expired", "clock", day(3))

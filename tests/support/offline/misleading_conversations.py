@@ -1,0 +1,161 @@
+"""Conversations that mislead a reader of words: new values, what has ended, what is about something else, no denials.
+
+Each is asked in the conversation, and again after it was learned. " | " separates wanted alternatives; nothing wanted
+stands for any answer without the words that must be absent.
+"""
+
+from __future__ import annotations
+
+from support.offline.offline_conversations import UNKNOWN, Case
+
+EN, DE, FR, ES = UNKNOWN
+
+NEW_VALUES = (
+    Case(("I work at Siemens", "I left Siemens and started at Bosch"), "Where do I work?", "Bosch", ("at Siemens",)),
+    Case(("My new number is 555 0199",), "What's my phone number?", "555 0199"),
+    Case(
+        ("My phone number is 555 0100", "I've got a new number: 555 0123"),
+        "What's my phone number?",
+        "555 0123",
+        ("0100",),
+    ),
+    Case(("I just joined Spotify as a designer",), "Where do I work?", "Spotify"),
+    Case(("I got a job at the post office",), "Where do I work?", "post office"),
+    Case(("I'm a plumber now",), "What's my job?", "plumber"),
+    Case(("You can reach me on 555 7788",), "What's my phone number?", "555 7788"),
+    Case(("I start at Airbus on Monday",), "Where do I work?", "Airbus"),
+    Case(("My new email is ada@new.example",), "What is my email address?", "ada@new.example"),
+    Case(("I run a bakery in York",), "What do I do for a living?", "bakery"),
+    Case(("I work at Tesco", "I quit my job at Tesco and I drive a taxi now"), "What's my job?", "taxi", ("work at",)),
+    Case(("I was hired by Lidl last week",), "Where do I work?", "Lidl"),
+    Case(("Ich habe bei Siemens gekündigt und bei Bosch angefangen",), "Wo arbeite ich?", "Bosch"),
+    Case(("Meine neue Nummer ist 0171 5550",), "Wie ist meine Telefonnummer?", "0171 5550"),
+    Case(("J'ai commencé chez Airbus lundi",), "Où est-ce que je travaille ?", "Airbus"),
+    Case(("Mon nouveau numéro est le 06 12 34 56",), "Quel est mon numéro de téléphone ?", "06 12 34 56"),
+    Case(("Empecé en Iberia la semana pasada",), "¿Dónde trabajo?", "Iberia"),
+    Case(("Mi nuevo número es 600 123 123",), "¿Cuál es mi teléfono?", "600 123 123"),
+)
+"""A value is told in other words than the question's."""
+
+ENDED = (
+    Case(("I live in Leeds", "I moved to Sheffield last month"), "Where do I live?", "Sheffield", ("Leeds",)),
+    Case(("My dog is called Rex", "Rex died last week"), "Do I have a dog?", "", ("called Rex", "have a dog")),
+    Case(("I have a cat named Tom", "We had to put our cat down"), "Do I have a cat?", "", ("named Tom",)),
+    Case(("My girlfriend is called Mia", "Mia and I broke up"), "Who is my girlfriend?", "", ("is called Mia",)),
+    Case(("I'm married to Jon", "Jon and I got divorced in May"), "Am I married?", "", ("are married",)),
+    Case(("Anna lives in Paris", "Anna moved to Lyon"), "Where does Anna live?", "Lyon", ("Paris",)),
+    Case(
+        ("My sister works at Lidl", "My sister got a new job at Aldi"), "Where does my sister work?", "Aldi", ("Lidl",)
+    ),
+    Case(
+        ("I take ibuprofen", "I stopped taking ibuprofen", "I'm back on ibuprofen"),
+        "Do I take ibuprofen?",
+        "back on",
+        ("stopped",),
+    ),
+    Case(("I quit smoking in 2012 but started again",), "Do I smoke?", "started again"),
+    Case(("I'm vegetarian", "I started eating meat again"), "Do I eat meat?", "meat again", ("are vegetarian",)),
+    Case(("I don't drink coffee", "I've gone back to coffee"), "Do I drink coffee?", "", ("don't drink",)),
+    Case(("My brother Tim lives in Bath", "Tim has just relocated to Cork"), "Where does Tim live?", "Cork", ("Bath",)),
+    Case(
+        ("I'm engaged to Lena", "Lena and I split up and called off the wedding"), "Am I engaged?", "", ("are engaged",)
+    ),
+    Case(("I drive a Golf", "I wrecked my Golf and bought a Mini"), "What car do I drive?", "", ("drive a Golf",)),
+    Case(
+        ("My grandmother lives in Hull", "My grandmother passed away in June"),
+        "Where does my grandmother live?",
+        "",
+        ("lives in Hull",),
+    ),
+    Case(("I play the violin", "I gave up the violin"), "Do I play the violin?", "", ("play the violin",)),
+    Case(
+        ("Kate lives in Perth", "Kate has moved to Sydney", "Kate used to live in Perth"),
+        "Where does Kate live?",
+        "Sydney",
+        ("Perth",),
+    ),
+    Case(("My partner Aoife is a teacher", "I'm single now"), "Who is my partner?", "single", ("Aoife",)),
+    Case(("I don't have a car", "I bought a car"), "Do I have a car?", "bought a car", ("don't",)),
+    Case(("I've never been to Paris", "I went to Paris last weekend"), "Have I been to Paris?", "went", ("never",)),
+    Case(("I'm a nurse", "I quit my job"), "What's my job?", "quit your job", ("nurse",)),
+    Case(("I broke my arm skiing. Actually it was my leg.",), "What did I break?", "leg", ("arm",)),
+    Case(("I used to smoke but I stopped",), "Do I smoke?", "used to smoke"),
+    Case(
+        ("Je suis infirmière à Nantes", "J'ai quitté mon travail"), "Quel est mon métier ?", "quitté", ("infirmière",)
+    ),
+    Case(("Ich wohne in Kiel", "Ich bin letzten Monat nach Bremen gezogen"), "Wo wohne ich?", "Bremen", ("Kiel",)),
+    Case(("Mein Hund heißt Bello", "Bello ist gestorben"), "Habe ich einen Hund?", "", ("heißt Bello",)),
+    Case(
+        ("Meine Freundin heißt Mia", "Mia und ich haben uns getrennt"), "Wie heißt meine Freundin?", "", ("heißt Mia",)
+    ),
+    Case(("Mon chat s'appelle Félix", "Félix est mort hier"), "Est-ce que j'ai un chat ?", "", ("s'appelle Félix",)),
+    Case(("Anna habite à Paris", "Anna a déménagé à Lyon"), "Où habite Anna ?", "Lyon", ("Paris",)),
+    Case(("Mi novia se llama Mía", "Mía y yo rompimos"), "¿Cómo se llama mi novia?", "", ("se llama Mía",)),
+    Case(("Vivo en Vigo", "El mes pasado me mudé a Gijón"), "¿Dónde vivo?", "Gijón", ("Vigo",)),
+)
+"""What is over is no answer, and what was taken up again is."""
+
+UNRELATED = (
+    Case(("I lost my phone yesterday",), "What is my phone number?", EN),
+    Case(("My brother's flatmate is called Greg",), "What is my brother called?", EN),
+    Case(("My brother's flatmate is called Greg",), "Who is my flatmate?", EN),
+    Case(("My brother's flatmate is called Greg",), "Who is my brother's flatmate?", "Greg"),
+    Case(("I'm not married to my job",), "Am I married?", EN),
+    Case(("My doctor's name is Dr Lee",), "What is my name?", EN),
+    Case(("My sister's dog is called Max",), "What is my dog called?", EN),
+    Case(("I work out every morning",), "Where do I work?", EN),
+    Case(("I live for music",), "Where do I live?", EN),
+    Case(("I bought a birthday card for Tom",), "When is my birthday?", EN),
+    Case(("My wife's boss is called Ines",), "Who is my boss?", EN),
+    Case(("My wife's boss is called Ines",), "What is my wife called?", EN),
+    Case(("My email got hacked",), "What's my email address?", EN),
+    Case(("My son's teacher is 40 years old",), "How old is my son?", EN),
+    Case(("My number one rule is honesty",), "What's my phone number?", EN),
+    Case(("I'm not allergic to milk",), "What am I allergic to?", EN),
+    Case(("My car broke down in Lyon",), "Where do I live?", EN),
+    Case(("I'm not afraid of spiders", "I'm afraid I can't come on Friday"), "What am I afraid of?", EN),
+    Case(("My husband Dev is a chef",), "What do I do?", EN),
+    Case(("My husband Dev is a chef",), "What does my husband do?", "chef"),
+    Case(("Ich habe mein Handy verloren",), "Wie ist meine Handynummer?", DE),
+    Case(("Der Mitbewohner meines Bruders heißt Greg",), "Wie heißt mein Bruder?", DE),
+    Case(("J'ai perdu mon téléphone",), "Quel est mon numéro de téléphone ?", FR),
+    Case(("Le chien de ma sœur s'appelle Max",), "Comment s'appelle ma sœur ?", FR),
+    Case(("Perdí mi teléfono",), "¿Cuál es mi número de teléfono?", ES),
+    Case(("El perro de mi hermano se llama Greg",), "¿Cómo se llama mi hermano?", ES),
+)
+"""What shares words with the question and answers another one."""
+
+NOT_DENIED = (
+    Case(("I don't eat pork", "Would I ever eat pork? Never."), "Do I eat pork?", "don't eat pork | doesn't eat pork"),
+    Case(("I love sushi", "Could I live without sushi? No."), "Do I love sushi?", "love sushi"),
+    Case(("I live in Rome", "Do I miss Berlin? Not at all."), "Where do I live?", "live in Rome"),
+    Case(("I'm vegan", "My brother says he's not vegan"), "Am I vegan?", "You are vegan"),
+    Case(("I'm vegan", "Anna is not vegan"), "Am I vegan?", "You are vegan"),
+    Case(("I smoke", "Tom no longer smokes"), "Do I smoke?", "You smoke"),
+    Case(("I'm vegan", "I'm not vegan anymore, I wish!"), "Am I vegan?", "You are vegan"),
+    Case(("I work at Lidl", "I quit Lidl today... in my dreams"), "Where do I work?", "work at Lidl"),
+    Case(
+        ("I live in Leeds", "My boss told me he doesn't live in Leeds anymore"), "Where do I live?", "You live in Leeds"
+    ),
+    Case(("I'm married", "My sister isn't married any more"), "Am I married?", "You are married"),
+    Case(("I like jazz", "Nobody likes jazz"), "Do I like jazz?", "You like jazz"),
+    Case(("I speak German", "You don't speak German, do you?"), "Do I speak German?", "You speak German"),
+    Case(("I play chess", "The neighbours don't play chess"), "Do I play chess?", "You play chess"),
+    Case(("I love Oasis", "I hate Oasis, said nobody ever"), "Do I love Oasis?", "love Oasis"),
+    Case(("Ich bin Veganer", "Anna ist nicht mehr vegan"), "Bin ich Veganer?", "Veganer", ("Anna", "mehr")),
+    Case(
+        ("Ich wohne in Ulm", "Mein Bruder sagt, er wohnt nicht mehr in Ulm"), "Wo wohne ich?", "in Ulm", ("nicht mehr",)
+    ),
+    Case(("Je fume", "Paul ne fume plus"), "Est-ce que je fume ?", "fume", ("Paul", "plus")),
+    Case(
+        ("J'habite à Lyon", "Ma sœur dit qu'elle n'habite plus à Lyon"),
+        "Où est-ce que j'habite ?",
+        "habite à Lyon",
+        ("plus",),
+    ),
+    Case(("Vivo en Vigo", "Mi hermano dice que ya no vive en Vigo"), "¿Dónde vivo?", "en Vigo", ("ya no",)),
+    Case(("Soy vegana", "Ana ya no es vegana"), "¿Soy vegana?", "vegana", ("Ana", "ya no")),
+)
+"""What somebody else denies, asks or jokes about ends nothing that the user said."""
+
+ALL_MISLEADING = {"new values": NEW_VALUES, "ended": ENDED, "unrelated": UNRELATED, "not denied": NOT_DENIED}

@@ -1,0 +1,234 @@
+"""What the rules decide on labelled pairs, on several facts at once, and on whatever a person may type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gaia_memory.backend.offline.conversation_reader import ConversationReader
+from gaia_memory.truth.reconcile_by_rule import RuleDecision, Statement, decide_by_rule
+
+MARCH, JUNE = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
+FOLDER = Path(__file__).parent
+ACTIONS = {"update": "UPDATE", "delete": "DELETE", "same": "NONE", "keep": None}
+LEAST_REACH = 0.95
+
+
+def labelled(file: str) -> Iterator[tuple[str | None, str, str]]:
+    """Yield the expected action, the new statement and the existing fact of each pair."""
+    for label, languages in yaml.safe_load((FOLDER / file).read_text(encoding="utf-8")).items():
+        for pairs in languages.values():
+            yield from ((ACTIONS[label], new, existing) for new, existing in pairs)
+
+
+KNOWN = [*labelled("known.yaml"), *labelled("near_misses.yaml"), *labelled("further.yaml"), *labelled("newcomers.yaml")]
+HELD_OUT = list(labelled("held_out.yaml"))
+ALL_TEXTS = sorted({text for _, *texts in (*KNOWN, *HELD_OUT) for text in texts})
+
+
+def decide(new: str, *current: str, said_at: datetime = JUNE) -> RuleDecision | None:
+    """Return the decision on a statement and facts that were said in March; the id of a fact is its text."""
+    return decide_by_rule(
+        Statement(text=new, said_at=said_at), [Statement(id=text, text=text, said_at=MARCH) for text in current]
+    )
+
+
+def ended(decision: RuleDecision | None) -> tuple[str, ...]:
+    """Return the facts that a decision ends."""
+    return decision.existing if decision and decision.action in ("UPDATE", "DELETE") else ()
+
+
+@pytest.mark.parametrize(("action", "new", "existing"), KNOWN)
+def test_a_known_pair_is_decided(action: str | None, new: str, existing: str) -> None:
+    """Each pair that the rules were written for."""
+    decision = decide(new, existing)
+
+    assert (decision.action if decision and decision.existing else None) == action
+
+
+def test_no_held_out_fact_is_ended_wrongly() -> None:
+    """Pairs that no rule was written for: no wrong action, and few that stay undecided."""
+    wrong, decided = [], 0
+    for action, new, existing in HELD_OUT:
+        decision = decide(new, existing)
+        found = decision.action if decision and decision.existing else None
+        decided += found == action
+        if found not in (None, action):
+            wrong.append((new, existing, found))
+
+    assert wrong == []
+    assert decided >= LEAST_REACH * len(HELD_OUT)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        *(("I eat meat.", "I no longer eat meat."), ("I have a car.", "We sold the car.")),
+        *(("I live in Berlin.", "I moved from Berlin to Lisbon."), ("I live in Berlin.", "I'm back in Oslo.")),
+        *(("Ich esse Fleisch.", "Ich esse kein Fleisch mehr."), ("Ich habe ein Auto.", "Wir haben das Auto verkauft.")),
+        ("Ich wohne in Berlin.", "Ich bin von Berlin nach Lissabon gezogen."),
+        ("Ich wohne in Berlin.", "Ich bin wieder in Oslo."),
+        *(("Como carne.", "Ya no como carne."), ("Tengo un coche.", "Vendimos el coche.")),
+        *(("Vivo en Berlín.", "Me mudé de Berlín a Lisboa."), ("Vivo en Berlín.", "Estoy de vuelta en Oslo.")),
+        *(
+            ("Je mange de la viande.", "Je ne mange plus de viande."),
+            ("J'ai une voiture.", "Nous avons vendu la voiture."),
+        ),
+        ("J'habite à Berlin.", "J'ai déménagé de Berlin à Lisbonne."),
+        ("J'habite à Berlin.", "Je suis de retour à Oslo."),
+    ],
+)
+def test_the_words_of_the_offline_extractor_are_understood(before: str, after: str) -> None:
+    """Said in conversations and as `/remember` keeps them, in each combination."""
+    told = [ConversationReader(date(2026, 3, 1)).read(text).facts[0].fact for text in (before, after)]
+
+    for new in (after, told[1]):
+        for existing in (before, told[0]):
+            assert ended(decide(new, existing)) == (existing,), (new, existing)
+
+
+def test_only_the_matching_facts_end() -> None:
+    """A move leaves everything but the home, a sale everything but the thing."""
+    facts = (
+        *("User lives in Berlin", "User loves Berlin", "User was born in Berlin", "Anna lives in Berlin"),
+        *("User's brother lives in Berlin", "User works at Siemens in Berlin", "User has a car", "User has a dog"),
+    )
+
+    assert ended(decide("User moved from Berlin to Lisbon", *facts)) == ("User lives in Berlin",)
+    assert ended(decide("We sold the car", *facts)) == ("User has a car",)
+
+
+def test_a_statement_that_may_mean_either_ends_neither() -> None:
+    """One of two cars was sold."""
+    assert decide("We sold the car", "User has a red car", "User has a blue car") is None
+    assert ended(decide("I quit my job", "User works at Lidl", "User works for Aldi")) == ()
+
+
+def test_what_says_more_about_the_place_is_in_doubt() -> None:
+    """A fact with a further part may hold, so it stays."""
+    with_cats = "User lives in Berlin with two cats"
+    moved = decide("User moved from Berlin to Lisbon", "User lives in Berlin", with_cats)
+    gave_up = decide("User no longer drinks coffee", "User drinks coffee at work")
+
+    assert moved == RuleDecision(
+        action="UPDATE", rule="home", existing=("User lives in Berlin",), in_doubt=(with_cats,)
+    )
+    assert gave_up == RuleDecision(action="ADD", rule="no-longer", in_doubt=("User drinks coffee at work",))
+
+
+def test_a_statement_said_before_the_fact_is_outdated_by_it() -> None:
+    """Monday's conversation may be learned after Wednesday's."""
+    january = MARCH - timedelta(days=40)
+
+    assert decide("User lives in Oslo", "User lives in Berlin", said_at=january) == RuleDecision(
+        action="ADD", rule="home", outdated_by=("User lives in Berlin",)
+    )
+    # A retraction that was said before ends nothing.
+    assert ended(decide("User no longer eats meat", "User eats meat", said_at=january)) == ()
+
+
+def test_a_statement_between_two_facts_ends_the_earlier_and_is_outdated_by_the_later() -> None:
+    """Oslo in January, Rome in March, Berlin in June, learned in another order."""
+    facts = [
+        Statement(id="oslo", text="User lives in Oslo", said_at=MARCH - timedelta(days=40)),
+        Statement(id="berlin", text="User lives in Berlin", said_at=JUNE),
+    ]
+    decision = decide_by_rule(Statement(text="User lives in Rome", said_at=MARCH), facts)
+
+    assert decision == RuleDecision(action="UPDATE", rule="home", existing=("oslo",), outdated_by=("berlin",))
+
+
+def test_a_statement_that_was_repeated_later_changes_nothing() -> None:
+    """It does not take the place of its repetition."""
+    facts = [
+        Statement(id="oslo", text="User lives in Oslo", said_at=MARCH - timedelta(days=40)),
+        Statement(id="rome", text="User lives in Rome", said_at=JUNE),
+    ]
+    decision = decide_by_rule(Statement(text="I live in Rome", said_at=MARCH), facts)
+
+    assert decision == RuleDecision(action="NONE", rule="home", existing=("rome",))
+
+
+def test_an_event_ends_nothing_that_was_said_after_it() -> None:
+    """Who told in March where they live is not moved by what happened in 2009, nor by a move of January."""
+    for move in ("User moved to Rome in 2009", "User moved to Rome in January 2026"):
+        assert decide(move, "User lives in Oslo") is None
+    assert ended(decide("User moved to Rome in May 2026", "User lives in Oslo")) == ("User lives in Oslo",)
+
+
+@pytest.mark.parametrize(
+    ("news", "known"),
+    [
+        *(("User moved to Rome last month", "User lives in Oslo"), ("Rex died last week", "User's dog is called Rex")),
+        *(
+            ("User quit smoking last month", "User smokes"),
+            ("Ich bin letzten Monat nach Rom gezogen", "Ich wohne in Oslo"),
+        ),
+    ],
+)
+def test_news_also_ends_what_was_said_since_it_happened(news: str, known: str) -> None:
+    """Whoever says on one day where they live and that they moved last month lives where they moved to."""
+    facts = [Statement(id="known", text=known, said_at=JUNE + timedelta(days=2))]
+
+    assert ended(decide_by_rule(Statement(text=news, said_at=JUNE + timedelta(days=2)), facts)) == ("known",)
+
+
+def test_news_ends_no_change_that_happened_later() -> None:
+    """Who moved last month, and again yesterday, lives where they moved yesterday."""
+    news = Statement(text="User moved to Rome last month", said_at=JUNE + timedelta(days=9))
+    for later in ("User moved back to Oslo", "User moved to Oslo yesterday"):
+        facts = [Statement(id="later", text=later, said_at=JUNE + timedelta(days=5))]
+        assert decide_by_rule(news, facts) is None
+    facts = [Statement(id="before", text="User moved to Oslo in April", said_at=JUNE + timedelta(days=5))]
+    assert ended(decide_by_rule(news, facts)) == ("before",)
+
+
+def test_a_speaker_is_another_person_than_the_user() -> None:
+    """In a channel with several people, "I" is the one who speaks."""
+    noa = Statement(text="I moved to Rome", said_at=JUNE, speaker="Noa")
+    facts = [
+        Statement(id="user", text="User lives in Oslo", said_at=MARCH),
+        Statement(id="noa", text="Noa lives in Paris", said_at=MARCH),
+    ]
+
+    assert ended(decide_by_rule(noa, facts)) == ("noa",)
+
+
+@pytest.mark.parametrize(("action", "new", "existing"), [pair for pair in (*KNOWN, *HELD_OUT) if pair[0] != "NONE"])
+def test_another_subject_ends_nothing(action: str | None, new: str, existing: str) -> None:
+    """What is said of Zoe or a brother, or was known of them, is not about the user."""
+    for subject in ("User ", "I ", "Der Nutzer ", "El usuario ", "L'utilisateur ", "Ich "):
+        for other in ("Zoe ", "User's brother ", "My brother ", "She "):
+            if new.startswith(subject):
+                assert decide(f"{other}{new.removeprefix(subject)}", existing) is None
+            if existing.startswith(subject):
+                assert decide(new, f"{other}{existing.removeprefix(subject)}") is None
+
+
+@given(st.sampled_from(ALL_TEXTS), st.lists(st.sampled_from(ALL_TEXTS), max_size=12, unique=True), st.randoms())
+def test_the_order_of_the_facts_does_not_matter(new: str, texts: list[str], random: Any) -> None:
+    """Only when they were said; and the same question has the same answer."""
+    facts = [
+        Statement(id=f"{number:02}", text=text, said_at=MARCH + timedelta(days=number % 5))
+        for number, text in enumerate(texts)
+    ]
+    shuffled = random.sample(facts, len(facts))
+    statement = Statement(text=new, said_at=MARCH + timedelta(days=2))
+
+    assert decide_by_rule(statement, facts) == decide_by_rule(statement, shuffled)
+
+
+@given(st.text(max_size=300) | st.lists(st.sampled_from(" ".join(ALL_TEXTS).split()), max_size=40).map(" ".join))
+def test_any_text_is_read(text: str) -> None:
+    """Whatever was typed: no error, and nothing about the user ends by a sentence about others."""
+    decide(text, text, "User lives in Oslo.", "User eats meat.")
+    decide("User moved from Oslo to Rome.", text)
+
+    assert ended(decide(f"Zoe said: {text}", "User lives in Oslo.", "User eats meat.")) == ()
