@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -266,14 +266,16 @@ NO_CHANGES = [
 ]
 
 
-async def keyless_texts(home: Path, *conversations: str) -> list[str]:
-    """Return the current facts after conversations, each learned alone, without a key."""
+async def keyless_texts(home: Path, *conversations: str, sweeps: Literal["once", "each"] = "each") -> list[str]:
+    """Return the current facts without a key, after messages of which `each` is learned alone, or all at `once`."""
     agent = LlmAgent(name="assistant", model=ScriptedLlm(default="Hello."))
     settings: dict[str, Any] = {"memory": {"llm": {"provider": "offline"}, "embedder": {"provider": "offline"}}}
     async with open_memory(settings, home=home) as gaia:
         for said in conversations:
             await gaia.conversation(agent, user_id="ada", channel="cli").send(said)
-            assert (await gaia.sweep(force=True)).failed == 0
+            if sweeps == "each":
+                assert (await gaia.sweep(force=True)).failed == 0
+        assert (await gaia.sweep(force=True)).failed == 0
         return [fact.text for fact in await gaia.memory.facts(gaia.scope("ada"))]
 
 
@@ -295,3 +297,29 @@ async def test_what_only_looks_like_a_change_ends_nothing(tmp_path: Path, said: 
     before = await keyless_texts(tmp_path / "before", said[0])
 
     assert set(before) <= set(await keyless_texts(tmp_path / "after", *said))
+
+
+async def test_what_one_conversation_puts_in_doubt_is_marked(tmp_path: Path) -> None:
+    """The move and the home before it are learned together. What is said again after the move is not in doubt."""
+    async with open_memory({"home": tmp_path, "sessions": {"coalesce_seconds": 0}}) as gaia:
+        agent = LlmAgent(name="assistant", model=gaia.model)
+        for user, further in (("ada", []), ("eve", ["I live in Oslo with my wife Anna"])):
+            talk = gaia.conversation(agent, user_id=user, channel="cli")
+            for text in ("I live in Oslo with my wife Anna", "I moved to Berlin", *further):
+                await talk.send(text)
+        await gaia.sweep(force=True)
+        marks = {
+            user: {fact.text: fact.marks for fact in await gaia.memory.facts(gaia.scope(user_id=user))}
+            for user in ("ada", "eve")
+        }
+
+    home = "User lives in Oslo with their wife Anna"
+    assert marks["ada"] == {home: ("in doubt",), "User moved to Berlin": ()}
+    assert marks["eve"][home] == ()
+
+
+async def test_what_is_said_again_in_one_conversation_is_the_newest_word(tmp_path: Path) -> None:
+    """Oslo, Berlin, Oslo, learned at once."""
+    texts = await keyless_texts(tmp_path, "I live in Oslo.", "I live in Berlin.", "I live in Oslo.", sweeps="once")
+
+    assert texts == ["User lives in Oslo."]

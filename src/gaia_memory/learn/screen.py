@@ -139,7 +139,7 @@ def build_drafts(
     `allow_numbers` is `memory.allow_numbers`, `marks_sensitive` is `memory.mark_sensitive`.
 
     The extractor does not report the turn of a fact. So its position and time are those of the first turn that shares
-    most words with it. Its events are all events of the chunk and its context, so that forgetting the fact reaches
+    most words with it, or of the last one in which the user repeats that. Its events are all events of the chunk and its context, so that forgetting the fact reaches
     everything it may have come from.
     """
     event_ids = tuple(dict.fromkeys(message.event_id for message in (*chunk.before, *chunk.messages)))
@@ -242,8 +242,12 @@ def _build_metadata(item: ExtractedFact, turn: Turn) -> dict[str, Scalar]:
 
 def _most_similar_turn(text: str, turns: Sequence[Turn], turn_words: Sequence[frozenset[str]]) -> Turn:
     fact_words = _distinct_words(text)
-    best = max(range(len(turns)), key=lambda index: len(fact_words & turn_words[index]))
-    return turns[best]
+    best = turns[max(range(len(turns)), key=lambda index: len(fact_words & turn_words[index]))]
+    return next(turn for turn in reversed(turns) if _user_texts(turn) == _user_texts(best))
+
+
+def _user_texts(turn: Turn) -> list[str]:
+    return [message.text for message in turn.messages if message.role == "user"]
 
 
 def _distinct_words(text: str) -> frozenset[str]:

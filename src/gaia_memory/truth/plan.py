@@ -32,7 +32,8 @@ class PlannedFact:
     `extracted` is the fact as it was learned and `draft` as it is written; None if it only takes something back. A fact
     of the queue is `stored` already. It ends the stored facts `ends` and the facts at the places `ends_new` of the same
     plan, for the reason `why`. Those in `outdated_by` were said later and replace it. If one of the facts has changed
-    meanwhile, nothing of this happens: `extracted` is added, and compared again later.
+    meanwhile, nothing of this happens: `extracted` is added, and compared again later. It puts the stored facts
+    `in_doubt` and the facts at the places `doubts_new` in doubt.
 
     An undecided fact is queued, to be compared with similar ones, and one with a `sibling` to be compared with the fact
     at that place of the plan. A model has compared it with the facts `compared`. A new fact is also undecided if the
@@ -49,6 +50,7 @@ class PlannedFact:
     repeats: StoredFact | None = None
     outdated_by: tuple[StoredFact, ...] = ()
     in_doubt: tuple[StoredFact, ...] = ()
+    doubts_new: tuple[int, ...] = ()
     compared: tuple[StoredFact, ...] = ()
     sibling: int | None = None
     is_undecided: bool = False
@@ -141,6 +143,7 @@ async def apply_plan(
         await facts.note_compared(tx, scope, fact, [each.fact for each in step.compared])
         # What the same plan says once more is confirmed.
         doubted = [each.fact.id for each in step.in_doubt if each.fact.id not in said and _is_as_shown([each], current)]
+        doubted += [fact_id for place in step.doubts_new if new_ids.count(fact_id := new_ids[place]) == 1 and fact_id]
         await facts.doubt(tx, scope, doubted, since=step.extracted.fact.said_at or now)
         waiting = UndecidedFact(fact_id=fact.id, app=step.extracted.app)
         if step.is_undecided or step.revision not in (None, revision):
@@ -208,11 +211,13 @@ def follow(
     ends_new: Sequence[int] = (),
     outdated_by: Sequence[StoredFact] = (),
     in_doubt: Sequence[StoredFact] = (),
+    doubts_new: Sequence[int] = (),
 ) -> PlannedFact:
     """Return what a fact does by a decision; `existing` are the facts that it ends or repeats."""
+    planned = replace(planned, in_doubt=(*planned.in_doubt, *in_doubt), doubts_new=(*planned.doubts_new, *doubts_new))
     if action == "ADD" and not outdated_by:
-        return replace(planned, in_doubt=(*planned.in_doubt, *in_doubt))
-    planned = replace(planned, actor=actor, in_doubt=(*planned.in_doubt, *in_doubt))
+        return planned
+    planned = replace(planned, actor=actor)
     if action == "NONE":
         return (
             replace(planned, draft=_as(planned.extracted, existing[-1]), repeats=existing[-1]) if existing else planned

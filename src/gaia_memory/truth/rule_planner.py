@@ -118,9 +118,10 @@ class RulePlanner:
             decision.action,
             f"rule:{decision.rule}",
             existing=[stored[each] for each in decision.existing if each in stored],
-            ends_new=[int(each.removeprefix(_NEW)) for each in decision.existing if each.startswith(_NEW)],
+            ends_new=_places(decision.existing),
             outdated_by=[stored[each] for each in decision.outdated_by if each in stored],
             in_doubt=[stored[each] for each in decision.in_doubt if each in stored],
+            doubts_new=_places(decision.in_doubt),
         )
 
     async def _find_rivals(self, scope: Scope, new: Statement, searches: Sequence[str]) -> list[tuple[Fact, datetime]]:
@@ -147,3 +148,8 @@ class RulePlanner:
         if isinstance(fact, Fact):
             return fact.last_said_at
         return fact.said_at or self._clock.now()
+
+
+def _places(names: Sequence[str]) -> list[int]:
+    """Return the places of the facts of the same plan among these names."""
+    return [int(name.removeprefix(_NEW)) for name in names if name.startswith(_NEW)]
