@@ -13,6 +13,11 @@ _CARD = re.compile(
     | \d(?:[ .-]\d){12,18}
     )(?![A-Za-z0-9_/-]|\.\d)"""
 )
+# Other kinds of cards begin like any number: "my Maestro card 6759 …".
+_NAMED_CARD = re.compile(
+    r"(?i)(?:card|kart|carte|tarjeta|carta|cartão|kaart|карт|カード|卡|카드|maestro|visa)[^.!?\n\d]{0,25}"
+    r"(?P<number>\d(?:[ .-]?\d){12,18})(?![\w/-]|\.\d)"
+)
 _IBAN = re.compile(r"(?<![A-Za-z0-9])([A-Z]{2})\d{2}(?:[ -]?[A-Z0-9]){11,30}", re.IGNORECASE)
 _SSN = re.compile(
     r"(?i)(?<![\w.+-])(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}(?![\w-]|\.\d)"
@@ -36,6 +41,7 @@ def find_account_numbers(text: str) -> Iterator[tuple[int, int]]:
     if not re.search(r"\d[\d .-]{4}", text):
         return
     yield from (found.span() for found in _CARD.finditer(text) if _is_luhn(found[0]))
+    yield from (found.span("number") for found in _NAMED_CARD.finditer(text) if _is_luhn(found["number"]))
     for found in _SSN.finditer(text):
         yield found.span("plain" if found["plain"] else 0)
     for found in _IBAN.finditer(text):

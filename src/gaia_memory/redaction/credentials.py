@@ -23,7 +23,7 @@ _PLACEHOLDER = re.compile(r"(?i)password|passwd|pass|pwd|secret|token|x+|[*.]+|[
 _DIGIT = re.compile(r"\d")
 _MIN_KEY_CHARACTERS = 14
 _PLAIN_WORD = re.compile(r"[A-Z]?[a-z]{2,}")
-_SPACED_LETTERS = re.compile(r"(?<!\S)(?:\S ){7,}\S(?!\S)")
+_SPACED_LETTERS = re.compile(r"(?<!\S)\S(?P<gap>[ .*-])(?:\S(?P=gap)){6,}\S(?=[\s:=]|\Z)")
 
 
 class _View(NamedTuple):
@@ -76,7 +76,7 @@ def _fold(text: str, fold: Callable[[str], str]) -> _View:
 
 
 def _close_up(view: _View) -> _View:
-    """Remove the blanks between single letters: `p a s s w o r d`."""
+    """Remove what stands between single letters: `p a s s w o r d`, `P-A-S-S-W-O-R-D`."""
     gaps = {at for run in _SPACED_LETTERS.finditer(view.text) for at in range(run.start() + 1, run.end(), 2)}
     kept = [at for at in range(len(view.text)) if at not in gaps]
     places = view.places or range(len(view.text))

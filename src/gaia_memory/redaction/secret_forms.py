@@ -37,7 +37,7 @@ KEY_FORMS = (
     KeyForm(r"[srp]k_(?:live|test)_[A-Za-z0-9]", 10, 10),
     KeyForm(r"gh[pousr]_[A-Za-z0-9_]", 16, 20),
     KeyForm(r"github_pat_[A-Za-z0-9_]", 16, 20),
-    KeyForm(r"glpat-[A-Za-z0-9_-]", 16, 16),
+    KeyForm(r"gl(?:pat|[dfipr]t|[cp]bt|ptt|soat|agent|imt|oas|rt|ffct)-[A-Za-z0-9_-]", 16, 16),
     KeyForm(r"xox[a-z]-[A-Za-z0-9-]", 10, 10),
     KeyForm(r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]", 16, 16),
     KeyForm(r"shp(?:at|ca|pa|ss)_[A-Za-z0-9]", 20, 20),
@@ -71,6 +71,10 @@ KEY_FORMS = (
     KeyForm(r"sntrys_[A-Za-z0-9+/=_]", 30, 30),
     KeyForm(r"EAA[A-Za-z0-9]", 40, 40),
     KeyForm(r"NRAK-[A-Z0-9]", 24, 24),
+    KeyForm(r"lsv2_(?:pt|sk)_[a-f0-9_]", 32, 32),
+    KeyForm(r"amzn\.mws\.[a-f0-9-]", 32, 32),
+    KeyForm(r"pat-[a-z]{2}\d-[a-f0-9-]", 30, 30),
+    KeyForm(r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9]", 40, 40),
     KeyForm(r"secret_[A-Za-z0-9]", 40, 40),
     KeyForm(r"ntn_[A-Za-z0-9]", 40, 40),
     KeyForm(r"figd_[A-Za-z0-9_-]", 30, 30),
@@ -85,7 +89,7 @@ KEY_FORMS = (
 PASSWORD_WORDS = (
     r"(?:p[a@4][s$5]{2}w[o0]rd|pass(?:wd|phrase|code|wort|ord)|pwd|kennwort|contrase[nñ]a|mot[\s_]+de[\s_]+passe|senha|palavra[-\s_]passe|(?:phrase|frase)\s+(?:secr[èe]te|de\s+passe|segreta|secreta)|geheimwort|losungswort|"
     r"parola\s+(?:d['’]ordine|mea)|parolam|wachtwoord|l[öo]senord|adgangskode|kodeord|salasana|has[łl]o|heslo|jelsz[óa]v?|"
-    r"[şs]ifre|пароль|парола|κωδικ[όο]ς|ה?סיסמ[האת]|كلمة\s+(?:ال)?(?:سر|مرور)|رمز\s+عبور|पासवर्ड|パスワード|비밀번호|"
+    r"[şs]ifre|парол[ьяюе]|парола|κωδικ[όο]ς|ה?סיסמ[האת]|كلمة\s+(?:ال)?(?:سر|مرور)|رمز\s+عبور|पासवर्ड|パスワード|비밀번호|비번|پسورد|گذرواژه|"
     r"m[ậa]t\s+kh[ẩa]u|รหัสผ่าน|kata[\s_]+sandi|密码|密碼|口令)"
 )
 

@@ -11,13 +11,15 @@ from gaia_memory.redaction.stated_passwords import COPULA, SIGN
 
 _DIGIT_WORDS = r"(?:(?:zero|oh|one|two|three|four|five|six|seven|eight|nine)[ ,-]*){4,8}\b"
 _NO_UNIT = (
-    r"(?![^\W\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[%€$号室階楼条本枚回円元年月日時点分人個个次章页]|[.,:]\d|-\d)"
+    r"(?![^\W\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[%€$号室階楼条本枚回円元年月日時点分人個个次章页]|[.,:]\d|-\d"
+    r"|\s(?:m|km|cm|mm|g|kg|ml|l|px|eur|euros?|usd|dollars?|percent|points?|minutes?|hours?|degrees?)\b)"
 )
 _DIGITS = rf"(?P<value>\d(?:[ -]?\d){{3,7}}{_NO_UNIT}|{_DIGIT_WORDS})"
 _PIN_DIGITS = _DIGITS.replace("{3,7}", "{2,7}")
 _CARD_DIGITS = rf"(?P<value>\d{{3,4}}{_NO_UNIT})"
 # "47B12": keypads of doors have letters, too.
-_KEYPAD_DIGITS = _DIGITS.replace("(?P<value>", r"(?P<value>(?-i:(?=\d*[A-F])(?=[A-F]*\d)[\dA-F]{4,7}(?!\w))|")
+_KEYPAD_LETTERS = r"(?-i:(?=\d*[A-ZА-Я])(?=(?:[A-ZА-Я]*\d){2})[\dA-ZА-Я]{4,7}(?!\w))"
+_KEYPAD_DIGITS = _DIGITS.replace("(?P<value>", rf"(?P<value>{_KEYPAD_LETTERS}|[*#]?")
 _START = r"(?<![^\W_\u3040-\u30ff\u4e00-\u9fff])"
 _QUALIFIER_PATTERN = r"[^.!?;\n:=\d]{0,50}?"
 """What stands between a name and its value: whose it is, and what for."""
@@ -31,9 +33,11 @@ _CODE_WORD = (
 )
 # What a secret code opens or confirms. Not: zip, area, error, dress, discount.
 _SECURED_NOUN = (
-    r"alarm\w*|door|front\s+door|gate|garage|safe|(?:pad)?lock\b|vault|entry|access|security|house|lobby|"
+    r"alarm\w*|door|front\s+door|gate|garagen?|safe|wallet|"
+    r"(?:pad)?lock\b|vault|entry|access|security|house|lobby|"
     r"verification|confirmation|one[ -]time|login|log-?in|sign-?in|2fa|mfa|two-factor|sms|authenticator|unlock|"
     r"recovery|backup|voicemail|keypad|bank|card|sim|secret|whatsapp|google|telegram|apple|paypal|"
+    r"instagram|facebook|signal|discord|microsoft|github|linkedin|twitter|tiktok|"
     r"best[äa]tigungs\w*|sicherheits\w*|zugangs\w*|freischalt\w*|verifizierungs\w*|anmelde\w*|einmal\w*|geheim\w*|haust[üu]r|t[üu]r|"
     r"tor|tresor|schlie[ßs]fach|karte|"
     r"alarme|porte|portail|immeuble|coffre|carte|v[ée]rification|s[ée]curit[ée]|confidentiel|d[ée]verrouillage|"
@@ -41,7 +45,7 @@ _SECURED_NOUN = (
     r"cancello|portone|allarme|cassaforte|carta|porta|verifica|sicurezza|conferma|accesso|segreto|sblocco|"
     r"port[ãa]o|cofre|cart[ãa]o|verificaç[ãa]o|confirmaç[ãa]o|segurança|acesso|secreto|"
     r"deur|poort|kluis|kaart|verificatie|bevestigings\w*|beveiligings\w*|toegangs\w*|"
-    r"домофона|сигнализации|двери|подъезда|сейфа|карты|подтверждения|безопасности|доступа|"
+    r"смс|sms|домофона|сигнализации|двери|подъезда|сейфа|карты|подтверждения|безопасности|доступа|"
     r"\S*אזעקה|\S*דלת|\S*כניסה|\S*אימות|\S*כספת|ה?סודי"
 )
 # What has a code that is no secret, as the words begin in several languages.
@@ -57,12 +61,14 @@ _PUBLIC = (
 )
 _IS_PUBLIC = re.compile(rf"(?i)(?<![^\W_])ה?{_PUBLIC}")
 # Names of numbers that are secret whatever they are for.
-_PIN_NAME = r"(?:pin|пин)(?:[ _-]?(?:code|number|nummer|код|コード|码|碼))?(?![a-zа-я])"
+_PIN_NAME = r"(?:pin|пин)(?:[ _-]?(?:code|number|nummer|numarası|n[úu]mero|numéro|код|コード|码|碼))?(?![a-zа-я])"
 _CARD_CODE_NAME = (
-    r"(?:cvv2?|cvc2?|card\s+verification\s+(?:value|code|number)|security\s+code|(?:karten)?pr[üu]f(?:ziffer|nummer|zahl)n?|"
+    r"(?:cv[vc]2?(?:[ -]?(?:code|number|nummer))?|(?:three|3|last)\s+(?:digits|numbers)\s+on\s+the\s+back|"
+    r"card\s+verification\s+(?:value|code|number)|security\s+code|(?:karten)?pr[üu]f(?:ziffer|nummer|zahl)n?|"
     r"sicherheitscode|cryptogramme(?:\s+visuel)?|code\s+de\s+s[ée]curit[ée]|c[óo]digo\s+de\s+(?:seguridad|segurança)|"
     r"codice\s+di\s+sicurezza|beveiligingscode|セキュリティコード|安全码|安全碼)"
 )
+_OF_CARD = r"(?:\s+(?:of|for|on|der|des|meiner|auf|de|del|della|da|do|van|sur)(?:\s+[^\W\d_]+){1,3})"
 _SECRET_NAME = (
     r"(?:puk|m?tan|otp|totp|one[ -]time\s+(?:pass)?(?:code|word)|geheim(?:zahl|nummer|code)|digicode|pincode|codepin)"
 )
@@ -80,24 +86,35 @@ _CODES = (
     re.compile(
         rf"(?:(?i:\b{_PIN_OWNER}[ -]+(?:pin|пин))|(?<!\w)(?:PIN|ПИН))(?i:[ -]?(?:code|number|код))?\s+"
         rf"(?:(?:карты|(?:de|of|for|von|der|del|van)(?:\s+(?:the|my|la|mi|ma|meiner))?(?:\s+[^\W\d_]+){{0,2}})\s+)?"
-        rf"{_DIGITS}(?!\s+[a-z]{{3}})"
+        rf"{_DIGITS}(?!\s+(?!(?:for|für|pour|para|and|und|is|are)\b)[a-z]{{3}})"
     ),
+    re.compile(rf"(?i){_START}pin[ -]?code{_OF_CARD}?\s+(?P<value>\d{{4,5}}{_NO_UNIT})(?!\d)"),
     # "CVV 123", "the security code on the back is 123"
-    re.compile(rf"(?i){_START}{_CARD_CODE_NAME}(?:{_QUALIFIER_PATTERN}{_LINK_PATTERN}|\s+){_CARD_DIGITS}"),
+    re.compile(rf"(?i){_START}{_CARD_CODE_NAME}(?:{_QUALIFIER_PATTERN}{_LINK_PATTERN}|{_OF_CARD}?\s+){_CARD_DIGITS}"),
     re.compile(rf"(?i){_START}{_SECRET_NAME}(?:{_QUALIFIER_PATTERN}{_LINK_PATTERN}|\s+){_KEYPAD_DIGITS}"),
     # "alarm code 4921", "the door's code is 4921", "the code for the alarm is 4921"
     re.compile(
-        rf"(?i){_START}(?:{_SECURED_NOUN})(?:['’]s)?[ _-]?(?:[\w-]+\s+)?{_CODE_WORD}\b"
+        rf"(?i){_START}(?:{_SECURED_NOUN})(?:['’]s)?[ _-]?(?:[\w-]+\s+)?(?:{_CODE_WORD}|pin)\b"
         rf"(?:{_QUALIFIER_PATTERN}{_LINK_PATTERN}|\s+){_KEYPAD_DIGITS}"
     ),
     re.compile(
         rf"(?i){_START}{_CODE_WORD}\s[^.!?;\n:=\d]{{0,25}}?(?<!\w)(?:building|ל?ה?{_SECURED_NOUN})\b"
         rf"(?:{_QUALIFIER_PATTERN}{_LINK_PATTERN}|\s+){_KEYPAD_DIGITS}"
     ),
+    re.compile(
+        rf"(?i)\b(?:backup|recovery|rescue)\s+codes?(?:{_LINK_PATTERN}|\s+)(?P<value>\d(?:[ -]?\d){{7,19}})(?!\w)"
+    ),
+    re.compile(r"(?i)\bcode\s+(?P<value>\d{4,8})\s+to\s+(?:log|sign|get|verify|confirm|open|unlock|disarm|enter)\b"),
     # "use code 551204", "opens with code 7741"
     re.compile(
         rf"(?i)\b(?:use|enter|type|opens?\s+with|unlocks?\s+with|mit|avec|con)\s+(?:the\s+|dem\s+|der\s+|le\s+|el\s+)?"
         rf"(?:pass)?(?:code|código|pin|combination)\s+{_DIGITS}"
+    ),
+    # "the safe opens with 34-12-27", "the luggage lock is set to 385"
+    re.compile(
+        r"(?i)\b(?:safe|(?:pad)?lock|vault|keypad|suitcase|gate|schloss|tresor|koffer|cadenas|coffre|candado|caja|lucchetto)\b"
+        r"[^.!?;\n:=\d]{0,20}?\s(?:opens?\s+(?:with|to|on)|unlocks?\s+with|(?:is\s+)?set\s+to|öffnet\s+mit|s['’]ouvre\s+avec|"
+        rf"se\s+abre\s+con|si\s+apre\s+con)\s+{_PIN_DIGITS}(?!\s+(?!(?:and|und|et|y|e)\b)[^\W\d_]{{3}})"
     ),
     re.compile(rf"(?i)\bkeypad(?:{_LINK_PATTERN}|\s+(?:takes|needs|wants|accepts)\s+){_DIGITS}"),
     # "482913 is your code", "use 482913 as your passcode"
@@ -109,6 +126,11 @@ _CODES = (
     re.compile(
         r"(?i)\b(?:enter|use|type|press|dial)\s+(?P<value>\d{4,8})\s+(?:as|to|for)\s+[^.!?\n\d]{0,40}?"
         r"\b(?:code|pin|passcode|alarm|door|gate|safe|log\s+in|sign\s+in|verify|confirm)\b"
+    ),
+    # "to open the gate type 6142#"
+    re.compile(
+        r"(?i)\b(?:open|unlock|disarm|get\s+in|log\s+in|sign\s+in)\b[^.!?\n\d]{0,40}?\b(?:type|enter|press|dial|use|punch\s+in)\s+"
+        rf"[*#]?(?P<value>\d{{4,8}}{_NO_UNIT})(?!\s+[^\W\d_]{{3}})"
     ),
     re.compile(rf"(?:{_EAST_ASIAN_NAME})[^\d\n。、，,]{{0,6}}{_PIN_DIGITS}"),
 )
@@ -122,7 +144,8 @@ _WORD_BEGINNING = re.compile(r"(?:^|[\s\"'’])[^\W\d_]*\Z")
 _CLAUSE_END = re.compile(r"[.!?;,\n]")
 _TRIGGERS = re.compile(
     r"(?i)pin|пин|cv[vc]|code|kode|código|codigo|codice|код|קוד|kod|κωδ|combin|kombin|clave|puk|tan|otp|pr[üu]f|cryptog"
-    r"|one[ -]time|geheim|verification|keypad|enter|use|type|press|dial|码|碼|コード|番号|인증|비밀"
+    r"|one[ -]time|geheim|digits"
+    r"|set\s+to|opens|unlocks|öffnet|ouvre|abre|apre|verification|keypad|enter|use|type|press|dial|码|碼|コード|番号|인증|비밀"
 )
 
 

@@ -19,7 +19,7 @@ COPULA = (
     r"(?:is|was|are|reads|equals|it['’]s|ist|war|lautet|heißt|es|era|est|c['’]est|é|è|"
     r"(?:(?<=has[łl]o )|(?<=heslo ))to|je|jest|"
     r"er|är|(?:(?<=salasana )|(?<=salasanani ))on|este|olarak|adalah|"
-    r"это|є|είναι|היא|הוא|هي|هو|है|là)"
+    r"это|є|е|είναι|היא|הוא|هي|هو|है|là)"
 )
 """Verbs that give something a value."""
 
@@ -27,7 +27,7 @@ SIGN = r"(?::=|=>|->|[:=\uff1a→—–])"
 
 _PREPOSITION = (
     r"(?:for|to|of|at|on|in|from|für|fürs|im|vom?|von|zum|zur|des|der|del|de|du|da|do|para|pour|dello|della|van|voor|til|till|"
-    r"для|от|к|של\S*|ל\S*|من|meiner?|mio|mia|meu|mea|mitt|mi|min|saya|μου|من|tôi|wifi)"
+    r"для|от|к|של\S*|ל\S*|من|meiner?|mio|mia|meu|mea|mitt|mi|min|saya|μου|من|tôi|ми|wifi)"
 )
 _NAME = (
     rf"(?:(?<![^\W_]){PASSWORD_WORDS}|(?<=\w)(?:passwort|kennwort|wachtwoord|密码|密碼|口令|パスワード|비밀번호))"
@@ -39,7 +39,19 @@ _NAMED_PASSWORD = re.compile(
     rf"(?i){_NAME}(?:\s+(?:{_PREPOSITION}\b|(?P<name>(?=[^\W_])))[^.!?\n:=]{{0,60}}?)?,?"
     rf"(?:\s*{SIGN}\s*|\s+(?:(?:is|was|got)\s+)?(?:changed|set|reset|updated)\s+to\s+"
     rf"|\s+{COPULA}(?:\s+(?:still|now|just|currently|jetzt|ahora))?\s+|\s*(?:是|为|為|は|는|은|คือ)\s*(?=[\x00-\x7f“”「『]))"
-    rf"(?P<value>\S[^\n]*)"
+    rf"(?=(?P<value>\S[^\n]{{0,300}}))"
+)
+# "voicemail password 6142"; not "password 2024"
+_BARE_DIGITS = re.compile(rf"(?i){_NAME}\s+(?P<value>(?!(?:19|20)\d\d\b)\d{{4,}})(?=[.,;!]?(?:\s|$))(?!\s+[^\W\d_])")
+# "He uses 'Otter5521' as his password"
+_AS_PASSWORD = re.compile(
+    rf"(?i)(?<!\S)[\"'“„«]?(?P<value>[^\s\"'”“»]{{6,40}})[\"'”“»]?\s+(?:as|als|comme|como|come|как)\s+(?:[^\W\d_]+\s+){{0,2}}?{_NAME}"
+)
+# "wlan key 4821-0077-1933-4455"
+_WIFI_KEY = re.compile(
+    rf"(?i)(?<!\w)(?:(?:wi-?fi|wlan)[ -]*(?:key|schlüssel|code|sleutel)|"
+    rf"(?:code|cl[ée]|clave|chiave|chave)\s+(?:\w+\s+){{0,2}}?(?:wi-?fi|wlan))"
+    rf"(?:\s*{SIGN}\s*|\s+(?:{COPULA}\s+)?)(?P<value>(?=\S*\d)[\w-]{{8,}})"
 )
 # "wifi password hunter2"
 _BARE_PASSWORD = re.compile(
@@ -54,6 +66,8 @@ _LOGIN_PAIR = re.compile(
 )
 # "Netflix: mara@example.org / Sternenstaub88"
 _EMAIL_PAIR = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+\s+[:/|]\s+(?P<value>[^\s@]{8,})(?!\S)")
+# "admin:Nimbus!20"
+_ADMIN_PAIR = re.compile(r"(?<![\w/.@-])(?:admin|administrator|root|guest):(?P<value>[^\s:]{6,})")
 _CURL_USER = re.compile(r"""(?<!\S)(?:-u|--user)[ =]["']?[\w.@-]+:(?P<value>[^\s"'$<{]\S{2,})""")
 _AUTHORIZATION = re.compile(
     r"(?i)\bauthorization\s*[:=]\s*[\"']?(?:basic|bearer|token|digest|apikey)\s+"
@@ -70,13 +84,24 @@ _NAMED_KEY = re.compile(
     """
 )
 
+# `API_SECRET='kite&799rM'`: what a name is set to may have signs; not in an address, where `&` ends it.
+_SET_KEY = re.compile(
+    r"""(?xi)
+    (?<![^\W_])(?<![?&\#/])(?:(?:secret|token)
+      |(?:api|access|private|secret|signing|encryption|client|auth|shared)[ _-]?(?:key|secret|token))
+    ["'`]?\s*[:=]\s*(?P<quote>["'`]?)
+    (?P<value>(?=[^\s"'`]*\d)(?=[^\s"'`]*[A-Za-z])(?=[^\s"'`]*[!\#$&*?^~])[\w.+/!\#$&*?^~-]{8,}+)(?P=quote)(?![\w(\[])
+    """
+)
+
 # Cheap tests before the patterns above: one of these words is in every text that they match.
 _PASSWORD_TRIGGER_WORDS = """
 pass p@ pa$ w0rd pw psw mdp phrase frase geheimwort losung kennwort contrase clave senha parola wachtwoord
-lösenord losenord adgangskode kodeord salasana hasło haslo heslo jelsz şifre sifre пароль парола κωδικ סיסמ كلمة
-رمز पासवर्ड パスワード 비밀번호 khẩu khau รหัสผ่าน sandi 密 口令
+lösenord losenord adgangskode kodeord salasana hasło haslo heslo jelsz şifre sifre парол κωδικ סיסמ كلمة
+رمز पासवर्ड パスワード 비밀번호 비번 پسورد گذرواژه khẩu khau รหัสผ่าน sandi 密 口令
 """
 _PASSWORD_TRIGGERS = tuple(_PASSWORD_TRIGGER_WORDS.split())
+_WIFI_TRIGGERS = ("wifi", "wi-fi", "wlan")
 _LOGIN_TRIGGERS = ("cred", "login", "zugangsdaten", "-u", "authorization")
 _KEY_TRIGGERS = ("secret", "token", "bearer", "key", "code", "pat ", "sessionid")
 _MIN_DIGIT_CHANGES = 2
@@ -91,7 +116,7 @@ _CODE = re.compile(
 _NOT_A_VALUE = frozenset(files("gaia_memory.redaction").joinpath("not_passwords.txt").read_text("utf-8").split())
 # "uses Sommer!Regen5 as the password": a word that can hardly be anything else.
 _MIXED_WORD = re.compile(
-    r"(?<![^\s\"'“„«])(?=[^\s\d]*\d)(?=\S*[^\W\d_])(?=\S*[!#$%^&*?+@_])(?!\S*[@.]\S+\.|\S*://|\S*[()\[\]{}<>=/\\|$])"
+    r"(?<![^\s\"'“„«])(?=[^\s\d]*\d)(?=\S*[^\W\d_])(?=\S*[!#$%^&*?+@_])(?!\$|\S*[@.]\S+\.|\S*://|\S*(?:[()\[\]{}<>=/\\|]|\$[A-Z_]))"
     r"(?P<value>[^\s\"'”“»,;]{8,40}?)(?=[.,;:!?\"'”“»]*(?:\s|$))"
 )
 _PLAIN_WORD = re.compile(r"[^\W\d_]+")
@@ -111,6 +136,10 @@ def find_stated_passwords(text: str) -> Iterator[tuple[int, int]]:
         for pattern in (_CURL_USER, _AUTHORIZATION):
             yield from (found.span("value") for found in pattern.finditer(text))
         yield from _find_pairs(_LOGIN_PAIR, text)
+    if ":" in lower:
+        yield from _find_pairs(_ADMIN_PAIR, text)
+    if _has_any(lower, _WIFI_TRIGGERS):
+        yield from (found.span("value") for found in _WIFI_KEY.finditer(text))
     if "@" in lower:
         yield from _find_pairs(_EMAIL_PAIR, text)
     if _has_any(lower, _KEY_TRIGGERS):
@@ -118,6 +147,7 @@ def find_stated_passwords(text: str) -> Iterator[tuple[int, int]]:
             # `sort_key: company-1` is no secret.
             if found["other"] is None or len(DIGIT_CHANGE.findall(found["value"])) >= _MIN_DIGIT_CHANGES:
                 yield found.span("value")
+        yield from (found.span("value") for found in _SET_KEY.finditer(text) if not found["value"].startswith("$"))
 
 
 def _find_pairs(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
@@ -135,6 +165,8 @@ def _find_passwords(text: str) -> Iterator[tuple[int, int]]:
         yield from _password_span(found, text)
     if _PASSWORD_NAME.search(text):
         yield from (found.span("value") for found in _MIXED_WORD.finditer(text))
+    yield from (found.span("value") for found in _BARE_DIGITS.finditer(text))
+    yield from _find_pairs(_AS_PASSWORD, text)
     for found in _SHORT_NAME.finditer(text):
         is_of_login = found["sign"] and re.search(r"(?i)\b(?:user(?:name)?|login)\b", text[: found.start()])
         if is_of_login or _is_strong(found["value"].strip(_QUOTES + ",;")):

@@ -25,7 +25,7 @@ def learned_offline(*said: str) -> list[str]:
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param("The safe opens with 4711", id="number without a keyword"),
+        pytest.param("For the cellar Anna always dials 4711", id="number without a keyword"),
         pytest.param("correct horse battery staple", id="words alone"),
         pytest.param("Ask Siri for sword, then add fish: it opens the router", id="password in parts"),
         pytest.param("9f8e7d6c5b4a3f2e1d0c9b8a7f6e5d4c", id="hex digits without a name"),
