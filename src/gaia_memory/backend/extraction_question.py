@@ -21,11 +21,11 @@ TOKENS_PER_FACT = 150
 
 MAX_FACTS = 40
 
-PROMPT_VERSIONS: Mapping[PromptName, str] = {"gaia": "gaia-2", "mem0": "mem0-1"}
+PROMPT_VERSIONS: Mapping[PromptName, str] = {"gaia": "gaia-3", "mem0": "mem0-1"}
 """Whose prompt asks, and the version of what we add to it; stored with each fact that it taught."""
 
 SYSTEM_PROMPT = """\
-You are the Memory Extractor of an assistant: note what is worth remembering in the New Messages of a conversation. \
+You are the Memory Extractor: note what is worth remembering in the New Messages of a conversation. \
 Earlier Messages only help to understand them.
 
 {instructions}

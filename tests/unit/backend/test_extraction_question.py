@@ -20,8 +20,8 @@ from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.models import Chunk, EventPosition, Message, SessionKey, Turn
 
 SAID_AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
-MAX_FIXED_CHARACTERS = 2_500
-"""600 tokens: the text has 4.1 characters to a token of GPT-4 and GPT-4o."""
+MAX_FIXED_CHARACTERS = 2_430
+"""600 tokens: the text has 4.05 characters to a token of GPT-4 and GPT-4o."""
 
 
 def chunk_of(*messages: tuple[str, str, str], before: tuple[tuple[str, str, str], ...] = ()) -> Chunk:
@@ -84,7 +84,7 @@ CONTRADICTIONS = {
     "recommendations of the assistant": "claimed, guessed or recommended is no fact",
     "doubt": "When in doubt, leave it out: an empty list is a good answer.",
     "length of a fact": "Write one fact per sentence.",
-    "pasted texts": "Extract nothing from questions about the world or pasted texts",
+    "pasted texts": "nor from questions about the world or pasted texts",
     "attributed_to": '"attributed_to" is "user" for what the user stated or agreed to',
 }
 
