@@ -24,6 +24,11 @@ _REQUEST = re.compile(
 )
 """Asks to keep a statement, even as a question: "Can you remember that I like teal?"."""
 
+_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.\w+|(?<![\w.])(?:[\w-]+\.)+[a-z]{2,}(?![\w.])", re.IGNORECASE)
+_LONG_NUMBER = re.compile(r"(?<![\w-])[A-Z]{0,2}\d(?:[ ()/.-]?\d){5,}(?![\w-])")
+_DAY_OR_TIME = re.compile(r"\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d{4}|\d\d?[.:]\d\d")
+_COMPARED_DIGITS = 5
+
 _DENIAL = re.compile(
     r"\b(?:no|not|\w+n['\u2019]t|cannot|never|none|nothing|without|neither|nor|stop\w*|quit\w*|gave up|giv\w+ up"
     r"|hat(?:e|es|ed)|dislik\w*|avoid\w*|instead|nicht|nichts|kein\w*|nie|niemals|ohne|aufgeh\w*|vermeid\w*|meid\w*|hass\w*"
@@ -50,7 +55,10 @@ def is_stated_by_user(fact: str, user: UserStatement) -> bool:
     Raises:
         InvalidInputError: the person said it only as a question, which states nothing.
     """
-    words = distinctive_stems(fact) or _stems(fact)
+    # "on Friday" is said, and its date is saved.
+    undated = _DAY_OR_TIME.sub(" ", fact)
+    unnumbered = _LONG_NUMBER.sub(" ", undated)
+    words = distinctive_stems(unnumbered) or _stems(unnumbered)
     stated, questions = _stems(user.agreed_to), list[set[str]]()
     denied = _DENIAL.search(user.agreed_to) is not None
     for sentence in SENTENCE.findall("\n".join((*user.recent_texts, user.text))):
@@ -65,7 +73,9 @@ def is_stated_by_user(fact: str, user: UserStatement) -> bool:
         raise InvalidInputError(ONLY_ASKED)
     # "User is not allergic to nuts" is made of the words of "I'm allergic to nuts", too.
     is_denied_alone = _DENIAL.search(fact) is not None and not denied
-    return bool(words) and len(words & stated) >= MIN_STATED_SHARE * len(words) and not is_denied_alone
+    share = len(words & stated) / max(len(words), 1)
+    said = "\n".join((*user.recent_texts, user.text, user.agreed_to))
+    return share >= MIN_STATED_SHARE and not is_denied_alone and _contacts_are_said(undated, said)
 
 
 def require_keepable_statement(fact: NewFact, user_statement: UserStatement, *, allow_numbers: bool) -> None:
@@ -88,6 +98,14 @@ def _statement_of(sentence: str) -> str:
         return sentence
     *clauses, _ = re.split(r"[,;:]|\s[-\u2013\u2014]\s", sentence)
     return ", ".join(clause for clause in clauses if _OF_ONESELF.match(clause))
+
+
+def _contacts_are_said(fact: str, said: str) -> bool:
+    """Return whether the person named each address and long number of a fact: few other words can redirect so much."""
+    addresses = {address.casefold() for address in _ADDRESS.findall(fact)}
+    numbers = [re.sub(r"\D", "", number)[-_COMPARED_DIGITS:] for number in _LONG_NUMBER.findall(fact)]
+    digits = re.sub(r"\D", "", said)
+    return all(address in said.casefold() for address in addresses) and all(number in digits for number in numbers)
 
 
 def _stems(text: str) -> set[str]:
