@@ -50,11 +50,11 @@ _REPLACEMENTS = (
     (re.compile(r"`{3,}|~{3,}"), "'''"),
 )
 
-# Encoded brackets and letters: HTML entities, and brackets as written in URLs, source code and mail.
+# Encoded brackets and letters: HTML entities, and ASCII as written in URLs, source code and mail.
 _ENCODED_CHAR = re.compile(
     r"&(?:amp;)*(?P<name>#0*+\d{1,7}|#x0*+[\da-f]{1,6}|lt|gt|[a-z]{2,12}(?=;));?"
-    r"|(?:%(?:25)*|\\x|\\u00|\\u\{0*|=)(?P<code>3c|3e|2f)\}?"
-    r"|\\0*(?P<octal>74|76|57)(?!\d)|\+(?P<utf7>ADw|AD4|AC8)-?",
+    r"|(?:%(?:25)*|\\x|\\u00|\\u\{0*|=)(?P<code>[2-7][\da-f])\}?"
+    r"|\\0*(?P<octal>1[0-7]{2}|[4-7][0-7](?!\d))|\+(?P<utf7>ADw|AD4|AC8)-?",
     re.IGNORECASE,
 )
 _UTF7_SIGNS = {"adw": "<", "ad4": ">", "ac8": "/"}
