@@ -45,6 +45,7 @@ SENSITIVE_CATEGORIES = frozenset({"health", "sexuality", "religion", "finance", 
 """The categories whose facts `memory.mark_sensitive` marks."""
 
 _WORD = re.compile(r"\w{3,}|\d+")
+_AFTER_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 def drop_assistant_claims(extracted: Sequence[ExtractedFact], chunk: Chunk) -> list[ExtractedFact]:
@@ -90,12 +91,13 @@ def drop_unkeepable(extracted: Sequence[ExtractedFact], *, allow_numbers: bool =
 
 
 def _normalize(item: ExtractedFact, *, allow_numbers: bool) -> ExtractedFact:
-    """Collapse white space, and leave out a category or an attribution with a credential."""
+    """Collapse white space, and leave out repeated sentences and a category or an attribution with a credential."""
     category, attributed_to = (
         None if label and contains_credential(label, allow_numbers=allow_numbers) else label
         for label in (item.category, item.attributed_to)
     )
-    return replace(item, text=" ".join(item.text.split()), category=category, attributed_to=attributed_to)
+    text = " ".join(dict.fromkeys(_AFTER_SENTENCE.split(" ".join(item.text.split()))))
+    return replace(item, text=text, category=category, attributed_to=attributed_to)
 
 
 def _is_keepable(text: str, *, allow_numbers: bool) -> bool:

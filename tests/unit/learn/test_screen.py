@@ -89,6 +89,15 @@ def test_blank_and_long_texts_are_dropped_and_white_space_is_collapsed():
     assert [item.text for item in kept] == ["likes tea"]
 
 
+def test_a_sentence_that_a_model_repeats_is_kept_once():
+    """An answer of Gemma 3 270M, which copied a conversation twice into one fact."""
+    copied = "I no longer like jazz, I like fado. I see. I no longer like jazz, I like fado. I see."
+
+    assert drop_unkeepable([ExtractedFact(text=copied)]) == [
+        ExtractedFact(text="I no longer like jazz, I like fado. I see.")
+    ]
+
+
 def test_dropped_facts_are_counted_but_not_shown_in_the_log(caplog):
     """Text of users never reaches a log."""
     caplog.set_level("INFO")
