@@ -6,7 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.models.llm_request import LlmRequest
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.load_memory_tool import LoadMemoryResponse, LoadMemoryTool
 from google.genai import types
 
 from gaia_memory.adk.plugins.tool_results import cut_tool_results
@@ -35,8 +38,16 @@ def result_of(request: LlmRequest) -> types.FunctionResponse:
     [
         ({"result": "z" * 94}, {"result": "z" * 94}),
         ({"result": "z" * 300}, {"result": "z" * 94 + "… [cut: 206 more characters]"}),
-        ({"text": "z" * 300, "status": "ok"}, {"text": "z" * 88 + "… [cut: 212 more characters]", "status": "ok"}),
-        ({"rows": ["a" * 48] * 9}, {"rows": ["a" * 48, "a" * 48, "… [cut: 7 more items]"]}),
+        ({"text": "z" * 300, "status": "ok"}, {"text": "z" * 84 + "… [cut: 216 more characters]", "status": "ok"}),
+        ({"rows": ["a" * 46] * 9}, {"rows": ["a" * 46, "a" * 46, "… [cut: 7 more items]"]}),
+        ({"k" * 500: "", "n": 3}, {"n": 3, "…": "[cut: 1 more keys]"}),
+        (
+            {"text": "z" * 300, "images": [{"kind": "png", "data": b"y" * 300}]},
+            {
+                "text": "z" * 71 + "… [cut: 229 more characters]",
+                "images": [{"kind": "png", "data": b"y" * 300}],
+            },
+        ),
         (
             {"data": b"z" * 300, "n": 3, "on": True, "none": None},
             {"data": b"z" * 300, "n": 3, "on": True, "none": None},
@@ -63,8 +74,43 @@ def test_keys_beyond_the_limit_are_counted() -> None:
     cut_tool_results(request, 100)
 
     response = result_of(request).response or {}
-    assert response["…"] == "[cut: 894 more keys]"
+    assert response["…"] == "[cut: 895 more keys]"
     assert len(json.dumps(response)) < 300
+
+
+@pytest.mark.parametrize("value", ["", [], {}, 1, None, ("",)])
+def test_many_empty_values_are_long_too(value: Any) -> None:
+    """Each takes quotes or brackets, and a comma."""
+    request = request_with({"rows": [value] * 20_000, "map": {str(number): value for number in range(2_000)}})
+    cut_tool_results(request, 1_000)
+
+    assert len(json.dumps(result_of(request).response)) < 2_500
+
+
+def test_a_model_as_a_result_is_cut() -> None:
+    """ADK's own `load_memory` returns one, and its metadata may be long."""
+    memories = [
+        MemoryEntry(content=types.Content(parts=[types.Part(text="m" * 500)]), custom_metadata={"k": "v" * 500})
+    ]
+    request = request_with({"result": LoadMemoryResponse(memories=memories)}, name="load_memory")
+    request.tools_dict["load_memory"] = LoadMemoryTool()
+    cut_tool_results(request, 100)
+
+    assert len(json.dumps(result_of(request).response)) < 300
+
+
+def test_a_tool_of_the_agent_is_cut_whatever_its_name() -> None:
+    """An agent may have a `recall` of its own."""
+
+    def recall() -> str:
+        """Return text."""
+        return ""
+
+    request = request_with({"result": "r" * 500}, name="recall")
+    request.tools_dict["recall"] = FunctionTool(recall)
+    cut_tool_results(request, 100)
+
+    assert len(json.dumps(result_of(request).response)) < 200
 
 
 def test_answers_of_memory_have_a_budget_of_their_own() -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence, Sized
 from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from gaia_memory.adk.tools.memory_tools import MemoryTool
 
 if TYPE_CHECKING:
     from google.adk.models.llm_request import LlmRequest
@@ -12,25 +16,30 @@ if TYPE_CHECKING:
 OWN_TOOLS = frozenset({"remember", "load_memory", "recall", "update_memory", "forget_memory", "switch_context"})
 """The tools of memory; their answers have a budget of their own."""
 
+_SEPARATOR_CHARACTERS = 4
+"""What JSON adds for each further item, such as quotes and a comma."""
+
 
 def cut_tool_results(request: LlmRequest, max_characters: int) -> None:
     """Cut every tool result of a request to about `max_characters`; marks say how much is missing.
 
     Strings are cut, and list items and keys beyond the limit are left out. Files in a result stay. The contents are
-    replaced, not changed: they may belong to the session.
+    replaced, not changed: they may belong to the session. A tool of the agent's own is cut whatever its name.
     """
-    request.contents = [_cut_content(content, max_characters) for content in request.contents]
+    tools = request.tools_dict
+    exempt = {name for name in OWN_TOOLS if isinstance(tools.get(name), MemoryTool | None)}
+    request.contents = [_cut_content(content, max_characters, exempt) for content in request.contents]
 
 
-def _cut_content(content: types.Content, max_characters: int) -> types.Content:
-    parts = [_cut_part(part, max_characters) for part in content.parts or []]
+def _cut_content(content: types.Content, max_characters: int, exempt: Collection[str]) -> types.Content:
+    parts = [_cut_part(part, max_characters, exempt) for part in content.parts or []]
     is_cut = any(new is not old for new, old in zip(parts, content.parts or [], strict=True))
     return content.model_copy(update={"parts": parts}) if is_cut else content
 
 
-def _cut_part(part: types.Part, max_characters: int) -> types.Part:
+def _cut_part(part: types.Part, max_characters: int, exempt: Collection[str]) -> types.Part:
     response = part.function_response
-    if response is None or response.name in OWN_TOOLS or _size(response.response) <= max_characters:
+    if response is None or response.name in exempt or _size(response.response) <= max_characters:
         return part
     result, _ = _cut(response.response, max_characters)
     return part.model_copy(update={"function_response": response.model_copy(update={"response": result})})
@@ -41,10 +50,26 @@ def _size(value: Any) -> int:
     if isinstance(value, str):
         return len(value)
     if isinstance(value, dict):
-        return sum(len(str(key)) + _size(each) for key, each in value.items())
+        return sum(len(str(key)) + _size(each) for key, each in value.items()) + _separators(value)
     if isinstance(value, list | tuple):
-        return sum(map(_size, value))
+        return sum(map(_size, value)) + _separators(value)
+    if isinstance(value, BaseModel):
+        return _size(_as_json(value))
     return 0 if isinstance(value, bytes) else len(str(value))
+
+
+def _separators(items: Sized) -> int:
+    return max(len(items) - 1, 0) * _SEPARATOR_CHARACTERS
+
+
+def _as_json(value: BaseModel) -> dict[str, Any]:
+    return value.model_dump(mode="json", exclude_none=True)
+
+
+def _contains_file(value: Any) -> bool:
+    if isinstance(value, dict | list | tuple):
+        return any(map(_contains_file, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, bytes)
 
 
 def _cut(value: Any, remaining: int) -> tuple[Any, int]:
@@ -56,15 +81,18 @@ def _cut(value: Any, remaining: int) -> tuple[Any, int]:
         return _cut_mapping(value, remaining)
     if isinstance(value, list | tuple):
         return _cut_items(value, remaining)
+    if isinstance(value, BaseModel):
+        return _cut_mapping(_as_json(value), remaining)
     return value, remaining - _size(value)
 
 
 def _cut_mapping(value: dict[Any, Any], remaining: int) -> tuple[dict[Any, Any], int]:
     # The shortest first, so that a status is not lost behind a long text; the order stays.
     kept: dict[Any, Any] = {}
-    for key in sorted(value, key=lambda key: _size(value[key])):
-        if remaining > 0 or not _size(value[key]):
-            kept[key], remaining = _cut(value[key], remaining - len(str(key)))
+    for key in sorted(value, key=lambda key: len(str(key)) + _size(value[key])):
+        cost = len(str(key)) + (_SEPARATOR_CHARACTERS if kept else 0)
+        if remaining > cost or _contains_file(value[key]):
+            kept[key], remaining = _cut(value[key], remaining - cost)
     missing = len(value) - len(kept)
     note = {"…": f"[cut: {missing} more keys]"} if missing else {}
     return {**{key: kept[key] for key in value if key in kept}, **note}, remaining
@@ -73,8 +101,9 @@ def _cut_mapping(value: dict[Any, Any], remaining: int) -> tuple[dict[Any, Any],
 def _cut_items(value: Sequence[Any], remaining: int) -> tuple[list[Any], int]:
     kept: list[Any] = []
     for each in value:
-        if remaining <= 0 and _size(each):
-            return [*kept, f"… [cut: {len(value) - len(kept)} more items]"], remaining
-        item, remaining = _cut(each, remaining)
-        kept.append(item)
-    return kept, remaining
+        remaining -= _SEPARATOR_CHARACTERS if kept else 0
+        if remaining > 0 or _contains_file(each):
+            item, remaining = _cut(each, remaining)
+            kept.append(item)
+    missing = len(value) - len(kept)
+    return [*kept, *([f"… [cut: {missing} more items]"] if missing else [])], remaining
