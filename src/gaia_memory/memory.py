@@ -197,7 +197,7 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
     async def has_forgotten(self, scope: Scope, texts: Sequence[str]) -> bool:
         """Return whether one of these facts was forgotten, so that no conversation teaches it again."""
         await self._require(scope, enabled=False)
-        async with self.stores.database.transaction() as tx:
+        async with self.stores.database.read_transaction() as tx:
             return any(await self.stores.facts.have_tombstones(tx, scope, texts))
 
     async def merge(self, scope: Scope, into: Scope) -> MergeResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -256,11 +256,26 @@ class SqlDatabase(Database):
     async def _writing(self) -> AsyncIterator[None]:
         """Wait for a turn to write before a connection is taken, so that readers find one."""
         with counted_wait(self._write_refusals):
-            async with nullcontext() if self._writers is None else self._writers.turn():
+            async with self._turn_to_write():
                 self.require_open()
                 if self._read_only is not None:
                     raise MemoryUnavailable(self._read_only.reason, remedy=self._read_only.remedy)
                 yield
+
+    @asynccontextmanager
+    async def _turn_to_write(self) -> AsyncIterator[None]:
+        if self._writers is None:
+            yield
+            return
+        try:
+            await self._writers.enter()
+        except OperationalError as error:
+            # The writer in front met somebody else's lock.
+            raise unavailable_error(error, self.engine) from error
+        try:
+            yield
+        finally:
+            self._writers.leave()
 
     @asynccontextmanager
     async def _reading(self) -> AsyncIterator[None]:
@@ -312,7 +327,7 @@ class SqlDatabase(Database):
             return True
         async with self.transaction() as connection:
             await connection.exec_driver_sql("INSERT INTO gaia_words (gaia_words) VALUES ('optimize')")
-        async with nullcontext() if self._writers is None else self._writers.turn():
+        async with self._turn_to_write():
             return await truncate_wal(self.engine)
 
     async def _vacuum(self) -> None:

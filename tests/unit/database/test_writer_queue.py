@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from gaia_memory.database import sqlite
 from gaia_memory.database.pooling.writer_queue import WriterQueue
+from gaia_memory.database.sql_engine import SqlDatabase
+from gaia_memory.errors import MemoryUnavailable
+from support.databases import memory_database
 
 
 async def enter_all(queue: WriterQueue, names: str, order: list[str]) -> dict[str, asyncio.Task[None]]:
@@ -66,3 +73,23 @@ async def test_waiting_writers_are_turned_away_together() -> None:
 
     assert [str(error) for error in refused] == ["locked", "locked"]
     assert order == ["c"]
+
+
+async def test_those_turned_away_hear_that_memory_is_unavailable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Like the writer in front of them, who waited for a stranger's lock until the driver gave up."""
+    monkeypatch.setattr(sqlite, "_PRAGMAS", ("busy_timeout=300",))
+    async with memory_database("sqlite", tmp_path) as database:
+        with closing(sqlite3.connect(str(database.engine.url.database), isolation_level=None)) as stranger:
+            stranger.execute("BEGIN IMMEDIATE")
+            writers = [database.scrub(), *(_write(database) for _ in range(3))]
+            errors = await asyncio.gather(*writers, return_exceptions=True)
+
+    assert [type(error) for error in errors] == [MemoryUnavailable] * 4
+    assert all("locked" in str(error) for error in errors)
+
+
+async def _write(database: SqlDatabase) -> None:
+    async with database.transaction():
+        pass

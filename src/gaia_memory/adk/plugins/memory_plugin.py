@@ -231,7 +231,8 @@ class MemoryPlugin(BasePlugin):
         with ErrorBoundary("looking up what was forgotten"):
             async with self._engine_for(turn) as engine:
                 if engine is not None:
-                    return await engine.memory.has_forgotten(engine.scope(turn.key.app, turn.key.user), texts)
+                    scope = engine.scope(turn.key.app, turn.key.user)
+                    return await turn.waits.run(engine.memory.has_forgotten(scope, texts))
         return False
 
     def _is_in_charge(self, invocation: InvocationContext) -> bool:
