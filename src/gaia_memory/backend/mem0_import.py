@@ -22,7 +22,7 @@ IMPORT_EXIT_WAIT_SECONDS = 20.0
 
 _INSTEAD = {
     "add": "gaia.memory.remember or gaia.memory.add",
-    "update": "gaia.memory.forget with the fact_id, then gaia.memory.remember",
+    "update": "gaia.memory.update",
     "delete": "gaia.memory.forget with the fact_id",
     "delete_all": "gaia.memory.forget",
     "reset": "gaia.memory.forget for each of gaia.memory.scopes",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -19,6 +21,7 @@ from gaia_memory.errors import InvalidInputError, MemoryUnavailable
 from gaia_memory.facts.current import current_or_past_sql
 from gaia_memory.redaction.mask import mask_secrets
 
+_WORK_PREFIX, _LOCK_NAME = ".gaia-backup-", "lock"
 _CURRENT_FACTS = f"gaia_facts AS f WHERE {current_or_past_sql('f')}"
 _COUNTS = {
     "facts": (MEMORY_DATABASE, f"SELECT count(*) FROM {_CURRENT_FACTS}"),
@@ -60,15 +63,28 @@ def write_backup(
     sources, notes = _find_databases(loaded)
     try:
         finish_swap(loaded.config.home)
-        folder = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
-        try:
+        with _work_folder(path.parent) as folder:
             return _write(loaded, path, folder, sources, notes, progress or (lambda done, total: None))
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise MemoryUnavailable(
             f"the backup cannot be written to {path} ({error.strerror})", remedy="check the disk and its permissions"
         ) from error
+
+
+@contextmanager
+def _work_folder(parent: Path) -> Iterator[Path]:
+    """Make a folder for the block, which is locked, and delete what killed backups left of theirs."""
+    from filelock import FileLock
+
+    for leftover in parent.glob(f"{_WORK_PREFIX}*"):
+        with suppress(OSError), FileLock(leftover / _LOCK_NAME, mode=0o600, timeout=0):
+            shutil.rmtree(leftover)
+    folder = Path(tempfile.mkdtemp(dir=parent, prefix=_WORK_PREFIX))
+    try:
+        with FileLock(folder / _LOCK_NAME, mode=0o600):
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write(

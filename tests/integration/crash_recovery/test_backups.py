@@ -105,6 +105,13 @@ def test_a_killed_backup_leaves_no_half_file(tmp_path: Path, where: str, count: 
     assert file.read_bytes() == b"earlier"
     assert asyncio.run(state(home)) == (20, 20, "ok")
 
+    async def back_up() -> None:
+        async with open_memory(home=home, model="offline") as gaia:
+            await gaia.memory.backup(tmp_path / "another")
+
+    asyncio.run(back_up())
+    assert not list(tmp_path.glob(".*"))
+
 
 @pytest.mark.parametrize("kill", RESTORE_KILLS)
 def test_a_killed_restore_leaves_the_old_home_or_the_new_one(tmp_path: Path, kill: str) -> None:
