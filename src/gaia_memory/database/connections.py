@@ -7,12 +7,14 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from sqlalchemy import event
 
 from gaia_memory.database.files.open_file import OpenFile
+from gaia_memory.database.pooling.one_trip_cursor import OneTripCursor
 from gaia_memory.database.pooling.writer_queue import WriterQueue
 
 if TYPE_CHECKING:
@@ -50,7 +52,6 @@ class ConnectionRegistry:
         self.file.require_same()
         connection = self._connection_type(*arguments, **options)
         self.file.note_opened()
-        connection.file = self.file  # type: ignore[attr-defined]
         return connection
 
     def track(self, engine: AsyncEngine) -> None:
@@ -58,7 +59,9 @@ class ConnectionRegistry:
 
         @event.listens_for(engine.sync_engine, "connect")
         def register(dbapi_connection: Any, _: object) -> None:
-            self._connections.add(dbapi_connection.driver_connection)
+            connection = dbapi_connection.driver_connection
+            connection.cursor = partial(OneTripCursor, connection, self.file)
+            self._connections.add(connection)
 
     async def close_all(self) -> None:
         """Stop every connection and wait until its thread has ended.

@@ -7,13 +7,12 @@ import sqlite3
 import time
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet
 
 from sqlalchemy import Connection, event
 from sqlalchemy.engine import URL, Engine
 from sqlalchemy.exc import OperationalError
 
-from gaia_memory.database.files.open_file import BEGIN_WRITE, FileCheckingCursor
+from gaia_memory.database.files.open_file import BEGIN_WRITE
 from gaia_memory.database.pooling.writer_queue import WriterQueue
 
 BUSY_TIMEOUT_SECONDS = 15
@@ -37,31 +36,7 @@ _WAL_BYTE = slice(18, 19)
 """The header bytes of a SQLite file that are 2 for a write-ahead log, else 1."""
 
 
-class CursorClosingConnection(sqlite3.Connection):
-    """A connection whose open queries end when it is closed.
-
-    SQLite keeps a closed connection and its locks until each of its queries was read to the end. A cancelled query
-    stays alive in any traceback that refers to it, and no other process could write until then.
-    """
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._cursors: WeakSet[sqlite3.Cursor] = WeakSet()
-
-    def cursor(self, *arguments: Any, **options: Any) -> Any:
-        """Return a new cursor."""
-        cursor = super().cursor(*(arguments or (FileCheckingCursor,)), **options)
-        self._cursors.add(cursor)
-        return cursor
-
-    def close(self) -> None:
-        """Close the connection and all of its cursors."""
-        for cursor in list(self._cursors):
-            cursor.close()
-        super().close()
-
-
-class PrivateConnection(CursorClosingConnection):
+class PrivateConnection(sqlite3.Connection):
     """A connection that creates its file for the owner only and applies this package's settings.
 
     Opening it blocks; aiosqlite opens it in the connection's own thread.

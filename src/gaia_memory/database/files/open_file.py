@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
-from typing import Any, Self
 
 from gaia_memory.errors import MemoryUnavailable
 
@@ -65,17 +63,6 @@ class OpenFile:
     def damage(self) -> MemoryUnavailable | None:
         """The error of a file in which damage was found; None if there was none."""
         return damaged_error(self.path, self._damage) if self._damage else None
-
-
-class FileCheckingCursor(sqlite3.Cursor):
-    """A cursor that checks the file before each write transaction, in the thread of its connection."""
-
-    def execute(self, statement: str, *arguments: Any) -> Self:
-        """Run a statement."""
-        file = getattr(self.connection, "file", None)
-        if file is not None and statement == BEGIN_WRITE:
-            file.require_writable()
-        return super().execute(statement, *arguments)
 
 
 def damaged_error(path: Path, message: object) -> MemoryUnavailable:

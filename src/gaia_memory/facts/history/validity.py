@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, select, update
+from sqlalchemy import BindParameter, bindparam, func, select, update
 from typing_extensions import override
 
 from gaia_memory.facts.current import current_or_past
@@ -17,6 +17,17 @@ from gaia_memory.ports import FactStore
 if TYPE_CHECKING:
     from gaia_memory.models import Scope
     from gaia_memory.ports import Transaction
+
+
+_PARTITION: BindParameter[str] = bindparam("its_partition")
+_NOW: BindParameter[float] = bindparam("its_now")
+_IN_SCOPE = facts.c.partition.concat("") == _PARTITION
+_TURNOVER = select(
+    select(func.max(endings.c.row)).where(endings.c.partition == _PARTITION).scalar_subquery(),
+    select(func.count()).where(facts.c.valid_until <= _NOW, _IN_SCOPE, current_or_past()).scalar_subquery(),
+    select(func.count()).where(facts.c.valid_from > _NOW, _IN_SCOPE, current_or_past()).scalar_subquery(),
+)
+"""Built once, because every turn uses it."""
 
 
 class ValidityMixin(FactStore):
@@ -40,10 +51,5 @@ class ValidityMixin(FactStore):
 
     @override
     async def turnover(self, tx: Transaction, scope: Scope, *, now: datetime) -> str:
-        since_epoch = to_epoch_seconds(now)
-        in_scope = facts.c.partition.concat("") == scope.partition
-        begins = select(func.count()).where(facts.c.valid_from > since_epoch, in_scope, current_or_past())
-        expired = select(func.count()).where(facts.c.valid_until <= since_epoch, in_scope, current_or_past())
-        ended = select(func.max(endings.c.row)).where(endings.c.partition == scope.partition)
-        columns = (each.scalar_subquery() for each in (ended, expired, begins))
-        return "/".join(str(each or 0) for each in (await tx.execute(select(*columns))).one())
+        values = {"its_partition": scope.partition, "its_now": to_epoch_seconds(now)}
+        return "/".join(str(each or 0) for each in (await tx.execute(_TURNOVER, values)).one())
