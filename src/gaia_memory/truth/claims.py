@@ -126,7 +126,8 @@ class _Reader:
         affirmed, denial = self._without_denial(text)
         if self.rules.negations.search(affirmed):
             return
-        is_denial, is_event = denial is not None, denial is not None and denial.is_event
+        is_denial, is_event = denial is not None, denial is not None and denial.kind == "event"
+        is_plain = denial is not None and denial.kind == "plain"
         happened_by = mention.end if mention is not None and mention.bound is not Bound.SINCE else None
         for claim in self._read_slots(affirmed):
             # "Works at Lidl on Friday" and "does not work on Friday" hold for that day.
@@ -143,7 +144,9 @@ class _Reader:
                 )
         if mention is None or (is_denial and (is_event or happened_by is None)):
             for clause in self._read_clause(affirmed):
-                yield replace(clause, is_denial=is_denial, happened_by=happened_by)
+                # "I do not smoke now" and "I do not have the car" may be so at the moment only.
+                if not (is_plain and (is_change or _names_one_thing(affirmed, clause))):
+                    yield replace(clause, is_denial=is_denial, happened_by=happened_by)
 
     def _read_slots(self, text: str) -> Iterator[Claim]:
         for sentence in self.rules.sentences:
@@ -214,6 +217,13 @@ class _Reader:
         name = folded.removeprefix("von ").removeprefix("de ").split()
         is_name = _words_for_user().isdisjoint(folded.split()) and words("no_names").isdisjoint(name)
         return " ".join(name) if is_name else None
+
+
+def _names_one_thing(text: str, clause: Claim) -> bool:
+    """Return whether a clause is about having "the car", not "a car"."""
+    said = index_tokens(text)
+    after_verb = said[said.index(clause.words[0]) + 1 :][:1]
+    return clause.value[0] == "have" and not words("definites").isdisjoint(after_verb)
 
 
 @lru_cache(maxsize=16)

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from gaia_memory.truth.claims import CLAUSE, Claim, read_statement
 from gaia_memory.truth.plan import Action
-from gaia_memory.truth.rule_tables import place_names, slot_words, words
+from gaia_memory.truth.rule_tables import meanings, place_names, slot_words, words
 from gaia_memory.truth.slot_values import are_rival_places, may_be_one_person
 
 _MEMORY_AGE = timedelta(days=180)
@@ -19,6 +19,9 @@ _NEWS_AGE = timedelta(days=60)
 """A dated change that is not older when it is told is news, also to what was said since it happened."""
 
 _MAX_PLACE_WORDS = 3
+
+_AGE_DOUBT_YEARS = 2
+"""How much more than the time that passed a person may have aged: "I am 100" may be no age."""
 
 WORDS_PER_SEARCH = 40
 """Words of a slot that one search looks for; it drops words of more than `MAX_QUERY_WORDS`."""
@@ -135,6 +138,10 @@ def _strongest(
 
 def _may_outdate(later: Claim, earlier: Claim, later_said_at: datetime, earlier_said_at: datetime) -> bool:
     """Return whether what one claim tells of came after what the other does, as far as they have dates."""
+    if later.slot == earlier.slot == "age":
+        years = (later_said_at - earlier_said_at) / timedelta(days=365) + _AGE_DOUBT_YEARS
+        if int(later.value[0]) - int(earlier.value[0]) > years:
+            return False
     is_plan = earlier.slot == "plan" and not earlier.is_denial
     if is_plan and later_said_at > (earlier.happened_by or earlier_said_at + _MEMORY_AGE):
         return False
@@ -187,30 +194,41 @@ def _doubt_of_home(later: Claim, earlier: Claim) -> _Effect:
 
 
 def _end_of_switch(later: Claim, earlier: Claim) -> _Effect:
-    """Replace what "switched from coffee to tea" names first."""
+    """Replace what "switched from coffee to tea" names first.
+
+    Who "switched from Apple to Samsung" and works at Apple may have bought a phone.
+    """
     value = earlier.value
     if earlier.slot == CLAUSE:
-        value = value[1:] if value[0] in words("uses") else ()
+        value = _things(earlier) if value[0] in words("uses") else ()
     elif earlier.slot not in ("employer", "studies", "role"):
         value = ()
-    return _Effect.REPLACE if value and value == later.old else _Effect.NOTHING
+    if not value or value != later.old:
+        return _Effect.NOTHING
+    return _Effect.DOUBT if earlier.slot == "employer" else _Effect.REPLACE
 
 
 def _end_of_use(later: Claim, earlier: Claim) -> _Effect:
     """Take back what "sold the car" or "gave up coffee" names."""
     if earlier.slot != CLAUSE:
         return _Effect.NOTHING
-    verb, *things = earlier.value
+    verb, things = earlier.value[0], _things(earlier)
     if later.slot == "habit":
-        is_given_up = verb in words("habits") and tuple(things) == later.value
+        is_habit = verb in words("habits") and words("no_habits").isdisjoint(things)
+        is_given_up = is_habit and things == later.value
         return _Effect.RETRACT if is_given_up else _Effect.NOTHING
     # The noun itself, not a part of another one: "has a red car", but not "has a car loan".
     size = len(later.value)
     nouns = (things[:size], things[-size:]) if earlier.language in ("french", "spanish") else (things[-size:],)
     is_one = words("numbers").isdisjoint(things) and len(things) <= size + 1
     is_thing = not words("things").isdisjoint(later.value)
-    is_sold = verb == "have" and is_thing and is_one and list(later.value) in nouns
+    is_sold = verb == "have" and is_thing and is_one and later.value in nouns
     return _Effect.RETRACT_IF_ONLY_ONE if is_sold else _Effect.NOTHING
+
+
+def _things(clause: Claim) -> tuple[str, ...]:
+    """Return what a clause says after its verb, in the form of a slot's value."""
+    return tuple(meanings().get(word, word) for word in clause.words[1:])
 
 
 def _end_of_plan(later: Claim, earlier: Claim) -> _Effect:
@@ -243,18 +261,18 @@ def _effect_on_slot(later: Claim, earlier: Claim) -> _Effect:
 def _is_rival(later: Claim, earlier: Claim) -> bool:
     """Return whether a value surely takes the place of an earlier one of the same slot."""
     is_same_key, is_disjoint = later.key == earlier.key, set(later.value).isdisjoint(earlier.value)
-    # Every German noun has a capital letter: "arbeitet bei Regen" names no employer.
-    is_plain_or_new = later.is_change or (is_same_key and later.language != "german")
+    # Every German noun has a capital letter: "arbeitet bei Regen" names no employer. Nor do "joined Facebook" and
+    # "works for Tom".
+    is_plain_or_new = later.is_change or (is_same_key and later.key == "at" and later.language != "german")
     # Spanish "en" also says where: "trabaja en Zara", "trabaja en Getafe".
     is_employed = {later.key, earlier.key} <= {"at", "for", ""} and is_plain_or_new and is_disjoint
     is_partner = is_same_key and (later.is_change or later.key in words("partners"))
     rivals: dict[str, Callable[[], bool]] = {
         "home": lambda: are_rival_places(later.value, earlier.value),
         "employer": lambda: is_employed,
-        "role": lambda: is_disjoint and later.is_change,
-        "studies": lambda: (
-            is_disjoint and later.is_change and words("languages").isdisjoint(later.value + earlier.value)
-        ),
+        "role": lambda: is_disjoint and later.is_change and words("side_roles").isdisjoint(later.value),
+        # "Studies optics" may be a part of "studies physics".
+        "studies": lambda: is_disjoint and later.is_change and words("subjects").issuperset(later.value),
         "name": lambda: later.is_change,
         "partner": lambda: is_partner and not may_be_one_person(later.value, earlier.value),
         "age": lambda: int(later.value[0]) > int(earlier.value[0]) and not earlier.is_change,

@@ -37,11 +37,11 @@ class SentencePattern(NamedTuple):
 
 
 class Denial(NamedTuple):
-    """What says that something is not so, or that it has ended as an event, and the text without it."""
+    """What says that something is not so, and the text without it; an `event` has ended it, a `plain` one may not."""
 
     pattern: re.Pattern[str]
     affirmed: str
-    is_event: bool
+    kind: Literal["event", "plain", ""]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +144,7 @@ def _load_language(language: str) -> LanguageRules:
         language=language,
         code=_CODES[language],
         rewrites=tuple((_compile(pattern), new) for pattern, new in table["rewrites"]),
-        denials=tuple(Denial(_compile(pattern), new, bool(event)) for pattern, new, *event in table["denials"]),
+        denials=tuple(Denial(_compile(pattern), new, next(iter(kind), "")) for pattern, new, *kind in table["denials"]),
         **{name: _any_of(table[name]) for name in ("unsure", "now", "fillers", "negations", "past")},
         articles=frozenset(index_tokens(table["articles"])),
         selves=frozenset(map(fold, (*table["user"], *table["owner"], *table.get("owned_by", ()), "me"))),

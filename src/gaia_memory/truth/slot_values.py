@@ -67,6 +67,11 @@ def _parse_name(text: str, rules: LanguageRules) -> Value | None:
     return name if is_name else None
 
 
+def _parse_nickname(text: str, rules: LanguageRules) -> Value | None:
+    name = _parse_name(text, rules)
+    return name if name and words("no_nicknames").isdisjoint(name) else None
+
+
 def _parse_words(text: str, rules: LanguageRules) -> Value | None:
     value = tuple(meanings().get(word, word) for word in index_tokens(text) if word not in rules.articles)
     is_whole = words("links").isdisjoint(value) and not _LIST.search(text)
@@ -131,6 +136,6 @@ def _parse_plan(text: str, rules: LanguageRules) -> Value | None:
 
 _PARSERS: Mapping[str, Callable[[str, LanguageRules], Value | None]] = {
     **{"home": _parse_place, "employer": _parse_employer, "diet": _parse_diet},
-    **{"name": _parse_name, "nickname": _parse_name, "partner": _parse_name},
+    **{"name": _parse_name, "nickname": _parse_nickname, "partner": _parse_name},
     **{"plan": _parse_plan, "age": _parse_age, "phone": _parse_phone, "email": _parse_email},
 }

@@ -28,7 +28,8 @@ def labelled(file: str) -> Iterator[tuple[str | None, str, str]]:
             yield from ((ACTIONS[label], new, existing) for new, existing in pairs)
 
 
-KNOWN = [*labelled("known.yaml"), *labelled("near_misses.yaml"), *labelled("further.yaml"), *labelled("newcomers.yaml")]
+KNOWN_FILES = ("known.yaml", "near_misses.yaml", "further.yaml", "newcomers.yaml", "lookalikes.yaml")
+KNOWN = [pair for file in KNOWN_FILES for pair in labelled(file)]
 HELD_OUT = list(labelled("held_out.yaml"))
 ALL_TEXTS = sorted({text for _, *texts in (*KNOWN, *HELD_OUT) for text in texts})
 
