@@ -5,14 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
-from google.adk.agents import LlmAgent
 
-from gaia_memory import open_memory
-from gaia_memory.testing import ScriptedLlm
 from support.harness import Sut, facts
 
 Make = Callable[..., Awaitable[Sut]]
@@ -93,14 +89,16 @@ async def test_what_says_the_same_adds_a_source_and_no_row(make: Make) -> None:
 @pytest.mark.acceptance("T05")
 @pytest.mark.parametrize("answer", ["nonsense", ConnectionError("429")], ids=["nonsense", "away"])
 async def test_without_an_answer_everything_is_added(make: Make, answer: Any) -> None:
-    """Nothing is parked, and the question is asked at most four times."""
+    """The conversation is cleared, nothing is parked, and the question is asked at most four times."""
     sut = await make()
     await learn(sut, "I love pizza", LOVES)
     await learn(sut, "I hate pizza", HATES, answers=(answer,) * 4)
+    session = await sut.session("ada", "cli")
 
     assert await sut.texts("ada") == [LOVES, HATES]
     assert len(questions(sut)) <= 4
     assert (await sut.gaia.memory.status(sut.scope("ada"))).pending == ()
+    assert session is None or session.events == []
 
 
 @pytest.mark.acceptance("T06")
@@ -120,6 +118,38 @@ async def test_a_senseless_answer_is_asked_again_and_ends_nothing_else(make: Mak
     await learn(sut, "I hate pizza", HATES, answers=(bad, decide("UPDATE", 1)))
 
     assert await sut.texts("ada") == [HATES]
+    assert len(questions(sut)) == 2
+
+
+@pytest.mark.acceptance("T06")
+@pytest.mark.parametrize(
+    "bad",
+    [
+        decide("UPDATE", 99),
+        '{"decisions": [{"fact": 1, "action": "UPDATE", "existing": [1]}, {"fact": 1, "action": "ADD"}]}',
+    ],
+    ids=["unknown", "contradictory"],
+)
+async def test_four_senseless_answers_end_nothing(make: Make, bad: str) -> None:
+    """Everything is added, and waits."""
+    sut = await make()
+    await learn(sut, "I love pizza", LOVES)
+    await learn(sut, "I hate pizza", HATES, answers=(bad,) * 4)
+
+    assert await sut.texts("ada") == [LOVES, HATES]
+    assert len(questions(sut)) == 4
+    assert (await sut.gaia.memory.status(sut.scope("ada"))).queued == 1
+
+
+@pytest.mark.acceptance("T06")
+async def test_an_answer_that_only_deletes_counts_if_it_is_repeated_and_ends_what_it_names(make: Make) -> None:
+    """The fact that it does not name stays."""
+    sut = await make()
+    await learn(sut, "I love pizza", LOVES)
+    await learn(sut, "I climb", "Climbs granite mountains on weekends")
+    await learn(sut, "I hate pizza", HATES, answers=(decide("DELETE", 1),) * 2)
+
+    assert await sut.texts("ada") == ["Climbs granite mountains on weekends"]
     assert len(questions(sut)) == 2
 
 
@@ -150,6 +180,36 @@ async def test_what_was_said_earlier_and_learned_later_is_history_at_once(make: 
     assert await sut.texts("ada") == [HATES]
     [current] = await sut.gaia.memory.facts(scope)
     assert [past.text for past in await sut.gaia.memory.history(scope, current.id)] == [LOVES, HATES]
+
+
+@pytest.mark.acceptance("T08")
+@pytest.mark.parametrize("settings", ["", "memory: {reconcile: rules}"], ids=["model", "rules"])
+async def test_a_conversation_that_is_learned_after_a_later_one_is_history_at_once(make: Make, settings: str) -> None:
+    """Monday's, from which the model could not extract anything before Wednesday's was learned."""
+    sut = await make(settings)
+    memory, scope, is_away = sut.gaia.memory, sut.scope("ada"), True
+    monday, wednesday = ("I live in Oslo", "I live in Berlin") if settings else (LOVES, HATES)
+
+    def extract(prompt: str) -> str:
+        if monday not in prompt:
+            return facts(wednesday)
+        if is_away:
+            raise ConnectionError("away")
+        return facts(monday)
+
+    sut.script.answers["extractor"].extend([extract] * 20)
+    sut.script.answers["reconciler"].append(decide("UPDATE", 1))
+    for channel, said in (("cli", monday), ("web", wednesday)):
+        await sut.chat("ada", channel, said)
+        await sut.sweep_after_idle()
+        sut.clock.advance(timedelta(days=2))
+    assert await sut.texts("ada") == [wednesday]
+    is_away = False
+    await sut.sweep(force=True)
+
+    assert await sut.texts("ada") == [wednesday]
+    [current] = await memory.facts(scope)
+    assert [past.text for past in await memory.history(scope, current.id)] == [monday, wednesday]
 
 
 @pytest.mark.acceptance("T10")
@@ -244,82 +304,3 @@ async def test_a_wording_that_may_not_be_kept_is_not_used(make: Make, bad: str) 
 
     assert await sut.texts("ada") == [HATES]
     assert await line_of(sut, HATES) == [(LOVES, "replaced", "model"), (HATES, None, None)]
-
-
-CHANGES = [
-    (["I eat meat.", "I no longer eat meat."], "User eats meat"),
-    (["We have a car.", "We sold the car."], "has a car"),
-    (["I live in Berlin.", "I moved from Berlin to Lisbon."], "lives in Berlin"),
-    (["I live in Berlin.", "I am back in Oslo."], "lives in Berlin"),
-    (["Ich wohne in Berlin.", "Ich bin von Berlin nach Lissabon gezogen."], "wohnt in Berlin"),
-    (["J'habite à Paris.", "J'ai déménagé de Paris à Lyon."], "habite à Paris"),
-    (["Vivo en Madrid.", "Me he mudado de Madrid a Sevilla."], "vive en Madrid"),
-]
-NO_CHANGES = [
-    ["I live in Berlin.", "My brother moved to Lisbon."],
-    ["I live in Berlin.", "I love Lisbon, too."],
-    ["I live in Oslo.", "I visited Berlin."],
-    ["I eat meat.", "My sister is called Noa. She no longer eats meat."],
-    ["I live in Berlin.", "If I moved to Rome, I would learn Italian."],
-    ["I live in Berlin.", "I used to think that Rome is small."],
-    ["I live in Berlin.", "Should I move to Rome?"],
-]
-
-
-async def keyless_texts(home: Path, *conversations: str, sweeps: Literal["once", "each"] = "each") -> list[str]:
-    """Return the current facts without a key, after messages of which `each` is learned alone, or all at `once`."""
-    agent = LlmAgent(name="assistant", model=ScriptedLlm(default="Hello."))
-    settings: dict[str, Any] = {"memory": {"llm": {"provider": "offline"}, "embedder": {"provider": "offline"}}}
-    async with open_memory(settings, home=home) as gaia:
-        for said in conversations:
-            await gaia.conversation(agent, user_id="ada", channel="cli").send(said)
-            if sweeps == "each":
-                assert (await gaia.sweep(force=True)).failed == 0
-        assert (await gaia.sweep(force=True)).failed == 0
-        return [fact.text for fact in await gaia.memory.facts(gaia.scope("ada"))]
-
-
-@pytest.mark.acceptance("T21")
-@pytest.mark.parametrize(("said", "ended"), CHANGES, ids=[said[1] for said, _ in CHANGES])
-async def test_a_plain_change_ends_the_old_fact_without_a_key(tmp_path: Path, said: list[str], ended: str) -> None:
-    """Through a conversation and a sweep."""
-    assert any(ended in text for text in await keyless_texts(tmp_path / "before", said[0]))
-    texts = await keyless_texts(tmp_path / "after", *said)
-
-    assert texts
-    assert not [text for text in texts if ended in text]
-
-
-@pytest.mark.acceptance("T22")
-@pytest.mark.parametrize("said", NO_CHANGES, ids=[said[1] for said in NO_CHANGES])
-async def test_what_only_looks_like_a_change_ends_nothing(tmp_path: Path, said: list[str]) -> None:
-    """Every fact of before is current after it."""
-    before = await keyless_texts(tmp_path / "before", said[0])
-
-    assert set(before) <= set(await keyless_texts(tmp_path / "after", *said))
-
-
-async def test_what_one_conversation_puts_in_doubt_is_marked(tmp_path: Path) -> None:
-    """The move and the home before it are learned together. What is said again after the move is not in doubt."""
-    async with open_memory({"home": tmp_path, "sessions": {"coalesce_seconds": 0}}) as gaia:
-        agent = LlmAgent(name="assistant", model=gaia.model)
-        for user, further in (("ada", []), ("eve", ["I live in Oslo with my wife Anna"])):
-            talk = gaia.conversation(agent, user_id=user, channel="cli")
-            for text in ("I live in Oslo with my wife Anna", "I moved to Berlin", *further):
-                await talk.send(text)
-        await gaia.sweep(force=True)
-        marks = {
-            user: {fact.text: fact.marks for fact in await gaia.memory.facts(gaia.scope(user_id=user))}
-            for user in ("ada", "eve")
-        }
-
-    home = "User lives in Oslo with their wife Anna"
-    assert marks["ada"] == {home: ("in doubt",), "User moved to Berlin": ()}
-    assert marks["eve"][home] == ()
-
-
-async def test_what_is_said_again_in_one_conversation_is_the_newest_word(tmp_path: Path) -> None:
-    """Oslo, Berlin, Oslo, learned at once."""
-    texts = await keyless_texts(tmp_path, "I live in Oslo.", "I live in Berlin.", "I live in Oslo.", sweeps="once")
-
-    assert texts == ["User lives in Oslo."]
