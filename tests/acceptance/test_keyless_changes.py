@@ -14,24 +14,28 @@ from gaia_memory.testing import ScriptedLlm
 
 CHANGES = {
     "en": {
+        "I am 34 years old.": "I am 35 years old now.",
         "I eat meat.": "I no longer eat meat.",
         "We have a car.": "We sold the car.",
         "I live in Berlin.": "I moved from Berlin to Lisbon.",
         "I live in Rome.": "I am back in Oslo.",
     },
     "de": {
+        "Ich bin 34 Jahre alt.": "Ich bin jetzt 35 Jahre alt.",
         "Ich esse Fleisch.": "Ich esse kein Fleisch mehr.",
         "Wir haben ein Auto.": "Wir haben das Auto verkauft.",
         "Ich wohne in Berlin.": "Ich bin von Berlin nach Lissabon gezogen.",
         "Ich wohne in Rom.": "Ich bin wieder in Oslo.",
     },
     "es": {
+        "Tengo 34 años.": "Ahora tengo 35 años.",
         "Como carne.": "Ya no como carne.",
         "Tenemos un coche.": "Vendimos el coche.",
         "Vivo en Berlín.": "Me mudé de Berlín a Lisboa.",
         "Vivo en Roma.": "Estoy de vuelta en Oslo.",
     },
     "fr": {
+        "J'ai 34 ans.": "J'ai maintenant 35 ans.",
         "Je mange de la viande.": "Je ne mange plus de viande.",
         "Nous avons une voiture.": "Nous avons vendu la voiture.",
         "J'habite à Berlin.": "J'ai déménagé de Berlin à Lisbonne.",

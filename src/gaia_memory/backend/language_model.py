@@ -157,7 +157,7 @@ class Mem0LanguageModel:
 
 def _at_temperature(llm: Any, temperature: float | None) -> Any:
     """Return mem0's object with another temperature, which its providers read from their configuration alone."""
-    if temperature is None or not hasattr(llm, "config"):
+    if temperature is None or getattr(llm, "config", None) is None:
         return llm
     warmer = copy.copy(llm)
     warmer.config = copy.copy(llm.config)

@@ -42,6 +42,8 @@ _WORDS_OF_EVERY_TEXT = frozenset[str]().union(
     index_tokens(" ".join(STOP_WORDS)),
     TIME_WORDS,
     NUMBER_WORDS,
+    # Having, which some forms of the other languages' stop words say.
+    index_tokens("tengo tiene tenemos tienen tener"),
     *FUNCTION_WORDS.values(),
     *({*each.months, *each.weekdays, *each.units, *each.numbers} for each in (ENGLISH, FRENCH, GERMAN, SPANISH)),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,14 +43,21 @@ def similarity_threshold(rows: NDArray[np.float32], *, default: float = DEFAULT_
 def select_similar(
     text: str, candidates: Sequence[Fact], cosines: Mapping[str, float], *, limit: int = MAX_SIMILAR_FACTS
 ) -> list[SimilarFact]:
-    """Return the candidates that share enough words with a text or have one of `cosines`, the most similar first."""
+    """Return the candidates that share enough words with a text or have one of `cosines`, the most similar first.
+
+    The best by vector and the best by words take turns, so that neither kind crowds out the other.
+    """
     words = distinctive_stems(text)
     compared = (
         SimilarFact(fact=fact, cosine=cosines.get(fact.id, 0.0), shared_words=len(words & distinctive_stems(fact.text)))
         for fact in candidates
     )
     similar = [each for each in compared if each.fact.id in cosines or each.is_similar_by_words]
-    return sorted(similar, key=lambda each: (-each.cosine, -each.shared_words, each.fact.id))[:limit]
+    similar.sort(key=lambda each: (-each.cosine, -each.shared_words, each.fact.id))
+    by_words = sorted((each for each in similar if each.is_similar_by_words), key=lambda each: -each.shared_words)
+    by_vector = [each for each in similar if each.fact.id in cosines]
+    in_turn = (each for pair in zip_longest(by_vector, by_words) for each in pair if each is not None)
+    return list({each.fact.id: each for each in in_turn}.values())[:limit]
 
 
 def find_similar_drafts(drafts: Sequence[Draft], min_cosine: float) -> dict[int, int]:

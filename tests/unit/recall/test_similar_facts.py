@@ -34,6 +34,17 @@ def test_at_most_five_facts_are_similar() -> None:
     assert len(select_similar("Tea", facts, {each.id: 0.9 for each in facts})) == 5
 
 
+def test_facts_with_near_vectors_leave_room_for_those_that_share_words() -> None:
+    """A weak embedder may find unrelated facts nearer than the one that is contradicted."""
+    near = [fact(f"Tea number {number}") for number in range(9)]
+    known = fact("Books the Bokoze kozebodor tour")
+
+    similar = select_similar("Skips the Bokoze kozebodor tour", [*near, known], {each.id: 0.9 for each in near})
+
+    assert [each.fact.text for each in similar][:2] == ["Tea number 0", known.text]
+    assert len(similar) == 5
+
+
 @pytest.mark.parametrize("shift", [0.0, 3.0])
 def test_the_threshold_is_what_one_pair_in_a_hundred_exceeds(shift: float) -> None:
     """Some models give every pair of texts a high cosine; the threshold follows."""
