@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gaia_memory import open_memory
+from gaia_memory import NewFact, open_memory
 from gaia_memory.models import Fact
 from gaia_memory.reminders.announcer import Announcement
 from gaia_memory.testing import FakeClock
@@ -117,6 +117,26 @@ async def test_a_recurring_fact_is_announced_each_time_without_a_reminder(opened
     ]
     assert {each.id for each in announcements.facts} == {fact.id}
     assert [each.due_at for each in await sut.gaia.memory.due(sut.scope("ada"))] == [announcements.facts[-1].due_at]
+
+
+async def test_a_series_that_has_ended_is_not_looked_at_again(opened: OpenSut, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many they are, with a reminder or without one: the facts of others are announced."""
+    monkeypatch.setattr("gaia_memory.reminders.announcer._BATCH_FACTS", 2)
+    sut = await opened()
+    memory, scope, start = sut.gaia.memory, sut.scope("ada"), datetime(2026, 3, 2, 12, tzinfo=UTC)
+    announcements = Announcements(sut)
+    await announcements.at(start)
+    texts = [f"pill {number}" for number in range(5)]
+    pills = await memory.add(scope, [NewFact(text, due_at=start + HOUR, every="FREQ=DAILY;COUNT=2") for text in texts])
+    async with asyncio.timeout(60):
+        told = [await announcements.at(start + days * DAY + HOUR) for days in range(3)]
+        for pill in pills:
+            await memory.update(scope, pill.id, reminded_at=sut.clock.now())
+        await memory.remember(sut.scope("bob"), "Call Bob", due_at=sut.clock.now() + HOUR)
+        after = await announcements.at(sut.clock.now() + HOUR)
+
+    assert [sorted(each) for each in told] == [texts, texts, []]
+    assert after == ["Call Bob"]
 
 
 async def test_what_is_due_on_a_day_is_announced_at_nine_there(make: Make) -> None:

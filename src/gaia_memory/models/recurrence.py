@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
@@ -12,9 +13,14 @@ RECURRENCE_WORDS = ("daily", "weekly", "monthly", "yearly")
 """The intervals with a name of their own."""
 
 _FIX = f"pass one of {', '.join(RECURRENCE_WORDS)}, or a rule of RFC 5545 such as FREQ=WEEKLY;BYDAY=MO"
-_FREQUENCY = re.compile(r"(?:^|;)FREQ=(?:DAILY|WEEKLY|MONTHLY|YEARLY)(?:;|$)")
-_SEVERAL_TIMES_A_DAY = re.compile(r"BY(?:HOUR|MINUTE|SECOND)=[^;]*,")
-_UNTIL_PART = re.compile(r"UNTIL=(\d{8})(?:T(\d{6})(Z?))?(?=;|$)")
+_PART = re.compile(
+    r"FREQ=(?:DAILY|WEEKLY|MONTHLY|YEARLY)|(?:INTERVAL|COUNT)=[1-9]\d{0,8}|UNTIL=\d{8}(?:T\d{6}Z?)?|WKST=[A-Z]{2}"
+    r"|BY(?:HOUR|MINUTE|SECOND)=\d{1,2}|BY(?!HOUR|MINUTE|SECOND)[A-Z]+=[-+0-9A-Z,]+",
+    re.ASCII,
+)
+"""A part of a rule that occurs at most once a day. The library also reads `+0` as a number, and then it hangs."""
+
+_UNTIL_PART = re.compile(r"UNTIL=(\d{8})(?:T(\d{6})(Z?))?")
 _COUNT_PART = re.compile(r"COUNT=(\d+)")
 _MAX_RULE_CHARACTERS = 500
 _LAST_DECADES = datetime(9960, 1, 1)  # noqa: DTZ001 - local time
@@ -31,7 +37,7 @@ def parse_recurrence(name: str, value: object) -> str:
     if (word := value.strip().lower()) in RECURRENCE_WORDS:
         return word
     rule = value.strip().upper().removeprefix("RRULE:")
-    if not _FREQUENCY.search(rule) or _SEVERAL_TIMES_A_DAY.search(rule) or not _is_rule(rule):
+    if not _is_rule(rule):
         raise_invalid(name, value, _FIX)
     return rule
 
@@ -52,11 +58,14 @@ def next_occurrence(due_at: datetime, every: str, zone: tzinfo | None, after: da
         local = rule.after(local)
     if local is None:
         return None
-    if count := _COUNT_PART.search(rule_text):
-        passed = sum(1 for _ in rule.between(start, local)) + (start in rule)
-        rule_text = rule_text.replace(count[0], f"COUNT={int(count[1]) - passed}")
     moment = _at(local, zone)
-    if moment.astimezone(zone).replace(tzinfo=None) != local and "BYHOUR" not in rule_text:
+    is_moved = moment.astimezone(zone).replace(tzinfo=None) != local and "BYHOUR" not in rule_text
+    if count := _COUNT_PART.search(rule_text):
+        left = int(count[1]) - sum(1 for _ in rule.between(start, local)) - (start in rule)
+        # What was moved is no time of the rule that continues from it.
+        is_moved = is_moved and left > 1
+        rule_text = rule_text.replace(count[0], f"COUNT={left - is_moved}")
+    if is_moved:
         rule_text += f";BYHOUR={local.hour};BYMINUTE={local.minute}"
     is_word = every in RECURRENCE_WORDS and rule_text == f"FREQ={every.upper()}"
     return moment, every if is_word else rule_text
@@ -73,17 +82,27 @@ def last_occurrence(due_at: datetime, every: str, zone: tzinfo | None, until: da
 
 
 def _is_rule(rule: str) -> bool:
-    # The library would look for the next time of an interval of 0 for ever.
-    if any(char.isspace() for char in rule) or re.search(r"INTERVAL=0+(?:;|$)", rule):
+    parts = rule.split(";")
+    names = [part.partition("=")[0] for part in parts]
+    # Of parts with one name the library takes the last.
+    if not all(map(_PART.fullmatch, parts)) or "FREQ" not in names or len(set(names)) < len(names):
         return False
-    until, count = _UNTIL_PART.search(rule), _COUNT_PART.search(rule)
-    if ("UNTIL" in rule) != bool(until) or (until and count):
+    if {"COUNT", "UNTIL"} <= set(names) or _may_miss_its_weekday(parts):
         return False
     try:
+        if until := _UNTIL_PART.search(rule):
+            datetime.strptime(_local_end(until, UTC), "%Y%m%dT%H%M%S")  # noqa: DTZ007 - local time
         # A rule that never occurs (30 February) would be searched to the year 9999: here that is near.
         return next(iter(_build_rule(_UNTIL_PART.sub("COUNT=1", rule), _LAST_DECADES, UTC)), None) is not None
     except ValueError:
         return False
+
+
+def _may_miss_its_weekday(parts: Sequence[str]) -> bool:
+    """Return whether a rule counts whole weeks in days: the search for a weekday that it misses has no end."""
+    intervals = [int(part.removeprefix("INTERVAL=")) for part in parts if part.startswith("INTERVAL=")]
+    has_weekday = any(part.startswith("BYDAY=") for part in parts)
+    return "FREQ=DAILY" in parts and has_weekday and any(interval % 7 == 0 for interval in intervals)
 
 
 def _rule_text(every: str, start: datetime) -> str:
@@ -107,8 +126,12 @@ def _local_end(until: re.Match[str], zone: tzinfo | None) -> str:
     day, time_of_day, utc = until.groups()
     if not utc:
         return f"{day}T{time_of_day or '235959'}"
-    moment = datetime.strptime(f"{day}{time_of_day}", "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-    return moment.astimezone(zone).strftime("%Y%m%dT%H%M%S")
+    try:
+        moment = datetime.strptime(f"{day}{time_of_day}", "%Y%m%d%H%M%S").replace(tzinfo=UTC).astimezone(zone)
+    except OverflowError:
+        # The end of all times, which rules without an end are given.
+        return f"{day}T{time_of_day}"
+    return f"{moment:%Y%m%dT%H%M%S}"
 
 
 def _at(local: datetime, zone: tzinfo | None) -> datetime:

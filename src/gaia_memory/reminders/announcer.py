@@ -128,14 +128,13 @@ class Announcer:
         claims: list[_Plan] = []
         for due in found:
             due_at = find_due_time(due.fact, now, zone)
-            its_zone = zone_of(due.fact, zone)
+            its_zone, first_at = zone_of(due.fact, zone), due.fact.due_at or now
             at = None if due_at is None else _announcement_time(due.fact, due_at, its_zone)
-            if due_at is None or at is None:
+            if due_at is None or at is None or at > now:
+                claims.append((due, Claim(due_at=due.claimed_for or due_at or first_at, next_at=at)))
                 continue
-            if at > now:
-                claims.append((due, Claim(due_at=due.claimed_for or due_at, next_at=at)))
-                continue
-            following = next_occurrence(due_at, due.fact.every, its_zone, due_at) if due.fact.every else None
+            # Counted from the first time: a rule may say how often it occurs.
+            following = next_occurrence(first_at, due.fact.every, its_zone, due_at) if due.fact.every else None
             next_at = None if following is None else _announcement_time(due.fact, following[0], its_zone)
             claim = Claim(due_at=due_at, next_at=next_at)
             if now - at <= LONGEST_DELAY and not (due.is_announced and due.claimed_for == due_at):
