@@ -302,6 +302,27 @@ async def test_an_update_to_what_the_person_did_not_say_is_unconfirmed(tmp_path:
     assert (fact.is_unconfirmed, fact.category) == (True, "home")
 
 
+async def test_a_tool_repeats_no_sensitive_fact_that_the_person_does_not_name(tmp_path: Path) -> None:
+    """The conversation was shown it before it was sensitive; the person's own words still change it."""
+    async with open_talk(tmp_path, settings={"agent_writes": "confirm"}) as talk:
+        [fact] = await talk.add("Takes Truvada", due_at=datetime(2999, 1, 1, tzinfo=UTC))
+        short_id = await talk.shown("Truvada")
+        await (await talk.host.engine()).memory.update(SCOPE, fact.id, sensitive=True)
+        unasked = [
+            await talk.use("nice weather", tool, id=short_id, **changes)
+            for tool, changes in (("forget_memory", {}), ("update_memory", {"sensitive": False}),
+                                  ("update_memory", {"reminded_at": "now"}))
+        ]  # fmt: skip
+        kept = await talk.facts()
+        asked = await talk.use("forget the Truvada", "forget_memory", id=short_id)
+        done = await talk.use("yes", "forget_memory", id=short_id)
+
+    assert [each["status"] for each in [*unasked, asked, done]] == [*["error"] * 3, "confirmation_required", "success"]
+    assert not [each for each in unasked if "Truvada" in str(each)]
+    assert "this fact is sensitive" in unasked[0]["message"]
+    assert [each.reminded_at for each in kept] == [None]
+
+
 @pytest.mark.acceptance("W10")
 async def test_a_fact_is_forgotten_if_the_person_asks_for_it_and_else_not(tmp_path: Path) -> None:
     """The person's words name it by its text or its category."""

@@ -17,8 +17,6 @@ from gaia_memory.adk.tools.tool_answers import (
 )
 from gaia_memory.adk.tools.tool_call import ToolCall
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError
-from gaia_memory.language.agreements import is_agreement
-from gaia_memory.language.distinctive_words import shares_distinctive_word
 from gaia_memory.learn.tool_statements import require_keepable_statement
 from gaia_memory.models import Fact, FactDetails, NewFact
 from gaia_memory.models.validation import require_text
@@ -117,17 +115,13 @@ def _refuse_unrequested(call: ToolCall, fact: Fact) -> dict[str, Any] | None:
     Raises:
         MemoryDisabledError: memory is off.
     """
-    config, statement = call.engine.config.memory, call.statement
+    config = call.engine.config.memory
     if not config.enabled:
         raise MemoryDisabledError
     if config.agent_writes == "refuse":
         return error_response(WRITES_REFUSED)
-    pending = call.engine.pending_confirmations
-    if is_agreement(statement.text) and pending.was_named(call.key, statement.earlier_turn_id, call.name, fact.id):
+    if call.agrees_to(fact) or (config.agent_writes == "allow" and call.names(fact)):
         return None
-    named = " ".join((fact.text, fact.category or "", fact.entity or ""))
-    if config.agent_writes == "allow" and shares_distinctive_word(statement.text, named):
-        return None
-    pending.name_change(call.key, statement.turn_id, call.name, fact.id)
+    call.engine.pending_confirmations.name_change(call.key, call.statement.turn_id, call.name, fact.id)
     [row] = render_facts([fact], {}, allow_numbers=config.allow_numbers)
     return {"status": "confirmation_required", "message": CHANGE_NOT_REQUESTED, "text": row["text"]}

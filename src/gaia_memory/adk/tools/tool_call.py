@@ -13,6 +13,8 @@ from gaia_memory.adk.plugins.run_context import current_message, is_private, may
 from gaia_memory.adk.sessions.event_mapping import TIME_ZONE_KEY, require_zone
 from gaia_memory.adk.tools.tool_arguments import ToolArguments
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.language.agreements import is_agreement
+from gaia_memory.language.distinctive_words import shares_distinctive_word
 from gaia_memory.learn.excerpts import excerpt_of
 from gaia_memory.models import Fact, Origin, SessionKey
 from gaia_memory.models.validation import format_value
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 _MIN_ID_CHARACTERS = 6
 _UNKNOWN_ID = "no fact with this id was shown in this conversation: search for it first, and pass the id of the result"
+_UNNAMED = "this fact is sensitive, and the user's message does not name it: ask the user which fact they mean"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,8 @@ class ToolCall:
         """Return the fact that the argument `id` names.
 
         Raises:
-            InvalidInputError: the conversation was not shown a current fact of this person with this id.
+            InvalidInputError: the conversation was not shown a current fact of this person with this id, or it is
+                sensitive and the person has not named it.
         """
         given = self.given["id"]
         prefix = str(given).strip().removeprefix("#").lower()
@@ -110,4 +114,19 @@ class ToolCall:
             raise InvalidInputError(f"id is {format_value(given)}, which several facts begin with: search for it again")
         if not found:
             raise InvalidInputError(f"id is {format_value(given)}: {_UNKNOWN_ID}")
-        return found[0]
+        [fact] = found
+        if fact.sensitive and not (self.names(fact) or self.agrees_to(fact)):
+            raise InvalidInputError(f"id is {format_value(given)}: {_UNNAMED}")
+        return fact
+
+    def names(self, fact: Fact) -> bool:
+        """Return whether the person's message has a distinctive word of a fact, its category or its entity."""
+        named = " ".join((fact.text, fact.category or "", fact.entity or ""))
+        return shares_distinctive_word(self.statement.text, named)
+
+    def agrees_to(self, fact: Fact) -> bool:
+        """Return whether the person's message is a yes, and this tool named the fact in the turn before."""
+        statement, pending = self.statement, self.engine.pending_confirmations
+        return is_agreement(statement.text) and pending.was_named(
+            self.key, statement.earlier_turn_id, self.name, fact.id
+        )
