@@ -124,7 +124,8 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
         draft = await build_remembered_draft(
             self.stores, scope, new_fact, origin, user_statement, allow_numbers=allow_numbers
         )
-        draft = replace(draft, active_context=active_context)
+        # A context that is given, be it `global`, counts more than the active one.
+        draft = replace(draft, active_context=details.get("context", active_context))
         drafts, write = await self.reconciler.rule_writer(scope, [draft])
         [fact] = await self._write(scope, drafts, write=write, user_statement=user_statement)
         return fact

@@ -63,6 +63,7 @@ _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _MIN_WORD_CHARACTERS = 3
 _MIN_COMPOUND_CHARACTERS = 8
 _MIN_PART_CHARACTERS = 4
+_MIN_SHARED_CHARACTERS = 5
 _UNSPACED_CHARACTER = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _HIRAGANA_PAIR = re.compile("[\u3040-\u309f]{2}")
 """Two characters that are particles or endings of Japanese words."""
@@ -122,9 +123,24 @@ def count_shared(words: Iterable[str], forms: Collection[str]) -> int:
 
 
 def shares_distinctive_word(text: str, statement: str) -> bool:
-    """Return whether a text has a distinctive word of a statement; common words such as "likes" and "old" are none."""
+    """Return whether a text has a distinctive word of a statement; common words such as "likes" and "old" are none.
+
+    An ending of two characters may differ. Neither a common beginning nor a part of a compound is enough: with it,
+    "internet" would be a word of "international".
+    """
     words = [word for word in distinctive_words(statement) if word not in _COMMON_WORDS]
-    return count_shared(words, word_forms(fold_homoglyphs(text))) > 0
+    tokens = set(index_tokens(fold_homoglyphs(text)))
+    forms = tokens.union(map(stem, tokens))
+    for word in words:
+        own_forms = {form for each in (word, *word_variants(word)) for form in (each, stem(each))}
+        if not own_forms.isdisjoint(forms) or any(_differ_in_ending(word, token) for token in tokens):
+            return True
+    return False
+
+
+def _differ_in_ending(word: str, other: str) -> bool:
+    shorter, longer = sorted((word, other), key=len)
+    return longer.startswith(shorter) and len(shorter) >= _MIN_SHARED_CHARACTERS and len(longer) - len(shorter) <= 2
 
 
 @lru_cache(maxsize=10_000)

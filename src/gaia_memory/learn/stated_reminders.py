@@ -79,7 +79,7 @@ def take_due_date(item: ExtractedFact, said_at: datetime, zone: tzinfo | None) -
 def _due_fields(mention: DateMention, text: str, local: datetime) -> DueFields:
     is_all_day = not mention.has_time and mention.grain not in _TIMED_GRAINS
     every = _every_of(mention.recurrence) if mention.recurrence else _frequency_in(text)
-    if mention.recurrence and every is None:
+    if (mention.recurrence and every is None) or mention.lacks_its_day(text):
         return {}
     due_at = mention.start
     if is_all_day and mention.end > local:

@@ -209,7 +209,7 @@ def require_future_due(fact: NewFact, now: datetime) -> None:
     Raises:
         InvalidInputError: it is.
     """
-    if fact.due_at is not None and fact.due_at + timedelta(days=fact.due_all_day) < now:
+    if fact.due_at is not None and fact.due_at < now - timedelta(days=fact.due_all_day):
         fix = "is in the past: pass a time to come, for a fact that comes back its next time"
         raise InvalidInputError(f"due_at {fact.due_at.isoformat()} {fix}")
 

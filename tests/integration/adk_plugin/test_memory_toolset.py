@@ -40,6 +40,8 @@ ADDRESS = "Lives at 12 Rose Street"
 BAD_INPUTS: list[tuple[str, dict[str, Any], str]] = [
     ("remember", {"due_at": "2001-01-01"}, "due_at is '2001-01-01': it is past"),
     ("remember", {"due_at": "soonish"}, "due_at is 'soonish': pass an ISO time"),
+    ("remember", {"due_at": "2999-12-32"}, "due_at is '2999-12-32': pass an ISO time"),
+    ("remember", {"due_at": "February 30"}, "due_at is 'February 30': pass an ISO time"),
     ("remember", {"due_at": "tomorrow", "every": "FREQ=SECONDLY"}, "every is 'FREQ=SECONDLY': pass one of daily"),
     ("remember", {"every": "weekly"}, "every is 'weekly': pass due_at too"),
     ("remember", {"context": "wo\x00rk"}, r"context is 'wo\x00rk': pass a visible text"),
@@ -147,12 +149,14 @@ async def test_due_dates_are_read_from_words(tmp_path: Path) -> None:
     async with open_talk(tmp_path) as talk:
         await talk.use("remind me", "remember", fact="Call Noa", due_at="every Monday at 9:30")
         await talk.use("remind me", "remember", fact="Buy figs", due_at="tomorrow")
-        call_noa, buy_figs = await talk.facts()
+        this_week = await talk.use("remind me", "remember", fact="Buy dates", due_at="this week")
+        call_noa, buy_figs, _ = await talk.facts()
 
     assert call_noa.every == "FREQ=WEEKLY;BYDAY=MO;BYHOUR=9;BYMINUTE=30"
     assert call_noa.due_at is not None
     assert call_noa.due_at.weekday() == 0
     assert (call_noa.due_all_day, buy_figs.due_all_day, buy_figs.due_zone) == (False, True, "Europe/Berlin")
+    assert this_week["status"] == "success"
 
 
 async def test_bad_input_is_refused_in_a_way_the_model_can_read(tmp_path: Path) -> None:
@@ -564,6 +568,8 @@ async def test_the_tools_show_the_active_context_and_nothing_sensitive(tmp_path:
         await talk.use("I like swings", "remember", fact="Likes swings", context="family")
         switched = await talk.use("now the family", "switch_context", context="family")
         family_now = await talk.use("hm", "recall")
+        await talk.use("I like slides", "remember", fact="Likes slides", context="Global")
+        none = await talk.use("now for me", "switch_context", context=" GLOBAL ")
         contexts = {fact.text: fact.context for fact in await talk.facts()}
 
     assert [each["text"] for each in listed["memories"]] == ["likes figs", "likes meetings"]
@@ -573,6 +579,7 @@ async def test_the_tools_show_the_active_context_and_nothing_sensitive(tmp_path:
     assert switched == {"status": "success", "context": "family"}
     assert [each["text"] for each in family_now["memories"]] == ["likes figs", "likes picnics", "Likes swings"]
     assert (contexts["Likes tables"], contexts["Likes swings"]) == ("work", "family")
+    assert (contexts["Likes slides"], none["context"]) == ("global", "global")
 
 
 async def test_the_toolset_works_without_the_plugin(tmp_path: Path) -> None:

@@ -55,6 +55,8 @@ async def test_an_all_day_fact_may_be_due_today(gaia):
     """Its day began before now."""
     midnight = datetime(2026, 3, 2, tzinfo=UTC)
     await gaia.memory.remember(gaia.scope("ada"), "Call Anna", due_at=midnight, due_all_day=True)
+    last_day = datetime(9999, 12, 31, tzinfo=UTC)
+    await gaia.memory.remember(gaia.scope("ada"), "The end", due_at=last_day, due_all_day=True)
 
     assert [fact.due_all_day for fact in await gaia.memory.due(gaia.scope("ada"))] == [True]
 

@@ -24,6 +24,8 @@ REQUESTS = [
     ("remind me this week to pay", "2026-11-24", None),
     ("Can you remind me every Monday at 9 to put out the bins?", "2026-11-30 09:00", "weekly"),
     ("remind me every weekday at 8:30 to stretch", "2026-11-25 08:30", "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"),
+    ("remind me in 2 months to renew it", "2027-01-24", None),
+    ("remind me in February 2027 to pay", "2027-02-01", None),
     ("remind me daily at 9 to breathe", "2026-11-25 09:00", "daily"),
     ("remind me on the 31st of every month to pay rent", "2026-12-31", "monthly"),
     ("Erinner mich morgen um 9 an den Zahnarzt", "2026-11-25 09:00", None),
@@ -34,6 +36,7 @@ REQUESTS = [
 NO_REQUESTS = [
     "Remind me to breathe", "Don't remind me on Friday", "I don't want to be reminded on Friday of Anna",
     "Remind me every hour to drink", "I will call Anna on Friday", "Ich möchte nicht am Freitag daran erinnert werden",
+    "Remind me on February 30 to pay", "Erinnere mich am 30. Februar an die Miete",
 ]  # fmt: skip
 
 

@@ -88,8 +88,15 @@ def switch_context(tool_context: ToolContext, name: str) -> str:
         InvalidInputError: the name is blank, too long, or has control characters.
     """
     require_label("context", name)
-    tool_context.state[ACTIVE_CONTEXT_KEY] = name.strip()
-    return name.strip()
+    active = context_of(name)
+    tool_context.state[ACTIVE_CONTEXT_KEY] = active
+    return active
+
+
+def context_of(name: str) -> str:
+    """Return the context that a name stands for, without white space around it; `Global` is `global`."""
+    stripped = name.strip()
+    return DEFAULT_CONTEXT if stripped.casefold() == DEFAULT_CONTEXT else stripped
 
 
 def _checked(name: object) -> str:
@@ -98,4 +105,4 @@ def _checked(name: object) -> str:
     if not isinstance(name, str) or not is_label(name):
         logger.warning("%s in the session state can name no context: none is active", ACTIVE_CONTEXT_KEY)
         return DEFAULT_CONTEXT
-    return name.strip()
+    return context_of(name)

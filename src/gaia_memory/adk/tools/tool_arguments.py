@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from typing import Any, Literal
 
+from gaia_memory.adk.plugins.active_context import context_of
 from gaia_memory.adk.tools.tool_declarations import ToolDeclaration
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.dates import Anchor, DateMention, Frequency, Grain, read
@@ -66,7 +67,7 @@ class ToolArguments:
         if not text:
             return None
         require_label(name, text)
-        return text
+        return context_of(text) if name == "context" else text
 
     def number(self, name: str, default: int, *, maximum: int, minimum: int = 0) -> int:
         """Return a whole number in a range.
@@ -126,7 +127,9 @@ class ToolArguments:
         is_all_day = mention.grain not in _GRAINS_WITHIN_A_DAY
         if (mention.end if is_all_day else mention.start) <= self.now:
             raise_invalid("due_at", self.given["due_at"], f"it is past, since it is {self._local_now()} now")
-        due = FactChanges(due_at=mention.start, due_all_day=is_all_day)
+        # "This week" began before today.
+        today = self.now.astimezone(self.zone).replace(hour=0, minute=0, second=0, microsecond=0)
+        due = FactChanges(due_at=max(mention.start, today) if is_all_day else mention.start, due_all_day=is_all_day)
         if mention.recurrence is not None and mention.recurrence.frequency is not Frequency.HOURLY:
             due["every"] = mention.recurrence.rrule
         return due
@@ -152,7 +155,9 @@ class ToolArguments:
         if (mention := _parse_iso(text, self.zone)) is not None:
             return mention
         mentions = read(text, self.now, self.zone, direction=direction)
-        if len(mentions) != 1:
+        # Numbers beside the only time are a part of it that was not understood, such as the day of 2026-12-32.
+        left_out = text[: mentions[0].span[0]] + text[mentions[0].span[1] :] if len(mentions) == 1 else "0"
+        if any(map(str.isdigit, left_out)) or mentions[0].lacks_its_day(text):
             raise_invalid(name, text, _TIME_FIX)
         return mentions[0]
 

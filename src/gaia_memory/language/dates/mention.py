@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from enum import StrEnum
+
+_DAY_NUMBER = re.compile(r"(?<![\d/.-])\d{1,2}(?![\d/-])")
 
 
 class Grain(StrEnum):
@@ -122,6 +125,11 @@ class DateMention:
         if self.bound is Bound.BEFORE or (self.bound is Bound.UNTIL and self.has_time):
             return self.start
         return None if self.bound in (Bound.SINCE, Bound.AFTER) else self.end
+
+    def lacks_its_day(self, text: str) -> bool:
+        """Return whether `text` names a day that the month does not have, such as 30 February: a month is read."""
+        is_month = self.grain is Grain.MONTH and self.end - self.start > timedelta(days=27)
+        return is_month and _DAY_NUMBER.search(text[slice(*self.span)]) is not None
 
     def widen(self) -> tuple[datetime, datetime]:
         """Return the period, or the whole week, month or year around a day counted in these units."""
