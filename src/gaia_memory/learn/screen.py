@@ -141,8 +141,8 @@ def build_drafts(
     `allow_numbers` is `memory.allow_numbers`, `marks_sensitive` is `memory.mark_sensitive`.
 
     The extractor does not report the turn of a fact. So its position and time are those of the first turn that shares
-    most words with it, or of the last one in which the user repeats that. Its events are all events of the chunk and its context, so that forgetting the fact reaches
-    everything it may have come from.
+    most words with it, or of the last one in which the user repeats that. Its events are all events of the chunk and
+    its context, so that forgetting the fact reaches everything it may have come from.
     """
     event_ids = tuple(dict.fromkeys(message.event_id for message in (*chunk.before, *chunk.messages)))
     turn_words = [_distinct_words(" ".join(message.text for message in turn.messages)) for turn in chunk.turns]

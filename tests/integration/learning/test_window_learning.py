@@ -50,6 +50,7 @@ def said(sut: Sut) -> list[str]:
     return [text for prompt in sut.EXT for role, text in new_messages_in(prompt) if role == "user"]
 
 
+@pytest.mark.acceptance("W14")
 async def test_turns_are_learned_once_more_than_the_window_shows_are_unlearned(make: Make) -> None:
     """The session stays as it is, and the sweep at idle learns only the rest."""
     sut = await make(WINDOW, extractor=[learn_words] * 9)

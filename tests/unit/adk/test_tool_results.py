@@ -33,6 +33,7 @@ def result_of(request: LlmRequest) -> types.FunctionResponse:
     return found
 
 
+@pytest.mark.acceptance("W15")
 @pytest.mark.parametrize(
     ("response", "cut"),
     [

@@ -19,12 +19,15 @@ OWN_TOOLS = frozenset({"remember", "load_memory", "recall", "update_memory", "fo
 _SEPARATOR_CHARACTERS = 4
 """What JSON adds for each further item, such as quotes and a comma."""
 
+_MARK_CHARACTERS = 60
+
 
 def cut_tool_results(request: LlmRequest, max_characters: int) -> None:
-    """Cut every tool result of a request to about `max_characters`; marks say how much is missing.
+    """Cut every tool result of a request to `max_characters`; marks say how much is missing.
 
-    Strings are cut, and list items and keys beyond the limit are left out. Files in a result stay. The contents are
-    replaced, not changed: they may belong to the session. A tool of the agent's own is cut whatever its name.
+    Marks in nested results, and where the limit is below 1,000 characters, may exceed it a little. Strings are cut, and
+    list items and keys beyond the limit are left out. Files in a result stay. The contents are replaced, not changed:
+    they may belong to the session. A tool of the agent's own is cut whatever its name.
     """
     tools = request.tools_dict
     exempt = {name for name in OWN_TOOLS if isinstance(tools.get(name), MemoryTool | None)}
@@ -41,7 +44,8 @@ def _cut_part(part: types.Part, max_characters: int, exempt: Collection[str]) ->
     response = part.function_response
     if response is None or response.name in exempt or _size(response.response) <= max_characters:
         return part
-    result, _ = _cut(response.response, max_characters)
+    room_for_marks = _MARK_CHARACTERS if max_characters >= 1_000 else 0
+    result, _ = _cut(response.response, max_characters - room_for_marks)
     return part.model_copy(update={"function_response": response.model_copy(update={"response": result})})
 
 
