@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
@@ -37,7 +38,8 @@ def with_tools(model: ScriptedLlm) -> LlmAgent:
 
 async def remember_all(sut: Sut) -> None:
     for context, text in FACTS.items():
-        await sut.gaia.memory.remember(sut.scope("ada"), text, context=context)
+        tomorrow = sut.clock.now() + timedelta(days=1)
+        await sut.gaia.memory.remember(sut.scope("ada"), text, context=context, due_at=tomorrow)
 
 
 def shown(text: str) -> set[str]:
@@ -49,19 +51,21 @@ def profile_in(request: LlmRequest) -> str:
     return "".join(re.findall(r"<USER_PROFILE>.*?</USER_PROFILE>", ALL(request), re.DOTALL))
 
 
-async def ask(sut: Sut, channel: str = "cli") -> tuple[set[str], set[str], set[str]]:
-    """Send a question that the model looks up; return what profile, tool and ADK's preloading show."""
+async def ask(sut: Sut, channel: str = "cli") -> tuple[set[str], ...]:
+    """Send a question that the model looks up; return what profile, tool, ADK's preloading and the notes show."""
     sut.main.add(call("load_memory", query="Who likes which tea?"), "ok")
     await sut.chat("ada", channel, "Who likes which tea?")
     request = sut.REQ[-1]
     preloaded = "".join(re.findall(r"<PAST_CONVERSATIONS>.*?</PAST_CONVERSATIONS>", ALL(request), re.DOTALL))
-    return shown(profile_in(request)), shown(json.dumps(tool_responses(request)[-1])), shown(preloaded)
+    notes = "".join(re.findall(r"<TURN_NOTES>.*?</TURN_NOTES>", ALL(request), re.DOTALL))
+    answer = json.dumps(tool_responses(request)[-1])
+    return shown(profile_in(request)), shown(answer), shown(preloaded), shown(notes)
 
 
 @pytest.mark.acceptance("W07")
 @pytest.mark.parametrize("way", ["command", "state", "tool"])
 async def test_an_agent_sees_the_active_context_and_what_belongs_to_none(make: Make, way: str) -> None:
-    """In profile, tool and search, also after a restart, and on every channel."""
+    """In profile, tool, search and the notes of a turn, also after a restart, and on every channel."""
     sut = await make(agent=with_tools, profiler=[lambda prompt: prompt.split("<FACTS>")[1]] * 9)
     await remember_all(sut)
     before = await ask(sut)
@@ -84,13 +88,13 @@ async def test_an_agent_sees_the_active_context_and_what_belongs_to_none(make: M
     at_home = await ask(sut)
     [everything] = await sut.chat("ada", "cli", "/memory tea")
 
-    assert before == ({"global"},) * 3
-    assert during == elsewhere == ({"work", "global"},) * 3
+    assert before == ({"global"},) * 4
+    assert during == elsewhere == ({"work", "global"},) * 4
     assert told == (
         "The context work is active: I use its facts and what belongs to none. Others with facts: home. /context NAME "
         "switches, /context global ends it."
     )
-    assert at_home == ({"home", "global"},) * 3
+    assert at_home == ({"home", "global"},) * 4
     assert shown(everything) == {"work", "home", "global"}
     assert f"{FACTS['work']} (context work)" in everything
     assert shown(" ".join(hit.fact.text for hit in await sut.gaia.memory.recall(sut.scope("ada"), "tea"))) == set(FACTS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 
 import pytest
 from google.adk.memory.base_memory_service import SearchMemoryResponse
@@ -26,13 +27,15 @@ def texts_of(found: SearchMemoryResponse) -> list[str]:
 async def test_a_sensitive_fact_is_shown_to_the_person_alone(make: Make, noted: dict[str, object]) -> None:
     """No profile, recall, tool, search or question about other facts has it; `/memory` and who asks for it have."""
     sut = await make(
+        "memory: {preload_facts: true}",
         main=["hello", call("load_memory", query="What does Ada take?"), "the tram"],
         profiler=["- takes the tram"] * 3,
         extractor=[facts("Ada takes the bus against traffic jams")],
     )
     scope, memory = sut.scope("ada"), sut.gaia.memory
-    await memory.remember(scope, SECRET, **noted)
-    await memory.remember(scope, PLAIN)
+    tomorrow = sut.clock.now() + timedelta(days=1)
+    await memory.remember(scope, SECRET, due_at=tomorrow, **noted)
+    await memory.remember(scope, PLAIN, due_at=tomorrow)
 
     await sut.chat("ada", "cli", "hi")
     await sut.chat("ada", "cli", "what do I take?")
@@ -43,6 +46,7 @@ async def test_a_sensitive_fact_is_shown_to_the_person_alone(make: Make, noted: 
     everything = await memory.recall(scope, "What does Ada take?", include_sensitive=True)
     [listed] = await sut.chat("ada", "cli", "/memory Truvada")
 
+    assert f"] {PLAIN} (" in ALL(sut.REQ[-1]), "the notes of the turn"
     assert PLAIN in json.dumps(recalled)
     assert PLAIN in texts_of(searched)
     assert SECRET not in texts_of(searched)
@@ -52,6 +56,7 @@ async def test_a_sensitive_fact_is_shown_to_the_person_alone(make: Make, noted: 
     assert f"{SECRET} (sensitive)" in listed
 
 
+@pytest.mark.acceptance("W05")
 async def test_a_sensitive_fact_is_in_no_question_about_other_facts(make: Make) -> None:
     """Reconciling asks the model about the plain fact alone, and not at all for a sensitive new one."""
     sut = await make("memory: {reconcile: model}", main=["ok"], extractor=[facts("Takes the bus against traffic jams")])
