@@ -51,8 +51,7 @@ class AccessControl:
             return self.check_token(request, token.strip())
         if (session := request.cookies.get(SESSION_COOKIE)) and (hashed := self.sessions.token_of(session)):
             return self._caller_with(hashed)
-        header = self.config.identity_header
-        if header is not None and self.is_from_proxy(request) and (user := request.headers.get(header)):
+        if user := self._user_in_header(request):
             person = self._gaia.config.people.users.get(user)
             return caller_of(ADMIN) if person is not None and person.admin else Caller("user", user)
         return None
@@ -62,12 +61,12 @@ class AccessControl:
         hashed = hash_token(token)
         caller = self._caller_with(hashed)
         if caller is None:
-            self.failures.note(peer_of(request), hashed)
+            self.failures.note(self._address_of(request), hashed)
         return caller
 
     def retry_after(self, request: HTTPConnection) -> float:
         """Return for how many seconds no token from this address is looked at; 0 if one is."""
-        return self.failures.retry_after(peer_of(request))
+        return self.failures.retry_after(self._address_of(request))
 
     def is_from_proxy(self, request: HTTPConnection) -> bool:
         """Return whether a request comes from one of `server.trusted_hosts`."""
@@ -93,6 +92,22 @@ class AccessControl:
         except ValueError:
             return False
         return True
+
+    def _address_of(self, request: HTTPConnection) -> str:
+        """Return whose wrong tokens count together: a trusted proxy asks for many, and appends the address of each."""
+        forwarded = request.headers.getlist("x-forwarded-for") if self.is_from_proxy(request) else []
+        return ",".join(forwarded).rpartition(",")[2].strip() or peer_of(request)
+
+    def _user_in_header(self, request: HTTPConnection) -> str | None:
+        """Return the user whom a trusted proxy names; None if it names none, or a client of it named another."""
+        header = self.config.identity_header
+        if header is None or not self.is_from_proxy(request):
+            return None
+        users = request.headers.getlist(header)
+        try:
+            return users[0].encode("latin-1").decode() if len(users) == 1 else None
+        except UnicodeDecodeError:
+            return None
 
     def _caller_with(self, hashed: str) -> Caller | None:
         role = find_role(hashed, {**self.config.tokens, self._admin_hash: ADMIN})

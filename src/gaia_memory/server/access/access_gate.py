@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 from math import ceil
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -14,12 +15,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gaia_memory.log import logger_for
 from gaia_memory.server.access.access_control import AccessControl
 from gaia_memory.server.access.caller import Caller
+from gaia_memory.server.path_segments import with_escaped_segments
 from gaia_memory.server.problem_details import problem
 
 logger = logger_for(__name__)
 
 PUBLIC_PATHS = frozenset({"/health", "/login"})
 STATIC_FILES = "/static/"
+_MAX_BODY_BYTES = 2**20
+_MAX_IMPORT_BYTES = 64 * 2**20
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -52,6 +56,7 @@ class AccessGate:
             # Nothing here speaks over web sockets: the application closes them.
             await self._app(scope, receive, send)
             return
+        scope, receive = with_escaped_segments(scope), _limit_body(scope["path"], receive)
         has_begun = False
 
         async def send_guarded(message: Message) -> None:
@@ -84,7 +89,7 @@ class AccessGate:
         request.state.caller = None
         if path in PUBLIC_PATHS or path.startswith(STATIC_FILES):
             return None
-        if wait := self._access.retry_after(request):
+        if "authorization" in request.headers and (wait := self._access.retry_after(request)):
             headers = {"Retry-After": str(ceil(wait))}
             return problem(429, "too many wrong tokens came from this address: wait", headers=headers)
         request.state.caller = caller = self._access.identify(request)
@@ -96,7 +101,7 @@ class AccessGate:
 
     def _find_foreign(self, request: HTTPConnection) -> str:
         """Return what shows that a page of another site sent a request; empty if nothing does."""
-        host = request.headers.get("host", "")
+        host = ",".join(request.headers.getlist("host"))
         if not self._access.is_known_host(host):
             return "the request names another host: if it is this server's, add it to `server.hostnames`"
         origin = request.headers.get("origin")
@@ -114,12 +119,27 @@ class AccessGate:
         return problem(401, "send a token: `Authorization: Bearer TOKEN`", headers=headers)
 
 
+def _limit_body(path: str, receive: Receive) -> Receive:
+    """Return `receive` for a request whose body may not be longer than the route with this path takes."""
+    limit = _MAX_IMPORT_BYTES if path.endswith("/import") else _MAX_BODY_BYTES
+    size = 0
+
+    async def receive_some() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > limit:
+            raise HTTPException(413, f"the body is too long: send at most {limit:,} bytes")
+        return message
+
+    return receive_some
+
+
 def _may_pass(caller: Caller, path: str, method: str) -> bool:
     """Return whether a caller may use a path: the memory of the user in it, or, with the rest of /v1, everybody's."""
     match path.split("/"):
-        case ["", "v1", "apps", _, "users", user, *_]:
-            return caller.may_read(user) if method in _SAFE_METHODS else caller.may_write(user)
-        case ["", "people", _, user, *_]:
+        case ["", "v1", "apps", _, "users", user, *_] | ["", "people", _, user, *_]:
+            user = unquote(user)
             return caller.may_read(user) if method in _SAFE_METHODS else caller.may_write(user)
         case ["", "v1" | "status", *_]:
             return caller.is_admin

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -27,7 +28,7 @@ class PersonPage:
     def __init__(self, request: Request) -> None:
         """Read the person from the path of the request."""
         self.request = request
-        app, user = request.path_params["app"], request.path_params["user"]
+        app, user = request.path_params["app"], unquote(request.path_params["user"])
         self.person = person_of(request, app, user)
         self.memory, self.scope = self.person.memory, self.person.scope
         self.path = path_to(request, "people", app, user)
@@ -41,7 +42,9 @@ class PersonPage:
 
     async def field(self, name: str) -> str:
         """Return a field of the submitted form, empty if it is missing."""
-        return str((await self.request.form()).get(name, "")).strip()
+        async with self.request.form() as form:
+            value = form.get(name)
+        return value.strip() if isinstance(value, str) else ""
 
     def view(self, fact: Fact, *, shows_sensitive: bool = False, why: str = "") -> FactView:
         """Return a fact as a page shows it, credentials masked."""

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
+from urllib.parse import unquote
 
 from fastapi import Path, Query
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, Json, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    Json,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 from gaia_memory.recall.browse import MAX_PAGE_FACTS
 from gaia_memory.recall.memory_overview_reading import MAX_TIMELINE_DAYS
@@ -35,7 +45,7 @@ _PersonLimit = Annotated[int, Field(ge=1, le=1000), _range(1, 1000)]
 _Label = Annotated[str | None, Field(max_length=200)]
 
 AppName = Annotated[str, Path(description="The app, as `app` in gaia.yaml names it.")]
-UserId = Annotated[str, Path(description="The id of the user, percent-encoded.")]
+UserId = Annotated[str, AfterValidator(unquote), Path(description="The id of the user, percent-encoded.")]
 FactId = Annotated[str, Path(description="The id of a fact.")]
 
 
