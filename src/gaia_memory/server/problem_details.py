@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from gaia_memory.errors import InvalidInputError, MemoryUnavailable, ModelError
 from gaia_memory.redaction.redact_locations import redact_locations
+from gaia_memory.server.pages.page_renderer import show_http_error
 
 MEDIA_TYPE = "application/problem+json"
 _RETRY_SECONDS = 5
@@ -34,6 +35,8 @@ def add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def on_http_error(request: Request, error: HTTPException) -> Response:
+        if "text/html" in request.headers.get("accept", "") and request.scope["method"] == "GET":
+            return show_http_error(request, error)
         detail = "" if error.detail == HTTPStatus(error.status_code).phrase else error.detail
         return problem(error.status_code, detail, headers=error.headers)
 

@@ -64,6 +64,7 @@ def test_a_fact_is_found_corrected_undone_and_forgotten(tmp_path: Path) -> None:
         corrected = page.text()
         page.click("//button[normalize-space()='Undo the last change']")
         wait_for(lambda: page.execute_script("return document.querySelector('textarea')?.value") == "Lives in Oslo")
+        page.click("//summary[normalize-space()='Forget it…']")
         page.click("//button[normalize-space()='Forget it for ever']")
         page.wait_for_text("1 fact is forgotten")
         receipt = json.loads(page.execute_script("return document.querySelector('pre').innerText"))
@@ -89,6 +90,7 @@ def test_every_page_is_accessible(tmp_path: Path, flags: tuple[str, ...]) -> Non
     problems: list[str] = []
     widths: list[int] = []
     with dashboard(tmp_path, *flags) as (page, address):
+        fact_ids = [str(path).rpartition("/")[2] for path in _paths_of_facts(page, address)]
 
         def check() -> None:
             problems.extend(page.accessibility_problems())
@@ -108,15 +110,36 @@ def test_every_page_is_accessible(tmp_path: Path, flags: tuple[str, ...]) -> Non
             page.follow("Likes green tea")
             page.wait_for_text("Its line through time")
             check()
-            page.open(f"{address}/people/gaia/ada/forget")
-            check()
-            page.open(f"{address}/status")
-            check()
-        errors = page.console_errors()
+            for path in ("people/gaia/ada/forget", "status", "people/gaia/ada?q=tea", "people/gaia/nobody", "login"):
+                page.open(f"{address}/{path}")
+                check()
+            for fact_id in fact_ids:
+                page.open(f"{address}/people/gaia/ada/facts/{fact_id}")
+                check()
+            errors = page.console_errors()
+            # The browser notes these as errors of the console.
+            for path in ("nowhere", "people/gaia/ada/facts/unknown"):
+                page.open(f"{address}/{path}")
+                check()
+            page.console_errors()
+        page.open(f"{address}/people/gaia/ada")
+        page.follow("Likes green tea")
+        page.click("//summary[normalize-space()='Forget it…']")
+        check()
+        page.click("//button[normalize-space()='Forget it for ever']")
+        page.wait_for_text("1 fact is forgotten")
+        check()
 
     assert problems == []
     assert max(widths) <= 0
     assert errors == []
+
+
+def _paths_of_facts(page: DashboardPage, address: str) -> list[str]:
+    page.open(f"{address}/people/gaia/ada")
+    return list(
+        page.execute_script("return [...document.querySelectorAll('.cards .text a')].map(each => each.pathname)")
+    )
 
 
 @pytest.mark.acceptance("H20")

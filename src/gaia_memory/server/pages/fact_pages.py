@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime, time
 from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
@@ -13,6 +14,7 @@ from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.server.pages.fact_views import FactView, describe_score
 from gaia_memory.server.pages.person_page import PersonPage, person_routes
 from gaia_memory.server.pages.person_pages import show_receipt
+from gaia_memory.server.pages.wording import describe_source
 
 _PAGE_FACTS = 50
 _FILTERS = ("category", "context", "source", "agent")
@@ -22,25 +24,30 @@ async def _facts(page: PersonPage) -> Response:
     query = page.query
     chosen = {name: query[name] for name in _FILTERS if name in query}
     counts = await page.memory.stats(page.scope)
-    choices = [(name, sorted(each for each in getattr(counts, name) if each)) for name in _FILTERS]
+    choices = [(name, list(_choices(name, getattr(counts, name)))) for name in _FILTERS]
+    day = _to_day(query.get("as_of", ""))
+    as_of = None if day is None or (end := _end_of(day)) > page.memory.clock.now() else end
     question = query.get("q", "")
     offset = int(query["offset"]) if query.get("offset", "").isdecimal() else 0
     if question:
-        result = await page.memory.explain(page.scope, question, limit=_PAGE_FACTS, filters=chosen or None)
+        result = await page.memory.explain(page.scope, question, limit=_PAGE_FACTS, filters=chosen or None, as_of=as_of)
         facts, left_out = _view_hits(page, result.hits), _view_hits(page, result.dropped)
         total, offset = len(facts), 0
     else:
-        found = await page.memory.browse(page.scope, filters=chosen or None, offset=offset, limit=_PAGE_FACTS)
+        found = await page.memory.browse(
+            page.scope, filters=chosen or None, offset=offset, limit=_PAGE_FACTS, as_of=as_of
+        )
         facts, left_out, total = [page.view(each) for each in found.facts], [], found.total
     return page.render(
         "facts.html",
         q=question,
         filters=[(name, names) for name, names in choices if len(names) > 1 or name in chosen],
         chosen=chosen,
+        as_of="" if day is None else day.isoformat(),
         facts=facts,
         left_out=left_out,
         summary=_summary(len(facts), total, offset),
-        pages=list(_neighbours(page, chosen, offset, total)),
+        pages=list(_neighbours(page, query, offset, total)),
     )
 
 
@@ -54,11 +61,29 @@ def _summary(shown: int, total: int, offset: int) -> str:
     return f"{offset + 1} to {offset + shown} of {total} facts" if shown else f"{total} facts"
 
 
-def _neighbours(page: PersonPage, chosen: Mapping[str, str], offset: int, total: int) -> Iterable[tuple[str, str]]:
+def _choices(name: str, counts: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Yield each value of a filter with its label, such as "food (3)"."""
+    for value, count in sorted(counts.items()):
+        if value:
+            yield value, f"{describe_source(value) if name == 'source' else value} ({count})"
+
+
+def _to_day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _end_of(day: date) -> datetime:
+    return datetime.combine(day, time.max, UTC)
+
+
+def _neighbours(page: PersonPage, query: Mapping[str, str], offset: int, total: int) -> Iterable[tuple[str, str]]:
     """Yield the label and the address of the earlier and the later page, as far as there are any."""
     for label, start in (("Earlier facts", offset - _PAGE_FACTS), ("Later facts", offset + _PAGE_FACTS)):
         if -_PAGE_FACTS < start < total and start != offset:
-            yield label, f"{page.path}?{urlencode({**chosen, 'offset': max(0, start)})}"
+            yield label, f"{page.path}?{urlencode({**query, 'offset': max(0, start)})}"
 
 
 async def _add(page: PersonPage) -> Response:

@@ -8,7 +8,7 @@ from datetime import datetime
 from urllib.parse import quote
 
 from gaia_memory.models import Fact
-from gaia_memory.server.pages.page_renderer import format_moment
+from gaia_memory.server.pages.wording import describe_source, format_moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,8 @@ class FactView:
     text: str
     path: str
     said_at: datetime
-    source: str
+    told: str
+    agent: str | None
     category: str | None
     context: str
     marks: tuple[str, ...]
@@ -35,7 +36,8 @@ def view_fact(fact: Fact, person: str, *, shows_sensitive: bool = False, why: st
         text=fact.text,
         path=f"{person}/facts/{quote(fact.id, safe='')}",
         said_at=fact.said_at or fact.created_at,
-        source=fact.source,
+        told=describe_source(fact.source),
+        agent=fact.agent,
         category=fact.category,
         context=fact.context,
         marks=tuple(dict.fromkeys(fact.marks)),
@@ -56,7 +58,7 @@ def _details(fact: Fact) -> Iterator[tuple[str, str]]:
     yield "Said", format_moment(fact.said_at or fact.created_at)
     if fact.first_said_at is not None and fact.first_said_at != fact.said_at:
         yield "First said", format_moment(fact.first_said_at)
-    yield "Source", fact.source
+    yield "How", describe_source(fact.source)
     labels = ("agent", "category", "entity", "session_id", "every")
     yield from ((_label(name), value) for name in labels if (value := getattr(fact, name)))
     yield "Context", fact.context

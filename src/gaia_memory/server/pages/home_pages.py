@@ -11,6 +11,9 @@ from gaia_memory.server.pages.page_renderer import path_to, render
 from gaia_memory.server.pages.person_page import with_error_page
 from gaia_memory.server.routes.person import gaia_of
 
+_MAX_LISTED = 500
+_ORDER = {"fail": 0, "warn": 1}
+
 
 async def _home(request: Request) -> Response:
     gaia, caller = gaia_of(request), request.state.caller
@@ -18,14 +21,22 @@ async def _home(request: Request) -> Response:
         return RedirectResponse(path_to(request, "people", gaia.config.app, caller.user), 303)
     wanted = request.query_params.get("q", "").strip()
     people = [each for each in await gaia.memory.people() if wanted.casefold() in each.scope.user.casefold()]
-    rows = [(each, path_to(request, "people", each.scope.app or gaia.config.app, each.scope.user)) for each in people]
-    return render(request, "people.html", q=wanted, people=rows)
+    shown = people[:_MAX_LISTED]
+    rows = [(each, path_to(request, "people", each.scope.app or gaia.config.app, each.scope.user)) for each in shown]
+    summary = f"{len(people)} {'person' if len(people) == 1 else 'people'}"
+    if len(shown) < len(people):
+        summary = f"The first {len(shown)} of {summary}: search for the others"
+    return render(request, "people.html", q=wanted, people=rows, summary=summary)
 
 
 async def _status(request: Request) -> Response:
     gaia = gaia_of(request)
     findings = await load_findings(gaia.config.home, gaia.engine.loaded.path)
-    return render(request, "health.html", description=gaia.describe(), findings=findings)
+    return render(request, "health.html", description=gaia.describe(), findings=sorted(findings, key=_severity))
+
+
+def _severity(finding: dict[str, str]) -> int:
+    return _ORDER.get(finding["state"], len(_ORDER))
 
 
 ROUTES = [Route("/", with_error_page(_home)), Route("/status", with_error_page(_status))]

@@ -21,7 +21,7 @@ _QUESTION = "Enter a token. The admin's is in the file server.token of the home.
 @router.get("/login")
 async def show_login(request: Request) -> Response:
     """Ask for a token."""
-    return render(request, "login.html", message=_QUESTION)
+    return render(request, "login.html", message=_QUESTION, is_refused=False)
 
 
 @router.post("/login")
@@ -29,15 +29,15 @@ async def log_in(request: Request) -> Response:
     """Begin a session for the token of the form."""
     access: AccessControl = request.app.state.access
     if access.retry_after(request):
-        return render(request, "login.html", status=429, message="Too many wrong tokens: wait a minute.")
+        return _refuse(request, 429, "Too many wrong tokens: wait a minute.")
     body = b""
     async for part in request.stream():
         body += part
         if len(body) > _MAX_FORM_BYTES:
-            return render(request, "login.html", status=413, message="That is no token.")
+            return _refuse(request, 413, "That is no token.")
     [token, *_] = parse_qs(body.decode(errors="replace")).get("token", [""])
     if access.check_token(request, token.strip()) is None:
-        return render(request, "login.html", status=401, message="That token is not known. Try again.")
+        return _refuse(request, 401, "That token is not known. Try again.")
     root = request.scope.get("root_path", "")
     response = RedirectResponse(f"{root}/", 303)
     response.set_cookie(
@@ -50,6 +50,10 @@ async def log_in(request: Request) -> Response:
         samesite="strict",
     )
     return response
+
+
+def _refuse(request: Request, status: int, message: str) -> Response:
+    return render(request, "login.html", status=status, message=message, is_refused=True)
 
 
 @router.post("/logout")

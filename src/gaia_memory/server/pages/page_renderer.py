@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from gaia_memory.language.printable_text import remove_hidden
+from gaia_memory.server.pages.wording import describe_actor, describe_source, format_moment, shorten
 
 STATIC_FOLDER = Path(__file__).parent / "static"
-
-_MAX_LISTED_CHARACTERS = 300
+_TITLES = {404: "There is no such page", 413: "That is too long", 422: "That is not accepted"}
 
 
 def render(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
@@ -23,6 +24,13 @@ def render(request: Request, template: str, *, status: int = 200, **values: Any)
     root = request.scope.get("root_path", "")
     page = _TEMPLATES.get_template(template).render(root=root, caller=request.state.caller, **values)
     return HTMLResponse(page, status)
+
+
+def show_http_error(request: Request, error: HTTPException) -> Response:
+    """Return an error of HTTP as a page."""
+    title = _TITLES.get(error.status_code, HTTPStatus(error.status_code).phrase)
+    detail = "" if error.detail == HTTPStatus(error.status_code).phrase else error.detail
+    return render(request, "error.html", status=error.status_code, title=title, detail=detail)
 
 
 def path_to(request: Request, *parts: str) -> str:
@@ -41,23 +49,15 @@ def _load_templates() -> Environment:
         # What people wrote must not change the direction of the page or hide in it.
         finalize=lambda value: remove_hidden(value) if type(value) is str else value,
     )
-    environment.filters |= {"moment": format_moment, "shorten": shorten}
+    environment.filters |= {
+        "actor": describe_actor,
+        "moment": format_moment,
+        "shorten": shorten,
+        "told": describe_source,
+    }
     for template in environment.list_templates():
         environment.get_template(template)
     return environment
-
-
-def format_moment(moment: datetime | float | None) -> str:
-    """Return a time as text, in UTC; a hyphen for None."""
-    if moment is None:
-        return "-"
-    at = datetime.fromtimestamp(moment, UTC) if isinstance(moment, int | float) else moment.astimezone(UTC)
-    return at.strftime("%Y-%m-%d %H:%M")
-
-
-def shorten(text: str) -> str:
-    """Return the beginning of a text for a list."""
-    return text if len(text) <= _MAX_LISTED_CHARACTERS else f"{text[:_MAX_LISTED_CHARACTERS].rstrip()}…"
 
 
 _TEMPLATES = _load_templates()

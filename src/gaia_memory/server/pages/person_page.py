@@ -16,7 +16,7 @@ from gaia_memory.models import Fact
 from gaia_memory.models.masked_fact import mask_fact
 from gaia_memory.redaction.redact_locations import redact_locations
 from gaia_memory.server.pages.fact_views import FactView, view_fact
-from gaia_memory.server.pages.page_renderer import path_to, render
+from gaia_memory.server.pages.page_renderer import path_to, render, show_http_error
 from gaia_memory.server.routes.person import person_of
 
 Page = Callable[[Request], Awaitable[Response]]
@@ -98,9 +98,7 @@ def with_error_page(page: Page) -> Page:
             detail = ". ".join(redact_locations(each) for each in (error.reason, error.remedy) if each)
             return render(request, "error.html", status=503, title="Memory cannot answer now", detail=detail)
         except HTTPException as error:
-            return render(
-                request, "error.html", status=error.status_code, title="There is no such page", detail=error.detail
-            )
+            return show_http_error(request, error)
         except GaiaMemoryError as error:
             detail = redact_locations(str(error))
             return render(request, "error.html", status=503, title="Memory cannot do that now", detail=detail)

@@ -8,8 +8,8 @@ from datetime import timedelta
 from starlette.responses import Response
 
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.models import Receipt
-from gaia_memory.server.fact_json import receipt_to_json
+from gaia_memory.models import LearnedFacts, Receipt, SessionKey
+from gaia_memory.server.fact_json import conversation_to_json, receipt_to_json
 from gaia_memory.server.pages.person_page import PersonPage, person_routes
 
 _DUE_DAYS = 30
@@ -23,18 +23,19 @@ def show_receipt(page: PersonPage, receipt: Receipt) -> Response:
 
 async def _timeline(page: PersonPage) -> Response:
     days = await page.memory.timeline(page.scope)
-    most = max((each.added + each.ended for each in days), default=0)
+    most = max(1, *(each.added + each.ended for each in days))
     rows = [
         {"date": each.day.isoformat(), "added": each.added, "ended": each.ended}
-        | {"percent": round(100 * (each.added + each.ended) / most) if most else 0}
-        for each in reversed(days)
+        | {"added_percent": round(100 * each.added / most, 1), "ended_percent": round(100 * each.ended / most, 1)}
+        for each in days
     ]
-    return page.render("timeline.html", tab="/timeline", days=rows)
+    added, ended = sum(each.added for each in days), sum(each.ended for each in days)
+    return page.render("timeline.html", tab="/timeline", days=rows, added=added, ended=ended)
 
 
 async def _due(page: PersonPage) -> Response:
     now = page.memory.clock.now()
-    items = await page.memory.due(page.scope, within=timedelta(days=_DUE_DAYS))
+    items = await page.memory.due(page.scope, within=timedelta(days=_DUE_DAYS), include_sensitive=True)
     facts = [(page.view(each), each) for each in items]
     return page.render("due.html", tab="/due", facts=facts, now=now, days=_DUE_DAYS)
 
@@ -42,20 +43,33 @@ async def _due(page: PersonPage) -> Response:
 async def _profile(page: PersonPage) -> Response:
     preview = await page.memory.preview_profile(page.scope)
     profile = preview.profile or preview.fallback
-    sessions = await page.memory.session_profiles(page.scope)
+    sessions = [
+        (each, [page.view(fact) for fact in await page.person.shown_facts(each.key)])
+        for each in await page.memory.session_profiles(page.scope)
+    ]
     return page.render("profile.html", tab="/profile", profile=profile, sessions=sessions)
 
 
 async def _conversations(page: PersonPage, report: str = "") -> Response:
-    waiting = await page.memory.pending(page.scope)
-    return page.render("conversations.html", tab="/conversations", waiting=waiting, report=report)
+    now = page.memory.clock.now().timestamp()
+    waiting = [conversation_to_json(each, now=now) for each in await page.memory.pending(page.scope)]
+    idle_minutes = page.person.gaia.config.sessions.idle_consolidate_minutes
+    return page.render(
+        "conversations.html", tab="/conversations", waiting=waiting, report=report, idle_minutes=f"{idle_minutes:g}"
+    )
 
 
 async def _learn_now(page: PersonPage) -> Response:
-    before = await page.memory.count(page.scope)
-    await page.person.gaia.sweep(force=True)
-    learned = await page.memory.count(page.scope) - before
-    return await _conversations(page, f"{learned} more facts are known." if learned else "Nothing new was learned.")
+    key = SessionKey(await page.field("app"), page.scope.user, await page.field("session_id"))
+    if all(each.key != key for each in await page.memory.pending(page.scope)):
+        return await _conversations(page, "This conversation does not wait any more.")
+    learned = LearnedFacts()
+    outcome = await page.person.gaia.engine.consolidate(key, learned=learned)
+    if outcome in ("failed", "skipped"):
+        says = "It could not be learned" if outcome == "failed" else "Another process or a later attempt learns it"
+        return await _conversations(page, f"{says}: see below.")
+    facts = f"{learned.count} fact was" if learned.count == 1 else f"{learned.count or 'no'} facts were"
+    return await _conversations(page, f"{facts[0].upper()}{facts[1:]} learned from {key.session}.")
 
 
 async def _ask_to_forget(page: PersonPage) -> Response:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from gaia_memory.adk.gaia import Gaia
 from gaia_memory.config.schema import is_app_name
 from gaia_memory.memory import Memory
-from gaia_memory.models import Fact, Scope
+from gaia_memory.models import Fact, Scope, SessionKey
 from gaia_memory.server.access.caller import Caller
 from gaia_memory.server.fact_json import fact_to_json, fact_with_sources
 from gaia_memory.server.routes.request_forms import AppName, UserId
@@ -40,6 +40,10 @@ class Person:
     def to_json(self, fact: Fact) -> dict[str, Any]:
         """Return a fact as data for JSON."""
         return fact_to_json(fact, allow_numbers=self.allow_numbers)
+
+    async def shown_facts(self, key: SessionKey) -> list[Fact]:
+        """Return the current facts that the model of a session was shown in turns, by its tools or unasked."""
+        return await self.gaia.engine.conversations.shown_facts(key, self.scope)
 
     async def describe(self, fact: Fact) -> dict[str, Any]:
         """Return a fact with its sources as data for JSON."""

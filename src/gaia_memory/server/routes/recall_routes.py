@@ -55,7 +55,7 @@ async def get_profile(request: Request, person: OfPerson, query: Empty) -> Respo
 
 @router.get("/prompt")
 async def get_prompt(request: Request, person: OfPerson, query: Empty) -> Response:
-    """Return what the models of running sessions are told about the person."""
+    """Return what the models of running sessions are told about the person: the profile, and facts shown in turns."""
     profiles = await person.memory.session_profiles(person.scope)
     items = [
         {
@@ -65,6 +65,7 @@ async def get_prompt(request: Request, person: OfPerson, query: Empty) -> Respon
             "made_by": each.made_by,
             "made_at": to_plain(each.made_at),
             "is_current": each.is_current,
+            "shown_facts": [person.to_json(fact) for fact in await person.shown_facts(each.key)],
         }
         for each in profiles
     ]

@@ -32,10 +32,38 @@ for (const form of document.querySelectorAll("form[data-live]")) {
   });
 }
 
+// While the page is seen, it follows the events: a browser keeps few connections to a server, for all its tabs.
 const events = document.body.dataset.events;
+let lastId = "";
+let following = new AbortController();
+
+async function follow({ signal }) {
+  const headers = lastId ? { "Last-Event-ID": lastId } : {};
+  const response = await fetch(events, { headers, signal });
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (let part = await reader.read(); response.ok && !part.done; part = await reader.read()) {
+    const blocks = (text + part.value).split("\n\n");
+    text = blocks.pop();
+    for (const block of blocks) {
+      lastId = block.match(/^id: (.*)$/m)?.[1] ?? lastId;
+      if (/^event: (added|replaced|forgotten)$/m.test(block)) document.getElementById("changed").hidden = false;
+    }
+  }
+}
+
+function followWhileSeen() {
+  following.abort();
+  if (document.visibilityState !== "visible") return;
+  following = new AbortController();
+  const { signal } = following;
+  follow(following).catch(() => {}).then(() => {
+    if (!signal.aborted) setTimeout(() => signal.aborted || followWhileSeen(), 5000);
+  });
+}
+
 if (events) {
-  const source = new EventSource(events);
-  const note = () => document.getElementById("changed").hidden = false;
-  for (const kind of ["added", "replaced", "forgotten"]) source.addEventListener(kind, note);
-  addEventListener("pagehide", () => source.close());
+  document.addEventListener("visibilitychange", followWhileSeen);
+  addEventListener("pagehide", () => following.abort());
+  followWhileSeen();
 }

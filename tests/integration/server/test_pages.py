@@ -1,0 +1,120 @@
+"""What the pages of the dashboard say, without a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from gaia_memory import NewFact, memory_app
+from gaia_memory.server.pages import home_pages
+from support.harness import Sut, facts
+from support.servers.memory_server import ADA, admin_token, app_client
+
+Make = Callable[..., Awaitable[Sut]]
+PAGE = "/people/gaia/ada"
+HTML = {"Accept": "text/html"}
+
+
+async def browser(sut: Sut) -> httpx.AsyncClient:
+    """Return a client that is logged in as the admin."""
+    return app_client(memory_app(sut.gaia), await admin_token(sut.gaia))
+
+
+async def test_what_is_due_and_sensitive_is_listed_veiled(make: Make) -> None:
+    """Without its text; a page of what is due without it would tell half."""
+    sut = await make()
+    due_at = sut.clock.now() + timedelta(hours=2)
+    fact = await sut.gaia.memory.remember(sut.scope("ada"), "Take the insulin", due_at=due_at, sensitive=True)
+
+    async with await browser(sut) as client:
+        page = (await client.get(f"{PAGE}/due")).text
+
+    assert "insulin" not in page
+    assert f"{PAGE}/facts/{fact.id}?show=1" in page
+
+
+async def test_learn_now_learns_the_conversation_beside_it_alone(make: Make) -> None:
+    """Those of other people wait on; the page says how many facts it gave."""
+    sut = await make(main=["Noted."] * 2, extractor=[facts("Has a cat named Momo")])
+    await sut.chat("ada", "cli", "My cat is named Momo.")
+    await sut.chat("bob", "cli", "My dog is named Rex.")
+    [waiting] = await sut.gaia.memory.pending(sut.scope("ada"))
+
+    async with await browser(sut) as client:
+        page = (await client.get(f"{PAGE}/conversations")).text
+        form = {"app": waiting.key.app, "session_id": waiting.key.session}
+        learned = (await client.post(f"{PAGE}/conversations", data=form)).text
+        again = (await client.post(f"{PAGE}/conversations", data=form)).text
+
+    assert "It is learned once nobody has written for 30 minutes" in " ".join(page.split())
+    assert "1 fact was learned" in learned
+    assert "does not wait any more" in again
+    assert await sut.gaia.memory.pending(sut.scope("ada")) == []
+    assert len(await sut.gaia.memory.pending(sut.scope("bob"))) == 1
+
+
+async def test_a_day_shows_what_was_true_then(make: Make) -> None:
+    """So a fact that ended is found again, and can be restored on its page."""
+    sut = await make()
+    memory, scope = sut.gaia.memory, sut.scope("ada")
+    fact = await memory.remember(scope, "Lives in Oslo")
+    day = sut.clock.now().date()
+    sut.clock.advance(timedelta(days=3))
+    await memory.update(scope, fact.id, text="Lives in Bergen")
+
+    async with await browser(sut) as client:
+        then = (await client.get(PAGE, params={"as_of": day.isoformat()})).text
+        today = (await client.get(PAGE, params={"as_of": sut.clock.now().date().isoformat()})).text
+        odd = (await client.get(PAGE, params={"as_of": "soon"})).text
+
+    assert ("Lives in Oslo" in then, "Lives in Bergen" in then) == (True, False)
+    assert all("Lives in Bergen" in page for page in (today, odd))
+
+
+async def test_a_browser_gets_an_unknown_path_as_a_page(make: Make) -> None:
+    """A program gets a problem."""
+    sut = await make()
+
+    async with await browser(sut) as client:
+        page = await client.get("/nowhere", headers=HTML)
+        problem = await client.get("/nowhere")
+
+    assert (page.status_code, "There is no such page" in page.text) == (404, True)
+    assert (problem.status_code, problem.headers["content-type"]) == (404, "application/problem+json")
+
+
+async def test_the_prompt_of_a_session_names_the_facts_shown_in_its_turns(make: Make) -> None:
+    """Those that memory recalls for a turn unasked, too; what is forgotten is not among them."""
+    sut = await make("memory: {preload_facts: true}", main=["A nice cat."] * 2)
+    memory, scope = sut.gaia.memory, sut.scope("ada")
+    await memory.add(scope, [NewFact("Has a cat named Momo"), NewFact("Owns a boat")])
+    await sut.chat("ada", "cli", "What is the name of my cat?")
+
+    async with await browser(sut) as client:
+        [session] = (await client.get(f"{ADA}/prompt")).json()["items"]
+        page = (await client.get(f"{PAGE}/profile")).text
+        [cat] = [each for each in session["shown_facts"] if each["text"] == "Has a cat named Momo"]
+        await memory.forget(scope, fact_id=cat["id"])
+        after = (await client.get(f"{ADA}/prompt")).text
+
+    assert "Facts it was shown in turns" in page
+    assert cat["id"] not in after
+
+
+async def test_the_people_of_a_large_home_are_found_by_their_names(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page lists the first of them."""
+    monkeypatch.setattr(home_pages, "_MAX_LISTED", 2)
+    sut = await make()
+    for user in ("ada", "bob", "carol"):
+        await sut.gaia.memory.remember(sut.scope(user), "Likes tea")
+
+    async with await browser(sut) as client:
+        everybody = (await client.get("/", headers=HTML)).text
+        found = (await client.get("/", params={"q": "ARO"}, headers=HTML)).text
+
+    assert "The first 2 of 3 people" in everybody
+    assert "carol" not in everybody
+    assert "carol" in found
