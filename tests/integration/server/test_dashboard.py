@@ -13,8 +13,9 @@ import pytest
 
 from gaia_memory import NewFact, open_memory
 from support.cli import chromium
-from support.cli.cli_runner import gaia_home, write_offline_config
+from support.cli.cli_runner import GAIA_COMMAND, gaia_home, write_offline_config
 from support.cli.dashboard import DashboardPage, served_home
+from support.cli.first_minute import MAX_SECONDS, correct_a_fact
 from support.hosts.adk_process import wait_for
 
 pytestmark = [pytest.mark.heavy, chromium.NEEDS_CHROMIUM]
@@ -183,6 +184,15 @@ def test_a_sensitive_fact_is_shown_when_it_is_asked_for(tmp_path: Path) -> None:
         page.wait_for_text("Has diabetes")
 
     assert "diabetes" not in veiled
+
+
+@pytest.mark.slow
+def test_a_fact_is_corrected_in_the_first_minute(tmp_path: Path) -> None:
+    """From an installed package: remember it, serve, log in, correct. Loaded machines get three minutes."""
+    seconds: dict[str, float] = {}
+    correct_a_fact(tmp_path, GAIA_COMMAND, seconds)
+
+    assert sum(seconds.values()) < 3 * MAX_SECONDS, seconds
 
 
 def test_everything_is_forgotten_only_with_the_id_of_the_person(tmp_path: Path) -> None:

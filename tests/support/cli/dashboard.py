@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import files
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from support.cli.chromium import BrowserPage
+from support.cli.cli_runner import GAIA_COMMAND
 from support.hosts.adk_process import kill_process_group, wait_for
 
 _AXE = next(Path(str(file.locate())) for file in files("axe-core-python") or () if file.name == "axe.min.js")
@@ -18,11 +18,11 @@ _ADDRESS = "memory is served at "
 
 
 @contextmanager
-def served_home(config: Path, folder: Path) -> Iterator[str]:
+def served_home(config: Path, folder: Path, gaia: tuple[str, ...] = GAIA_COMMAND) -> Iterator[str]:
     """Run `gaia serve` and yield its address."""
     log = folder / "serve.log"
     with log.open("wb") as output:
-        command = [sys.executable, "-m", "gaia_memory.cli", "serve", "--port", "0", "--config", str(config)]
+        command = [*gaia, "serve", "--port", "0", "--config", str(config)]
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
     try:
         wait_for(lambda: _ADDRESS in log.read_text(encoding="utf-8"), describe=lambda: log.read_text(encoding="utf-8"))

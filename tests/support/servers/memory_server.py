@@ -35,6 +35,13 @@ PERSON_ROUTES = (
 )
 """Every route below a person, with the method."""
 
+PERSON_PAGES = (
+    *[("GET", path) for path in ("", "/facts/x", "/timeline", "/due", "/profile", "/conversations", "/forget")],
+    *[("POST", path) for path in ("/facts", "/facts/x/edit", "/facts/x/undo", "/facts/x/forget")],
+    *[("POST", path) for path in ("/conversations", "/forget")],
+)
+"""Every page of a person, by the end of its path, with the method."""
+
 BODIES = {
     ("POST", "facts"): {"text": "Likes tea."},
     ("PATCH", "facts/x"): {"text": "Likes tea."},
