@@ -347,5 +347,5 @@ async def test_a_long_result_of_another_tool_is_cut_in_the_request_alone(tmp_pat
     for request in model.requests[1:]:
         [shown] = function_responses(request)
         assert shown["status"] == "ok"
-        assert shown["page"].endswith("… [cut: 38072 more characters]")
+        assert shown["page"].endswith("… [cut: 38076 more characters]")
         assert len(str(shown["page"])) + len("statuspageok") <= 12_000
