@@ -43,7 +43,9 @@ async def main():
         conversation = gaia.conversation(LlmAgent(name="helper", model=model), user_id="ada", channel=channel)
         await gaia.sweep()
         for turn in range(turns):
-            await conversation.send(f"My boat {name} has the mast {name}{turn}")
+            # On an overloaded machine ADK may refuse a message: two processes write to one session.
+            while (await conversation.send(f"My boat {name} has the mast {name}{turn}")).text != "Nice.":
+                await asyncio.sleep(1)
         before_sweep = len(asked)
         print("talked", flush=True)
         await asyncio.to_thread(sys.stdin.readline)

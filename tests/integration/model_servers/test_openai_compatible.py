@@ -152,8 +152,8 @@ async def test_an_endless_stream_of_an_agents_model_is_ended(tmp_path: Path, mon
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         server.set_default("agent", Completion("She's a doctor. ", is_endless=True))
         async with (
-            asyncio.timeout(30),
             open_memory_with_agent(tmp_path / "home", {"model": AGENT, "memory": MEMORY}) as (gaia, agent),
+            asyncio.timeout(60),
         ):
             chat = gaia.conversation(agent, user_id="ada", channel="cli")
             pieces = [piece async for piece in chat.stream("What is Noa?")]
