@@ -13,7 +13,8 @@ An agent that was written for ADK's `VertexAiMemoryBankService` passes `custom_m
 counts as left out. Any other name is metadata of the facts, to [filter](../how-to/filter-and-browse.md) by; values are
 text, numbers, true or false, times, or one of these in Memory Bank's form (`{"string_value": "x"}`).
 
-In `add_memory`, an entry's `custom_metadata` override those of the call. `add_session_to_memory` takes no metadata in
+In `add_memory`, an entry's `custom_metadata` override those of the call, and each fact gets an id of its own, whatever
+the `id` of the entry. `add_session_to_memory` takes no metadata in
 ADK, and so it does here.
 
 | key | `add_memory` | `add_events_to_memory` |
