@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _MIN_ID_CHARACTERS = 6
 _UNKNOWN_ID = "no fact with this id was shown in this conversation: search for it first, and pass the id of the result"
-_UNNAMED = "this fact is sensitive, and the user's message does not name it: ask the user which fact they mean"
+_UNNAMED_FACT = "this fact is sensitive, and the user's message does not name it: ask the user which fact they mean"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class ToolCall:
             raise InvalidInputError(f"id is {format_value(given)}: {_UNKNOWN_ID}")
         [fact] = found
         if fact.sensitive and not (self.names(fact) or self.agrees_to(fact)):
-            raise InvalidInputError(f"id is {format_value(given)}: {_UNNAMED}")
+            raise InvalidInputError(f"id is {format_value(given)}: {_UNNAMED_FACT}")
         return fact
 
     def names(self, fact: Fact) -> bool:
