@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,14 @@ from sqlalchemy.engine import URL
 
 from gaia_memory.adk.models.offline_model import OfflineModel
 from gaia_memory.database import bounded_waits
-from gaia_memory.database.sql_engine import open_engine
+from gaia_memory.database import sqlite as sqlite_settings
+from gaia_memory.database.migrate import VERSION_TABLE
+from gaia_memory.database.migrations import REVISIONS
+from gaia_memory.database.sql_engine import open_database, open_engine
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.testing import ScriptedLlm
 from support.conversations import Conversations, open_conversations
-from support.databases import memory_url, on_each_database
+from support.databases import memory_database, memory_url, on_each_database
 from support.plugin_host import build_agent, events_text, open_plugin_host
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -206,3 +209,19 @@ async def test_opening_memory_on_locked_tables_fails_in_the_time_of_a_turn(tmp_p
             with pytest.raises(MemoryUnavailable, match="the memory database did not answer within 5 s"):
                 async with opened(url, tmp_path, ScriptedLlm(default="ok")):
                     raise AssertionError("memory was opened")
+
+
+async def test_opening_a_database_of_an_older_version_waits_as_long_as_the_driver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may be migrating it, so each turn of a plugin that opens memory waits longer than others."""
+    monkeypatch.setattr(bounded_waits, "MEMORY_WAIT_SECONDS", 0.2)
+    async with memory_database("sqlite", tmp_path) as database:
+        url = database.engine.url
+    with closing(sqlite3.connect(str(url.database))) as connection, connection:
+        connection.execute(f"UPDATE {VERSION_TABLE} SET version_num = ?", [REVISIONS[-2]])
+    monkeypatch.setattr(sqlite_settings, "_PRAGMAS", ("busy_timeout=2000",))
+    async with locked(url):
+        took = await seconds_of(open_database(url, home=tmp_path))
+
+    assert took >= 2.0
