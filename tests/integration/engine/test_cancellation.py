@@ -150,7 +150,7 @@ def test_a_cancelled_database_operation_blocks_no_other(
 
 
 def test_pythons_own_connection_still_keeps_its_locks_when_closed_during_a_query(tmp_path: Path) -> None:
-    """Once this fails, `CursorClosingConnection` can be removed."""
+    """So `OneTripCursor` closes each query at once. Once this fails, it need not."""
     one = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
     one.execute("CREATE TABLE x AS SELECT 1 UNION SELECT 2")
     one.execute("BEGIN IMMEDIATE")

@@ -6,7 +6,7 @@ longer than most statements.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ class OneTripCursor:
 
     def __init__(self, connection: Connection, file: OpenFile | None) -> None:
         self._connection = connection
+        self._in_thread: Callable[..., Awaitable[None]] = connection._execute
         self._file = file
         self._rows: Iterator[Any] = iter(())
         self.description: Any = None
@@ -38,11 +39,11 @@ class OneTripCursor:
 
     async def execute(self, statement: str, parameters: Iterable[Any] = ()) -> None:
         """Run a statement."""
-        await self._connection._execute(self._run, "execute", statement, parameters)
+        await self._in_thread(self._run, "execute", statement, parameters)
 
     async def executemany(self, statement: str, parameters: Iterable[Iterable[Any]]) -> None:
         """Run a statement for each of several rows of parameters."""
-        await self._connection._execute(self._run, "executemany", statement, parameters)
+        await self._in_thread(self._run, "executemany", statement, parameters)
 
     async def fetchone(self) -> Any:
         """Return the next row; None after the last."""
