@@ -169,12 +169,16 @@ def _context_of(event: Event) -> str:
 
 def metadata_keys(event: Event) -> frozenset[str]:
     """Return our metadata keys of an event."""
-    metadata = event.custom_metadata or {}
+    metadata = event.custom_metadata
+    if not metadata:
+        return NO_KEYS
     return frozenset(stamp for stamp in (*UNLEARNED_KEYS, UNMARKED_KEY) if metadata.get(stamp))
 
 
 def indices_with_key(events: Sequence[Event], key: str) -> set[int]:
     """Return the indices of events with one of our metadata keys, and of the others of their message groups."""
+    if not any(key in metadata_keys(event) for event in events):
+        return set()
     keys_by_group, groups = MessageGroups(events).keys_by_group, MessageGroups()
     return {place for place, event in enumerate(events) if key in keys_by_group.get(groups.group_of(event), NO_KEYS)}
 
