@@ -52,6 +52,7 @@ async def test_a_turn_in_our_runner_takes_two_writes(tmp_path: Path, monkeypatch
     assert (row.turn.turn_no, row.turn.active_until, row.session.is_foreign) == (2, None, False)
 
 
+@pytest.mark.usefixtures("no_background")
 async def test_a_turn_in_a_third_party_runner_takes_two_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plugin counts it, and marks its end."""
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
