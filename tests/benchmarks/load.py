@@ -2,7 +2,8 @@
 
 Each person sends a message, all at the same moment, through one or several processes of one database: in one block with
 memory, in the next through ADK's `Runner` and `DatabaseSessionService` alone, and so on, so that a busy moment meets
-both. The model answers after 50 ms in the same process. PostgreSQL is the server of the tests.
+both. Before that, one person sends messages one after the other. The model answers after 50 ms in the same process, and
+the store of mem0 is open. PostgreSQL is the server of the tests.
 """
 
 from __future__ import annotations
@@ -34,13 +35,17 @@ from support.databases import memory_url
 ARMS = ("plain", "gaia")
 SETTINGS = ("sqlite 1", "sqlite 4", "postgresql 2", "postgresql 4")
 MODEL_SECONDS = 0.05
+TURNS_ALONE = 20
 
 Send = Callable[[int], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One arm of one repetition: turns, seconds of its blocks, the slowest of a hundred turns, processor and memory."""
+    """One arm of one repetition: turns, seconds of its blocks, the slowest of a hundred turns, processor and memory.
+
+    `alone_ms` is what a turn takes without the model's time while nobody else sends a message.
+    """
 
     setting: str
     arm: str
@@ -49,6 +54,7 @@ class Figure:
     p99: float
     failed: int
     cpu_ms: float
+    alone_ms: float
     megabytes: float
 
     @property
@@ -104,6 +110,8 @@ async def _gaia(home: str, url: str | None) -> AsyncIterator[Send]:
         async def send(person: int) -> str:
             return (await gaia.conversation(agent, user_id=f"p{person}", channel="c").send("I drink tea.")).text
 
+        await gaia.memory.remember(gaia.scope("somebody"), "Likes tea.")
+        await gaia.memory.settled()
         yield send
 
 
@@ -127,8 +135,8 @@ async def _work(arm: str, home: str, url: str, people: range) -> None:
                 is_answered = False
             return time.monotonic() - started, is_answered
 
-        await send(-1 - people.start)
-        _say("ready")
+        alone = [(await timed(-1 - people.start))[0] for _ in range(TURNS_ALONE)]
+        _say(str(1000 * (statistics.median(alone) - MODEL_SECONDS)))
         while await asyncio.to_thread(sys.stdin.readline):
             cpu, started = time.process_time(), time.monotonic()
             turns = await asyncio.gather(*map(timed, people))
@@ -143,6 +151,7 @@ class _Arm:
         self._command = [sys.executable, __file__, "--worker", arm, home, url]
         self._parts = [[str(part), str(processes), str(users)] for part in range(processes)]
         self._workers: list[subprocess.Popen[str]] = []
+        self._alone_ms: list[float] = []
         self.blocks: list[list[dict[str, Any]]] = []
 
     def start(self) -> None:
@@ -151,8 +160,7 @@ class _Arm:
             worker = subprocess.Popen([*self._command, *part], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             self._workers.append(worker)
             assert worker.stdout is not None
-            if worker.stdout.readline() != "ready\n":
-                raise RuntimeError("a process did not start")
+            self._alone_ms.append(float(worker.stdout.readline()))
 
     def run_block(self) -> None:
         """Let every person send one message."""
@@ -178,6 +186,7 @@ class _Arm:
             p99=waits[int(len(waits) * 0.99)],
             failed=sum(not is_answered for _, is_answered in turns),
             cpu_ms=1000 * sum(result["cpu"] for result in results) / len(turns),
+            alone_ms=statistics.median(self._alone_ms),
             megabytes=max(result["bytes"] for result in results) / 1e6,
         )
 
@@ -205,26 +214,30 @@ async def measure(setting: str, *, users: int, turns: int) -> list[Figure]:
 def table(figures: Sequence[Figure]) -> str:
     """Return the medians as Markdown; ratios are those within one repetition."""
     lines = [
-        "| database, processes | turns/s | plain ADK | ratio | p99 | plain | failed | plain | CPU per turn | plain "
-        "| memory | plain |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "| database, processes | turns/s | plain ADK | ratio | p99 | plain | ratio | failed | plain "
+        "| CPU per turn | plain | turn alone | plain | memory | plain |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for setting in dict.fromkeys(figure.setting for figure in figures):
         of = {arm: [each for each in figures if (each.setting, each.arm) == (setting, arm)] for arm in ARMS}
         median = {arm: _medians(of[arm]) for arm in ARMS}
-        ratio = statistics.median(ours.rate / plain.rate for ours, plain in zip(of["gaia"], of["plain"], strict=True))
+        pairs = list(zip(of["gaia"], of["plain"], strict=True))
+        rate_ratio = statistics.median(ours.rate / plain.rate for ours, plain in pairs)
+        p99_ratio = statistics.median(ours.p99 / plain.p99 for ours, plain in pairs)
         ours, plain = median["gaia"], median["plain"]
         lines.append(
-            f"| {setting} | {ours['rate']:.1f} | {plain['rate']:.1f} | {ratio:.2f} "
-            f"| {ours['p99']:.1f} s | {plain['p99']:.1f} s | {_failures(of['gaia'])} | {_failures(of['plain'])} "
+            f"| {setting} | {ours['rate']:.1f} | {plain['rate']:.1f} | {rate_ratio:.2f} "
+            f"| {ours['p99']:.1f} s | {plain['p99']:.1f} s | {p99_ratio:.2f} "
+            f"| {_failures(of['gaia'])} | {_failures(of['plain'])} "
             f"| {ours['cpu_ms']:.0f} ms | {plain['cpu_ms']:.0f} ms "
+            f"| {ours['alone_ms']:.0f} ms | {plain['alone_ms']:.0f} ms "
             f"| {ours['megabytes']:.0f} MB | {plain['megabytes']:.0f} MB |"
         )
     return "\n".join(lines)
 
 
 def _medians(figures: Sequence[Figure]) -> dict[str, float]:
-    names = ("rate", "p99", "cpu_ms", "megabytes")
+    names = ("rate", "p99", "cpu_ms", "alone_ms", "megabytes")
     return {name: statistics.median(getattr(figure, name) for figure in figures) for name in names}
 
 
@@ -235,10 +248,17 @@ def _failures(figures: Sequence[Figure]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; return 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--settings", nargs="+", default=SETTINGS, choices=SETTINGS, metavar="SETTING")
-    parser.add_argument("--users", type=int, default=200)
-    parser.add_argument("--turns", type=int, default=4)
-    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument(
+        "--settings",
+        nargs="+",
+        default=SETTINGS,
+        choices=SETTINGS,
+        metavar="SETTING",
+        help="databases and numbers of processes: " + ", ".join(f"'{each}'" for each in SETTINGS),
+    )
+    parser.add_argument("--users", type=int, default=200, help="people who send a message at once (200)")
+    parser.add_argument("--turns", type=int, default=4, help="messages of each (4)")
+    parser.add_argument("--repetitions", type=int, default=5, help="runs of everything, for the medians (5)")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     options = parser.parse_args(arguments)
     figures: list[Figure] = []
