@@ -151,3 +151,10 @@ async def test_what_is_said_again_in_one_conversation_is_the_newest_word(tmp_pat
         facts = await gaia.memory.facts(gaia.scope(user_id="ada"))
 
     assert [fact.text for fact in facts] == ["User lives in Oslo."]
+
+
+async def test_a_sentence_whose_only_word_is_a_verb_is_learned(tmp_path: Path) -> None:
+    """In the third person, it shares no word with what was said."""
+    known = await keyless_texts(tmp_path, [["Ya no fumo."], ["Dejé de fumar."], ["Tengo 34 años."]])
+
+    assert known == [[{"El usuario ya no fuma."}], [{"El usuario dejó de fumar."}], [{"El usuario tiene 34 años."}]]
