@@ -193,6 +193,26 @@ async def line_of(memory: Any, scope: Scope, fact_id: str) -> list[tuple[object,
     ]
 
 
+@pytest.mark.acceptance("T20")
+async def test_restoring_a_value_from_the_middle_of_a_line_ends_the_current_one_and_can_be_undone(
+    opened: OpenSut,
+) -> None:
+    """Oslo, Berlin, Rome: with Oslo, Rome goes, not only Berlin; undone, Rome is back and Berlin stays history."""
+    sut = await opened()
+    memory, scope = sut.gaia.memory, sut.scope("ada")
+    for text in ("I live in Oslo", "I moved to Berlin", "I moved to Rome"):
+        await memory.remember(scope, text)
+        sut.clock.advance(timedelta(days=1))
+    oslo = next(past for past in await memory.past_facts(scope) if past.text == "I live in Oslo")
+
+    await memory.restore(scope, oslo.id)
+    assert await sut.texts("ada") == ["I live in Oslo"]
+    sut.clock.advance(timedelta(days=1))
+    await memory.restore(scope, oslo.id)
+    assert await sut.texts("ada") == ["I moved to Rome"]
+    assert [past.text for past in await memory.past_facts(scope)] == ["I live in Oslo", "I moved to Berlin"]
+
+
 async def test_forgetting_an_old_value_keeps_the_one_that_is_current_again(opened: OpenSut) -> None:
     """Oslo, Berlin, Oslo: Berlin is forgotten."""
     sut = await opened()

@@ -98,9 +98,26 @@ class WordingMixin(FactStore):
             is_sibling = endings.c.ended_by == successor, endings.c.noted_at == ending.noted_at
             in_scope = endings.c.partition == scope.partition, endings.c.undone_at.is_(None)
             rows += (await tx.execute(select(endings.c.row).where(*in_scope, *is_sibling))).scalars()
-            gone = FactEnd(fact_id=successor, ended_at=now, why="replaced", actor=actor, ended_by=ending.fact_id)
-            await self.end_facts(tx, scope, [gone], now=now)
+            latest = await self._latest_successor(tx, scope, successor, ending)
+            if latest is not None:
+                gone = FactEnd(fact_id=latest, ended_at=now, why="replaced", actor=actor, ended_by=ending.fact_id)
+                await self.end_facts(tx, scope, [gone], now=now)
         await undo_endings(tx, scope, rows, now=now)
+
+    async def _latest_successor(self, tx: Transaction, scope: Scope, fact_id: str, ending: Row[Any]) -> str | None:
+        """Return the current fact that took the place of one, or of what did; None if that was current before."""
+        seen = {ending.fact_id}
+        while fact_id not in seen:
+            seen.add(fact_id)
+            if await _was_current_before(tx, scope, fact_id, ending):
+                return None
+            if fact_id in await self.stored(tx, scope, [fact_id]):
+                return fact_id
+            following = await _ending_of_past(tx, scope, fact_id)
+            if following is None or following.why != "replaced" or following.ended_by is None:
+                return None
+            fact_id = following.ended_by
+        return None
 
     async def _take_id(self, tx: Transaction, scope: Scope, fact_id: str, new_id: str) -> Fact:
         """Give the current fact `new_id` the id of the past one `fact_id`, which becomes an earlier wording of it."""
