@@ -41,25 +41,23 @@ PROBLEM = "application/problem+json"
 
 
 @pytest.mark.acceptance("H01")
-@pytest.mark.parametrize("token", [None, "wrong", "", "x" * 5000, BOB_TOKEN])
-async def test_no_route_of_a_person_answers_another_caller(make: Make, token: str | None) -> None:
+async def test_no_route_of_a_person_answers_another_caller(make: Make) -> None:
     """Nobody, a wrong token, and the token of somebody else: 401 or 403 without an id or a text."""
     sut = await make(SERVER)
     fact = await sut.gaia.memory.remember(sut.scope("ada"), "Hides zanzibar plans")
+    rest = [(method, f"{ADA}/{path}", body_of(method, path)) for method, path in PERSON_ROUTES]
+    pages = [(method, f"/people/gaia/ada{path}", None) for method, path in PERSON_PAGES]
 
-    async with app_client(memory_app(sut.gaia), token) as client:
-        for method, path in PERSON_ROUTES:
-            answer = await client.request(method, f"{ADA}/{path}", json=body_of(method, path))
-            assert answer.status_code == (403 if token == BOB_TOKEN else 401), (method, path)
-            assert answer.headers["content-type"] == PROBLEM
-            assert not re.search(rf"zanzibar|\bada\b|{fact.id}", answer.text), answer.text
-        for method, path in PERSON_PAGES:
-            answer = await client.request(method, f"/people/gaia/ada{path}")
-            assert answer.status_code == (403 if token == BOB_TOKEN else 401), (method, path)
-            assert not re.search(rf"zanzibar|\bada\b|{fact.id}", answer.text), answer.text
-        for method, path in (("GET", "/v1/people"), ("POST", "/v1/sweep"), ("GET", "/"), ("GET", "/nowhere")):
-            answer = await client.request(method, path)
-            assert answer.status_code in ({303, 403, 404} if token == BOB_TOKEN else {401}), (method, path)
+    for token in (None, "wrong", "", "x" * 5000, BOB_TOKEN):
+        async with app_client(memory_app(sut.gaia), token) as client:
+            for method, path, body in rest + pages:
+                answer = await client.request(method, path, json=body)
+                assert answer.status_code == (403 if token == BOB_TOKEN else 401), (method, path)
+                assert answer.headers["content-type"] == PROBLEM
+                assert not re.search(rf"zanzibar|\bada\b|{fact.id}", answer.text), answer.text
+            for method, path in (("GET", "/v1/people"), ("POST", "/v1/sweep"), ("GET", "/"), ("GET", "/nowhere")):
+                answer = await client.request(method, path)
+                assert answer.status_code in ({303, 403, 404} if token == BOB_TOKEN else {401}), (method, path)
 
     assert [each.text for each in await sut.gaia.memory.facts(sut.scope("ada"))] == ["Hides zanzibar plans"]
 
@@ -76,8 +74,7 @@ def test_the_lists_of_routes_have_every_route_of_a_person() -> None:
 
 
 @pytest.mark.acceptance("H01")
-@pytest.mark.parametrize("token", ["wrong", ADA_TOKEN, ""])
-def test_a_token_is_compared_with_every_known_one_in_constant_time(monkeypatch: pytest.MonkeyPatch, token: str) -> None:
+def test_a_token_is_compared_with_every_known_one_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether it is the first of them, the last, or none."""
     compared: list[str] = []
     compare = hmac.compare_digest
@@ -87,9 +84,10 @@ def test_a_token_is_compared_with_every_known_one_in_constant_time(monkeypatch: 
         return compare(known, given)
 
     monkeypatch.setattr(hmac, "compare_digest", note)
-    find_role(hash_token(token), TOKENS)
+    for token in ("wrong", ADA_TOKEN, READER_TOKEN, ""):
+        find_role(hash_token(token), TOKENS)
 
-    assert compared == list(TOKENS)
+    assert compared == 4 * list(TOKENS)
 
 
 def _routes_of(app: Any) -> Iterator[tuple[str, str]]:
@@ -255,29 +253,29 @@ async def test_what_a_route_does_not_know_is_refused(make: Make) -> None:
 
 
 @pytest.mark.acceptance("H08")
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Host": "evil.example"},
-        {"Host": "localhost.evil.example"},
-        {"Host": ""},
-        {"Origin": "http://evil.example"},
-        {"Origin": "null"},
-        {"Origin": "http://localhost:9999"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
-    ],
-)
-async def test_a_page_of_another_site_gets_nothing_done(make: Make, headers: dict[str, str]) -> None:
+async def test_a_page_of_another_site_gets_nothing_done(make: Make) -> None:
     """A rebound name, a form of another site, a page of another port: refused, in spite of the right token."""
     sut = await make()
+    names = ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "localhost@evil.example", "")
+    origins = ("http://evil.example", "null", "http://localhost:9999")
+    headers = [{"Host": name} for name in names] + [{"Origin": origin} for origin in origins]
+    headers += [{"Sec-Fetch-Site": site} for site in ("cross-site", "same-site")]
 
     async with http_client(sut.gaia) as client:
-        answer = await client.post(f"{ADA}/facts", json={"text": "Likes rum"}, headers=headers)
+        for each in headers:
+            for path, form in (
+                (f"{ADA}/facts", {"json": {"text": "Likes rum"}}),
+                ("/people/gaia/ada/facts", {"data": {"text": "Likes rum"}}),
+            ):
+                answer = await client.post(path, headers=each, **form)
+                assert answer.status_code == 403, (path, each)
+                assert "access-control-allow-origin" not in answer.headers
+        for name in names:
+            assert (await client.get(f"{ADA}/facts", headers={"Host": name})).status_code == 403, name
         allowed = await client.post(f"{ADA}/facts", json={"text": "Likes tea"}, headers={"Origin": "http://localhost"})
 
-    assert (answer.status_code, allowed.status_code) == (403, 201)
-    assert "access-control-allow-origin" not in {**answer.headers, **allowed.headers}
+    assert allowed.status_code == 201
+    assert "access-control-allow-origin" not in allowed.headers
     assert [each.text for each in await sut.gaia.memory.facts(sut.scope("ada"))] == ["Likes tea"]
 
 
