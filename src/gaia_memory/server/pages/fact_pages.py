@@ -12,9 +12,9 @@ from gaia_memory.models import Hit
 from gaia_memory.models.masked_fact import mask_origin
 from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.server.pages.fact_views import FactView, describe_score
+from gaia_memory.server.pages.page_wording import describe_source
 from gaia_memory.server.pages.person_page import PersonPage, person_routes
 from gaia_memory.server.pages.person_pages import show_receipt
-from gaia_memory.server.pages.wording import describe_source
 
 _PAGE_FACTS = 50
 _FILTERS = ("category", "context", "source", "agent")

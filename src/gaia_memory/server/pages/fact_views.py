@@ -8,7 +8,7 @@ from datetime import datetime
 from urllib.parse import quote
 
 from gaia_memory.models import Fact
-from gaia_memory.server.pages.wording import describe_source, format_moment
+from gaia_memory.server.pages.page_wording import describe_source, format_moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from gaia_memory.language.printable_text import remove_hidden
-from gaia_memory.server.pages.wording import describe_actor, describe_source, format_moment, shorten
+from gaia_memory.server.pages.page_wording import describe_actor, describe_source, format_moment, shorten
 
 STATIC_FOLDER = Path(__file__).parent / "static"
 _TITLES = {404: "There is no such page", 413: "That is too long", 422: "That is not accepted"}
