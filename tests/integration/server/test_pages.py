@@ -104,6 +104,33 @@ async def test_the_prompt_of_a_session_names_the_facts_shown_in_its_turns(make: 
     assert cat["id"] not in after
 
 
+async def test_the_prompt_of_a_session_names_what_its_last_message_finds(make: Make) -> None:
+    """With reasons, and with what was left out, as memory was when the message was sent; and what is due."""
+    sut = await make("memory: {score_threshold: 0.9}", main=["A nice cat."], extractor=[facts("Has asked for a name")])
+    memory, scope = sut.gaia.memory, sut.scope("ada")
+    await memory.add(scope, [NewFact("Has a cat named Momo"), NewFact("Feeds the cat at seven")])
+    await memory.remember(scope, "Call the vet", due_at=sut.clock.now() + timedelta(days=1))
+    sut.clock.advance(timedelta(minutes=1))
+    await sut.chat("ada", "cli", "What is the name of my cat?")
+    sut.clock.advance(timedelta(minutes=1))
+    await memory.remember(scope, "Has a cat named Zorro")
+
+    async with await browser(sut) as client:
+        [session] = (await client.get(f"{ADA}/prompt")).json()["items"]
+        page = (await client.get(f"{PAGE}/profile")).text
+        assert (await sut.sweep_after_idle()).consolidated == 1
+        learned = (await client.get(f"{ADA}/prompt")).json()["items"]
+
+    last = session["last_message"]
+    assert [each["fact"]["text"] for each in last["recalled"]] == ["Has a cat named Momo"]
+    left_out = {each["fact"]["text"] for each in last["left_out"]}
+    assert left_out == {"Feeds the cat at seven", "Call the vet"}
+    assert all(each["why"] for each in last["recalled"] + last["left_out"])
+    assert [fact["text"] for fact in session["due"]] == ["Call the vet"]
+    assert "2 left out" in page
+    assert not [each for each in learned if each["last_message"] is not None]
+
+
 async def test_the_people_of_a_large_home_are_found_by_their_names(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page lists the first of them."""
     monkeypatch.setattr(home_pages, "_MAX_LISTED", 2)

@@ -8,10 +8,8 @@ from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
-from gaia_memory.models import Hit
 from gaia_memory.models.masked_fact import mask_origin
 from gaia_memory.redaction.credentials import mask_credentials
-from gaia_memory.server.pages.fact_views import FactView, describe_score
 from gaia_memory.server.pages.page_wording import describe_source
 from gaia_memory.server.pages.person_page import PersonPage, person_routes
 from gaia_memory.server.pages.person_pages import show_receipt
@@ -31,7 +29,7 @@ async def _facts(page: PersonPage) -> Response:
     offset = int(query["offset"]) if query.get("offset", "").isdecimal() else 0
     if question:
         result = await page.memory.explain(page.scope, question, limit=_PAGE_FACTS, filters=chosen or None, as_of=as_of)
-        facts, left_out = _view_hits(page, result.hits), _view_hits(page, result.dropped)
+        facts, left_out = page.view_hits(result.hits), page.view_hits(result.dropped)
         total, offset = len(facts), 0
     else:
         found = await page.memory.browse(
@@ -49,10 +47,6 @@ async def _facts(page: PersonPage) -> Response:
         summary=_summary(len(facts), total, offset),
         pages=list(_neighbours(page, query, offset, total)),
     )
-
-
-def _view_hits(page: PersonPage, hits: Iterable[Hit]) -> list[FactView]:
-    return [page.view(hit.fact, why=describe_score(hit.score, hit.why)) for hit in hits]
 
 
 def _summary(shown: int, total: int, offset: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -12,10 +12,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from gaia_memory.errors import GaiaMemoryError, InvalidInputError, MemoryUnavailable
-from gaia_memory.models import Fact
+from gaia_memory.models import Fact, Hit
 from gaia_memory.models.masked_fact import mask_fact
 from gaia_memory.redaction.redact_locations import redact_locations
-from gaia_memory.server.pages.fact_views import FactView, view_fact
+from gaia_memory.server.pages.fact_views import FactView, describe_score, view_fact
 from gaia_memory.server.pages.page_renderer import path_to, render, show_http_error
 from gaia_memory.server.routes.person import person_of
 
@@ -50,6 +50,10 @@ class PersonPage:
         """Return a fact as a page shows it, credentials masked."""
         masked = mask_fact(fact, allow_numbers=self.person.allow_numbers)
         return view_fact(masked, self.path, shows_sensitive=shows_sensitive, why=why)
+
+    def view_hits(self, hits: Iterable[Hit]) -> list[FactView]:
+        """Return found facts as a page shows them, with their scores."""
+        return [self.view(hit.fact, why=describe_score(hit.score, hit.why)) for hit in hits]
 
     def render(self, template: str, *, tab: str = "", status: int = 200, **values: Any) -> Response:
         """Return a page; `tab` is the end of the path of its tab."""

@@ -11,6 +11,7 @@ from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import LearnedFacts, Receipt, SessionKey
 from gaia_memory.server.fact_json import conversation_to_json, receipt_to_json
 from gaia_memory.server.pages.person_page import PersonPage, person_routes
+from gaia_memory.server.routes.session_prompts import read_prompts
 
 _DUE_DAYS = 30
 
@@ -44,8 +45,15 @@ async def _profile(page: PersonPage) -> Response:
     preview = await page.memory.preview_profile(page.scope)
     profile = preview.profile or preview.fallback
     sessions = [
-        (each, [page.view(fact) for fact in await page.person.shown_facts(each.key)])
-        for each in await page.memory.session_profiles(page.scope)
+        {
+            "profile": each.profile,
+            "said_at": each.said_at,
+            "shown": [page.view(fact) for fact in each.shown],
+            "due": [page.view(fact) for fact in each.due],
+            "recalled": page.view_hits(each.recalled),
+            "left_out": page.view_hits(each.left_out),
+        }
+        for each in await read_prompts(page.person)
     ]
     return page.render("profile.html", tab="/profile", profile=profile, sessions=sessions)
 

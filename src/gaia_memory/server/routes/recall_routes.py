@@ -14,6 +14,7 @@ from gaia_memory.server.fact_json import hit_to_json, to_plain
 from gaia_memory.server.json_reply import reply
 from gaia_memory.server.routes.person import OfPerson
 from gaia_memory.server.routes.request_forms import Due, Empty, Search
+from gaia_memory.server.routes.session_prompts import prompt_to_json, read_prompts
 
 router = APIRouter(prefix="/v1/apps/{app}/users/{user}", tags=["recall"])
 
@@ -55,20 +56,8 @@ async def get_profile(request: Request, person: OfPerson, query: Empty) -> Respo
 
 @router.get("/prompt")
 async def get_prompt(request: Request, person: OfPerson, query: Empty) -> Response:
-    """Return what the models of running sessions are told about the person: the profile, and facts shown in turns."""
-    profiles = await person.memory.session_profiles(person.scope)
-    items = [
-        {
-            "session_id": each.key.session,
-            "app": each.key.app,
-            "profile": each.block,
-            "made_by": each.made_by,
-            "made_at": to_plain(each.made_at),
-            "is_current": each.is_current,
-            "shown_facts": [person.to_json(fact) for fact in await person.shown_facts(each.key)],
-        }
-        for each in profiles
-    ]
+    """Return what the models of running sessions are told: profile, due facts, and the search for the last message."""
+    items = [prompt_to_json(prompt, person) for prompt in await read_prompts(person)]
     return reply(request, {"items": items})
 
 
