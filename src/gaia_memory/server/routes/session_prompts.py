@@ -83,6 +83,7 @@ async def _last_turn(person: Person, key: SessionKey) -> Turn | None:
         return None
     session, _ = await engine.transcripts.read(key, after=row.progress.watermark, turns_before=0)
     last = None
-    async for turn in session.turns if session is not None else ():
-        last = turn
+    if session is not None:
+        async for turn in session.turns:
+            last = turn
     return last
