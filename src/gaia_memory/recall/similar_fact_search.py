@@ -5,22 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-import numpy as np
-
 from gaia_memory.models import Draft, Fact, Scope, SimilarFact, StoredFact, Vector
 from gaia_memory.ports import Database, FactStore
-from gaia_memory.recall.index.candidates import select_candidates
 from gaia_memory.recall.index.column_cache import ColumnCache
-from gaia_memory.recall.index.fact_columns import FactColumns
 from gaia_memory.recall.index.vector_search import VectorSearch
-from gaia_memory.recall.query.expansion import with_expansions
-from gaia_memory.recall.query.parsed_query import parse_query
-from gaia_memory.recall.ranking import stages
+from gaia_memory.recall.index.word_matches import MAX_WORD_MATCHES, ids_by_words
 from gaia_memory.recall.similar_facts import MAX_SIMILAR_FACTS, find_similar_drafts, select_similar
-
-MAX_WORD_MATCHES = 50
-"""Facts with words of a new one that are compared with it."""
-
 
 class SimilarFactMixin:
     """The part of `Recall` that finds the facts which a new one may contradict or repeat."""
@@ -71,20 +61,3 @@ class SimilarFactMixin:
         """Return those of these facts, which need not be current, that a fact may contradict or repeat."""
         cosines = {} if vector is None else await self._vectors.compare(scope, vector, facts)
         return await asyncio.to_thread(select_similar, text, [each.fact for each in facts], cosines)
-
-
-def ids_by_words(columns: FactColumns, words: str, limit: int) -> list[str]:
-    """Return the facts that contain one of these words, also as the name of the speaker, the best by BM25 first."""
-    question = parse_query(words)
-    if not len(columns) or not question.terms:
-        return []
-    in_name = columns.match_speakers(question)
-    named_indices = np.flatnonzero(np.any(in_name[columns.speakers.codes], axis=1))
-    matrix = select_candidates(columns, with_expansions(question, []), named_indices)
-    has_term = matrix.has_term | in_name[matrix.speakers]
-    counts, lengths = has_term.sum(axis=0), columns.lengths[matrix.fact_indices]
-    idf = np.log(1 + (len(columns) - counts + 0.5) / (counts + 0.5))
-    scores = has_term @ idf / (1 - stages.BM25_B + stages.BM25_B * lengths / columns.lengths.mean())
-    rows = np.flatnonzero(has_term.any(axis=1))
-    best = rows[np.lexsort((matrix.ids[rows], -scores[rows]))][:limit]
-    return [fact_id.decode() for fact_id in matrix.ids[best].tolist()]
