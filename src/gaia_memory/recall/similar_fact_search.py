@@ -12,6 +12,7 @@ from gaia_memory.recall.index.vector_search import VectorSearch
 from gaia_memory.recall.index.word_matches import MAX_WORD_MATCHES, ids_by_words
 from gaia_memory.recall.similar_facts import MAX_SIMILAR_FACTS, find_similar_drafts, select_similar
 
+
 class SimilarFactMixin:
     """The part of `Recall` that finds the facts which a new one may contradict or repeat."""
 
