@@ -125,6 +125,28 @@ async def test_what_was_forgotten_after_a_backup_stays_forgotten(tmp_path: Path)
     assert await texts(home) == [kept.text]
 
 
+async def test_a_restore_counts_what_is_in_the_home_afterwards(tmp_path: Path) -> None:
+    """Nobody who is forgotten, and not the facts of an app; what was added since the backup is gone, and it says so."""
+    home, file = tmp_path / "home", tmp_path / "b"
+    async with open_memory(home=home, model="offline") as gaia:
+        [tea] = await gaia.memory.add(ADA, [NewFact("Likes tea")])
+        await gaia.memory.add(BEN, [NewFact("Owns a boat"), NewFact("Owns a kite")])
+        await gaia.memory.add(Scope.app_wide("gaia"), [NewFact("The office closes at six")])
+        saved = await gaia.memory.backup(file)
+        await gaia.memory.forget(BEN)
+        await gaia.memory.update(ADA, tea.id, text="Likes green tea")
+        await gaia.memory.add(ADA, [NewFact("Came after the backup")])
+    done = run_gaia_process("restore", str(file), "--home", str(home), "--force")
+
+    assert (saved.facts, saved.people, done.err) == (4, 2, "")
+    first, *further = done.out.splitlines()
+    assert first.startswith(f"{home}: 2 facts about 1 person, 0 conversations, as of ")
+    assert further == [
+        "Forgotten since, and still forgotten: 2 facts.",
+        "Added since, and not in the backup, so gone: 1 fact.",
+    ]
+
+
 def export_of(text: str) -> dict[str, object]:
     """Return an export with one fact."""
     return {"format": "gaia-memory", "version": 2, "facts": [{"text": text}]}

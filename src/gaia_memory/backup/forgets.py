@@ -10,6 +10,7 @@ from gaia_memory.database.files.snapshot import FileConnection, read_rows
 from gaia_memory.database.id_encoding import decode_id
 from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.facts import SqlFacts
+from gaia_memory.facts.rows import scope_of
 from gaia_memory.facts.tombstones import copy_tombstones
 from gaia_memory.forget.delete import Forgetter
 from gaia_memory.ledger import SqlLedger
@@ -53,7 +54,7 @@ def read_forgets(connection: FileConnection | None) -> Forgets:
     for partition, app, user, salt, forgotten_at in rows(
         "SELECT partition, app, user_id, salt, forgotten_at FROM gaia_scopes"
     ):
-        scope = Scope(None if app is None else decode_id(app), decode_id(user))
+        scope = scope_of(app, user)
         forgets.scopes[scope] = by_partition[partition] = ScopeForgets(salt, forgotten_at)
     for partition, value in rows("SELECT partition, hash FROM gaia_tombstones"):
         if partition in by_partition:

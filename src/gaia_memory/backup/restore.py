@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,15 +22,17 @@ from gaia_memory.backup.archive import (
     read_manifest,
 )
 from gaia_memory.backup.forgets import Forgets, apply_forgets, read_forgets
+from gaia_memory.backup.write_backup import count_contents
 from gaia_memory.config.sources.load import load, locate
 from gaia_memory.database.files.exclusive_access import exclusive_access
 from gaia_memory.database.files.file_swap import LOG_SUFFIXES, StagedFiles, finish_swap
-from gaia_memory.database.files.snapshot import find_damage, without_log
+from gaia_memory.database.files.snapshot import FileConnection, find_damage, read_rows, without_log
 from gaia_memory.database.migrations import REVISIONS
 from gaia_memory.database.read_only import database_path
 from gaia_memory.database.sql_engine import open_database
 from gaia_memory.errors import InvalidInputError, MemoryUnavailable
 from gaia_memory.facts import SqlOutbox
+from gaia_memory.facts.current import current_or_past_sql
 
 if TYPE_CHECKING:
     import os
@@ -41,7 +45,8 @@ _UNKNOWN_FORGETS_NOTE = "what was forgotten after this backup is not known here,
 class RestoreReport:
     """What was restored: the home, the names of the files, counts, and remarks.
 
-    `forgotten` counts the facts of the backup that were forgotten after it was made, and stay forgotten.
+    The counts are those of the restored home. `forgotten` counts the facts of the backup that were forgotten after it
+    was made, and stay forgotten; `dropped` the facts of the replaced database that the backup does not have.
     """
 
     home: Path
@@ -51,6 +56,7 @@ class RestoreReport:
     people: int
     conversations: int
     forgotten: int
+    dropped: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -107,7 +113,10 @@ def _restore(
                 _stage_database(archive, name, staged.add(target), progress)
             memory = targets[MEMORY_DATABASE]
             forgets = read_forgets(connections.get(memory))
+            with closing(sqlite3.connect(staged.paths[memory])) as copy:
+                dropped = len(_fact_ids(connections.get(memory)) - _fact_ids(copy))
             forgotten = run_to_end(_prepare(staged.paths[memory], home, forgets))
+            counts = count_contents({name: staged.paths[target] for name, target in databases.items()})
             for target in set(databases.values()) - connections.keys():
                 # The log of a damaged file must not be applied to the new one.
                 for suffix in LOG_SUFFIXES:
@@ -119,12 +128,19 @@ def _restore(
         home=home,
         files=tuple(names),
         made_at=manifest.made_at,
-        facts=manifest.facts - forgotten,
-        people=manifest.people,
-        conversations=manifest.conversations,
         forgotten=forgotten,
+        dropped=dropped,
+        **counts,
         notes=() if forgets.is_complete else (_UNKNOWN_FORGETS_NOTE,),
     )
+
+
+def _fact_ids(connection: FileConnection | None) -> set[str]:
+    """Return the ids of the facts in a memory database, as far as it can be read."""
+    if connection is None:
+        return set()
+    rows, _ = read_rows(connection, f"SELECT id FROM gaia_facts AS f WHERE {current_or_past_sql('f')}")
+    return {fact_id for (fact_id,) in rows}
 
 
 def _find_targets(names: list[str], home: Path, settings: Path | None) -> dict[str, Path]:

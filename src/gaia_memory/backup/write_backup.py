@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,10 +22,15 @@ from gaia_memory.facts.current import current_or_past_sql
 from gaia_memory.redaction.mask import mask_secrets
 
 _WORK_PREFIX, _LOCK_NAME = ".gaia-backup-", "lock"
-_CURRENT_FACTS = f"gaia_facts AS f WHERE {current_or_past_sql('f')}"
+_STORED_FACTS = f"gaia_facts AS f WHERE {current_or_past_sql('f')}"
 _COUNTS = {
-    "facts": (MEMORY_DATABASE, f"SELECT count(*) FROM {_CURRENT_FACTS}"),
-    "people": (MEMORY_DATABASE, f"SELECT count(DISTINCT partition) FROM {_CURRENT_FACTS}"),
+    "facts": (MEMORY_DATABASE, f"SELECT count(*) FROM {_STORED_FACTS}"),
+    "people": (
+        MEMORY_DATABASE,
+        # The facts of a whole app belong to nobody.
+        f"SELECT count(DISTINCT partition) FROM {_STORED_FACTS}"
+        " AND partition IN (SELECT partition FROM gaia_scopes WHERE user_id <> '')",
+    ),
     "conversations": (SESSION_DATABASE, "SELECT count(*) FROM sessions"),
 }
 
@@ -144,5 +149,11 @@ def _build_manifest(files: dict[str, Path]) -> Manifest:
     schema = read_value(memory, f"SELECT version_num FROM {VERSION_TABLE}")
     if schema is None:
         raise MemoryUnavailable("the memory database has no tables yet, so there is nothing to back up")
-    counts = {name: read_value(files.get(file, memory), query) or 0 for name, (file, query) in _COUNTS.items()}
-    return Manifest(gaia_memory=version("gaia-memory"), schema=schema, made_at=datetime.now(UTC).isoformat(), **counts)
+    made_at = datetime.now(UTC).isoformat()
+    return Manifest(gaia_memory=version("gaia-memory"), schema=schema, made_at=made_at, **count_contents(files))
+
+
+def count_contents(files: Mapping[str, Path]) -> dict[str, int]:
+    """Return the counts of facts, people and conversations in the databases of a backup, by the names of its files."""
+    memory = files[MEMORY_DATABASE]
+    return {name: read_value(files.get(file, memory), query) or 0 for name, (file, query) in _COUNTS.items()}

@@ -78,8 +78,11 @@ def restore(
     if as_json:
         print_json(_to_dict(report))
         return
-    forgotten = f" {pluralize(report.forgotten, 'fact')} forgotten since stay forgotten." if report.forgotten else ""
-    print_line(f"{report.home}: {_counts(report)}, as of {report.made_at[:16].replace('T', ' ')} UTC.{forgotten}")
+    print_line(f"{report.home}: {_counts(report)}, as of {report.made_at[:16].replace('T', ' ')} UTC.")
+    if report.forgotten:
+        print_line(f"Forgotten since, and still forgotten: {pluralize(report.forgotten, 'fact')}.")
+    if report.dropped:
+        print_line(f"Added since, and not in the backup, so gone: {pluralize(report.dropped, 'fact')}.")
 
 
 def _counts(report: BackupReport | RestoreReport) -> str:

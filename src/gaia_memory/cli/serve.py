@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import socket
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +14,7 @@ import typer
 from gaia_memory.cli.engines import ConfigOption, load_config
 from gaia_memory.cli.ui.command_app import CommandApp
 from gaia_memory.cli.ui.terminal import print_line, print_note
+from gaia_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from gaia_memory.config.sources.load import LoadedConfig
@@ -106,7 +109,7 @@ async def _serve(
             timeout_graceful_shutdown=5,
         )
         server = uvicorn.Server(settings)
-        listener = settings.bind_socket()
+        listener = _listen(host, port)
         scheme = "https" if tls_certificate else "http"
         shown_host = f"[{host}]" if ":" in host else host
         print_line(f"memory is served at {scheme}://{shown_host}:{listener.getsockname()[1]}")
@@ -116,6 +119,25 @@ async def _serve(
             print_note(f"the admin's token is in {gaia.config.home / TOKEN_FILE_NAME}")
         with listener:
             await server.serve(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound to an address. Uvicorn's own ends the process without a word if it is in use."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise InvalidInputError(
+                f"port {port} of {host} is in use: pass another one, or --port 0 for any"
+            ) from error
+        reason = error.strerror or str(error)
+        raise InvalidInputError(
+            f"port {port} of {host} cannot be used ({reason}): pass another --port or --host"
+        ) from error
+    return listener
 
 
 def _is_loopback(host: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -150,6 +151,17 @@ def test_what_would_be_open_to_others_is_refused(tmp_path: Path, arguments: list
     assert done.returncode == code, done.stderr
     assert message in " ".join(done.stderr.split())
     assert not (tmp_path / "server.token").exists()
+
+
+def test_a_port_in_use_is_named(tmp_path: Path) -> None:
+    """With what to do, and before anybody is told an address."""
+    (tmp_path / "gaia.yaml").write_text(f"home: {tmp_path}\n", encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        done = _gaia(tmp_path, "serve", "--port", str(port))
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"gaia: port {port} of 127.0.0.1 is in use: pass another one, or --port 0 for any\n"
 
 
 def test_a_new_token_is_printed_with_its_entry(tmp_path: Path) -> None:
