@@ -21,7 +21,7 @@ from gaia_memory.cli.ui.read_input import is_interactive, iter_stdin_lines, requ
 from gaia_memory.cli.ui.terminal import coloured, print_line, print_note, print_speaker, print_text
 from gaia_memory.cli.ui.word_wrap import WordWrapper, terminal_width, wrap_words
 from gaia_memory.errors import GaiaMemoryError
-from gaia_memory.language.printable_text import escape_line
+from gaia_memory.language.printable_text import escape_line, replies_are_plain_text
 
 if TYPE_CHECKING:
     from gaia_memory.adk.conversation import Conversation
@@ -93,6 +93,7 @@ async def _chat(config: LoadedConfig, user: str, channel: str, chat_end: _ChatEn
 
     from gaia_memory.runtime import open_memory
 
+    replies_are_plain_text.set(True)
     async with open_memory(config) as gaia:
         _require_key(gaia)
         agent = LlmAgent(name=_AGENT_NAME, model=gaia.model, instruction=INSTRUCTION)

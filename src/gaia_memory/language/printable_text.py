@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from contextvars import ContextVar
 
 _UNSTORABLE_PATTERN = re.compile("[\x00\ud800-\udfff]")
 MEANINGFUL_INVISIBLE = frozenset("\u200c\u200d\ufe0e\ufe0f\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd").union(
@@ -29,6 +30,9 @@ _MARKUP_REPLACEMENTS = (
     (re.compile(r"^(?:[#>*]|[-+](?=\s|-|$))"), r"\\\g<0>"),
     (re.compile(r"^(\d{1,9})(?=[.)](?:\s|$))"), r"\1\\"),
 )
+replies_are_plain_text: ContextVar[bool] = ContextVar("replies_are_plain_text", default=False)
+"""Whether replies are shown as they are, as in a terminal: `escape_markup` then escapes nothing."""
+
 _INVISIBLE_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 
 
@@ -49,8 +53,13 @@ def remove_hidden(text: str) -> str:
 
 
 def escape_markup(text: str) -> str:
-    """Return the text as one line that Markdown and HTML show as it is: no link, image, tag, list or emphasis."""
+    """Return the text as one line that Markdown and HTML show as it is: no link, image, tag, list or emphasis.
+
+    Only a reply is escaped, never what is stored; and not if `replies_are_plain_text`.
+    """
     line = " ".join(filter(None, map(remove_hidden, text.split())))
+    if replies_are_plain_text.get():
+        return line
     for pattern, replacement in _MARKUP_REPLACEMENTS:
         line = pattern.sub(replacement, line)
     return line

@@ -311,3 +311,14 @@ def _reading(database: Path) -> sqlite3.Connection:
     connection.execute("BEGIN")
     connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     return connection
+
+
+def test_a_chat_shows_facts_as_they_were_typed_and_stores_them_so(config: str) -> None:
+    """A terminal reads neither HTML nor Markdown. Line breaks and control characters never get there."""
+    said = ['<b>bold</b> & "quotes" *now* [a](b)', "snake`case`"]
+    lines = "".join(f"/remember {text}\n" for text in said)
+    shown = run_gaia("chat", "--user", "ada", "--config", config, stdin=f"{lines}/memory\n").out
+
+    assert shown.count(said[0]) == shown.count(said[1]) == 2
+    listed = run_gaia("memory", "list", "--user", "ada", "--config", config, "--json").json_output["memories"]
+    assert [each["text"] for each in listed] == said

@@ -66,6 +66,24 @@ def test_without_a_key_only_facts_that_share_a_word_are_shown(config: str) -> No
     assert shown["Blutgruppe"] == "No fact about itay answers that.\n"
 
 
+def test_without_a_key_a_search_finds_what_the_chat_answers(config: str) -> None:
+    """In other words than those of the question; what has its words comes first."""
+    talk = [("cli", "I live in Rome"), ("phone", "I moved to Paris")]
+    for channel, said in talk:
+        run_gaia("chat", "--user", "ada", "--channel", channel, "--config", config, stdin=f"{said}\n/reset\n")
+    memory(config, "add", "bob", "User lives in Hamburg with two dogs", "User moved to Lisbon last month", "Likes tea")
+    question = "Where do I live?"
+
+    def found(user: str, *options: str) -> list[str]:
+        answer = memory(config, "search", user, question, "--json", *options).json_output
+        return [each.get("text") for each in answer["memories"]]
+
+    assert found("ada") == found("ada", "--explain") == ["User moved to Paris"]
+    assert "User moved to Paris" in memory(config, "search", "ada", question).out
+    assert found("bob") == ["User lives in Hamburg with two dogs", "User moved to Lisbon last month"]
+    assert found("bob", "--limit", "1") == ["User lives in Hamburg with two dogs"]
+
+
 def test_added_facts_are_listed_and_found(config: str) -> None:
     """Facts given as arguments are stored verbatim, once, and shown with their source."""
     added = memory(config, "add", "itay", "Allergic to nuts", "Sister is called Noa")

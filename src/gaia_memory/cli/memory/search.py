@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -31,7 +32,8 @@ from gaia_memory.cli.ui.terminal import pluralize, print_line
 from gaia_memory.models.fact import OTHER_VECTORS
 
 if TYPE_CHECKING:
-    from gaia_memory.models import Hit, OutdatedHit, RecallResult
+    from gaia_memory.memory import Memory
+    from gaia_memory.models import Hit, OutdatedHit, RecallResult, Scope
 
 EXAMPLES = """
 Examples:
@@ -91,11 +93,18 @@ async def search(
     if not query_text.strip():
         raise typer.BadParameter("the question is blank: pass words to look for, or use `gaia memory list`")
     async with open_scope(config, app_name, user) as (engine, scope):
-        options: dict[str, Any] = {"limit": limit, "filters": filters, "include_sensitive": include_sensitive}
+        options: dict[str, Any] = {
+            "limit": limit,
+            "filters": filters,
+            "include_sensitive": include_sensitive,
+            "as_of": moment,
+        }
         if explain:
-            recalled = await engine.memory.explain(scope, query_text, as_of=moment, **options)
+            recalled = await engine.memory.explain(scope, query_text, **options)
         else:
-            recalled = RecallResult(hits=tuple(await engine.memory.recall(scope, query_text, as_of=moment, **options)))
+            recalled = RecallResult(hits=tuple(await engine.memory.recall(scope, query_text, **options)))
+        if not any("vectors" in hit.why for hit in recalled.hits):
+            recalled = await _add_other_wordings(engine.memory, scope, query_text, recalled, options)
         if not recalled.hits and not await engine.memory.count(scope):
             await print_other_apps(engine, scope)
         await print_storage_problem(engine)
@@ -116,6 +125,33 @@ async def search(
         print_facts(facts, scores=scores, long_ids=long_ids, empty_message=empty_message)
         if facts:
             print_line(f"{user}: {pluralize(len(facts), 'fact')}.")
+
+
+async def _add_other_wordings(
+    memory: Memory, scope: Scope, question: str, recalled: RecallResult, options: Mapping[str, Any]
+) -> RecallResult:
+    """Return a recall by words alone with the facts that answer in others, as those of the offline chat model do.
+
+    "User moved to Oslo" answers "Where do I live?" with half the score that its own words would give.
+    """
+    from gaia_memory.adk.models.topic_words import related_words
+    from gaia_memory.recall.query.expansion import ADDED_TERM_WEIGHT
+
+    related = await asyncio.to_thread(related_words, question)
+    if not related:
+        return recalled
+    known = {hit.fact.id for hit in recalled.hits}
+    found = [hit for hit in await memory.recall(scope, related, **options) if hit.fact.id not in known]
+    others = [
+        replace(
+            hit,
+            score=ADDED_TERM_WEIGHT * hit.score,
+            why={name: ADDED_TERM_WEIGHT * part for name, part in hit.why.items()},
+        )
+        for hit in _without_padding(found, question)
+    ]
+    hits = sorted([*recalled.hits, *others], key=lambda hit: -hit.score)
+    return replace(recalled, hits=tuple(hits[: options["limit"] or len(hits)]))
 
 
 def _mask_hits(recalled: RecallResult, *, allow_numbers: bool) -> RecallResult:
