@@ -68,6 +68,9 @@ back to that, and nothing is forgotten.
 about some facts is open in the conversation it forgets nothing and explains the choice: `/forget 3 yes` for those
 facts, or `/forget` and then `/forget yes` for everything.
 
+Facts are stored word for word. In a reply, a space or a backslash keeps their signs from being Markdown or HTML, such
+as `< b>`, because hosts render replies; `gaia chat` shows them as they are.
+
 A command starts its message. Text on a later line, in a code block or in a quotation is not a command.
 
 Errors of memory are reported without file paths and addresses; `gaia doctor` shows those.

@@ -105,6 +105,8 @@ async def _list_rows(call: Call, rows: Sequence[Row]) -> str:
     page = None if selection is None else selection.single_number
     if page is not None and 1 <= page <= _page_count(rows):
         return _format_page(rows, page)
+    if _page_count(rows) == 1:
+        return "There is only one page. Usage: /memory, or /memory WORDS to search."
     return f"Usage: /memory, /memory PAGE (1 to {_page_count(rows)}), or /memory WORDS to search."
 
 

@@ -6,6 +6,7 @@ import asyncio
 from datetime import timedelta
 
 from gaia_memory.commands.command import Call, Command
+from gaia_memory.commands.rows import format_due
 from gaia_memory.language.printable_text import escape_markup
 from gaia_memory.learn.excerpts import excerpt_of
 from gaia_memory.learn.stated_reminders import DueFields, read_appointment
@@ -25,19 +26,18 @@ async def _remember(call: Call) -> str:
     now = to_local_time(call.memory.clock.now(), zone)
     _, valid_until = await asyncio.to_thread(read_validity, call.argument, now)
     active = await call.context.active()
-    await call.memory.remember(
+    fact = await call.memory.remember(
         call.scope, call.argument, origin=origin, active_context=active, valid_until=valid_until, **due
     )
     end = "" if valid_until is None else f"\nUntil {(valid_until - timedelta.resolution).strftime('%a, %d %b %Y')}"
-    return f"I will remember: {escape_markup(call.argument)}{_describe(due)}{end}"
+    answer = "I know that already" if fact.updated_at > fact.created_at else "I will remember"
+    return f"{answer}: {escape_markup(call.argument)}{_describe(due)}{end}"
 
 
 def _describe(due: DueFields) -> str:
     if "due_at" not in due:
         return ""
-    form = "%a, %d %b %Y" if due["due_all_day"] else "%a, %d %b %Y, %H:%M"
-    every = "" if due["every"] is None else f", then {due['every']}"
-    return f"\nDue {due['due_at'].strftime(form)}{every}"
+    return f"\nDue {format_due(due['due_at'], is_all_day=due['due_all_day'], every=due['every'])}"
 
 
 COMMAND = Command(name="remember", arguments="FACT", summary="store a fact word for word", run=_remember)

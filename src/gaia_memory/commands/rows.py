@@ -6,11 +6,12 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from gaia_memory.commands.command import Call
 from gaia_memory.language.printable_text import escape_markup, is_invisible
 from gaia_memory.models import DEFAULT_CONTEXT, Fact, PastFact, to_local_time
+from gaia_memory.models.time_zone import load_time_zone
 from gaia_memory.redaction.credentials import mask_credentials
 
 PAGE_SIZE = 20
@@ -38,12 +39,14 @@ _WORD_CATEGORIES = frozenset("LNM")
 class Row:
     """A fact and its number: the position among all facts about a user, oldest first, from 1.
 
-    A credential that an older release stored is masked; `allow_numbers` is `memory.allow_numbers`.
+    A credential that an older release stored is masked; `allow_numbers` is `memory.allow_numbers`. Due dates are those
+    of their own zone, else of `zone`.
     """
 
     number: int
     fact: Fact
     allow_numbers: bool = False
+    zone: tzinfo | None = None
 
     @property
     def text(self) -> str:
@@ -57,6 +60,10 @@ class Row:
         marks += self.fact.marks
         if self.fact.context != DEFAULT_CONTEXT:
             marks.append(f"context {escape_markup(self.fact.context)}")
+        if self.fact.due_at is not None:
+            zone = self.zone if self.fact.due_zone is None else load_time_zone(self.fact.due_zone)
+            due_at = to_local_time(self.fact.due_at, zone)
+            marks.append(f"due {format_due(due_at, is_all_day=self.fact.due_all_day, every=self.fact.every)}")
         line = f"{self.number}. {self.text}"
         return f"{line} ({', '.join(marks)})" if marks else line
 
@@ -66,15 +73,22 @@ class Row:
         return f"- {self.line}"
 
 
-def number_facts(facts: Sequence[Fact], *, allow_numbers: bool = False) -> list[Row]:
-    """Number the facts in their order, from 1; `allow_numbers` is `memory.allow_numbers`."""
-    return [Row(number, fact, allow_numbers) for number, fact in enumerate(facts, start=1)]
+def format_due(due_at: datetime, *, is_all_day: bool, every: str | None) -> str:
+    """Return a due date in its own zone as a reply shows it: "Fri, 27 Mar 2026, 09:00, then weekly"."""
+    day = due_at.strftime("%a, %d %b %Y" if is_all_day else "%a, %d %b %Y, %H:%M")
+    return day if every is None else f"{day}, then {every}"
+
+
+def number_facts(facts: Sequence[Fact], *, allow_numbers: bool = False, zone: tzinfo | None = None) -> list[Row]:
+    """Number the facts in their order, from 1; `allow_numbers` and `zone` are those of a `Row`."""
+    return [Row(number, fact, allow_numbers, zone) for number, fact in enumerate(facts, start=1)]
 
 
 async def load_rows(call: Call) -> list[Row]:
     """Return all facts about the user of a command as numbered rows."""
-    facts = await call.memory.facts(call.scope)
-    return number_facts(facts, allow_numbers=call.memory.config.memory.allow_numbers)
+    facts, settings = await call.memory.facts(call.scope), call.memory.config.memory
+    zone = await call.context.time_zone() or settings.zone
+    return number_facts(facts, allow_numbers=settings.allow_numbers, zone=zone)
 
 
 def split_words(text: str) -> list[str]:

@@ -322,3 +322,16 @@ def test_a_chat_shows_facts_as_they_were_typed_and_stores_them_so(config: str) -
     assert shown.count(said[0]) == shown.count(said[1]) == 2
     listed = run_gaia("memory", "list", "--user", "ada", "--config", config, "--json").json_output["memories"]
     assert [each["text"] for each in listed] == said
+
+
+def test_remember_says_what_is_known_and_memory_shows_when_a_note_is_due(config: str) -> None:
+    """The words stay as they were said, and "tomorrow" has its day beside it."""
+    out = chat(
+        config, "/remember I like teal", "/remember I like teal", "/remember dentist tomorrow at 9", "/memory"
+    ).out
+
+    assert out.count("I will remember: I like teal\n") == out.count("I know that already: I like teal\n") == 1
+    due = re.search(r"I will remember: dentist tomorrow at 9\nDue (.+)\n", out)
+    assert due is not None
+    assert f"2. dentist tomorrow at 9 (due {due[1]})\n" in out
+    assert listed(config) == ["I like teal", "dentist tomorrow at 9"]

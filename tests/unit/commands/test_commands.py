@@ -96,6 +96,13 @@ async def test_memory_says_which_pages_there_are(page: str) -> None:
     assert "1 to 3" in reply.text
 
 
+async def test_memory_names_no_page_where_there_is_one() -> None:
+    """`/memory 2` is no reason to read a list of usages."""
+    reply = await run_command("/memory 2", ListMemory(["likes tea"]))
+
+    assert reply.text == "There is only one page. Usage: /memory, or /memory WORDS to search."
+
+
 async def test_memory_with_words_lists_the_matches_best_first_under_their_own_numbers() -> None:
     """The index gives the order, the full list the numbers; facts without any form of the word are left out."""
     memory = ListMemory(["allergic to nuts", "likes tea", "Nuts: none at home", "nutrition is a hobby"])
