@@ -96,6 +96,21 @@ async def test_a_text_is_found_by_parts_of_its_words(database: SqlDatabase) -> N
         assert await FACTS.ids_containing(tx, ITAY, ["rum"]) == []
 
 
+async def test_a_text_is_found_whatever_characters_it_has(database: SqlDatabase) -> None:
+    """Quotes, line breaks, controls, emoji, and an accent that was typed as a letter of its own."""
+    texts = ['Says "hi" to C:\\new', "Line one\nline \x01 two\u2028three", "Has a dog 🐕", "Likes cafe\u0301s", "null"]
+    ids = await write(database, ITAY, *texts)
+    parts = ['"hi" to c:\\new', "one\nline \x01 two\u2028", "🐕", "CAF\u00c9", "null"]
+
+    async with database.read_transaction() as tx:
+        found = [await FACTS.ids_containing(tx, ITAY, [part]) for part in parts]
+        everything = await FACTS.ids_containing(tx, ITAY, [])
+        nothing = await FACTS.ids_containing(tx, NOA, ["null"])
+
+    assert found == [[fact_id] for fact_id in ids]
+    assert (everything, nothing) == (list(ids), [])
+
+
 async def test_changes_tell_what_happened_in_order(database: SqlDatabase) -> None:
     """A fact is added once, however often it is said; it ends, comes back and is forgotten."""
     [tea, rum] = await write(database, ITAY, "Likes tea", "Likes rum")

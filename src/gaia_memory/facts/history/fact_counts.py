@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BigInteger, ColumnElement, cast, func, select, union_all
+from sqlalchemy import BigInteger, ColumnElement, Text, cast, func, select, union_all
 from typing_extensions import override
 
 from gaia_memory.facts.current import ClockedFactStore, current, current_or_past
@@ -48,9 +50,13 @@ class FactCountMixin(ClockedFactStore):
 
     @override
     async def ids_containing(self, tx: Transaction, scope: Scope, parts: Sequence[str]) -> list[str]:
-        statement = select(facts.c.id, facts.c.text).where(facts.c.partition == scope.partition, current(self._now()))
-        rows = (await tx.execute(statement.order_by(facts.c.row))).all()
-        return await asyncio.to_thread(_select_containing, rows, parts)
+        is_meant = facts.c.partition == scope.partition, current(self._now())
+        ordered = select(facts.c.id, facts.c.text).where(*is_meant).order_by(facts.c.row).subquery()
+        # One row for all: 10,000 rows take twice as long, and the garbage collection that they bring on ten times.
+        collect = func.json_agg if tx.dialect.name == "postgresql" else func.json_group_array
+        lists = [cast(collect(column), Text) for column in (ordered.c.id, ordered.c.text)]
+        ids, texts = (await tx.execute(select(*lists))).one()
+        return await asyncio.to_thread(_select_containing, ids, texts, parts)
 
     @override
     async def days(self, tx: Transaction, scope: Scope, *, since: datetime) -> list[DayCounts]:
@@ -73,10 +79,11 @@ class FactCountMixin(ClockedFactStore):
         ]
 
 
-def _select_containing(rows: Sequence[Any], parts: Sequence[str]) -> list[str]:
+def _select_containing(ids: str | None, texts: str | None, parts: Sequence[str]) -> list[str]:
     wanted = [compose(part).casefold() for part in parts]
-    folded = ((row.id, compose(row.text).casefold()) for row in rows)
-    return [fact_id for fact_id, text in folded if all(part in text for part in wanted)]
+    folded = (compose(text).casefold() for text in json.loads(texts or "[]"))
+    is_found = (all(part in text for part in wanted) for text in folded)
+    return list(compress(json.loads(ids or "[]"), is_found))
 
 
 def _day(tx: Transaction, seconds: ColumnElement[Any]) -> ColumnElement[int]:
