@@ -252,6 +252,33 @@ async def test_what_a_route_does_not_know_is_refused(make: Make) -> None:
     assert await sut.gaia.memory.count(sut.scope("ada")) == 0
 
 
+@pytest.mark.acceptance("H06")
+async def test_a_parameter_that_stands_twice_is_refused(make: Make) -> None:
+    """Whichever of the two would count, the caller may have meant the other."""
+    sut = await make()
+
+    async with http_client(sut.gaia) as client:
+        for query in ("limit=500&limit=5", "limit=5&limit=5", "q=tea&q=rum"):
+            answer = await client.get(f"{ADA}/facts?{query}")
+            name = query.partition("=")[0]
+            assert answer.status_code == 422, query
+            assert answer.json()["errors"] == [{"where": f"query.{name}", "message": "pass it once"}]
+        deletion = await client.delete(f"{ADA}/facts/x?settled=false&settled=true")
+
+    assert deletion.status_code == 422
+
+
+@pytest.mark.acceptance("H06")
+async def test_a_sweep_needs_no_body(make: Make) -> None:
+    """Its only key has a default; an unknown key is refused still."""
+    sut = await make()
+
+    async with http_client(sut.gaia) as client:
+        answers = [await client.post("/v1/sweep", json=body) for body in (None, {}, {"force": True}, {"colour": 1})]
+
+    assert [each.status_code for each in answers] == [200, 200, 200, 422]
+
+
 @pytest.mark.acceptance("H08")
 async def test_a_page_of_another_site_gets_nothing_done(make: Make) -> None:
     """A rebound name, a form of another site, a page of another port: refused, in spite of the right token."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
@@ -22,6 +22,7 @@ from gaia_memory.server.routes import (
     recall_routes,
     transfer_routes,
 )
+from gaia_memory.server.routes.request_forms import refuse_repeated_parameters
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -53,7 +54,8 @@ def memory_app(gaia: Gaia) -> ASGIApp:
 
 def build_api() -> FastAPI:
     """Return the application without a memory and without a gate: its routes and their description."""
-    app = FastAPI(title="gaia-memory", version="1", docs_url=None, redoc_url=None)
+    once = [Depends(refuse_repeated_parameters)]
+    app = FastAPI(title="gaia-memory", version="1", docs_url=None, redoc_url=None, dependencies=once)
     for router in _ROUTERS:
         app.include_router(router)
     app.router.routes += [*home_pages.ROUTES, *fact_pages.ROUTES, *person_pages.ROUTES]

@@ -14,7 +14,7 @@ from gaia_memory.redaction.redact_locations import redact_locations
 from gaia_memory.server.fact_json import to_plain
 from gaia_memory.server.json_reply import reply
 from gaia_memory.server.routes.person import OfPerson, OpenMemory
-from gaia_memory.server.routes.request_forms import Empty, People, SweepForm, Timeline
+from gaia_memory.server.routes.request_forms import Empty, People, Sweep, Timeline
 
 router = APIRouter(tags=["overview"])
 _PERSON = "/v1/apps/{app}/users/{user}"
@@ -63,7 +63,7 @@ async def list_people(request: Request, gaia: OpenMemory, query: People) -> Resp
 
 
 @router.post("/v1/sweep")
-async def sweep(request: Request, gaia: OpenMemory, query: Empty, form: SweepForm) -> Response:
+async def sweep(request: Request, gaia: OpenMemory, query: Empty, form: Sweep) -> Response:
     """Learn from every quiet conversation of everybody; for admins."""
     report = await gaia.sweep(force=form.force)
     names = ("consolidated", "failed", "skipped", "private", "nothing_left", "without_model", "fact_count")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any
 from urllib.parse import unquote
 
-from fastapi import Path, Query
+from fastapi import Body, Path, Query
+from fastapi.exceptions import RequestValidationError
 from pydantic import (
     AfterValidator,
     AwareDatetime,
@@ -16,6 +18,7 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     WrapValidator,
 )
+from starlette.requests import Request
 
 from gaia_memory.recall.browse import MAX_PAGE_FACTS
 from gaia_memory.recall.memory_overview_reading import MAX_TIMELINE_DAYS
@@ -161,6 +164,17 @@ class SweepForm(Form):
     force: bool = Field(False, description="Ignore idle time, back-off and parking.")
 
 
+def refuse_repeated_parameters(request: Request) -> None:
+    """Check that no parameter of the query stands twice: all but the last would be ignored.
+
+    Raises:
+        RequestValidationError: one does.
+    """
+    counts = Counter(name for name, _ in request.query_params.multi_items())
+    if repeated := [name for name, count in counts.items() if count > 1]:
+        raise RequestValidationError([{"loc": ("query", name), "msg": "pass it once"} for name in repeated])
+
+
 Facts = Annotated[FactQuery, Query()]
 Search = Annotated[SearchQuery, Query()]
 Due = Annotated[DueQuery, Query()]
@@ -168,3 +182,4 @@ Deletion = Annotated[DeletionQuery, Query()]
 Timeline = Annotated[TimelineQuery, Query()]
 People = Annotated[PeopleQuery, Query()]
 Empty = Annotated[NoParameters, Query()]
+Sweep = Annotated[SweepForm, Body(default_factory=SweepForm)]
