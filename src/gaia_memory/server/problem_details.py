@@ -1,4 +1,7 @@
-"""Errors in the form of RFC 9457: what is wrong and what to do, without anybody's words or the machine's addresses."""
+"""Errors: what is wrong and what to do, without anybody's words or the machine's addresses.
+
+A browser gets them as a page, every other client in the form of RFC 9457.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,12 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from gaia_memory.errors import InvalidInputError, MemoryUnavailable, ModelError
 from gaia_memory.redaction.redact_locations import redact_locations
-from gaia_memory.server.pages.page_renderer import show_http_error
+from gaia_memory.server.pages.page_renderer import accepts_pages, show_error
 
 MEDIA_TYPE = "application/problem+json"
 _RETRY_SECONDS = 5
@@ -23,41 +26,45 @@ _INVALID = "a value is not accepted"
 _MODEL_REMEDY = "try again later; `gaia doctor` checks the model"
 
 
-def problem(status: int, detail: str = "", *, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
-    """Return an error as a response; `more` are further members of it."""
+def refuse(
+    request: HTTPConnection, status: int, detail: str = "", *, headers: Mapping[str, str] | None = None, **more: Any
+) -> Response:
+    """Return an error as a response; `more` are further members of a problem, of which a page shows those to act on."""
+    if accepts_pages(request):
+        errors = [f"{each['where']}: {each['message']}" for each in more.get("errors", ())]
+        says = ". ".join(filter(None, [detail, more.get("remedy", ""), *errors]))
+        return show_error(request, status, says, headers=headers)
     body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
     body |= {name: value for name, value in {"detail": detail, **more}.items() if value}
     return Response(json.dumps(body), status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Answer every error of a route by a problem."""
+    """Answer every error of a route by its status, with reason and remedy."""
 
     @app.exception_handler(HTTPException)
     async def on_http_error(request: Request, error: HTTPException) -> Response:
-        if "text/html" in request.headers.get("accept", "") and request.scope["method"] == "GET":
-            return show_http_error(request, error)
         detail = "" if error.detail == HTTPStatus(error.status_code).phrase else error.detail
-        return problem(error.status_code, detail, headers=error.headers)
+        return refuse(request, error.status_code, detail, headers=error.headers)
 
     @app.exception_handler(RequestValidationError)
     async def on_invalid_request(request: Request, error: RequestValidationError) -> Response:
-        return problem(422, "the request has another form", errors=_places(error.errors()))
+        return refuse(request, 422, "the request has another form", errors=_places(error.errors()))
 
     @app.exception_handler(InvalidInputError)
     async def on_invalid_input(request: Request, error: InvalidInputError) -> Response:
-        return problem(422, error.hint or _INVALID)
+        return refuse(request, 422, error.hint or _INVALID)
 
     @app.exception_handler(MemoryUnavailable)
     async def on_unavailable(request: Request, error: MemoryUnavailable) -> Response:
         headers = {"Retry-After": str(_RETRY_SECONDS)}
         reason, remedy = redact_locations(error.reason), redact_locations(error.remedy)
-        return problem(503, reason, headers=headers, reason=reason, remedy=remedy)
+        return refuse(request, 503, reason, headers=headers, reason=reason, remedy=remedy)
 
     @app.exception_handler(ModelError)
     async def on_model_error(request: Request, error: ModelError) -> Response:
         reason = "a model gave no usable answer"
-        return problem(503, reason, headers={"Retry-After": "60"}, reason=reason, remedy=_MODEL_REMEDY)
+        return refuse(request, 503, reason, headers={"Retry-After": "60"}, reason=reason, remedy=_MODEL_REMEDY)
 
 
 def _places(errors: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:

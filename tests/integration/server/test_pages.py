@@ -7,11 +7,12 @@ from datetime import timedelta
 
 import httpx
 import pytest
+import yaml
 
 from gaia_memory import NewFact, memory_app
 from gaia_memory.server.pages import home_pages
 from support.harness import Sut, facts
-from support.servers.memory_server import ADA, admin_token, app_client
+from support.servers.memory_server import ADA, ADA_TOKEN, TOKENS, admin_token, app_client
 
 Make = Callable[..., Awaitable[Sut]]
 PAGE = "/people/gaia/ada"
@@ -84,6 +85,56 @@ async def test_a_browser_gets_an_unknown_path_as_a_page(make: Make) -> None:
 
     assert (page.status_code, "There is no such page" in page.text) == (404, True)
     assert (problem.status_code, problem.headers["content-type"]) == (404, "application/problem+json")
+
+
+async def test_every_refusal_is_a_page_for_a_browser_and_a_problem_for_a_program(make: Make) -> None:
+    """With the same status; the page says why and leads back."""
+    sut = await make(yaml.safe_dump({"server": {"tokens": TOKENS}}))
+    refused: list[tuple[str | None, str, str, int, str, dict[str, str]]] = [
+        (ADA_TOKEN, "GET", "/status", 403, "this token may not do that", {}),
+        (ADA_TOKEN, "GET", "/people/gaia/bob", 403, "this token may not do that", {}),
+        (ADA_TOKEN, "POST", "/people/gaia/bob/forget", 403, "this token may not do that", {}),
+        (ADA_TOKEN, "POST", f"{PAGE}/facts", 403, "page of another site", {"Origin": "http://evil.example"}),
+        (ADA_TOKEN, "GET", PAGE, 403, "another host", {"Host": "evil.example"}),
+        (ADA_TOKEN, "GET", f"{ADA}/facts?limit=500", 422, "query.limit: pass a whole number from 1 to 100", {}),
+        (ADA_TOKEN, "GET", f"{ADA}/facts?filters=%7B%22x%22:%7B%22y%22:1%7D%7D", 422, "not accepted", {}),
+        (ADA_TOKEN, "GET", f"{ADA}/facts/unknown", 404, "no such fact", {}),
+        (None, "POST", f"{PAGE}/facts", 401, "log in", {}),
+    ]
+
+    for token, method, path, status, reason, headers in refused:
+        async with app_client(memory_app(sut.gaia), token) as client:
+            page = await client.request(method, path, headers={**HTML, **headers})
+            problem = await client.request(method, path, headers=headers)
+        assert (page.status_code, problem.status_code) == (status, status), path
+        assert page.headers["content-type"].startswith("text/html"), path
+        assert reason.casefold() in page.text.casefold(), path
+        assert '<a href="/">' in page.text, path
+        assert problem.headers["content-type"] == "application/problem+json", path
+
+
+async def test_a_browser_that_guessed_too_often_and_one_that_meets_a_failure_get_a_page(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `Retry-After`, and with the reference of the log."""
+    sut = await make(yaml.safe_dump({"server": {"tokens": TOKENS}}))
+    app = memory_app(sut.gaia)
+
+    async def fail(*_: object) -> None:
+        raise RuntimeError("Ada likes tea")
+
+    async with app_client(app) as client:
+        for number in range(10):
+            await client.get(PAGE, headers={"Authorization": f"Bearer {number}"})
+        waits = await client.get(PAGE, headers={**HTML, "Authorization": "Bearer 1"})
+        monkeypatch.setattr(app, "_refuse", fail)
+        failed = await client.get(PAGE, headers=HTML)
+
+    assert (waits.status_code, waits.headers["retry-after"].isdigit()) == (429, True)
+    assert failed.status_code == 500
+    assert "reference" in failed.text
+    assert "tea" not in failed.text
+    assert all(each.headers["content-type"].startswith("text/html") for each in (waits, failed))
 
 
 async def test_the_prompt_of_a_session_names_the_facts_shown_in_its_turns(make: Make) -> None:

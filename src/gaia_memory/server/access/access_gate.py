@@ -15,8 +15,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gaia_memory.log import logger_for
 from gaia_memory.server.access.access_control import AccessControl
 from gaia_memory.server.access.caller import Caller
+from gaia_memory.server.pages.page_renderer import accepts_pages
 from gaia_memory.server.path_segments import with_escaped_segments
-from gaia_memory.server.problem_details import problem
+from gaia_memory.server.problem_details import refuse
 
 logger = logger_for(__name__)
 
@@ -57,6 +58,8 @@ class AccessGate:
             await self._app(scope, receive, send)
             return
         scope, receive = with_escaped_segments(scope), _limit_body(scope["path"], receive)
+        request = HTTPConnection(scope)
+        request.state.caller = None
         has_begun = False
 
         async def send_guarded(message: Message) -> None:
@@ -69,34 +72,32 @@ class AccessGate:
             await send(message)
 
         try:
-            refusal = await self._refuse(HTTPConnection(scope))
+            refusal = await self._refuse(request)
             await (refusal or self._app)(scope, receive, send_guarded)
         except Exception as error:
             # What a person said may stand in the message of any error, and a server would print it.
             reference = secrets.token_hex(4)
             logger.error("a request failed with %s (%s)", type(error).__name__, reference)
             if not has_begun:
-                await problem(500, f"the server failed; its log has reference {reference}")(
-                    scope, receive, send_guarded
-                )
+                failure = refuse(request, 500, f"the server failed; its log has reference {reference}")
+                await failure(scope, receive, send_guarded)
 
     async def _refuse(self, request: HTTPConnection) -> Response | None:
         """Return the refusal of a request; None if it may pass."""
         await self._access.refresh()
         if reason := self._find_foreign(request):
-            return problem(403, reason)
+            return refuse(request, 403, reason)
         path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
-        request.state.caller = None
         if path in PUBLIC_PATHS or path.startswith(STATIC_FILES):
             return None
         if "authorization" in request.headers and (wait := self._access.retry_after(request)):
             headers = {"Retry-After": str(ceil(wait))}
-            return problem(429, "too many wrong tokens came from this address: wait", headers=headers)
+            return refuse(request, 429, "too many wrong tokens came from this address: wait", headers=headers)
         request.state.caller = caller = self._access.identify(request)
         if caller is None:
             return self._ask_who(request)
         if not _may_pass(caller, path, request.scope["method"]):
-            return problem(403, "this token may not do that")
+            return refuse(request, 403, "this token may not do that")
         return None
 
     def _find_foreign(self, request: HTTPConnection) -> str:
@@ -113,10 +114,10 @@ class AccessGate:
         return ""
 
     def _ask_who(self, request: HTTPConnection) -> Response:
-        if request.scope["method"] == "GET" and "text/html" in request.headers.get("accept", ""):
+        if request.scope["method"] == "GET" and accepts_pages(request):
             return RedirectResponse(f"{request.scope.get('root_path', '')}/login", 303)
         headers = {"WWW-Authenticate": 'Bearer realm="gaia-memory"'}
-        return problem(401, "send a token: `Authorization: Bearer TOKEN`", headers=headers)
+        return refuse(request, 401, "send a token: `Authorization: Bearer TOKEN`", headers=headers)
 
 
 def _limit_body(path: str, receive: Receive) -> Receive:

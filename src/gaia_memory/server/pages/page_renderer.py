@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -9,28 +10,50 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 
 from gaia_memory.language.printable_text import remove_hidden
 from gaia_memory.server.pages.page_wording import describe_actor, describe_source, format_moment, shorten
 
 STATIC_FOLDER = Path(__file__).parent / "static"
-_TITLES = {404: "There is no such page", 413: "That is too long", 422: "That is not accepted"}
+_TITLES = {
+    401: "Please log in",
+    403: "You may not do that",
+    404: "There is no such page",
+    413: "That is too long",
+    422: "That is not accepted",
+    500: "The server failed",
+    503: "Memory cannot answer now",
+}
 
 
-def render(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
+def render(request: HTTPConnection, template: str, *, status: int = 200, **values: Any) -> Response:
     """Return a page; `values` are what the template names."""
     root = request.scope.get("root_path", "")
     page = _TEMPLATES.get_template(template).render(root=root, caller=request.state.caller, **values)
     return HTMLResponse(page, status)
 
 
+def accepts_pages(request: HTTPConnection) -> bool:
+    """Return whether a browser sent a request, to show what it gets."""
+    return "text/html" in request.headers.get("accept", "")
+
+
+def show_error(
+    request: HTTPConnection, status: int, detail: str, *, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return an error as a page that leads back to the start."""
+    title = _TITLES.get(status, HTTPStatus(status).phrase)
+    page = render(request, "error.html", status=status, title=title, detail=detail)
+    page.headers.update(headers or {})
+    return page
+
+
 def show_http_error(request: Request, error: HTTPException) -> Response:
     """Return an error of HTTP as a page."""
-    title = _TITLES.get(error.status_code, HTTPStatus(error.status_code).phrase)
     detail = "" if error.detail == HTTPStatus(error.status_code).phrase else error.detail
-    return render(request, "error.html", status=error.status_code, title=title, detail=detail)
+    return show_error(request, error.status_code, detail, headers=error.headers)
 
 
 def path_to(request: Request, *parts: str) -> str:
