@@ -266,7 +266,7 @@ def test_the_question_of_a_message_is_found() -> None:
         (("I have two cats.", "Sorry, I meant two rabbits."), "How many cats do I have?", "has changed", "two"),
         (("I work at Siemens", "That's not true any more"), "Where do I work?", "has changed", "Siemens"),
         (("I live in Rome", "Where do I live?", "No."), "Where do I live?", "has changed", "Rome"),
-        (("My favourite colour is blue", "No, green"), "What is my favourite colour?", "has changed", "blue"),
+        (("My favourite colour is blue", "No, green"), "What is my favourite colour?", "green", "blue"),
         (("I have two cats", "No, I have rabbits"), "What pets do I have?", "rabbits", "cats"),
         (("Ich habe zwei Hunde", "Nein, ich habe einen Kater"), "Welche Haustiere habe ich?", "Kater", "Hunde"),
         (("J'ai deux chats", "Non, j'ai des lapins"), "Quels animaux j'ai ?", "lapins", "chats"),

@@ -6,9 +6,8 @@ import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Hashable, Iterator, Mapping, Sequence
-from dataclasses import astuple
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
@@ -22,7 +21,13 @@ from gaia_memory.adk.models.message_kinds import (
     classify,
     find_question,
 )
-from gaia_memory.adk.models.offline_phrases import PHRASES, Phrases, detect_language
+from gaia_memory.adk.models.offline_phrases import (
+    PHRASES,
+    STOCK_REPLIES,
+    Phrases,
+    detect_language,
+    without_stock_replies,
+)
 from gaia_memory.adk.models.second_person import to_second_person
 from gaia_memory.adk.models.statement_changes import Statement, without_outdated
 from gaia_memory.adk.models.topic_words import related_words
@@ -69,11 +74,14 @@ _MAX_INTRODUCED_CONVERSATIONS = 1_024
 _Answer = str | list[types.Part]
 """A text, or calls of tools."""
 
-_STOCK_REPLIES = frozenset(reply for phrases in PHRASES.values() for reply in astuple(phrases))
-"""Replies without a word of the person."""
-
-
 _NOTED_REPLIES = frozenset(phrases.noted for phrases in PHRASES.values())
+
+
+class _Message(NamedTuple):
+    """What the user said, and the model's answer before it, if known."""
+
+    text: str
+    answer: str | None = None
 
 
 class OfflineModel(BaseLlm):
@@ -144,7 +152,7 @@ async def _without_promise(answer: _Answer, request: LlmRequest) -> _Answer:
 
 def _is_about_nothing_known(answer: str, request: LlmRequest) -> bool:
     """Return whether an answer tells nothing from memory or this conversation, which would speak for itself."""
-    return answer in _STOCK_REPLIES or any(each.name == "remember" for each in _function_responses(request.contents))
+    return answer in STOCK_REPLIES or any(each.name == "remember" for each in _function_responses(request.contents))
 
 
 def _contains_introduction(request: LlmRequest) -> bool:
@@ -171,7 +179,7 @@ def _response(*parts: types.Part, partial: bool) -> LlmResponse:
 
 def _answer(request: LlmRequest) -> _Answer:
     messages = _user_messages(request.contents)
-    text = messages[-1] if messages else ""
+    text = messages[-1].text if messages else ""
     phrases = PHRASES[_language_of(messages)]
     responses = _function_responses(request.contents)
     if responses:
@@ -198,48 +206,61 @@ def _queries(question: str) -> list[str]:
     return [question, f"Everything: {related}"] if related else [question]
 
 
-def _acknowledge(request: LlmRequest, kind: MessageKind, messages: Sequence[str], phrases: Phrases) -> str:
+def _acknowledge(request: LlmRequest, kind: MessageKind, messages: Sequence[_Message], phrases: Phrases) -> str:
     """Return the reply to a message that asks for nothing known."""
     replies = {
         MessageKind.ABOUT_THE_MODEL: phrases.introduction,
-        MessageKind.GREETING: phrases.greeting,
-        MessageKind.THANKS: phrases.thanks,
         MessageKind.FORGET: phrases.nothing_forgotten,
-        MessageKind.REQUEST: phrases.not_able,
     }
     if kind in replies:
         return replies[kind]
-    if messages and contains_credential(messages[-1], allow_numbers=allow_numbers.get()):
+    if messages and contains_credential(messages[-1].text, allow_numbers=allow_numbers.get()):
         return phrases.no_credentials
     reading = _read_last(messages)
-    if reading.taken_back and not reading.facts:
-        return phrases.taken_back
-    if kind is MessageKind.SMALL_TALK:
-        return phrases.all_right
-    if PRIVATE_INSTRUCTION in _system_instruction(request):
-        return phrases.private
-    return phrases.noted if reading.facts else phrases.nothing_found
+    is_private = PRIVATE_INSTRUCTION in _system_instruction(request)
+    if reading.facts and not reading.is_unclear:
+        return phrases.private if is_private else phrases.noted
+    replies = {
+        MessageKind.GREETING: phrases.greeting,
+        MessageKind.THANKS: phrases.thanks,
+        MessageKind.SMALL_TALK: phrases.all_right,
+        MessageKind.REQUEST: phrases.not_able,
+    }
+    default = replies.get(kind, phrases.private if is_private else phrases.nothing_found)
+    return _describe_correction(reading, phrases) or default
 
 
-def _read_last(messages: Sequence[str]) -> MessageContent:
+def _describe_correction(reading: MessageContent, phrases: Phrases) -> str:
+    """Return what a message without a clear statement corrects or takes back; empty if it does neither."""
+    if reading.is_unclear:
+        return phrases.unclear
+    if reading.taken_back:
+        return phrases.withdrawn.format(" ".join(each.said for each in reading.taken_back))
+    if not reading.is_retraction:
+        return ""
+    return phrases.taken_back.format(reading.denials[-1]) if reading.denials else phrases.nothing_to_withdraw
+
+
+def _read_last(messages: Sequence[_Message]) -> MessageContent:
     """Return what the last message says, as learning understands it."""
-    *_, (_, reading) = _read(messages[-_MAX_CONTEXT_MESSAGES:] or [""])
+    *_, (_, reading) = _read(messages[-_MAX_CONTEXT_MESSAGES:] or [_Message("")])
     return reading
 
 
-def _read(messages: Sequence[str]) -> Iterator[tuple[str, MessageContent]]:
+def _read(messages: Sequence[_Message]) -> Iterator[tuple[str, MessageContent]]:
     """Yield each message with what it says, as learning understands it."""
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.
     from gaia_memory.backend.offline.conversation_reader import ConversationReader, MessageContent
 
     reader = ConversationReader(datetime.now(UTC).date())
-    remaining = sum(map(len, messages))
+    remaining = sum(len(message.text) for message in messages)
     for message in messages:
-        yield message, reader.read(message) if remaining <= _MAX_READ_CHARACTERS else MessageContent([], [], [])
-        remaining -= len(message)
+        is_read = remaining <= _MAX_READ_CHARACTERS
+        yield message.text, reader.read(message.text, message.answer) if is_read else MessageContent([], [], [])
+        remaining -= len(message.text)
 
 
-def _statements_in(messages: Sequence[str], first: int) -> list[Statement]:
+def _statements_in(messages: Sequence[_Message], first: int) -> list[Statement]:
     """Return what the messages state and take back, numbered from `first`.
 
     A statement is in the person's own words or, for "she" and "he", a fact that names them.
@@ -250,11 +271,9 @@ def _statements_in(messages: Sequence[str], first: int) -> list[Statement]:
     found: list[tuple[str, bool, bool]] = []
     for message, reading in _read(messages):
         # Who takes a denial back has denied nothing of what they said before it.
-        denied = {
-            text for each in reading.taken_back if is_denial(each.text) for fact in each.facts for text in fact[:2]
-        }
+        denied = {text for each in reading.taken_back if is_denial(each.said) for text in each[:2]}
         found = [each for each in found if each[0] not in denied]
-        withdrawn = (each.text for each in reading.taken_back if not is_denial(each.text))
+        withdrawn = (each.said for each in reading.taken_back if not is_denial(each.said))
         found += [(text, False, True) for text in (*withdrawn, *reading.denials)]
         if not contains_credential(message, allow_numbers=allow_numbers.get()):
             found += [(each.told if each.is_resolved else each.said, each.is_resolved, False) for each in reading.facts]
@@ -262,7 +281,7 @@ def _statements_in(messages: Sequence[str], first: int) -> list[Statement]:
 
 
 def _describe_responses(
-    request: LlmRequest, messages: Sequence[str], responses: Sequence[types.FunctionResponse], phrases: Phrases
+    request: LlmRequest, messages: Sequence[_Message], responses: Sequence[types.FunctionResponse], phrases: Phrases
 ) -> str:
     """Return what a saved fact, or the facts of all look-ups together, answer."""
     answers: list[Mapping[str, Any]] = [response.response or {} for response in responses]
@@ -285,7 +304,7 @@ def _describe_responses(
 
 def _answer_question(
     request: LlmRequest,
-    messages: Sequence[str],
+    messages: Sequence[_Message],
     memories: Sequence[Mapping[str, Any]],
     phrases: Phrases,
     *,
@@ -299,7 +318,7 @@ def _answer_question(
     facts = dict.fromkeys([*(line for line in reversed(_profile_lines(request)) if line not in recalled), *recalled])
     remembered = [Statement(text, order, is_fact=True) for order, text in enumerate(filter(None, facts))]
     statements = [*remembered, *_statements_in(messages, len(remembered))]
-    text = messages[-1] if messages else ""
+    text = messages[-1].text if messages else ""
     if classify(text)[0] is MessageKind.OVERVIEW:
         return _describe_everything(statements, phrases) or default
     question = find_question(text)
@@ -327,22 +346,29 @@ def _turned_around(statement: Statement, phrases: Phrases) -> str | None:
     return to_second_person(statement.text) if is_english else None
 
 
-def _language_of(messages: Sequence[str]) -> Language:
+def _language_of(messages: Sequence[_Message]) -> Language:
     """Return the language of the last message, or of those before where it has no word that tells."""
     language: Language = "en"
     for message in messages[-_MAX_CONTEXT_MESSAGES:]:
-        language = detect_language(message, default=language)
+        language = detect_language(message.text, default=language)
     return language
 
 
-def _user_messages(contents: Sequence[types.Content]) -> list[str]:
+def _user_messages(contents: Sequence[types.Content]) -> list[_Message]:
     """Return the user's latest messages, oldest first."""
 
-    def newest_first() -> Iterator[str]:
+    def newest_first() -> Iterator[_Message]:
+        said: str | None = None
         for content in reversed(contents):
-            texts = [part.text for part in content.parts or [] if part.text and _is_said(part)]
-            if content.role == "user" and texts and not texts[0].startswith(_TRANSFERRED_CONTEXT):
-                yield " ".join(texts).strip()[:_MAX_MESSAGE_CHARACTERS]
+            text = " ".join(part.text for part in content.parts or [] if part.text and _is_said(part)).strip()
+            if not text or (content.role == "user" and text.startswith(_TRANSFERRED_CONTEXT)):
+                continue
+            is_users = content.role == "user"
+            if said is not None:
+                yield _Message(said, None if is_users else without_stock_replies(text))
+            said = text[:_MAX_MESSAGE_CHARACTERS] if is_users else None
+        if said is not None:
+            yield _Message(said)
 
     newest = [message for message, _ in zip(newest_first(), range(_MAX_MESSAGES), strict=False)]
     return newest[::-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from gaia_memory.language.function_words import Language
 
@@ -15,6 +15,9 @@ class Phrases:
     introduction: str
     noted: str
     nothing_found: str
+    withdrawn: str
+    nothing_to_withdraw: str
+    unclear: str
     taken_back: str
     outdated: str
     forgotten: str
@@ -45,7 +48,10 @@ PHRASES: Mapping[Language, Phrases] = {
         ),
         noted="Noted.",
         nothing_found="I found no fact in that, so I will not learn it.",
-        taken_back="All right, I will not answer with that here. /forget WORDS removes what I have already learned.",
+        withdrawn="I will not learn: {}",
+        nothing_to_withdraw="There is nothing to take back here. /forget WORDS removes what I have already learned.",
+        unclear="I did not understand what changes: please tell me in a whole sentence.",
+        taken_back="I will not answer with this here: {} /forget WORDS removes what I have already learned.",
         outdated="You told me that this has changed; I don't know what holds instead.",
         forgotten="You had me forget that, so I will not learn it from a conversation. To bring it back: /remember {}",
         private="This stays between us: nothing here is learned.",
@@ -73,7 +79,10 @@ PHRASES: Mapping[Language, Phrases] = {
         ),
         noted="Notiert.",
         nothing_found="Darin habe ich keine Tatsache gefunden, also lerne ich es nicht.",
-        taken_back="In Ordnung, damit antworte ich hier nicht mehr. /forget WÖRTER entfernt schon Gelerntes.",
+        withdrawn="Das lerne ich nicht: {}",
+        nothing_to_withdraw="Hier gibt es nichts zurückzunehmen. /forget WÖRTER entfernt schon Gelerntes.",
+        unclear="Ich habe nicht verstanden, was sich ändert: Bitte sag es mir in einem ganzen Satz.",
+        taken_back="Damit antworte ich hier nicht mehr: {} /forget WÖRTER entfernt schon Gelerntes.",
         outdated="Du hast mir gesagt, dass das nicht mehr stimmt. Was stattdessen gilt, weiß ich nicht.",
         forgotten="Das sollte ich vergessen, also lerne ich es aus keinem Gespräch. Zurück kommt es mit: /remember {}",
         private="Das bleibt unter uns: Hier lerne ich nichts.",
@@ -101,7 +110,10 @@ PHRASES: Mapping[Language, Phrases] = {
         ),
         noted="C'est noté.",
         nothing_found="Je n'y ai trouvé aucun fait, donc je ne l'apprends pas.",
-        taken_back="D'accord, je ne réponds plus avec cela ici. /forget MOTS efface ce que j'ai déjà appris.",
+        withdrawn="Je ne l'apprendrai pas : {}",
+        nothing_to_withdraw="Il n'y a rien à retirer ici. /forget MOTS efface ce que j'ai déjà appris.",
+        unclear="Je n'ai pas compris ce qui change : dis-le-moi dans une phrase entière, s'il te plaît.",
+        taken_back="Je ne réponds plus avec ceci ici : {} /forget MOTS efface ce que j'ai déjà appris.",
         outdated="Tu m'as dit que ce n'est plus vrai ; je ne sais pas ce qui l'est maintenant.",
         forgotten="Tu me l'as fait oublier, donc je ne l'apprends plus ici. Pour l'y remettre : /remember {}",
         private="Cela reste entre nous : je n'apprends rien ici.",
@@ -129,7 +141,10 @@ PHRASES: Mapping[Language, Phrases] = {
         ),
         noted="Anotado.",
         nothing_found="No he encontrado ningún dato en eso, así que no lo aprendo.",
-        taken_back="De acuerdo, aquí ya no respondo con eso. /forget PALABRAS borra lo que ya he aprendido.",
+        withdrawn="No lo aprenderé: {}",
+        nothing_to_withdraw="Aquí no hay nada que retirar. /forget PALABRAS borra lo que ya he aprendido.",
+        unclear="No he entendido qué cambia: dímelo en una frase completa, por favor.",
+        taken_back="Aquí ya no respondo con esto: {} /forget PALABRAS borra lo que ya he aprendido.",
         outdated="Me dijiste que eso ya no es así; no sé qué es cierto ahora.",
         forgotten="Me pediste olvidarlo, así que no lo aprendo de ninguna conversación. Para recuperarlo: /remember {}",
         private="Esto queda entre nosotros: aquí no aprendo nada.",
@@ -151,6 +166,18 @@ PHRASES: Mapping[Language, Phrases] = {
         earlier_messages="Aquí solo veo los últimos mensajes. Si aprendo, /reset aprende de los anteriores.",
     ),
 }
+
+STOCK_REPLIES = frozenset(reply for phrases in PHRASES.values() for reply in astuple(phrases))
+"""Replies without a word of the person."""
+
+_FRAMES = tuple(frame.format("") for phrases in PHRASES.values() for frame in (phrases.said, phrases.remembered))
+
+
+def without_stock_replies(answer: str) -> str:
+    """Return what an answer tells of the person, without "I remember:"."""
+    lines = [line for line in answer.splitlines() if line not in STOCK_REPLIES]
+    frames = ((line, next(filter(line.startswith, _FRAMES), "")) for line in lines)
+    return "\n".join(line.removeprefix(frame) for line, frame in frames)
 
 
 def detect_language(text: str, default: Language = "en") -> Language:

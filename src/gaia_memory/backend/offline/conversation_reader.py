@@ -52,11 +52,17 @@ class MessageContent(NamedTuple):
     """What a message says."""
 
     facts: list[SpokenFact]
-    taken_back: list[Said]
-    """What the user said before and contradicts, without a statement of what holds instead."""
+    taken_back: list[SpokenFact]
+    """What the user stated before and takes back, or corrects with one of `facts`."""
 
     denials: list[str]
-    """Sentences that deny something and are no statement of their own."""
+    """Sentences that deny something and are no statement of their own, and what is said to be wrong of memory."""
+
+    is_unclear: bool = False
+    """Whether it corrects something that cannot be told."""
+
+    is_retraction: bool = False
+    """Whether it says that what was said before is wrong."""
 
 
 class ConversationReader:
@@ -72,75 +78,143 @@ class ConversationReader:
         self._language: str | None = "en"
         self._referents = Referents()
         self._before: Said | None = None
+        self._answer: str | None = None
         self._stated: list[Said] = []
 
-    def read(self, message: str) -> MessageContent:
-        """Return what the next message states and takes back."""
+    def read(self, message: str, answer: str | None = None) -> MessageContent:
+        """Return what the next message states and takes back; `answer` is what the model said before it, if known."""
         if corrections.is_injection(message):
             return MessageContent([], [], [])
         quotations = Quotations(message)
         self._language = language_of(sentences.normalize(quotations.text), self._language)
-        kept: list[Said] = []
-        taken_back: list[Said] = []
-        denials: list[str] = []
-        before = self._before
+        if self._before and self._before.is_question and self._answer is None:
+            self._answer = answer
         # Who asks and says "Never." in one message answers a question of their own.
-        asked_before = before if before and before.is_question else None
+        self._asked_before = self._before
+        content = MessageContent([], [], [])
         for sentence in sentences.split_sentences(quotations.text):
-            if len(quotations.restore(sentence)) > _MAX_SENTENCE_CHARACTERS:
-                continue
-            said, takes_back = self._read_next(sentence, before, quotations, asked_before)
-            withdrawn = self._find_replaced(said, sentence, before) or (before if takes_back else None)
-            if withdrawn:
-                taken_back.append(withdrawn)
-                kept = [each for each in kept if each is not withdrawn]
-                self._stated = [each for each in self._stated if each is not withdrawn]
-            if said.facts:
-                self._stated = [*self._stated, said][-_MAX_STATED:]
-            if said.facts or sentences.is_statement(said.text):
-                kept.append(said)
-                before = said
-            elif said.is_question:
-                before = said
-            elif takes_back:
-                before = kept[-1] if kept else None
-            is_unclear = not (said.facts or takes_back or said.is_question or sentences.is_instruction(said.text))
-            is_unclear = is_unclear and not corrections.withdraws_itself(said.text)
-            if is_unclear and corrections.is_denial(said.text):
-                denials.append(said.text)
-        self._before = before
-        return MessageContent([fact for said in kept for fact in said.facts], taken_back, denials)
+            if len(quotations.restore(sentence)) <= _MAX_SENTENCE_CHARACTERS:
+                content = self._add(content, sentence, quotations)
+        return content
 
-    def _find_replaced(self, said: Said, sentence: str, before: Said | None) -> Said | None:
-        """Return what the user stated before and a sentence such as "No, I have rabbits" replaces."""
-        # After a question "No," is about its answer.
-        earlier = self._stated if before and before.is_question else [each for each in self._stated if each is before]
-        told = said.facts[0].told if said.facts else ""
-        replaced = (each for each in reversed(earlier) if corrections.replaces(sentence, told, each.facts[0].told))
-        return next(replaced, None)
-
-    def _read_next(
-        self, sentence: str, before: Said | None, quotations: Quotations, asked_before: Said | None
-    ) -> tuple[Said, bool]:
-        """Return what a sentence says, and whether it takes back what was said, or answered to `asked_before`."""
+    def _add(self, content: MessageContent, sentence: str, quotations: Quotations) -> MessageContent:
+        """Return the content of a message with that of its next sentence."""
         normalized = sentences.normalize(sentence)
-        amended = corrections.amended(before.text, normalized) if before else None
-        text = amended or normalized
+        correction = _correction_in(normalized)
+        if correction and (amended := self._amend(quotations.restore(correction.value))):
+            return _changed(content, [amended[0]], [amended[1]])
+        if correction and correction.is_certain and self._is_mere_value(correction.value):
+            return content._replace(is_unclear=bool(self._stated))
+        said = self._read_next(correction.value if correction else sentence, quotations)
+        replaced = self._find_replaced(said, correction.is_certain) if correction and said.facts else []
+        is_retraction = self._retracts(normalized, said)
+        wrong: list[str] = []
+        if is_retraction and not replaced:
+            replaced, wrong = self._withdrawn()
+        self._forget(replaced)
+        if is_retraction and not said.facts:
+            self._before = None
+        elif said.facts or said.is_question or sentences.is_statement(said.text):
+            self._before, self._answer = said, None
+        if said.facts:
+            self._stated = [*self._stated, said][-_MAX_STATED:]
+        is_denial = not (said.facts or is_retraction or said.is_question or sentences.is_instruction(said.text))
+        if is_denial and corrections.is_denial(said.text) and not corrections.withdraws_itself(said.text):
+            wrong = [said.text]
+        content = content._replace(
+            denials=[*content.denials, *wrong], is_retraction=content.is_retraction or is_retraction
+        )
+        return _changed(content, replaced, said.facts)
+
+    def _amend(self, value: str) -> tuple[SpokenFact, SpokenFact] | None:
+        """Return which statement a value such as "at 11" corrects, and the corrected one; None if that is not clear."""
+        if not self._stated or not corrections.is_value(value):
+            return None
+        facts = self._answered() or self._stated[-1].facts
+        amended = [(each, found) for each in facts if (found := self._amend_fact(each, value))]
+        amended.sort(key=lambda each: -each[1][0])
+        if not amended or (len(amended) > 1 and amended[0][1][0] == amended[1][1][0]):
+            return None
+        old, (_, new) = amended[0]
+        self._forget([old])
+        self._before, self._answer = Said(new.said, [new], is_question=False), None
+        self._stated.append(self._before)
+        return old, new
+
+    def _is_mere_value(self, value: str) -> bool:
+        """Return whether a correction says no more than a value; "Tim lives in Oslo" says more."""
+        names_subject = value[0].isupper() and language_of(value, self._language) == "en"
+        return corrections.is_value(value) and not (names_subject and any(self._read_sentence(value, "en")))
+
+    def _amend_fact(self, fact: SpokenFact, value: str) -> tuple[int, SpokenFact] | None:
+        """Return a fact with a value in place of the one that it corrects, and how clear it is."""
+        language = language_of(sentences.normalize(fact.said), self._language)
+        if fact.is_resolved:
+            # "She" may be another one by now.
+            amended = corrections.amend(fact.told, value)
+            dated = relative_dates.annotate_dates(amended.text, self._day, language or "en") if amended else ""
+            return (amended.likeness, SpokenFact(amended.text, amended.text, dated, True)) if amended else None
+        quotations = Quotations(fact.said)
+        amended = corrections.amend(quotations.text, value)
+        facts = list(self._read_sentence(amended.text, language)) if amended else []
+        return (amended.likeness, _restored(facts[0], quotations)) if amended and len(facts) == 1 else None
+
+    def _answered(self) -> list[SpokenFact]:
+        """Return the statements that the answer to the last question repeats."""
+        answered = corrections.content_words(self._answer or "")
+        facts = [fact for said in self._stated for fact in said.facts]
+        return [each for each in facts if (words := corrections.content_words(each.said)) and words <= answered]
+
+    def _find_replaced(self, said: Said, is_certain: bool) -> list[SpokenFact]:
+        """Return what the user stated before and a sentence such as "No, I have rabbits" replaces."""
+        before = self._before
+        # After a question "No," is about its answer.
+        earlier = self._stated if before and before.is_question else [before] if before else []
+        candidates = self._answered() or [fact for each in reversed(earlier) for fact in each.facts]
+        words = corrections.content_words(said.facts[0].said)
+        candidates.sort(key=lambda fact: -len(words & corrections.content_words(fact.said)))
+        return [each for each in candidates if is_certain and corrections.replaces(said.facts[0].told, each.told)][:1]
+
+    def _retracts(self, sentence: str, said: Said) -> bool:
+        """Return whether a sentence says that the statement or the answer before it is wrong."""
+        before = self._before
+        if corrections.withdraws_previous(sentence):
+            return True
+        if before and before.is_question:
+            is_asked = before is self._asked_before and not said.facts
+            return is_asked and corrections.contradicts(sentence, before.text, is_answer=True)
+        if corrections.is_retraction(sentence):
+            return True
+        text = before.text if before else ""
+        is_contradiction = not said.facts and corrections.contradicts(sentence, text, is_answer=False)
+        return is_contradiction and (before is not None or not corrections.is_refusal(sentence))
+
+    def _withdrawn(self) -> tuple[list[SpokenFact], list[str]]:
+        """Return the statements that a retraction is about, or the answer from memory, which only the text tells."""
+        before = self._before
+        if before is None or not before.is_question:
+            return (before.facts if before else []), []
+        if facts := self._answered():
+            return facts, []
+        # Where the answer is not known, the question tells what it is about.
+        wrong = before.text if self._answer is None else self._answer
+        return [], [wrong] if wrong else []
+
+    def _forget(self, facts: list[SpokenFact]) -> None:
+        kept = [each._replace(facts=[fact for fact in each.facts if fact not in facts]) for each in self._stated]
+        self._stated = [each for each in kept if each.facts]
+
+    def _read_next(self, sentence: str, quotations: Quotations) -> Said:
+        """Return what a sentence says."""
+        text = sentences.normalize(sentence)
         facts: list[SpokenFact] = []
-        withdraws = corrections.withdraws_itself(text) or corrections.is_retraction(normalized)
-        if not withdraws and not corrections.is_short_contradiction(text):
-            spoken_facts = self._read_sentence(amended or sentence, language_of(text, self._language))
+        if not corrections.withdraws_itself(text) and not corrections.is_retraction(text):
+            spoken_facts = self._read_sentence(sentence, language_of(text, self._language))
             facts = [_restored(spoken, quotations) for spoken in spoken_facts]
-        is_withdrawal = corrections.is_retraction(normalized) or corrections.withdraws_previous(normalized)
-        takes_back = bool(amended) or is_withdrawal
-        if before and not facts and (before is asked_before or not before.is_question):
-            takes_back = takes_back or corrections.contradicts(normalized, before.text, is_answer=before.is_question)
-        return Said(text, facts, not facts and sentences.is_question(text)), takes_back
+        return Said(text, facts, not facts and sentences.is_question(text))
 
     def _read_sentence(self, sentence: str, language: str | None) -> Iterator[SpokenFact]:
-        wish = to_wish(sentence)
-        if wish and read(wish, datetime.combine(self._day, time()), UTC, language):
-            sentence = wish
+        sentence = to_reminder(sentence, self._day, language) or sentences.to_command(sentence)
         if sentences.is_instruction(sentence):
             return
         if language is None:
@@ -178,6 +252,26 @@ class ConversationReader:
         # The third person of a refusal ("don't call me before 10") is a statement, the words themselves are a request.
         is_statement = told and (told.startswith(("User does not want", "User wants")) or sentences.is_statement(named))
         return told if is_statement else None
+
+
+def to_reminder(sentence: str, day: date, language: str | None) -> str | None:
+    """Return a request for a reminder with a time as a statement; None for any other sentence."""
+    wish = to_wish(sentence)
+    return wish if wish and read(wish, datetime.combine(day, time()), UTC, language) else None
+
+
+def _correction_in(sentence: str) -> corrections.Correction | None:
+    """Return what a sentence corrects with; None if it only says that something is wrong, or corrects nothing."""
+    found = corrections.split_correction(sentence)
+    is_bare = corrections.is_bare_contradiction(sentence) or corrections.is_retraction(sentence)
+    if not found or is_bare or any(sentences.is_small_talk(text) for text in (sentence, found.value)):
+        return None
+    return None if sentences.is_question(found.value) else found
+
+
+def _changed(content: MessageContent, taken_back: list[SpokenFact], facts: list[SpokenFact]) -> MessageContent:
+    kept = [each for each in content.facts if each not in taken_back]
+    return content._replace(facts=[*kept, *facts], taken_back=[*content.taken_back, *taken_back])
 
 
 def _restored(spoken: SpokenFact, quotations: Quotations) -> SpokenFact:

@@ -1,8 +1,10 @@
-"""Corrections within a message: "teal, no wait, green", and "just kidding" after a statement."""
+"""Corrections: "teal, no wait, green", "No, at 11" and "just kidding" after a statement."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from gaia_memory.backend.offline.grammar.rules import load_tables
 from gaia_memory.language.function_words import FUNCTION_WORDS
@@ -17,9 +19,28 @@ _REFUSALS = _TABLES.words("refusals")
 _POINTING = _TABLES.words("pointing")
 _FUNCTION_WORDS = frozenset[str]().union(*FUNCTION_WORDS.values())
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_MAX_REPLACED_WORDS = 4
+_MAX_VALUE_WORDS = 6
+_NUMBERS = _TABLES.words("numbers")
+_NAMING = _TABLES.words("naming")
+_FIRST_SUBJECTS = _TABLES.words("first_subjects")
+_MARKS = ",;:()\"'"
 _CONTRAST = re.compile(r"\b(?:sondern|sino|but (?:in|at|a|an|the)|mais (?:à|en|un|une))\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(r",\s|\s(?:but|sondern|mais|sino)\s", re.IGNORECASE)
+
+
+class Correction(NamedTuple):
+    """What a sentence such as "Sorry, I meant two" corrects with."""
+
+    value: str
+    is_certain: bool
+    """Whether nothing else can be meant: "No, two", not "Wait, two"."""
+
+
+class Amendment(NamedTuple):
+    """A corrected statement, and how many words tell what the correction is about."""
+
+    text: str
+    likeness: int
 
 
 def is_retraction(sentence: str) -> bool:
@@ -28,40 +49,60 @@ def is_retraction(sentence: str) -> bool:
 
 
 def contradicts(sentence: str, before: str, *, is_answer: bool) -> bool:
-    """Return whether a sentence says that what came before is wrong or over: "That's not true any more", "No, Tim".
+    """Return whether a sentence says no more than that what came before is wrong or over: "That's not true any more".
 
     A mere "no" does so after the answer to a question. After a denial it may as well confirm it.
     """
     if _P["overtaken"].match(sentence):
         return True
-    words = set(_WORD.findall(sentence.lower()))
-    is_bare = words <= _CONTRADICTING | _POINTING and not words.isdisjoint(_CONTRADICTING)
-    if not is_bare and not _P["contradiction"].match(sentence) and not is_admission(sentence):
+    if not is_bare_contradiction(sentence) and not is_admission(sentence):
         return False
-    return is_answer or not (words <= _REFUSALS or is_denial(before))
+    return is_answer or not (_words(sentence) <= _REFUSALS or is_denial(before))
 
 
-def replaces(sentence: str, told: str, told_before: str) -> bool:
-    """Return whether "No, I have rabbits" replaces what was told before, of the same person with the same verb.
+def is_bare_contradiction(sentence: str) -> bool:
+    """Return whether a sentence has no words but those of "That's wrong" or "No, not any more"."""
+    words = _words(sentence)
+    return words <= _CONTRADICTING | _POINTING and not words.isdisjoint(_CONTRADICTING)
+
+
+def is_refusal(sentence: str) -> bool:
+    """Return whether a sentence is a mere "no" or "sorry", which may mean anything."""
+    return _words(sentence) <= _REFUSALS
+
+
+def _words(sentence: str) -> set[str]:
+    return set(_WORD.findall(sentence.lower()))
+
+
+def split_correction(sentence: str) -> Correction | None:
+    """Return what "No, at 11" or "Sorry, I meant two" corrects with; None if a sentence does not begin like these."""
+    found = _P["correction"].match(sentence)
+    if not found:
+        return Correction(sentence, is_certain=True) if _P["contrast"].match(sentence) else None
+    value = sentence[found.end() :].strip()
+    return Correction(value, is_certain=_P["certain"].search(found[0]) is not None) if value else None
+
+
+def replaces(told: str, told_before: str) -> bool:
+    """Return whether what "No, I have rabbits" tells is of the same person with the same verb as what was told before.
 
     After a denial, "No, …" may as well confirm it.
     """
-    if not _P["refusal"].match(sentence) or is_denial(told_before):
-        return False
     subject, before = _P["subject_and_verb"].match(told), _P["subject_and_verb"].match(told_before)
-    return bool(subject and before and subject[0].casefold() == before[0].casefold())
+    is_same = bool(subject and before and subject[0].casefold() == before[0].casefold())
+    return is_same and not is_denial(told_before)
 
 
 def is_admission(sentence: str) -> bool:
-    """Return whether a sentence begins with "I was wrong" or "I mean", which says nothing itself."""
+    """Return whether a sentence begins with "I was wrong", which says nothing itself."""
     return _P["admission"].match(sentence) is not None
 
 
-def is_short_contradiction(sentence: str) -> bool:
-    """Return whether a sentence is "no" with some words that are no statement: "No, blue"."""
-    found = _P["contradiction"].match(sentence)
-    rest = sentence[found.end() :] if found else ""
-    return 0 < len(rest.split()) <= _MAX_REPLACED_WORDS and not _P["new_start"].match(rest)
+def is_value(text: str) -> bool:
+    """Return whether a correction may be a mere value: "at 11", "my leg", "he's 8"; not "I live in Rome"."""
+    is_statement = _P["new_start"].match(text) and not _P["owned_thing"].fullmatch(text)
+    return not is_statement and len(text.split()) <= _MAX_VALUE_WORDS
 
 
 def is_injection(text: str) -> bool:
@@ -77,17 +118,6 @@ def withdraws_itself(sentence: str) -> bool:
 def withdraws_previous(sentence: str) -> bool:
     """Return whether a sentence begins with "scratch that" and goes on."""
     return _P["withdrawal"].match(sentence) is not None
-
-
-def amended(previous: str, sentence: str) -> str | None:
-    """Return "I live in Milan" for "I live in Rome." and "No wait, Milan."; None if `sentence` corrects nothing."""
-    found = _P["replacement"].match(sentence)
-    if not found or not previous:
-        return None
-    replacement = sentence[found.end() :].strip(" .!")
-    whole = f"{previous.rstrip(' .!')}, no wait, {replacement}"
-    corrected = apply_correction(whole)
-    return None if corrected == whole else corrected
 
 
 def is_denial(statement: str) -> bool:
@@ -138,26 +168,149 @@ def denied_words(denial: str) -> tuple[frozenset[str], ...]:
 def apply_correction(sentence: str) -> str:
     """Return "my colour is green" for "my colour is teal, no wait, green".
 
-    A short correction replaces as many words as it has, the last ones or those that begin like it; one with a subject
-    replaces the statement.
+    A correction with a subject replaces the statement. One that is not clear changes nothing.
     """
     parts = _P["marker"].split(sentence)
     corrected = parts[0]
     for part in parts[1:]:
         replacement = part.strip()
-        words, new_words = corrected.split(), replacement.split()
-        if _P["new_start"].match(replacement) and not _P["owned_thing"].fullmatch(replacement):
-            corrected = replacement
-        elif new_words and len(new_words) <= min(_MAX_REPLACED_WORDS, len(words) - 1):
-            start = _replaced_from(words, new_words)
-            corrected = " ".join([*words[:start], *new_words, *words[start + len(new_words) :]])
-        else:
+        amended = amend(corrected, replacement) if is_value(replacement) else Amendment(replacement, 0)
+        if amended is None:
             return sentence
+        corrected = amended.text
     return corrected
 
 
-def _replaced_from(words: list[str], new_words: list[str]) -> int:
-    """Return where the words begin that a correction replaces: "my leg" those of "my arm"."""
-    last = len(words) - len(new_words)
-    alike = (start for start in range(last, 0, -1) if words[start].lower() == new_words[0].lower())
-    return next(alike, last)
+class _Word:
+    """A word of a statement or a value: a number, a name, another word with a meaning, or a function word."""
+
+    def __init__(self, text: str) -> None:
+        bare = text.strip(_MARKS)
+        self.text, self.key = text, bare.casefold()
+        tokens = set(index_tokens(bare))
+        if self.key[:1].isdigit() or self.key in _NUMBERS:
+            self.kind = "number"
+        elif tokens <= _FUNCTION_WORDS or self.key in _NAMING:
+            self.kind = "function"
+        else:
+            self.kind = "name" if bare[0].isupper() else "word"
+
+    @property
+    def has_meaning(self) -> bool:
+        return self.kind in ("name", "word")
+
+    def is_like(self, other: _Word) -> bool:
+        """Return whether the word may take the place of another one."""
+        is_same_kind = self.kind == other.kind != "function" or (self.has_meaning and other.has_meaning)
+        return self.key == other.key or is_same_kind
+
+
+def amend(statement: str, value: str) -> Amendment | None:
+    """Return "My son is 8" for "My son is 7" and "he's 8"; None where it is not clear what the value replaces.
+
+    It is clear if the value repeats a word ("at 11", "two rabbits"), if it is the only number or name to replace, or
+    if it takes the place of the last word.
+    """
+    words = [_Word(word) for word in statement.rstrip(" .!").split()]
+    if contrast := _P["contrast"].match(value):
+        old, new = ([_Word(word) for word in contrast[name].strip(" .!").split()] for name in ("old", "new"))
+        start = _find(words, old)
+        return None if start is None else _replace(words, start, start + len(old), new, len(old))
+    subject = _P["value_subject"].match(value)
+    rest = value[subject.end() :] if subject else value
+    new = [_Word(word) for word in rest.strip(" .!,").split()]
+    if not new or not words:
+        return None
+    if subject and subject["person"]:
+        new = [_Word("is"), *new] if subject["is"] else new
+        # "He's called Tom" after "a brother called Max", but not "he's 8" after "I have two cats".
+        return _replace_like(words, new) or _replace_like(words, new[1:], by_meaning=True)
+    return (
+        _replace_like(words, new)
+        or _replace_phrase(words, new)
+        or _replace_number(words, new)
+        or _replace_end(words, new)
+    )
+
+
+def _find(words: Sequence[_Word], some: Sequence[_Word]) -> int | None:
+    """Return where some words stand in a statement, if they stand there once."""
+    keys = [word.key for word in some]
+    found = [at for at in range(len(words)) if [word.key for word in words[at : at + len(some)]] == keys]
+    return found[0] if len(found) == 1 else None
+
+
+def _replace(words: Sequence[_Word], start: int, end: int, new: Sequence[_Word], likeness: int = 0) -> Amendment:
+    mark = "," if words[end - 1].text.endswith(",") else ""
+    texts = [word.text for word in (*words[:start], *new)]
+    return Amendment(" ".join([*texts[:-1], texts[-1] + mark, *(word.text for word in words[end:])]), likeness)
+
+
+def _goes_on(words: Sequence[_Word], end: int) -> bool:
+    return end < len(words) and words[end].has_meaning and not words[end - 1].text.endswith(",")
+
+
+def _replace_like(words: Sequence[_Word], new: Sequence[_Word], *, by_meaning: bool = False) -> Amendment | None:
+    """Replace the words that are the same as those of the value, or of their kinds: "at 10" with "at 11"."""
+    found: list[tuple[int, int, int]] = []
+    for start in range(len(words) - len(new) + 1) if new else ():
+        end = start + len(new)
+        pairs = list(zip(words[start:end], new, strict=True))
+        same = [one for one, other in pairs if one.key == other.key]
+        is_anchored = any(word.has_meaning or word.key in _NAMING or not by_meaning for word in same) and len(
+            same
+        ) < len(new)
+        ends_well = pairs[-1][0].kind == "number" or pairs[-1][0] in same or not _goes_on(words, end)
+        if is_anchored and ends_well and all(other.is_like(one) for one, other in pairs):
+            found.append((len(same), sum(one.kind == other.kind for one, other in pairs), start))
+    found.sort(reverse=True)
+    if not found or (len(found) > 1 and found[0][:2] == found[1][:2]):
+        return None
+    return _replace(words, found[0][2], found[0][2] + len(new), new, found[0][0])
+
+
+def _replace_phrase(words: Sequence[_Word], new: Sequence[_Word]) -> Amendment | None:
+    """Replace "in New York" with "in Rome"."""
+    lead = next((at for at, word in enumerate(new) if word.kind != "function"), 0)
+    start = _find(words, new[:lead]) if lead and all(word.has_meaning for word in new[lead:]) else None
+    if start is None or not _goes_on(words, start + lead):
+        return None
+    end = start + lead
+    while _goes_on(words, end):
+        end += 1
+    return _replace(words, start, end, new, lead) if words[end - 1].kind == new[-1].kind else None
+
+
+def _replace_number(words: Sequence[_Word], new: Sequence[_Word]) -> Amendment | None:
+    """Replace the only number, with the words after it that the value has, too: "three white rabbits" with "two"."""
+    numbers = [at for at, word in enumerate(words) if word.kind == "number"]
+    if new[0].kind != "number" or len(numbers) != 1:
+        return None
+    [start] = numbers
+    after = start + 1
+    while _goes_on(words, after):
+        after += 1
+    phrase, unit = words[start + 1 : after], new[1:]
+    if not unit or not phrase:
+        return _replace(words, start, start + 1, new)
+    is_whole = len(unit) == len(phrase) or unit[-1].key == phrase[-1].key
+    return _replace(words, start, after, new) if is_whole else None
+
+
+def _replace_end(words: Sequence[_Word], new: Sequence[_Word]) -> Amendment | None:
+    """Replace the last word, or as many of the last as the value has; a name replaces the only name."""
+    if not all(word.has_meaning for word in new):
+        return None
+    are_names = all(word.kind == "name" for word in new)
+    first = 2 if words[0].key in _FIRST_SUBJECTS else 1
+    start = len(words)
+    while start > first and words[start - 1].has_meaning and (not are_names or words[start - 1].kind == "name"):
+        start -= 1
+    if start < len(words):
+        return _replace(words, start, len(words), new) if len(words) - start in (1, len(new)) else None
+    names = [at for at in range(first, len(words)) if are_names and words[at].kind == "name"]
+    if len(names) == 1:
+        return _replace(words, names[0], names[0] + 1, new)
+    # "i live in rome" and "Milan".
+    is_last = len(words) > first and words[-1].has_meaning and not words[-2].has_meaning and not names
+    return _replace(words, len(words) - 1, len(words), new) if is_last else None

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import UTC, date, datetime
 
 from gaia_memory.backend.offline import corrections
-from gaia_memory.backend.offline.conversation_reader import ConversationReader, MessageContent, Said, SpokenFact
+from gaia_memory.backend.offline.conversation_reader import ConversationReader, MessageContent, SpokenFact
 
 _NEW_MESSAGES = re.compile(r"^## New Messages\n(?P<inside>.*?)\n\n## Observation Date\n", re.DOTALL | re.MULTILINE)
 _OBSERVATION_DATE = re.compile(r"^## Observation Date\n(?P<day>\d{4}-\d{2}-\d{2})", re.MULTILINE)
@@ -25,10 +25,11 @@ def extract_facts(prompt: str) -> list[str]:
     found = _NEW_MESSAGES.search(prompt)
     reader = ConversationReader(_observation_date(prompt))
     kept = _KeptFacts()
-    answer = ""
+    answer: str | None = None
     for role, message in _messages(found["inside"] if found else ""):
         if role == "user":
-            kept.update(reader.read(message), answer)
+            kept.update(reader.read(message, answer))
+            answer = None
         elif role == "assistant":
             answer = message
     return kept.facts
@@ -45,23 +46,14 @@ class _KeptFacts:
     def facts(self) -> list[str]:
         return [spoken.fact for spoken in self._kept.values()]
 
-    def update(self, reading: MessageContent, answer: str) -> None:
-        """Take in a message that follows an answer of the assistant."""
-        for said in reading.taken_back:
-            self._take_back(said, answer)
+    def update(self, reading: MessageContent) -> None:
+        """Take in the next message."""
+        self._drop(spoken.fact.casefold() for spoken in reading.taken_back)
         for denial in reading.denials:
             denied, _ = corrections.words_and_denial(denial)
             self._drop(key for key in self._affirmed_keys() if self._words(key) <= denied)
         for spoken in reading.facts:
             self._add(spoken)
-
-    def _take_back(self, said: Said, answer: str) -> None:
-        self._drop(spoken.fact.casefold() for spoken in said.facts)
-        if said.is_question:
-            # "That's wrong" is about the answer, which repeats what was said.
-            answered = corrections.content_words(answer)
-            contents = {key: corrections.content_words(spoken.said) for key, spoken in self._kept.items()}
-            self._drop(key for key, words in contents.items() if words and words <= answered)
 
     def _add(self, spoken: SpokenFact) -> None:
         key = spoken.fact.casefold()

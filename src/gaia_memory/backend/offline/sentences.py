@@ -22,7 +22,8 @@ _CURLY_APOSTROPHES = str.maketrans("’‘", "''")  # noqa: RUF001
 _QUOTES = "\"'“”‘’*_- "  # noqa: RUF001
 _MIN_WORDS = 2
 _MIN_LETTERS = 4
-_P = load_tables("messages").patterns
+_TABLES = load_tables("messages")
+_P = _TABLES.patterns
 
 
 def split_sentences(text: str) -> Iterator[str]:
@@ -41,6 +42,16 @@ def split_sentences(text: str) -> Iterator[str]:
 def normalize(sentence: str) -> str:
     """Return a sentence with single spaces and ASCII apostrophes."""
     return " ".join(_APOSTROPHE.sub("'", sentence).translate(_CURLY_APOSTROPHES).split())
+
+
+def to_command(sentence: str) -> str:
+    """Return "remember that I like tea" for "Can you remember that I like tea?"; any other sentence as it is."""
+    return _TABLES.replace("remember", sentence)
+
+
+def is_small_talk(text: str) -> bool:
+    """Return whether a text is nothing but greetings, thanks, interjections, or kind or unkind words to the model."""
+    return _P["small_talk"].match(text.strip().strip(_QUOTES)) is not None
 
 
 def is_question_or_link(sentence: str) -> bool:
@@ -71,7 +82,7 @@ def is_statement(sentence: str) -> bool:
     stripped = sentence.strip().strip(_QUOTES)
     if not stripped or is_question_or_link(stripped):
         return False
-    if _P["small_talk"].match(stripped) or _P["question"].match(stripped) or _P["command"].match(stripped):
+    if is_small_talk(stripped) or _P["question"].match(stripped) or _P["command"].match(stripped):
         return False
     if _SPACELESS_SCRIPT.search(stripped):
         return sum(letter.isalpha() for letter in stripped) >= _MIN_LETTERS
