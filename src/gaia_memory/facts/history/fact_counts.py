@@ -54,8 +54,8 @@ class FactCountMixin(ClockedFactStore):
         ordered = select(facts.c.id, facts.c.text).where(*is_meant).order_by(facts.c.row).subquery()
         # One row for all: 10,000 rows take twice as long, and the garbage collection that they bring on ten times.
         collect = func.json_agg if tx.dialect.name == "postgresql" else func.json_group_array
-        lists = [cast(collect(column), Text) for column in (ordered.c.id, ordered.c.text)]
-        ids, texts = (await tx.execute(select(*lists))).one()
+        lists = select(cast(collect(ordered.c.id), Text), cast(collect(ordered.c.text), Text))
+        ids, texts = (await tx.execute(lists)).one()
         return await asyncio.to_thread(_select_containing, ids, texts, parts)
 
     @override
