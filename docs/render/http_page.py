@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from gaia_memory.server.api_description import Operation, read_operations
 from gaia_memory.server.application import build_api
 
 _HEAD = """\
@@ -12,7 +12,7 @@ _HEAD = """\
 
 `gaia serve` and `memory_app` answer these routes. Each but `/health` needs a token in `Authorization: Bearer TOKEN`, or
 the cookie of a browser that [logged in](../how-to/behind-a-reverse-proxy.md). `/openapi.json` is the same as a document
-for programs. `{person}` stands for `/v1/apps/{app}/users/{user}`.
+for programs, and `/api` as a page for a browser. `{person}` stands for `/v1/apps/{app}/users/{user}`.
 
 - Unknown parameters and keys are refused (422), and so are limits out of range.
 - Errors have the form of RFC 9457, `application/problem+json`. Without the database it is 503 with `reason` and
@@ -28,49 +28,18 @@ _PERSON = "/v1/apps/{app}/users/{user}"
 
 def render_http() -> str:
     """Return the page."""
-    document = build_api().openapi()
     lines = [_HEAD]
-    for path, operations in document["paths"].items():
-        for method, operation in operations.items():
-            lines += _render_operation(f"{method.upper()} {path.replace(_PERSON, '{person}')}", operation, document)
+    for each in read_operations(build_api().openapi()):
+        lines += _render_operation(each)
     return "\n".join(lines)
 
 
-def _render_operation(title: str, operation: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
-    yield f"## `{title}`\n"
-    yield f"{operation['description']}\n"
-    rows = [
-        (each["name"], each["schema"], each.get("description", ""), each["required"])
-        for each in operation.get("parameters", [])
-        if each["in"] != "path"
-    ]
-    if body := operation.get("requestBody"):
-        schema = body["content"]["application/json"]["schema"]
-        form = document["components"]["schemas"].get(schema.get("$ref", "").rpartition("/")[2], {})
-        required = form.get("required", [])
-        rows += [
-            (f"body: {name}", each, each.get("description", ""), name in required)
-            for name, each in form.get("properties", {}).items()
-        ]
-    if rows:
+def _render_operation(operation: Operation) -> Iterator[str]:
+    yield f"## `{operation.method} {operation.path.replace(_PERSON, '{person}')}`\n"
+    yield f"{operation.does}\n"
+    if operation.parameters:
         yield "| name | value | meaning |\n|---|---|---|"
-        for name, schema, meaning, is_required in rows:
-            needed = " (required)" if is_required else ""
-            yield f"| `{name}`{needed} | {_describe_value(schema)} | {meaning.replace('|', '&#124;')} |"
+        for each in operation.parameters:
+            needed = " (required)" if each.is_required else ""
+            yield f"| `{each.name}`{needed} | {each.values} | {each.meaning.replace('|', '&#124;')} |"
         yield ""
-
-
-def _describe_value(schema: Mapping[str, Any]) -> str:
-    choices = [each for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]
-    described = " or ".join(_describe_type(each) for each in choices)
-    default = schema.get("default")
-    return described if default in (None, "", {}) else f"{described}; default `{str(default).lower()}`"
-
-
-def _describe_type(schema: Mapping[str, Any]) -> str:
-    if "minimum" in schema:
-        return f"{schema['minimum']} to {schema['maximum']}" if schema["maximum"] < 2**53 else "0 or more"
-    return {"date-time": "time with a zone"}.get(
-        schema.get("format", ""),
-        {"boolean": "true or false", "object": "object", "string": "text"}.get(schema.get("type", ""), "value"),
-    )

@@ -30,6 +30,7 @@ from support.servers.memory_server import (
     admin_token,
     app_client,
     body_of,
+    every_route,
     http_client,
     read_events,
     served,
@@ -343,11 +344,8 @@ async def test_without_the_database_each_route_says_why_and_what_to_do(make: Mak
             sut = await make(yaml.safe_dump({"memory": {"database_url": address}}))
             async with http_client(sut.gaia) as client:
                 await asyncio.to_thread(proxy.disconnect)
-                for method, path in PERSON_ROUTES:
-                    answer = await client.request(method, f"{ADA}/{path}", json=body_of(method, path))
-                    _check_unavailable(answer, (method, path), proxy.port)
-                for method, path in (("GET", "/v1/people"), ("POST", "/v1/sweep"), ("GET", "/health")):
-                    answer = await client.request(method, path, json={} if method == "POST" else None)
+                for method, path, body in every_route():
+                    answer = await client.request(method, path, json=body)
                     _check_unavailable(answer, (method, path), proxy.port)
                 await asyncio.to_thread(proxy.reconnect)
                 assert (await client.get("/health")).status_code == 200

@@ -27,6 +27,16 @@ class MemoryFilesMixin:
         """Return what is wrong with the files, such as a lost database, with the remedy; empty if nothing is."""
         return await storage_problem(self.stores, self.follower)
 
+    async def require_intact(self) -> None:
+        """Check that the database is there and not known to be damaged: a process may still hold pages of one that is.
+
+        Raises:
+            MemoryUnavailable: its file was deleted, moved or replaced, or damage was found in it.
+        """
+        database = self.stores.database
+        if not database.is_read_only and (problem := await database.find_problem()) is not None:
+            raise problem
+
     async def backup(
         self,
         path: str | PathLike[str],

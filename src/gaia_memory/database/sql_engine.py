@@ -209,8 +209,8 @@ class SqlDatabase(Database):
         return self._is_sqlite
 
     @property
+    @override
     def is_read_only(self) -> bool:
-        """Whether the file can only be read."""
         return self._read_only is not None
 
     @override

@@ -76,6 +76,11 @@ class Database(Protocol):
         With `only_reads` writers are not waited for.
         """
 
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the disk or the permissions allow only to read it."""
+        ...
+
     async def find_problem(self) -> MemoryUnavailable | None:
         """Return why the database must not be written: its file is gone, replaced, damaged or read-only; else None."""
 

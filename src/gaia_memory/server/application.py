@@ -13,7 +13,7 @@ from gaia_memory.server.access.access_control import AccessControl
 from gaia_memory.server.access.access_gate import AccessGate
 from gaia_memory.server.pages import fact_pages, home_pages, login_page, person_pages
 from gaia_memory.server.pages.page_renderer import STATIC_FOLDER
-from gaia_memory.server.problem_details import add_error_handlers
+from gaia_memory.server.problem_details import ERROR_ANSWERS, add_error_handlers
 from gaia_memory.server.routes import (
     conversation_routes,
     event_routes,
@@ -22,6 +22,7 @@ from gaia_memory.server.routes import (
     recall_routes,
     transfer_routes,
 )
+from gaia_memory.server.routes.person import require_database
 from gaia_memory.server.routes.request_forms import refuse_repeated_parameters
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ _ROUTERS = (
     overview_routes.router,
     transfer_routes.router,
     event_routes.router,
-    login_page.router,
 )
 
 
@@ -55,9 +55,12 @@ def memory_app(gaia: Gaia) -> ASGIApp:
 def build_api() -> FastAPI:
     """Return the application without a memory and without a gate: its routes and their description."""
     once = [Depends(refuse_repeated_parameters)]
-    app = FastAPI(title="gaia-memory", version="1", docs_url=None, redoc_url=None, dependencies=once)
+    app = FastAPI(
+        title="gaia-memory", version="1", docs_url=None, redoc_url=None, dependencies=once, responses=ERROR_ANSWERS
+    )
     for router in _ROUTERS:
-        app.include_router(router)
+        app.include_router(router, dependencies=[Depends(require_database)])
+    app.include_router(login_page.router)
     app.router.routes += [*home_pages.ROUTES, *fact_pages.ROUTES, *person_pages.ROUTES]
     app.mount("/static", StaticFiles(directory=STATIC_FOLDER, check_dir=False))
     add_error_handlers(app)

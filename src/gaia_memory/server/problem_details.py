@@ -21,6 +21,15 @@ from gaia_memory.redaction.redact_locations import redact_locations
 from gaia_memory.server.pages.page_renderer import accepts_pages, show_error
 
 MEDIA_TYPE = "application/problem+json"
+_PROBLEM: dict[str, Any] = {MEDIA_TYPE: {"schema": {"type": "object"}}}
+ERROR_ANSWERS: dict[int | str, dict[str, Any]] = {
+    422: {"description": "A parameter or the body is not accepted: `errors` says where and why.", "content": _PROBLEM},
+    503: {
+        "description": "Memory cannot answer now: `reason` and `remedy` say why and what to do.",
+        "content": _PROBLEM,
+    },
+}
+"""The errors of every route, for the OpenAPI document."""
 _RETRY_SECONDS = 5
 _INVALID = "a value is not accepted"
 _MODEL_REMEDY = "try again later; `gaia doctor` checks the model"

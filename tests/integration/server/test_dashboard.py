@@ -111,7 +111,14 @@ def test_every_page_is_accessible(tmp_path: Path, flags: tuple[str, ...]) -> Non
             page.follow("Likes green tea")
             page.wait_for_text("Its line through time")
             check()
-            for path in ("people/gaia/ada/forget", "status", "people/gaia/ada?q=tea", "people/gaia/nobody", "login"):
+            for path in (
+                "people/gaia/ada/forget",
+                "status",
+                "people/gaia/ada?q=tea",
+                "people/gaia/nobody",
+                "login",
+                "api",
+            ):
                 page.open(f"{address}/{path}")
                 check()
             for fact_id in fact_ids:

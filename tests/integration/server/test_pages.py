@@ -137,6 +137,29 @@ async def test_a_browser_that_guessed_too_often_and_one_that_meets_a_failure_get
     assert all(each.headers["content-type"].startswith("text/html") for each in (waits, failed))
 
 
+async def test_a_page_lists_every_route_of_the_openapi_document(make: Make) -> None:
+    """For whoever is logged in: with what it does, the ranges of its parameters, and its answers."""
+    sut = await make(yaml.safe_dump({"server": {"tokens": TOKENS}}))
+
+    async with app_client(memory_app(sut.gaia), ADA_TOKEN) as client:
+        page = " ".join((await client.get("/api")).text.split())
+        paths = (await client.get("/openapi.json")).json()["paths"]
+        login = (await client.get("/login")).text
+        start = (await client.get(PAGE)).text
+    async with app_client(memory_app(sut.gaia)) as stranger:
+        assert (await stranger.get("/api", headers=HTML)).headers["location"] == "/login"
+
+    for path, operations in paths.items():
+        for method, operation in operations.items():
+            assert f"{method.upper()} {path}</a>" in page
+            assert operation["description"].partition("`")[0] in page
+            assert {"422", "503"} <= operation["responses"].keys(), path
+    assert "<code>limit</code>: 1 to 100; default <code>20</code>." in page
+    assert "text, at most 1,000 characters" in page
+    assert "<dt>201</dt>" in page
+    assert ('href="/api"' in start, 'href="/api"' in login) == (True, False)
+
+
 async def test_the_prompt_of_a_session_names_the_facts_shown_in_its_turns(make: Make) -> None:
     """Those that memory recalls for a turn unasked, too; what is forgotten is not among them."""
     sut = await make("memory: {preload_facts: true}", main=["A nice cat."] * 2)

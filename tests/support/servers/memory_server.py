@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ import uvicorn
 
 from gaia_memory import memory_app
 from gaia_memory.server.access.access_tokens import ensure_admin_token, hash_token
+from gaia_memory.server.application import build_api
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -46,13 +47,29 @@ BODIES = {
     ("POST", "facts"): {"text": "Likes tea."},
     ("PATCH", "facts/x"): {"text": "Likes tea."},
     ("POST", "conversations"): {"session_id": "s"},
-    ("POST", "import"): {"format": "gaia-memory", "version": 2, "facts": []},
+    ("POST", "import"): {"format": "gaia-memory", "version": 2, "facts": [{"text": "Likes rum."}]},
 }
 
 
 def body_of(method: str, path: str, user: str = "ada") -> Any:
     """Return a body that a route accepts; None if it takes none."""
     return {"confirm": user} if (method, path) == ("DELETE", "facts") else BODIES.get((method, path))
+
+
+def every_route(fact_id: str = "x", session_id: str = "s") -> Iterator[tuple[str, str, Any]]:
+    """Yield method, path and a body of each route of the OpenAPI document, those of Ada for the ones of a person."""
+    for path, operations in build_api().openapi()["paths"].items():
+        for method, operation in operations.items():
+            url = path.format_map({"app": "gaia", "user": "ada", "fact_id": fact_id})
+            end = url.removeprefix(f"{ADA}/").replace(f"facts/{fact_id}", "facts/x")
+            required = [
+                each["name"] for each in operation.get("parameters", ()) if each["in"] == "query" and each["required"]
+            ]
+            query = "&".join(f"{name}=tea" for name in required)
+            body = body_of(method.upper(), end)
+            if body is not None and "session_id" in body:
+                body = {"session_id": session_id}
+            yield method.upper(), f"{url}?{query}" if query else url, body
 
 
 async def admin_token(gaia: Gaia) -> str:

@@ -1,4 +1,4 @@
-"""The pages that belong to no single person: everybody who is known, and the health of memory."""
+"""The pages that belong to no single person: everybody who is known, the health of memory, and the routes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from gaia_memory.server.api_description import read_operations
 from gaia_memory.server.pages.doctor_report import load_findings
 from gaia_memory.server.pages.page_renderer import path_to, render
 from gaia_memory.server.pages.person_page import with_error_page
-from gaia_memory.server.routes.person import gaia_of
+from gaia_memory.server.routes.person import gaia_of, require_database
 
 _MAX_LISTED = 500
 _ORDER = {"fail": 0, "warn": 1}
@@ -17,6 +18,7 @@ _ORDER = {"fail": 0, "warn": 1}
 
 async def _home(request: Request) -> Response:
     gaia, caller = gaia_of(request), request.state.caller
+    await require_database(request)
     if caller.user is not None:
         return RedirectResponse(path_to(request, "people", gaia.config.app, caller.user), 303)
     wanted = request.query_params.get("q", "").strip()
@@ -39,4 +41,12 @@ def _severity(finding: dict[str, str]) -> int:
     return _ORDER.get(finding["state"], len(_ORDER))
 
 
-ROUTES = [Route("/", with_error_page(_home)), Route("/status", with_error_page(_status))]
+async def _api(request: Request) -> Response:
+    return render(request, "api.html", operations=list(read_operations(request.app.openapi())))
+
+
+ROUTES = [
+    Route("/", with_error_page(_home)),
+    Route("/status", with_error_page(_status)),
+    Route("/api", with_error_page(_api)),
+]

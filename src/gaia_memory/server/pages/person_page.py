@@ -17,7 +17,7 @@ from gaia_memory.models.masked_fact import mask_fact
 from gaia_memory.redaction.redact_locations import redact_locations
 from gaia_memory.server.pages.fact_views import FactView, describe_score, view_fact
 from gaia_memory.server.pages.page_renderer import path_to, render, show_http_error
-from gaia_memory.server.routes.person import person_of
+from gaia_memory.server.routes.person import person_of, require_database
 
 Page = Callable[[Request], Awaitable[Response]]
 
@@ -85,6 +85,7 @@ def person_routes(pages: Mapping[tuple[str, str], Callable[[PersonPage], Awaitab
 
 def _endpoint(page: Callable[[PersonPage], Awaitable[Response]]) -> Page:
     async def endpoint(request: Request) -> Response:
+        await require_database(request)
         return await page(PersonPage(request))
 
     return with_error_page(endpoint)

@@ -65,5 +65,14 @@ def person_of(request: Request, app: AppName, user: UserId) -> Person:
     return Person(gaia, app, gaia.engine.scope(app, user), request.state.caller)
 
 
+async def require_database(request: Request) -> None:
+    """Check that what is read is in the database still.
+
+    Raises:
+        MemoryUnavailable: it is not, or damage was found.
+    """
+    await gaia_of(request).memory.require_intact()
+
+
 OfPerson = Annotated[Person, Depends(person_of)]
 OpenMemory = Annotated[Gaia, Depends(gaia_of)]
