@@ -36,6 +36,8 @@ ARMS = ("plain", "gaia")
 SETTINGS = ("sqlite 1", "sqlite 4", "postgresql 2", "postgresql 4")
 MODEL_SECONDS = 0.05
 TURNS_ALONE = 20
+POSTGRES_CONNECTIONS = 36
+"""Of all processes with memory; plain ADK's take up to 15 each meanwhile, and a server allows 100 by default."""
 
 Send = Callable[[int], Awaitable[str]]
 
@@ -101,8 +103,9 @@ async def _plain(url: str) -> AsyncIterator[Send]:
 
 
 @asynccontextmanager
-async def _gaia(home: str, url: str | None) -> AsyncIterator[Send]:
+async def _gaia(home: str, url: str | None, processes: int = 1) -> AsyncIterator[Send]:
     sessions: dict[str, Any] = {"coalesce_seconds": 0, "background_sweep": False}
+    sessions["server_connections"] = min(15, POSTGRES_CONNECTIONS // processes)
     config = {"home": home, "sessions": sessions | ({} if url is None else {"database_url": url})}
     agent = _agent()
     async with open_memory(config) as gaia:
@@ -124,7 +127,7 @@ async def _work(arm: str, home: str, url: str, people: range) -> None:
     """Send one message of each person whenever a line comes in, and print how that went."""
     logging.disable(logging.ERROR)
     process = psutil.Process()
-    opened = _plain(url) if arm == "plain" else _gaia(home, None if url.startswith("sqlite") else url)
+    opened = _plain(url) if arm == "plain" else _gaia(home, None if url.startswith("sqlite") else url, people.step)
     async with opened as send:
 
         async def timed(person: int) -> tuple[float, bool]:
