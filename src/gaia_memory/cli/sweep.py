@@ -47,7 +47,8 @@ async def sweep(
         pending = await engine.memory.pending()
         failed = [waiting for waiting in pending if waiting.attempts > attempts_before.get(waiting.key, 0)]
         lines = _problem_lines(report, failed)
-        waiting = _quiet_times(engine, pending)
+        # A forced sweep waits for nobody to be quiet: what it leaves waits for something else.
+        waiting = [] if force else _quiet_times(engine, pending)
         unreadable = [each.key.app for each in pending if each.key.app not in engine.readable_apps()]
         error_message = _unread_message(engine, pending) or _missing_model_message(report)
         if unreadable and error_message is None and len(unreadable) == len(pending) and not report.consolidated:

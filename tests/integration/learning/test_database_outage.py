@@ -164,7 +164,7 @@ async def _cut_at(make: Make, folder: Path, what: LossPoint, at: int) -> bool:
     """Learn and clear a conversation, losing the server at request `at`; return False if there was no such request."""
     answers = [f"reply {number}" for number in range(10)]
     async with served(make, folder, main=answers, extractor=numbered()) as (sut, wire):
-        await sut.chat("u", "cli", "said first")
+        await sut.chat("u", "cli", "a fact said first")
         wire.drop_at(what, request_number=at)
         try:
             await sut.sweep_after_idle()
@@ -178,11 +178,11 @@ async def _cut_at(make: Make, folder: Path, what: LossPoint, at: int) -> bool:
 
         assert len(await sut.texts("u")) == 1
         assert await sut.session("u", "cli") is None
-        [reply] = await sut.chat("u", "cli", "said second")
+        [reply] = await sut.chat("u", "cli", "a fact said second")
         assert reply in answers
         await sut.sweep_after_idle()
         assert len(await sut.texts("u")) == 2
-        assert ["said first" in sut.EXT[-1], "said second" in sut.EXT[-1]] == [False, True]
+        assert ["a fact said first" in sut.EXT[-1], "a fact said second" in sut.EXT[-1]] == [False, True]
     return was_lost
 
 
@@ -229,7 +229,7 @@ async def test_connections_terminated_repeatedly_by_the_server_lose_no_fact(
     async def talk(sut: Sut, user: str) -> None:
         for _ in range(rounds):
             await sut.chat(user, "cli", f"/remember number {next(said)} of {user}")
-            await sut.chat(user, "cli", "hello")
+            await sut.chat(user, "cli", "I learned something")
             try:
                 remembered.append((await sut.gaia.memory.remember(sut.scope(user), f"fact {next(said)}")).text)
             except MemoryUnavailable:

@@ -80,11 +80,11 @@ async def test_while_the_memory_database_hangs_turns_are_answered_and_writes_are
     """Messages are learned once it answers again."""
     async with served(make, tmp_path, sessions=False) as (sut, wire):
         memory, scope = sut.gaia.memory, sut.scope("u")
-        await sut.chat("u", "cli", "before")
+        await sut.chat("u", "cli", "a fact of before")
         assert (await sut.sweep_after_idle()).consolidated == 1
         wire.stall()
 
-        assert await sut.chat("u", "cli", "while it hangs") == ["b"]
+        assert await sut.chat("u", "cli", "a fact while it hangs") == ["b"]
         for refused in (memory.remember(scope, "x"), memory.recall(scope, "fact")):
             with pytest.raises(MemoryUnavailable, match="does not answer"):
                 await refused
@@ -95,7 +95,7 @@ async def test_while_the_memory_database_hangs_turns_are_answered_and_writes_are
         await memory.remember(scope, "x")
         await sut.sweep()
         assert (await sut.sweep_after_idle()).consolidated == 1
-        assert "while it hangs" in sut.EXT[-1]
+        assert "a fact while it hangs" in sut.EXT[-1]
         assert await sut.texts("u") == ["fact 0", "x", "fact 1"]
 
 
@@ -103,13 +103,13 @@ async def test_while_the_memory_database_hangs_turns_are_answered_and_writes_are
 async def test_if_sessions_hang_too_the_user_gets_an_apology(make: Make, tmp_path: Path) -> None:
     """Messages are answered as soon as the server answers again."""
     async with served(make, tmp_path, sessions=True) as (sut, wire):
-        await sut.chat("u", "cli", "before")
+        await sut.chat("u", "cli", "a fact of before")
         wire.stall()
 
-        assert await sut.chat("u", "cli", "while it hangs") == [APOLOGY]
+        assert await sut.chat("u", "cli", "a fact while it hangs") == [APOLOGY]
 
         wire.resume()
-        assert await sut.chat("u", "cli", "after") == ["b"]
+        assert await sut.chat("u", "cli", "a fact of after") == ["b"]
         assert (await sut.sweep_after_idle()).consolidated == 1
         assert await sut.texts("u") == ["fact 0"]
 
@@ -137,7 +137,7 @@ async def test_a_server_that_hangs_in_a_transaction_never_duplicates_the_fact(
 async def test_memory_can_be_closed_while_its_server_hangs(make: Make, tmp_path: Path) -> None:
     """Its leases expire by themselves."""
     async with served(make, tmp_path, sessions=True) as (sut, wire):
-        await sut.chat("u", "cli", "before")
+        await sut.chat("u", "cli", "a fact of before")
         wire.stall()
 
 
