@@ -352,6 +352,29 @@ def test_a_change_without_a_denial_is_taken_for_an_addition() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "question", "wanted"),
+    [
+        (
+            ("I'm not vegetarian anymore", "My favourite food is sushi now"),
+            "Am I vegetarian?",
+            "You are not vegetarian",
+        ),
+        (("My daughter Ivy is 4 and my son Leo is 7",), "How many kids do I have?", UNKNOWN[0]),
+        (("Mein Sohn Leo ist 7",), "Wie viele Kinder habe ich?", UNKNOWN[1]),
+        (("Mon fils Léo a 7 ans",), "Combien d'enfants ai-je ?", UNKNOWN[2]),
+        (("My car's plate is B-XY 123",), "What's my car's plate?", "Your car's plate is B-XY 123."),
+        (("My sister's car's plate is B-XY 123",), "What's my car's plate?", UNKNOWN[0]),
+        (("I'm not allergic to anything",), "What am I allergic to?", "You are not allergic to anything."),
+    ],
+)
+async def test_a_question_is_answered_with_the_thing_that_it_asks_for(
+    said: tuple[str, ...], question: str, wanted: str
+) -> None:
+    """An age is no count, and a favourite food no diet."""
+    assert wanted in await answer_of(Case(said, question, wanted))
+
+
+@pytest.mark.parametrize(
     ("said", "denied", "question"),
     [
         ("I like olives", "My wife doesn't like olives", "Do I like olives?"),

@@ -236,7 +236,7 @@ async def test_the_offline_model_introduces_itself_once_per_conversation_and_on_
 async def test_an_unknown_answer_says_that_the_beginning_of_a_long_conversation_is_hidden(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The first turns are neither replayed nor learned yet; before, and after /reset, nothing is hidden."""
+    """Once: the first turns are neither replayed nor learned yet. Before, and after /reset, nothing is hidden."""
     monkeypatch.setattr(offline_model, "current_conversation", lambda: "one")
     model = OfflineModel()
     filler = [words("It rains") for _ in range(20)]
@@ -252,8 +252,9 @@ async def test_an_unknown_answer_says_that_the_beginning_of_a_long_conversation_
     visible = await reply(words(first, role="model"), *filler)
     hidden = await reply(*filler)
     cleared = await reply(*filler[:3])
+    again = await reply(*filler, words(hidden, role="model"))
 
-    assert visible == cleared == "I don't know that yet."
+    assert visible == cleared == again == "I don't know that yet."
     assert hidden.startswith("I don't know that yet.\nI see only the latest messages here.")
 
 

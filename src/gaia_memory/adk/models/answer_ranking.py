@@ -22,7 +22,7 @@ from gaia_memory.language.tokenizer import index_tokens
 MIN_SCORE = 0.5
 """The least share of the question's words that an answer contains."""
 
-_TYPE_BONUS, _PAST_PENALTY = 0.3, 0.4
+_TYPE_BONUS, _WORD_BONUS, _PAST_PENALTY = 0.3, 0.1, 0.4
 _MAX_ANSWERS = 2
 
 _PLACE_QUESTION = re.compile(
@@ -51,8 +51,8 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 _DENIED_RELATION = re.compile(
-    r"(?:\bnot|n't)\s+(?:[\w-]+\s+){1,3}?(?:to|with|from|about|of)\s+(?P<whom>.+)|"
-    r"\bnicht\b.*?\b(?:gegen|mit|auf|von)\s+(?P<wen>.+)|\bpas\s+(?:\w+\s+)?\w+\s+(?:à|aux?|avec|de)\s+(?P<qui>.+)|"
+    r"(?:\bnot|n't)\s+(?:[\w-]+\s+){1,3}?(?:to|with|from|about|of)\s+(?!any(?:thing|one|body)\b)(?P<whom>.+)|"
+    r"\bnicht\b.*?\b(?:gegen|mit|auf|von)\s+(?!irgend)(?P<wen>.+)|\bpas\s+(?:\w+\s+)?\w+\s+(?:à|aux?|avec|de)\s+(?P<qui>.+)|"
     r"\bno\s+\w+\s+\w+\s+(?:a|al|con|de)\s+(?P<quien>.+)",
     re.IGNORECASE,
 )
@@ -113,6 +113,12 @@ _AGE_QUESTION = re.compile(
     r"how old am i|my age|wie alt bin ich|quel âge (?:ai|j'ai)|cuántos años tengo|mi edad", re.IGNORECASE
 )
 _ANY_AGE_QUESTION = re.compile(r"\b(?:how old|wie alt|quel âge|cuántos años)\b", re.IGNORECASE)
+_YES_NO_QUESTION = re.compile(
+    r"\W*(?:am|do|did|is|are|was|have|bin|mag|esse|trinke|suis-je|est-ce que je|soy|me gustan?)\b", re.IGNORECASE
+)
+_COUNT_QUESTION = re.compile(
+    r"\b(?:how many|wie viele|combien d|cuánt[oa]s)(?! (?:years|jahre|ans|años)\b)", re.IGNORECASE
+)
 _COMPANY_QUESTION = re.compile(r"\b(?:with (?:me|us)|mit (?:mir|uns)|avec (?:moi|nous)|conmigo)\b", re.IGNORECASE)
 _COMPANY = re.compile(r"\b(?:with|mit|avec|con)\b", re.IGNORECASE)
 _VERBS = frozenset(
@@ -254,7 +260,9 @@ def _fit(question: _Question, text: str) -> _Fit:
         return _Fit(float(bool(_ORIGIN.search(text))))
     lacks_company = _COMPANY_QUESTION.search(question.text) and not _COMPANY.search(text)
     lacks_age = _ANY_AGE_QUESTION.search(question.text) and not _AGE.search(text)
-    if lacks_company or lacks_age or _denies_another(question, text):
+    # "My son is 7" tells no number of children.
+    tells_age = _COUNT_QUESTION.search(question.text) and _AGE.search(text)
+    if lacks_company or lacks_age or tells_age or _denies_another(question, text):
         return _NO_FIT
     return _fit_by_words(question, without_clauses_about_others(text) if is_about_person(question.text) else text)
 
@@ -286,10 +294,16 @@ def _fit_by_words(question: _Question, text: str) -> _Fit:
     has_type = bool(question.answer_types & types)
     if question.answer_types and not (has_type or (score >= 1.0 and _may_tell(question, text, implied))):
         return _NO_FIT
-    if score:
-        score += _TYPE_BONUS * has_type
-    is_past = score > MIN_SCORE and _PAST_MARK.search(text)
-    return _Fit(score - _PAST_PENALTY if is_past else score, tuple(matched))
+    score += _TYPE_BONUS * (has_type and score > 0)
+    bonus = _wording_bonus(question, text, score, is_literal=set(matched).issubset(words))
+    return _Fit(score and score + bonus, tuple(matched))
+
+
+def _wording_bonus(question: _Question, text: str, score: float, *, is_literal: bool) -> float:
+    """Return what the wording adds: "Am I vegetarian?" asks for this word, and "not any more" answers it, too."""
+    if _YES_NO_QUESTION.match(question.text):
+        return _WORD_BONUS * is_literal
+    return -_PAST_PENALTY * bool(score > MIN_SCORE and _PAST_MARK.search(text))
 
 
 def _may_tell(question: _Question, text: str, implied: set[str]) -> bool:

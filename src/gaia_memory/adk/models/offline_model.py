@@ -109,7 +109,7 @@ class OfflineModel(BaseLlm):
         if _is_about_nothing_known(answer, llm_request) and not self._is_introduced(llm_request):
             answer = f"{PHRASES[_language_of(_user_messages(llm_request.contents))].introduction}\n{answer}"
         elif self._has_lost_its_beginning(llm_request):
-            answer += _earlier_messages_hint(answer)
+            answer += _earlier_messages_hint(answer, llm_request)
         if stream:
             for piece in _PIECE.findall(answer):
                 yield _response(types.Part(text=piece), partial=True)
@@ -123,7 +123,7 @@ class OfflineModel(BaseLlm):
             self._introduced[conversation] = None
             if len(self._introduced) > _MAX_INTRODUCED_CONVERSATIONS:
                 self._introduced.popitem(last=False)
-        return is_known or _contains_introduction(request)
+        return is_known or _contains(request, _INTRODUCTIONS)
 
     def _has_lost_its_beginning(self, request: LlmRequest) -> bool:
         """Return whether a long conversation no longer contains the introduction: its first turns are not replayed.
@@ -133,7 +133,7 @@ class OfflineModel(BaseLlm):
         return (
             current_conversation() in self._introduced
             and len(_user_messages(request.contents)) >= _MIN_WINDOW_MESSAGES
-            and not _contains_introduction(request)
+            and not _contains(request, _INTRODUCTIONS)
             and PRIVATE_INSTRUCTION not in _system_instruction(request)
         )
 
@@ -155,16 +155,16 @@ def _is_about_nothing_known(answer: str, request: LlmRequest) -> bool:
     return answer in STOCK_REPLIES or any(each.name == "remember" for each in _function_responses(request.contents))
 
 
-def _contains_introduction(request: LlmRequest) -> bool:
+def _contains(request: LlmRequest, some: Sequence[str]) -> bool:
     texts = (part.text or "" for content in request.contents for part in content.parts or [])
-    return any(introduction in text for text in texts for introduction in _INTRODUCTIONS)
+    return any(each in text for text in texts for each in some)
 
 
-def _earlier_messages_hint(answer: str) -> str:
-    """Return what to add to an answer that may lack what the earlier messages say."""
+def _earlier_messages_hint(answer: str, request: LlmRequest) -> str:
+    """Return what to add to an answer that may lack what the earlier messages say, unless it was said lately."""
     for phrases in PHRASES.values():
         if answer == phrases.unknown or answer.startswith(phrases.overview):
-            return f"\n{phrases.earlier_messages}"
+            return "" if _contains(request, [phrases.earlier_messages]) else f"\n{phrases.earlier_messages}"
     return ""
 
 

@@ -92,7 +92,7 @@ _NAMED_SUBJECT = re.compile(
 _CLAUSE_ABOUT_ANOTHER = re.compile(r",?\s+(?:who|whose|whom|which)\b.*|(?:,|;|\s+(?:and|but))\s+(?:he|she|it)\b.*")
 _CLAUSE_ABOUT_OTHERS = re.compile(r"(?:,|;|\s+(?:and|but))\s+they\b.*")
 _POSSESSOR = re.compile(
-    r"\b(?!User's)[^\W\d_]+'s\s+(?!my\b|our\b|the\b|an?\b|User's)(?P<noun>[^\W\d_]+(?:\s+[^\W\d_]+)?)|"
+    r"\b(?!User's)(?P<owner>[^\W\d_]+)'s\s+(?!my\b|our\b|the\b|an?\b|User's)(?P<noun>[^\W\d_]+(?:\s+[^\W\d_]+)?)|"
     r"\b(?:his|her)\s+(?P<other>[^\W\d_]+)"
 )
 _ATTRIBUTES = frozenset(("name", "nom", "nombre", "age", "alter", "edad"))
@@ -211,8 +211,8 @@ def _is_somebody_else(question: str, words: Sequence[str], found: re.Match[str])
 
 def has_other_owner(nouns: Sequence[str], statement: str) -> bool:
     """Return whether one of the nouns is somebody else's in a statement: "Tom's wife", "her job"."""
-    owned = [found["noun"] or found["other"] for found in _POSSESSOR.finditer(statement)]
-    return any(_names(nouns, noun) for noun in owned)
+    owned = [found for found in _POSSESSOR.finditer(statement) if not _names(nouns, found["owner"] or "")]
+    return any(_names(nouns, found["noun"] or found["other"]) for found in owned)
 
 
 def without_clauses_about_others(statement: str) -> str:

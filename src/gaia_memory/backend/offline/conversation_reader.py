@@ -105,12 +105,14 @@ class ConversationReader:
             return _changed(content, [amended[0]], [amended[1]])
         if correction and correction.is_certain and self._is_mere_value(correction.value):
             return content._replace(is_unclear=bool(self._stated))
-        said = self._read_next(correction.value if correction else sentence, quotations)
-        replaced = self._find_replaced(said, correction.is_certain) if correction and said.facts else []
+        said = self._read_next(correction.value if correction and correction.is_certain else sentence, quotations)
+        replaced = self._find_replaced(said) if correction and correction.is_certain and said.facts else []
         is_retraction = self._retracts(normalized, said)
         wrong: list[str] = []
         if is_retraction and not replaced:
             replaced, wrong = self._withdrawn()
+            # A mere "no" may mean anything.
+            is_retraction = bool(replaced or wrong) or not corrections.is_refusal(normalized)
         self._forget(replaced)
         if is_retraction and not said.facts:
             self._before = None
@@ -165,7 +167,7 @@ class ConversationReader:
         facts = [fact for said in self._stated for fact in said.facts]
         return [each for each in facts if (words := corrections.content_words(each.said)) and words <= answered]
 
-    def _find_replaced(self, said: Said, is_certain: bool) -> list[SpokenFact]:
+    def _find_replaced(self, said: Said) -> list[SpokenFact]:
         """Return what the user stated before and a sentence such as "No, I have rabbits" replaces."""
         before = self._before
         # After a question "No," is about its answer.
@@ -173,7 +175,7 @@ class ConversationReader:
         candidates = self._answered() or [fact for each in reversed(earlier) for fact in each.facts]
         words = corrections.content_words(said.facts[0].said)
         candidates.sort(key=lambda fact: -len(words & corrections.content_words(fact.said)))
-        return [each for each in candidates if is_certain and corrections.replaces(said.facts[0].told, each.told)][:1]
+        return [each for each in candidates if corrections.replaces(said.facts[0].told, each.told)][:1]
 
     def _retracts(self, sentence: str, said: Said) -> bool:
         """Return whether a sentence says that the statement or the answer before it is wrong."""
@@ -186,8 +188,7 @@ class ConversationReader:
         if corrections.is_retraction(sentence):
             return True
         text = before.text if before else ""
-        is_contradiction = not said.facts and corrections.contradicts(sentence, text, is_answer=False)
-        return is_contradiction and (before is not None or not corrections.is_refusal(sentence))
+        return not said.facts and corrections.contradicts(sentence, text, is_answer=False)
 
     def _withdrawn(self) -> tuple[list[SpokenFact], list[str]]:
         """Return the statements that a retraction is about, or the answer from memory, which only the text tells."""
