@@ -207,7 +207,9 @@ def _usage_words(callback: Callable[..., Any]) -> list[str]:
 def _option_rows(callback: Callable[..., Any]) -> dict[str, str]:
     """Return the table row of each option and argument by its name."""
     return {
-        spelling.partition(",")[0].partition(" ")[0]: f"| {spelling} | {_default(parameter)} | {info.help or ''} |"
+        spelling.partition(",")[0].partition(" ")[
+            0
+        ]: f"| {spelling} | {_default(parameter, info)} | {info.help or ''} |"
         for parameter, kind, info in _parameters(callback)
         for spelling in [_option_spelling(parameter, kind, info)]
     }
@@ -242,7 +244,7 @@ def _value_placeholder(kind: Any, info: ParameterInfo) -> str:
     return f" {placeholder}{bounds}"
 
 
-def _default(parameter: inspect.Parameter) -> str:
+def _default(parameter: inspect.Parameter, info: ParameterInfo) -> str:
     if parameter.default is parameter.empty:
-        return "required"
+        return str(info.show_default) if info.default_factory is not None else "required"
     return "" if parameter.default in (None, False) else f"`{parameter.default}`"

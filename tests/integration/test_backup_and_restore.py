@@ -20,7 +20,7 @@ from gaia_memory.adk.gaia import Gaia
 from gaia_memory.backup.restore import RestoreReport
 from gaia_memory.errors import InvalidInputError, MemoryUnavailable
 from gaia_memory.models import Scope
-from support.cli.cli_runner import run_gaia, run_gaia_process
+from support.cli.cli_runner import run_gaia, run_gaia_process, write_offline_config
 
 ADA, BEN = Scope("gaia", "ada"), Scope("gaia", "ben")
 
@@ -77,6 +77,23 @@ async def test_a_backup_of_a_live_home_is_restored_elsewhere(tmp_path: Path) -> 
         assert (await gaia.memory.facts(ADA))[0].source == "add"
 
 
+async def test_a_refusal_names_the_option_in_a_terminal_and_the_argument_in_python(tmp_path: Path) -> None:
+    """Neither knows the other's names."""
+    home, file = tmp_path / "home", tmp_path / "b"
+    home.mkdir()
+    config = write_offline_config(home)
+    async with open_memory(config, home=home) as gaia:
+        await gaia.memory.remember(ADA, "Likes tea")
+        await gaia.memory.backup(file)
+        with pytest.raises(InvalidInputError, match=r"or pass overwrite=True$"):
+            await gaia.memory.backup(file)
+    saved = run_gaia_process("backup", str(file), "--config", str(config))
+    restored = run_gaia_process("restore", str(file), "--home", str(home))
+
+    assert (saved.code, saved.err) == (1, f"gaia: {file} exists: name another file, or pass --force\n")
+    assert restored.err.endswith("To replace it, pass --force, or name another home\n")
+
+
 async def test_remembered_facts_keep_their_source(tmp_path: Path) -> None:
     """An import makes them imports; only a restore brings them back as they were."""
     async with open_memory(home=tmp_path / "home", model="offline") as gaia:
@@ -104,7 +121,7 @@ async def test_what_was_forgotten_after_a_backup_stays_forgotten(tmp_path: Path)
         await gaia.memory.forget(ADA, session_id="ada:old")
         await gaia.memory.add(ADA, [NewFact("Came after the backup")])
         await gaia.memory.settled()
-    with pytest.raises(InvalidInputError, match=r"has data: .*memory\.db.*--force"):
+    with pytest.raises(InvalidInputError, match=r"has data: .*memory\.db.*force=True"):
         await restore(file, home=home)
     report = await restore(file, home=home, force=True)
 

@@ -106,7 +106,7 @@ def _restore(
         targets = _find_targets(names, home, staged.paths.get(settings))
         if not force and (existing := [str(target) for target in targets.values() if target.exists()]):
             message = f"{home} has data: {', '.join(existing)}"
-            raise InvalidInputError(f"{message}. To replace it, pass --force (force=True), or name another home")
+            raise InvalidInputError(f"{message}. To replace it, pass force=True, or name another home")
         databases = {name: target for name, target in targets.items() if name != CONFIG_FILE}
         with exclusive_access(list(databases.values())) as connections:
             for name, target in databases.items():

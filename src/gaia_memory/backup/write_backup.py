@@ -62,7 +62,7 @@ def write_backup(
     """
     path = path.expanduser().absolute()
     if path.is_dir() or (path.exists() and not overwrite):
-        raise InvalidInputError(f"{path} exists: name another file, or pass --force (overwrite=True)")
+        raise InvalidInputError(f"{path} exists: name another file, or pass overwrite=True")
     if not path.parent.is_dir():
         raise InvalidInputError(f"{path.parent} is no folder: name a file in an existing one")
     sources, notes = _find_databases(loaded)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 import typer
@@ -28,7 +29,7 @@ class ErrorReportingGroup(PlainGroup):
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
-            error.message = escape_lines(error.message)
+            error.message = escape_lines(_in_plain_words(error.message))
             raise
         except GaiaMemoryError as error:
             if ctx.params.get("debug"):
@@ -40,6 +41,20 @@ class ErrorReportingGroup(PlainGroup):
                 raise
             print_error(describe_os_error(error))
             raise typer.Exit(1) from error
+
+
+_PYDANTIC_WORDS = (
+    (re.compile(r"^Input should be greater than or equal to (\S+)"), r"pass a number from \1 on"),
+    (re.compile(r"^Input should be less than or equal to (\S+)"), r"pass a number up to \1"),
+    (re.compile(r"^Input should be a valid (?:integer|number)\b.*"), "pass a number"),
+)
+
+
+def _in_plain_words(message: str) -> str:
+    """Return what is wrong with a value without the words of the library that checks it."""
+    for pattern, words in _PYDANTIC_WORDS:
+        message = pattern.sub(words, message)
+    return message
 
 
 app = CommandApp(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +14,7 @@ import typer
 from gaia_memory.cli.engines import ConfigOption, JsonOption, load_config
 from gaia_memory.cli.ui.fact_output import print_json
 from gaia_memory.cli.ui.terminal import pluralize, print_line, print_note, progress_bar
+from gaia_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from gaia_memory.backup.restore import RestoreReport
@@ -46,7 +50,7 @@ def backup(
     from gaia_memory.backup.write_backup import write_backup
 
     loaded = load_config(config)
-    with progress_bar("Copying the databases") as advance:
+    with progress_bar("Copying the databases") as advance, _options_named():
         report = write_backup(loaded, file, overwrite=force, progress=advance)
     for note in report.notes:
         print_note(note)
@@ -71,7 +75,7 @@ def restore(
     """
     from gaia_memory.backup.restore import restore as restore_backup
 
-    with progress_bar("Restoring") as advance:
+    with progress_bar("Restoring") as advance, _options_named():
         report = restore_backup(file, home=home, force=force, progress=advance)
     for note in report.notes:
         print_note(f"warning: {note}")
@@ -83,6 +87,15 @@ def restore(
         print_line(f"Forgotten since, and still forgotten: {pluralize(report.forgotten, 'fact')}.")
     if report.dropped:
         print_line(f"Added since, and not in the backup, so gone: {pluralize(report.dropped, 'fact')}.")
+
+
+@contextmanager
+def _options_named() -> Iterator[None]:
+    """Name the option of the command in an error that names the argument of a function."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidInputError(re.sub(r"(?:overwrite|force)=True", "--force", str(error))) from error
 
 
 def _counts(report: BackupReport | RestoreReport) -> str:

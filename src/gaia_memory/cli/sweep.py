@@ -100,6 +100,8 @@ def _learned_lines(report: SweepReport) -> list[str]:
         lines.append(f"{pluralize(report.private, 'private conversation')}: nothing of it is learned")
     if report.nothing_left:
         lines.append(f"{pluralize(report.nothing_left, 'conversation')} without anything to learn")
+    if report.without_facts and report.fact_count:
+        lines.append(f"{report.without_facts} of them gave no new fact")
     if report.fact_count:
         lines.append(f"I learned {pluralize(report.fact_count, 'thing')}:")
         lines += [f"- {fact.scope.user}: {' '.join(fact.text.split())}" for fact in report.facts]

@@ -276,11 +276,11 @@ class LearnedFacts:
 class SweepReport:
     """The result of a sweep, in conversations.
 
-    `private` were private: nothing of them is learned, and they are not counted as consolidated. Neither are those with
-    `nothing_left`, whose new messages were commands or are forgotten. `fact_count` is the
-    number of new facts, `facts` the first of them. `reason` says why the model could not be reached, if conversations
-    were skipped because of that. `without_model` counts the skipped ones that wait for the agent's own model, which
-    this process does not have.
+    `private` were private: nothing of them is learned, and they are not counted as consolidated. Neither are those
+    with `nothing_left`, whose new messages were commands or are forgotten. `fact_count` is the number of new facts,
+    `facts` the first of them; `without_facts` of the consolidated ones gave none. `reason` says why the model could
+    not be reached, if conversations were skipped because of that. `without_model` counts the skipped ones that wait
+    for the agent's own model, which this process does not have.
     """
 
     consolidated: int = 0
@@ -290,5 +290,6 @@ class SweepReport:
     without_model: int = 0
     private: int = field(default=0, compare=False)
     nothing_left: int = field(default=0, compare=False)
+    without_facts: int = field(default=0, compare=False)
     fact_count: int = field(default=0, compare=False)
     facts: tuple[Fact, ...] = field(default=(), compare=False, repr=False)

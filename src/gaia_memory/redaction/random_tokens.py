@@ -37,6 +37,9 @@ _SEED_WORDS = frozenset(
     if not line.startswith("#")
     for word in line.split()
 )
+_EMPHATIC_WORDS = frozenset({"very", "again", "long", "super", "real", "good", "happy", "sad", "love", "hello", "cool"})
+"""Words of the list that people repeat: "very, very good"."""
+
 _MIN_SEED_WORDS = 12
 _MIN_KNOWN_WORDS = 11
 
@@ -61,7 +64,10 @@ def find_seed_phrases(text: str) -> Iterator[tuple[int, int]]:
     if sum(word.strip(".,") in _SEED_WORDS for word in text.lower().split()) < _MIN_KNOWN_WORDS:
         return
     words = list(re.finditer(r"[^\W\d_]+", text))
-    is_known = [word[0].lower() in _SEED_WORDS for word in words]
+    lower = [word[0].lower() for word in words]
+    is_known = [word in _SEED_WORDS for word in lower]
+    for place in range(1, len(words)):
+        is_known[place] &= lower[place] != lower[place - 1] or lower[place] not in _EMPHATIC_WORDS
     for first in range(len(words) - _MIN_SEED_WORDS + 1):
         if sum(is_known[first : first + _MIN_SEED_WORDS]) >= _MIN_KNOWN_WORDS:
             yield words[first].start(), words[first + _MIN_SEED_WORDS - 1].end()

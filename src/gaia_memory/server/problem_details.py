@@ -32,6 +32,21 @@ ERROR_ANSWERS: dict[int | str, dict[str, Any]] = {
 """The errors of every route, for the OpenAPI document."""
 _RETRY_SECONDS = 5
 _INVALID = "a value is not accepted"
+_MESSAGES = {
+    "extra_forbidden": "there is no such name here: leave it out",
+    "missing": "is missing: pass it",
+    "json_invalid": "is not JSON",
+    "string_type": "pass text",
+    "bool_type": "pass true or false",
+    "bool_parsing": "pass true or false",
+    "dict_type": "pass an object of names and values",
+    "model_attributes_type": "pass an object of names and values",
+    "timezone_aware": "pass a time with its zone, such as 2026-03-01T18:00:00Z",
+    "datetime_parsing": "pass a time with its zone, such as 2026-03-01T18:00:00Z",
+    "datetime_from_date_parsing": "pass a time with its zone, such as 2026-03-01T18:00:00Z",
+}
+"""What to do about a kind of error of pydantic's, whose own words say what a program expected."""
+
 _MODEL_REMEDY = "try again later; `gaia doctor` checks the model"
 
 
@@ -58,7 +73,9 @@ def add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def on_invalid_request(request: Request, error: RequestValidationError) -> Response:
-        return refuse(request, 422, "the request has another form", errors=_places(error.errors()))
+        return refuse(
+            request, 422, "the request is not accepted: `errors` says where and why", errors=_places(error.errors())
+        )
 
     @app.exception_handler(InvalidInputError)
     async def on_invalid_input(request: Request, error: InvalidInputError) -> Response:
@@ -79,6 +96,9 @@ def add_error_handlers(app: FastAPI) -> None:
 def _places(errors: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     """Return where a request is wrong and how to correct it, without the values it has there."""
     return [
-        {"where": ".".join(map(str, each["loc"])), "message": each["msg"].removeprefix("Value error, ")}
+        {
+            "where": ".".join(map(str, each["loc"])),
+            "message": _MESSAGES.get(each["type"], each["msg"].removeprefix("Value error, ")),
+        }
         for each in errors
     ]

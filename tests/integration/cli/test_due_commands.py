@@ -101,7 +101,7 @@ def test_what_is_due_is_listed_soonest_first_with_its_zone(config: str) -> None:
 
 
 def test_gaia_due_announces_once(config: str) -> None:
-    """For every user, as lines or as JSON; a second run finds nothing."""
+    """For every user, as lines or as JSON; a second run finds nothing and says so beside the output."""
     now = datetime.now(UTC)
     add_facts(config, "ada", NewFact("Call\nAnna", due_at=now - timedelta(minutes=1), due_zone="Asia/Tokyo"))
     first = run_gaia("due", "--config", config)
@@ -114,4 +114,4 @@ def test_gaia_due_announces_once(config: str) -> None:
     [line] = second.out.splitlines()
     assert (json.loads(line)["user"], json.loads(line)["text"]) == ("eve", "Call Bob")
     assert json.loads(line)["announcement"].startswith(json.loads(line)["id"])
-    assert third.out == ""
+    assert (third.out, third.err) == ("", "Nothing has become due since the last announcement.\n")

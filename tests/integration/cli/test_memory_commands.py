@@ -734,6 +734,72 @@ def test_a_fact_is_edited_its_history_is_shown_and_the_edit_is_undone(config: st
     assert "Current again: Lives in Bergen" in memory(config, "undo", "ada", fact_id).out
 
 
+def test_edit_and_undo_say_what_has_changed(config: str) -> None:
+    """Without the argument of a function or a whole id; words that stay are not called corrected."""
+    memory(config, "add", "ada", "Has a cat called Miso")
+    fact_id = memory(config, "list", "ada", "--json").json_output["memories"][0]["id"][:6]
+
+    undone = memory(config, "undo", "ada", fact_id)
+    reason = f"{fact_id} has never changed, so there is nothing to undo: Has a cat called Miso"
+    assert (undone.code, undone.err) == (1, f"gaia: {reason}\n")
+    edited = memory(config, "edit", "ada", fact_id, "--category", "pets")
+    assert edited.out == "The details of the fact are changed:\nHas a cat called Miso\n"
+    assert memory(config, "edit", "ada", fact_id, "Has a cat").out == "The fact is corrected:\nHas a cat\n"
+    shown = memory(config, "history", "ada", fact_id).out
+    assert "replaced by an admin or a program" in shown
+    for blank in ("", " "):
+        refused = memory(config, "edit", "ada", fact_id, blank)
+        assert (refused.code, "the text is blank: pass the new words" in " ".join(refused.err.split())) == (2, True)
+
+
+def test_a_fact_that_has_expired_is_added_with_a_note(config: str) -> None:
+    """It is in no list, which would look like a loss."""
+    done = memory(config, "add", "ada", "Is on holiday", "--valid-until", "2020-01-01")
+
+    assert done.err == "1 fact has expired already, and no list or search shows them\n"
+    assert memory(config, "add", "ada", "Is at home", "--valid-until", "2999-01-01").err == ""
+
+
+@pytest.mark.parametrize(
+    ("where", "hint"),
+    [
+        ("categry=health", "No fact has `categry`: did you mean `category`?\n"),
+        ("category=HEALTH", "Case counts: `category` is `health`.\n"),
+        ("levl>3", "No fact has `levl`: did you mean `level`?\n"),
+        ("source=chat", ""),
+        ("text~tea", ""),
+        ("category=work", ""),
+    ],
+)
+def test_a_misspelled_filter_is_named(config: str, where: str, hint: str) -> None:
+    """An empty list alone would look like an answer."""
+    memory(config, "add", "ada", "Runs every morning", "--category", "health", "--metadata", "level=5")
+
+    assert memory(config, "list", "ada", "--where", where).err == hint
+    assert memory(config, "search", "ada", "Runs", "--where", where).err == hint
+
+
+def test_a_day_may_be_named_as_in_a_chat(config: str) -> None:
+    """Words that name a past period, and for the end of a fact a coming one."""
+    memory(config, "add", "ada", "Likes tea")
+
+    assert texts(config, "ada", "--since", "yesterday") == texts(config, "ada", "--until", "today") == ["Likes tea"]
+    assert texts(config, "ada", "--until", "yesterday") == texts(config, "ada", "--since", "tomorrow") == []
+    memory(config, "add", "ada", "Has a guest", "--valid-until", "tomorrow")
+    assert texts(config, "ada") == ["Likes tea", "Has a guest"]
+    refused = memory(config, "list", "ada", "--since", "in a while")
+    assert "such as yesterday, 2026-03-01" in " ".join(refused.err.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(("limit", "message"), [("0", "pass a number from 1 on"), ("many", "is not a valid")])
+def test_a_limit_out_of_range_is_refused_in_plain_words(config: str, limit: str, message: str) -> None:
+    """Not in those of the library that checks it."""
+    refused = " ".join(memory(config, "list", "ada", "--limit", limit).err.replace("│", " ").split())
+
+    assert message in refused
+    assert "Input should" not in refused
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -95,6 +95,18 @@ def test_a_program_reads_one_line_or_json_and_no_bar(config: str, gemini: FakeGe
 
 
 @pytest.mark.slow
+def test_conversations_without_a_fact_are_told_apart(tmp_path: Path) -> None:
+    """ "3 conversations learned" above one fact looks like a loss."""
+    config = str(write_offline_config(tmp_path))
+    for user, said in (("ada", "I like tea"), ("bob", "What time is it?"), ("eve", "Where do I live?")):
+        run_gaia("chat", "--user", user, "--config", config, stdin=f"{said}\n")
+    swept = run_gaia("sweep", "--force", "--config", config).out
+
+    assert swept.startswith(
+        "3 conversations learned, 0 failed, 0 skipped\n2 of them gave no new fact\nI learned 1 thing:"
+    )
+
+
 def test_of_many_failures_some_are_named_and_the_rest_counted(tmp_path: Path, gemini: FakeGemini) -> None:
     """Too many lines would hide the reason."""
     config = talked(tmp_path, *(f"user{number}" for number in range(12)))

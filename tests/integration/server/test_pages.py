@@ -11,6 +11,7 @@ import yaml
 
 from gaia_memory import NewFact, memory_app
 from gaia_memory.server.pages import home_pages
+from gaia_memory.server.pages.doctor_report import load_findings
 from support.harness import Sut, facts
 from support.servers.memory_server import ADA, ADA_TOKEN, TOKENS, admin_token, app_client
 
@@ -219,3 +220,19 @@ async def test_the_people_of_a_large_home_are_found_by_their_names(make: Make, m
     assert "The first 2 of 3 people" in everybody
     assert "carol" not in everybody
     assert "carol" in found
+
+
+@pytest.mark.parametrize("is_set", [False, True])
+async def test_the_page_about_health_names_no_variable_that_nobody_set(
+    make: Make, monkeypatch: pytest.MonkeyPatch, is_set: bool
+) -> None:
+    """The process of the checks is told the home in one."""
+    sut = await make()
+    if is_set:
+        monkeypatch.setenv("GAIA_HOME", str(sut.home))
+    else:
+        monkeypatch.delenv("GAIA_HOME", raising=False)
+
+    findings = await load_findings(sut.home, None)
+
+    assert any("GAIA_HOME" in each["says"] for each in findings if each["part"] == "environment") == is_set

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,8 +29,6 @@ from gaia_memory.cli.ui.terminal import known_note, pluralize, print_line, print
 from gaia_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from gaia_memory.cli.memory.files.fact_files import FileFact
     from gaia_memory.models import AddResult, Scalar
 
@@ -127,6 +126,10 @@ def _print_added(
         memories = [{**fact_to_dict(fact), "new": new} for fact, new in zip(result, result.is_new, strict=True)]
         print_json({"user": user, "added": added, "memories": memories, **refused_to_dict(refused)})
         return
+    now = datetime.now(UTC)
+    if over := sum(fact.valid_until is not None and fact.valid_until <= now for fact in result):
+        verb = "has" if over == 1 else "have"
+        print_note(f"{pluralize(over, 'fact')} {verb} expired already, and no list or search shows them")
     note = known_note(len(result) - added)
     print_line(f"{pluralize(added, 'fact')} added{note}; {pluralize(total, 'fact')} about {user} now.")
 

@@ -19,7 +19,7 @@ from gaia_memory.cli.engines import (
     print_other_apps,
 )
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows, shorten_ids
-from gaia_memory.cli.ui.terminal import print_line
+from gaia_memory.cli.ui.terminal import print_line, print_note
 from gaia_memory.models.masked_fact import mask_fact
 from gaia_memory.models.time_zone import load_time_zone
 
@@ -96,7 +96,10 @@ async def announce(
                 _print_or_stop(f"{_format_due(fact, engine.config.memory.zone)} {fact.scope.user}: {fact.text}")
 
         announcer = engine.memory.announcer(print_announcement)
-        await (announcer.run() if watch else announcer.announce_due())
+        if watch:
+            await announcer.run()
+        elif not await announcer.announce_due() and not as_json:
+            print_note("Nothing has become due since the last announcement.")
 
 
 def _print_or_stop(line: str) -> None:

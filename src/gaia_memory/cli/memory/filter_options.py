@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
-from datetime import date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from gaia_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from gaia_memory.models import Scalar
+    from gaia_memory.models import Fact, Scalar
 
 WhereOption = Annotated[
     list[str] | None,
@@ -102,6 +103,28 @@ def build_filters(where: Sequence[str] | None, since: str | None, until: str | N
     return filters
 
 
+def explain_no_match(where: Sequence[str] | None, facts: Sequence[Fact]) -> list[str]:
+    """Return what may be misspelled in the options of `--where` that no fact passes: a name, or the case of a value."""
+    from gaia_memory.models import LABELS
+    from gaia_memory.models.filters import FILTER_FIELDS
+
+    values: dict[str, set[str]] = {}
+    for fact in facts:
+        labels = {name: getattr(fact, name) for name in LABELS}
+        for name, value in {**labels, **fact.metadata}.items():
+            if value is not None:
+                values.setdefault(name, set()).add(str(value))
+    known, lines = {*values, *LABELS, *FILTER_FIELDS}, []
+    for found in filter(None, map(_CONDITION.fullmatch, where or ())):
+        name, value = found["name"], _unquoted(found["value"])
+        other_case = [each for each in values.get(name, ()) if each != value and each.casefold() == value.casefold()]
+        if name not in known and (close := difflib.get_close_matches(name, known, n=1)):
+            lines.append(f"No fact has `{name}`: did you mean `{close[0]}`?")
+        elif found["sign"] == "=" and other_case and value not in values[name]:
+            lines.append(f"Case counts: `{name}` is `{min(other_case)}`.")
+    return lines
+
+
 def _condition(text: str) -> dict[str, Any]:
     parsed = _CONDITION.fullmatch(text)
     if parsed is None:
@@ -169,20 +192,35 @@ def parse_valid_until(text: str | None) -> datetime | None:
     """
     if text is None:
         return None
-    start, end = _time_bounds("--valid-until", text)
+    start, end = _time_bounds("--valid-until", text, "future")
     return end or start
 
 
-def _time_bounds(option: str, text: str) -> tuple[datetime, datetime | None]:
+def _named_period(text: str, direction: Literal["past", "future"]) -> tuple[datetime, datetime] | None:
+    """Return the period that words such as "yesterday" or "last week" name, in the local zone; None for other text."""
+    from gaia_memory.language.dates import read
+
+    now = datetime.now().astimezone()
+    found = [each for each in read(text, now, now.tzinfo or UTC, direction=direction) if not each.recurrence]
+    if len(found) != 1 or found[0].span != (0, len(text)) or found[0].has_time:
+        return None
+    return found[0].start, found[0].end
+
+
+def _time_bounds(
+    option: str, text: str, direction: Literal["past", "future"] = "past"
+) -> tuple[datetime, datetime | None]:
     try:
         try:
             day = date.fromisoformat(text)
         except ValueError:
+            if period := _named_period(text, direction):
+                return period
             return datetime.fromisoformat(text).astimezone(), None
         start, end = datetime.combine(day, time()), datetime.combine(day + timedelta(days=1), time())
         return start.astimezone(), end.astimezone()
     except OverflowError:
         raise typer.BadParameter(f"{option} is {text!r}, at the end of the calendar: leave it out") from None
     except (ValueError, OSError) as error:
-        hint = "pass a day or a time, such as 2026-03-01 or 2026-03-01T18:00"
+        hint = "pass a day or a time, such as yesterday, 2026-03-01 or 2026-03-01T18:00"
         raise typer.BadParameter(f"{option} is {text!r}: {hint}") from error

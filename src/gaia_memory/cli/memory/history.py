@@ -12,7 +12,9 @@ from gaia_memory.cli.memory.filter_options import MetadataOption, parse_metadata
 from gaia_memory.cli.memory.forget import find_fact
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows, shorten_ids
 from gaia_memory.cli.ui.terminal import print_line
-from gaia_memory.language.printable_text import escape_line
+from gaia_memory.errors import InvalidInputError
+from gaia_memory.language.printable_text import escape_line, is_blank
+from gaia_memory.models.actors import describe_actor
 
 if TYPE_CHECKING:
     from gaia_memory.engine import Engine
@@ -52,6 +54,16 @@ IdArgument = Annotated[
 ]
 
 
+_REASONS = {"retracted": "taken back", "expired": "ended", "merged": "joined with another fact"}
+"""What a table says of the endings that need other words than their names."""
+
+
+def _require_words(text: str | None) -> str | None:
+    if text is not None and is_blank(text):
+        raise typer.BadParameter("the text is blank: pass the new words, or leave it out")
+    return text
+
+
 async def history(
     fact_id: IdArgument,
     user: UserOption,
@@ -82,7 +94,9 @@ async def edit(
         str, typer.Argument(metavar="ID", help="The id of the fact, or its first six characters.", show_default=False)
     ],
     user: UserOption,
-    text: Annotated[str | None, typer.Argument(help="The new words, in quotes.", show_default=False)] = None,
+    text: Annotated[
+        str | None, typer.Argument(help="The new words, in quotes.", show_default=False, callback=_require_words)
+    ] = None,
     category: Annotated[str | None, typer.Option("--category", help="The category of the fact.")] = None,
     metadata: MetadataOption = None,
     remove: Annotated[
@@ -108,7 +122,8 @@ async def edit(
     if as_json:
         print_json(fact_to_dict(fact))
     else:
-        print_line("The two facts are one now:" if fact.id != known.id else "The fact is corrected:")
+        change = "The fact is corrected:" if fact.text != known.text else "The details of the fact are changed:"
+        print_line("The two facts are one now:" if fact.id != known.id else change)
         print_line(fact.text)
 
 
@@ -127,6 +142,8 @@ async def undo(
 
     async with open_scope(config, app_name, user) as (engine, scope):
         found = await _find_any(engine, scope, fact_id)
+        if not any(period.ended_at for period in await engine.memory.history(scope, found.id)):
+            raise InvalidInputError(f"{fact_id} has never changed, so there is nothing to undo: {found.text}")
         restored = await engine.memory.restore(scope, found.id)
         fact = mask_fact(restored, allow_numbers=engine.config.memory.allow_numbers)
     if as_json:
@@ -156,7 +173,7 @@ def _period_to_dict(period: PastFact) -> dict[str, Any]:
 
 
 def _row(period: PastFact) -> tuple[str, str, str, str]:
-    ending = f"{period.why} ({period.actor})" if period.why else ""
+    ending = f"{_REASONS.get(period.why, period.why)} by {describe_actor(period.actor)}" if period.why else ""
     return _day(period.first_said_at), _day(period.ended_at), period.text, ending
 
 

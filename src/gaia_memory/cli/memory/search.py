@@ -25,10 +25,11 @@ from gaia_memory.cli.memory.filter_options import (
     UntilOption,
     WhereOption,
     build_filters,
+    explain_no_match,
     parse_as_of,
 )
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json, print_rows, shorten_ids
-from gaia_memory.cli.ui.terminal import pluralize, print_line
+from gaia_memory.cli.ui.terminal import pluralize, print_line, print_note
 from gaia_memory.models.fact import OTHER_VECTORS
 
 if TYPE_CHECKING:
@@ -107,6 +108,9 @@ async def search(
             recalled = await _add_other_wordings(engine.memory, scope, query_text, recalled, options)
         if not recalled.hits and not await engine.memory.count(scope):
             await print_other_apps(engine, scope)
+        if not recalled.hits:
+            for hint in explain_no_match(where, await engine.memory.facts(scope)):
+                print_note(hint)
         await print_storage_problem(engine)
         threshold = engine.config.memory.score_threshold
         allow_numbers = engine.config.memory.allow_numbers

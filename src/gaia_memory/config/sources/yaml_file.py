@@ -13,9 +13,7 @@ import yaml
 
 from gaia_memory.errors import ConfigError
 
-_MISSING_FILE_MESSAGE = (
-    "no such file; check the path (argument, `config=` or GAIA_CONFIG), or leave it out for the defaults"
-)
+_MISSING_FILE_MESSAGE = "no such file; check the path, or GAIA_CONFIG, or leave it out for the defaults"
 
 
 class FileSnapshot:

@@ -12,17 +12,11 @@ _SOURCES = {
     "add": "added by a program",
     "import": "imported",
 }
-_ACTORS = {"person": "the person", "host": "an admin or a program", "clock": "the passing of time"}
 
 
 def describe_source(source: str) -> str:
     """Return how memory came to know a fact."""
     return _SOURCES.get(source, source)
-
-
-def describe_actor(actor: str | None) -> str:
-    """Return who ended a fact."""
-    return "somebody" if actor is None else _ACTORS.get(actor, actor)
 
 
 def format_moment(moment: datetime | float | str | None) -> str:

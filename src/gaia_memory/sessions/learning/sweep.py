@@ -52,6 +52,7 @@ class _Tally:
 
     counts: Counter[str] = field(default_factory=Counter)
     learned: LearnedFacts = field(default_factory=LearnedFacts)
+    without_facts: int = 0
 
     def add(self, task: asyncio.Task[_Result]) -> None:
         """Count a conversation that has ended."""
@@ -61,6 +62,7 @@ class _Tally:
         outcome, learned = task.result()
         reason = "private" if learned.is_private else "nothing left" if learned.is_nothing_left else outcome
         self.counts[reason if outcome in ("learned", "kept") else outcome] += 1
+        self.without_facts += reason in ("learned", "kept") and not learned.count
         self.learned.add_facts(learned.first, count=learned.count)
 
 
@@ -351,6 +353,7 @@ class Sweeper:
             without_model=len(without_model),
             private=run.tally.counts["private"],
             nothing_left=run.tally.counts["nothing left"],
+            without_facts=run.tally.without_facts,
             fact_count=run.tally.learned.count,
             facts=tuple(run.tally.learned.first),
         )
