@@ -96,6 +96,7 @@ class Engine:
         self.circuit_breaker = ModelCircuitBreaker(clock)
         self.memory = self._build_memory(projects)
         self.consolidator = self._build_consolidator()
+        self.last_waiting_turn = self.consolidator.last_waiting_turn
         self._sweeper = self._build_sweeper()
         self._reconcile_queue = ReconcileQueue(
             client=self.conversations,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 
-from gaia_memory.models import EventPosition, SessionKey, TranscriptSlice
+from gaia_memory.models import EventPosition, SessionKey, TranscriptSlice, Turn
 from gaia_memory.ports import Transcript
 
 TranscriptFinder = Callable[[SessionKey], Awaitable[Transcript | None]]
@@ -53,6 +53,16 @@ class TranscriptRegistry:
     def for_app(self, app: str) -> list[Transcript]:
         """Return the transcripts of an app, the latest first."""
         return list(reversed(self._by_app.get(app, [])))
+
+    async def last_turn(self, key: SessionKey, *, after: EventPosition | None) -> Turn | None:
+        """Return the last turn after a position; None if there is none, or no session. Private ones are not read."""
+        await self.resolve([key])
+        session = (await self.read(key, after=after, turns_before=0))[0] if self.for_app(key.app) else None
+        last = None
+        if session is not None:
+            async for turn in session.turns:
+                last = turn
+        return last
 
     async def read(
         self, key: SessionKey, *, after: EventPosition | None, turns_before: int

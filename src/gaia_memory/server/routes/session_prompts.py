@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from gaia_memory.models import Fact, Hit, SessionKey, Turn
+from gaia_memory.models import Fact, Hit
 from gaia_memory.profile.session_profiles import SessionProfile
 from gaia_memory.server.fact_json import hit_to_json, to_plain
 from gaia_memory.server.routes.person import Person
@@ -62,7 +62,7 @@ def prompt_to_json(prompt: SessionPrompt, person: Person) -> dict[str, Any]:
 
 
 async def _with_last_search(person: Person, prompt: SessionPrompt) -> SessionPrompt:
-    turn = await _last_turn(person, prompt.profile.key)
+    turn = await person.gaia.engine.last_waiting_turn(prompt.profile.key)
     if turn is None or not turn.user_text:
         return prompt
     said_at = turn.messages[0].said_at
@@ -70,20 +70,3 @@ async def _with_last_search(person: Person, prompt: SessionPrompt) -> SessionPro
         person.scope, turn.user_text, context=turn.context, as_of=said_at, known_at=said_at
     )
     return replace(prompt, said_at=said_at, recalled=found.hits, left_out=found.dropped)
-
-
-async def _last_turn(person: Person, key: SessionKey) -> Turn | None:
-    """Return the last turn of a session that is not learned yet; private ones and commands are not read."""
-    engine = person.gaia.engine
-    row = await engine.conversations.row(key)
-    if row is None:
-        return None
-    await engine.transcripts.resolve([key])
-    if key.app not in engine.transcripts.apps:
-        return None
-    session, _ = await engine.transcripts.read(key, after=row.progress.watermark, turns_before=0)
-    last = None
-    if session is not None:
-        async for turn in session.turns:
-            last = turn
-    return last

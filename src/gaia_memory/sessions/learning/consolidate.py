@@ -132,6 +132,11 @@ class Consolidator:
                 record.outcome = "kept"
             return record.facts
 
+    async def last_waiting_turn(self, key: SessionKey) -> Turn | None:
+        """Return the last turn of a conversation that is not learned yet, None without one; none that is private."""
+        row = await self._client.row(key)
+        return None if row is None else await self._transcripts.last_turn(key, after=row.progress.watermark)
+
     async def can_read(self, key: SessionKey) -> bool:
         """Return True if the app's host is in this process and has the session, or does not answer."""
         if not any(transcript.is_complete for transcript in self._transcripts.for_app(key.app)):
