@@ -51,7 +51,7 @@ def test_the_cli_page_documents_every_option_of_a_command(pages: dict[str, str])
     assert "## `gaia memory search`" in page
     assert "gaia memory search [OPTIONS] QUERY..." in page
     assert "| `--limit`, `-n` NUMBER (1 to 50) |  | The maximum number of facts. |" in page
-    assert page.count("| `--user`, `-u` TEXT | required | The id of the user. |") == 1
+    assert page.count("| `--user`, `-u` TEXT | your login name | The id of the user. |") == 1
     assert "Also: `--user`, `--app`, `--json`, `--config`." in page
     assert "| `--channel` TEXT | `cli` |" in page
 

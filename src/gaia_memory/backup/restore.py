@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,7 +24,7 @@ from gaia_memory.backup.write_backup import count_contents
 from gaia_memory.config.sources.load import load, locate
 from gaia_memory.database.files.exclusive_access import exclusive_access
 from gaia_memory.database.files.file_swap import LOG_SUFFIXES, StagedFiles, finish_swap
-from gaia_memory.database.files.snapshot import FileConnection, find_damage, read_rows, without_log
+from gaia_memory.database.files.snapshot import FileConnection, find_damage, read_column, read_rows, without_log
 from gaia_memory.database.migrations import REVISIONS
 from gaia_memory.database.read_only import database_path
 from gaia_memory.database.sql_engine import open_database
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
     import os
 
 _Result = TypeVar("_Result")
+_FACT_IDS = f"SELECT id FROM gaia_facts AS f WHERE {current_or_past_sql('f')}"
 _UNKNOWN_FORGETS_NOTE = "what was forgotten after this backup is not known here, and may be back: forget it again"
 
 
@@ -113,8 +112,7 @@ def _restore(
                 _stage_database(archive, name, staged.add(target), progress)
             memory = targets[MEMORY_DATABASE]
             forgets = read_forgets(connections.get(memory))
-            with closing(sqlite3.connect(staged.paths[memory])) as copy:
-                dropped = len(_fact_ids(connections.get(memory)) - _fact_ids(copy))
+            dropped = len(_fact_ids(connections.get(memory)).difference(read_column(staged.paths[memory], _FACT_IDS)))
             forgotten = run_to_end(_prepare(staged.paths[memory], home, forgets))
             counts = count_contents({name: staged.paths[target] for name, target in databases.items()})
             for target in set(databases.values()) - connections.keys():
@@ -139,7 +137,7 @@ def _fact_ids(connection: FileConnection | None) -> set[str]:
     """Return the ids of the facts in a memory database, as far as it can be read."""
     if connection is None:
         return set()
-    rows, _ = read_rows(connection, f"SELECT id FROM gaia_facts AS f WHERE {current_or_past_sql('f')}")
+    rows, _ = read_rows(connection, _FACT_IDS)
     return {fact_id for (fact_id,) in rows}
 
 

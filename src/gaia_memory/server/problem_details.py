@@ -73,9 +73,7 @@ def add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def on_invalid_request(request: Request, error: RequestValidationError) -> Response:
-        return refuse(
-            request, 422, "the request is not accepted: `errors` says where and why", errors=_places(error.errors())
-        )
+        return refuse(request, 422, "the request is not accepted", errors=_places(error.errors()))
 
     @app.exception_handler(InvalidInputError)
     async def on_invalid_input(request: Request, error: InvalidInputError) -> Response:
@@ -98,7 +96,7 @@ def _places(errors: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     return [
         {
             "where": ".".join(map(str, each["loc"])),
-            "message": _MESSAGES.get(each["type"], each["msg"].removeprefix("Value error, ")),
+            "message": _MESSAGES.get(each.get("type", ""), each["msg"].removeprefix("Value error, ")),
         }
         for each in errors
     ]

@@ -14,7 +14,7 @@ from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows,
 from gaia_memory.cli.ui.terminal import print_line
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import escape_line, is_blank
-from gaia_memory.models.actors import describe_actor
+from gaia_memory.models.history.actors import describe_actor
 
 if TYPE_CHECKING:
     from gaia_memory.engine import Engine

@@ -88,8 +88,6 @@ async def search(
     config: ConfigOption = None,
 ) -> None:
     """Show the facts that answer a question, best first."""
-    from gaia_memory.models import RecallResult
-
     query_text, filters, moment = " ".join(query), build_filters(where, since, until), parse_as_of(as_of)
     if not query_text.strip():
         raise typer.BadParameter("the question is blank: pass words to look for, or use `gaia memory list`")
@@ -100,12 +98,7 @@ async def search(
             "include_sensitive": include_sensitive,
             "as_of": moment,
         }
-        if explain:
-            recalled = await engine.memory.explain(scope, query_text, **options)
-        else:
-            recalled = RecallResult(hits=tuple(await engine.memory.recall(scope, query_text, **options)))
-        if not any("vectors" in hit.why for hit in recalled.hits):
-            recalled = await _add_other_wordings(engine.memory, scope, query_text, recalled, options)
+        recalled = await _recall(engine.memory, scope, query_text, options, explain=explain)
         if not recalled.hits and not await engine.memory.count(scope):
             await print_other_apps(engine, scope)
         if not recalled.hits:
@@ -129,6 +122,20 @@ async def search(
         print_facts(facts, scores=scores, long_ids=long_ids, empty_message=empty_message)
         if facts:
             print_line(f"{user}: {pluralize(len(facts), 'fact')}.")
+
+
+async def _recall(
+    memory: Memory, scope: Scope, question: str, options: Mapping[str, Any], *, explain: bool
+) -> RecallResult:
+    from gaia_memory.models import RecallResult
+
+    if explain:
+        recalled = await memory.explain(scope, question, **options)
+    else:
+        recalled = RecallResult(hits=tuple(await memory.recall(scope, question, **options)))
+    if any("vectors" in hit.why for hit in recalled.hits):
+        return recalled
+    return await _add_other_wordings(memory, scope, question, recalled, options)
 
 
 async def _add_other_wordings(

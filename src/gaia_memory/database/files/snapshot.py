@@ -102,6 +102,12 @@ def read_value(path: Path, statement: str) -> Any:
     return None if row is None else row[0]
 
 
+def read_column(path: Path, statement: str) -> list[Any]:
+    """Return the first value of each row of a query to a database that no process uses; none without the table."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        return [row[0] for row in read_rows(connection, statement)[0]]
+
+
 def read_rows(connection: sqlite3.Connection, statement: str) -> tuple[list[tuple[Any, ...]], bool]:
     """Return the rows of a query up to the first damaged page, and whether these are all; a missing table has none."""
     rows: list[tuple[Any, ...]] = []
