@@ -96,7 +96,7 @@ async def test_an_agent_sees_the_active_context_and_what_belongs_to_none(make: M
     )
     assert at_home == ({"home", "global"},) * 4
     assert shown(everything) == {"work", "home", "global"}
-    assert f"{FACTS['work']} (context work)" in everything
+    assert f"{FACTS['work']} (context work" in everything
     assert shown(" ".join(hit.fact.text for hit in await sut.gaia.memory.recall(sut.scope("ada"), "tea"))) == set(FACTS)
 
 

@@ -39,7 +39,9 @@ async def test_the_messages_that_taught_a_forgotten_fact_are_not_shown_again(mak
     """Neither the statement nor the question it answers is shown: an extractor could learn the fact from both."""
     answers = ["You sneeze a lot, then?", "So MACADAMIA nuts make you ill?", "I see.", "Soup."]
     learned = [facts("User sneezes"), facts("User is allergic to nuts"), facts("User wants dinner")]
-    sut = await make(f"sessions: {{clear: {clear}}}", main=answers, extractor=learned)
+    # Once a conversation is cleared, nothing shows that nuts were meant.
+    settings = f"sessions: {{clear: {clear}}}\nmemory: {{grounded: false}}"
+    sut = await make(settings, main=answers, extractor=learned)
     await sut.chat("u", "cli", "I have hay fever")
     await sut.chat("u", "cli", "not from grass alone")
     await sut.sweep_after_idle()

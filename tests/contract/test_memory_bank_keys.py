@@ -52,7 +52,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
     """Yield an engine whose extractor returns what the person says."""
     loaded = await asyncio.to_thread(load, {"app": APP}, home=tmp_path / "gaia")
     opened = await Engine.open(loaded, clock=FakeClock(NOW))
-    opened.consolidator.learner._extractor = ScriptedExtractor()
+    opened.consolidator.learner._extractor = ScriptedExtractor(default=["I have a guest"])
     yield opened
     await opened.close()
 

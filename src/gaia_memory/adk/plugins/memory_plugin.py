@@ -335,7 +335,9 @@ class MemoryPlugin(BasePlugin):
                 _adopt_model(engine, turn.key.app, invocation)
             allow_numbers.set(engine is not None and engine.config.memory.allow_numbers)
             turn.tool_kind = "extended" if engine is None else engine.config.memory.tools
-            if engine is None or not is_enabled_for(engine.config, invocation.agent, turn.root_agent_name):
+            if engine is None or turn.ledger_row is None:  # Not marked, because memory is away: a tool could only fail.
+                return None
+            if not is_enabled_for(engine.config, invocation.agent, turn.root_agent_name):
                 return None
             with ErrorBoundary("looking whether the profile was forgotten meanwhile"):
                 turn.profile_block = await turn.waits.run(current_frozen_block(engine, turn.key, turn.profile_block))
