@@ -370,8 +370,9 @@ async def test_the_event_stream_goes_on_where_it_broke_off(make: Make) -> None:
     token, events = await admin_token(sut.gaia), f"{ADA}/events"
 
     async with served(memory_app(sut.gaia)) as address, app_client_at(address, token) as client:
-        following = asyncio.create_task(read_events(client, events, count=2))
-        await asyncio.sleep(0.5)
+        connected = asyncio.Event()
+        following = asyncio.create_task(read_events(client, events, count=2, is_following=connected))
+        await connected.wait()
         await memory.update(scope, tea.id, text="Likes green tea")
         chess = await memory.remember(scope, "Plays chess")
         seen = await following
@@ -494,8 +495,9 @@ async def test_what_falls_due_is_told_once_also_over_a_break(make: Make) -> None
     token, events = await admin_token(sut.gaia), f"{ADA}/events"
 
     async with served(memory_app(sut.gaia)) as address, app_client_at(address, token) as client:
-        following = asyncio.create_task(read_events(client, events, count=1))
-        await asyncio.sleep(0.5)
+        connected = asyncio.Event()
+        following = asyncio.create_task(read_events(client, events, count=1, is_following=connected))
+        await connected.wait()
         sut.clock.advance(timedelta(minutes=2, seconds=30))
         [first] = await following
         sut.clock.advance(timedelta(minutes=1))

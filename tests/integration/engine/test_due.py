@@ -18,7 +18,12 @@ from support.oracles.mutants import Mutant
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 TOMORROW = NOW + timedelta(days=1)
 BERLIN = ZoneInfo("Europe/Berlin")
-BORDER = Mutant("gaia_memory.facts.due_facts", "DueFactsMixin.due", "facts.c.partition == scope.partition", "True")
+BORDER = Mutant(
+    "gaia_memory.facts.due_facts",
+    "DueFactsMixin.due",
+    "_DUE, values",
+    'select(*FACT_COLUMNS).where(facts.c.due_at <= values["its_end"])',
+)
 
 
 @pytest.fixture

@@ -121,15 +121,22 @@ class ServerEvent:
 
 
 async def read_events(
-    client: httpx.AsyncClient, url: str, *, count: int, last_event_id: str | None = None
+    client: httpx.AsyncClient,
+    url: str,
+    *,
+    count: int,
+    last_event_id: str | None = None,
+    is_following: asyncio.Event | None = None,
 ) -> list[ServerEvent]:
-    """Return the first `count` events of a stream, not counting what only tells an id."""
+    """Return the first `count` events of a stream; what only tells an id, which sets `is_following`, is none."""
     headers = {} if last_event_id is None else {"Last-Event-ID": last_event_id}
     found: list[ServerEvent] = []
     async with asyncio.timeout(60), client.stream("GET", url, headers=headers) as response:
         assert response.status_code == 200, response.status_code
         fields: dict[str, str] = {}
         async for line in response.aiter_lines():
+            if is_following is not None:
+                is_following.set()
             name, _, value = line.partition(": ")
             if name:
                 fields[name] = value
