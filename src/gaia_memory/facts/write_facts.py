@@ -20,8 +20,8 @@ from gaia_memory.database.id_encoding import encode_id
 from gaia_memory.facts.current import current_or_past
 from gaia_memory.facts.history.change_log import log_changes
 from gaia_memory.facts.history.fact_history import note_endings
-from gaia_memory.facts.history.repeat import SAYING_COLUMNS, add_sayings
-from gaia_memory.facts.history.said_again import find_past, revive
+from gaia_memory.facts.history.repeated_statements import SAYING_COLUMNS, add_sayings
+from gaia_memory.facts.history.revive_facts import find_past, revive
 from gaia_memory.facts.identity.text_identity import normal_hash
 from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.rows import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Row, exists, select, update
 
 from gaia_memory.facts.history.move_facts import move_to_current
-from gaia_memory.facts.history.repeat import add_sayings, time_of
+from gaia_memory.facts.history.repeated_statements import add_sayings, time_of
 from gaia_memory.facts.history.timeline import PAST_FACT_COLUMNS, Timeline, load_timeline
 from gaia_memory.facts.rows import from_epoch_seconds, in_chunks, to_epoch_seconds
 from gaia_memory.facts.tables import past_facts

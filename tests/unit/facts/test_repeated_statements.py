@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.facts.history.repeat import add_sayings
+from gaia_memory.facts.history.repeated_statements import add_sayings
 from gaia_memory.facts.rows import DETAIL_DEFAULTS, to_epoch_seconds
 from gaia_memory.models import Draft, NewFact
 
