@@ -194,8 +194,9 @@ def test_a_sensitive_fact_is_shown_when_it_is_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_fact_is_corrected_in_the_first_minute(tmp_path: Path) -> None:
+def test_a_fact_is_corrected_in_the_first_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From an installed package: remember it, serve, log in, correct. Loaded machines get three minutes."""
+    monkeypatch.setenv("GAIA_HOME", str(tmp_path / "home"))
     seconds: dict[str, float] = {}
     correct_a_fact(tmp_path, GAIA_COMMAND, seconds)
 
