@@ -11,6 +11,8 @@ from benchmarks import turn_notes
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
+# google-genai's, where aiohttp is installed.
+@pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 def test_notes_and_tools_are_a_small_part_of_a_turn(capsys: pytest.CaptureFixture[str]) -> None:
     """Measured are an eighth of its processor time, 90 % of a prompt that repeat the one before, and short looks."""
     assert turn_notes.main(["--turns", "20", "--people", "100"]) == 0
