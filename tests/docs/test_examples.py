@@ -39,6 +39,7 @@ def test_the_code_blocks_of_a_page_run_in_order(page: Path, tmp_path: Path) -> N
     program.write_text("\n\n".join(code_of(page)), encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     environment |= {"HOME": str(tmp_path), "GAIA_HOME": str(tmp_path / "home")}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment.get('PATH', '')}"
     warnings = ["-W", "error", "-W", r"ignore:[EXPERIMENTAL]:UserWarning"]
 
     ran = subprocess.run(
