@@ -46,12 +46,12 @@ from gaia_memory.models import (
 from gaia_memory.models.validation import raise_invalid, require_label, require_text
 from gaia_memory.ports import Clock, Embedder, Follower, MemoryStores
 from gaia_memory.profile.distil import Distiller, ProfilePreview
-from gaia_memory.profile.session_profiles import SessionProfile, load_session_profiles
+from gaia_memory.profile.session_profiles import PromptBasis, SessionProfile, load_session_profiles
 from gaia_memory.recall.fact_reading import FactReadingMixin
 from gaia_memory.recall.memory_overview_reading import MemoryOverviewMixin
 from gaia_memory.recall.phone_numbers import find_contact
 from gaia_memory.recall.pipeline import Recall
-from gaia_memory.reminders.due_reading import DueReadingMixin
+from gaia_memory.reminders.due_reading import DUE_WINDOW, DueReadingMixin
 from gaia_memory.telemetry import log_fields, memory_span
 from gaia_memory.transfer.merge_people import Merger
 from gaia_memory.transfer.people_overview import PeopleMixin
@@ -245,9 +245,17 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
         That is the configuration, the model that writes it, and which facts have ended, expired or begun to hold.
         Facts that are added since do not change it.
         """
+        return (await self.prompt_basis(scope)).profile_key
+
+    async def prompt_basis(self, scope: Scope) -> PromptBasis:
+        """Return the profile's key, and whether something is due, both of one moment."""
+        now = self.clock.now()
         async with self.stores.database.single_statement(only_reads=True) as tx:
-            turnover = await self.stores.facts.turnover(tx, scope, now=self.clock.now())
-        return f"{self.live.profile_fingerprint} {self.distiller.model_name} {turnover}"
+            state = await self.stores.facts.prompt_state(tx, scope, now=now, due_until=now + DUE_WINDOW)
+        return PromptBasis(
+            profile_key=f"{self.live.profile_fingerprint} {self.distiller.model_name} {state.turnover}",
+            has_due=state.has_due,
+        )
 
     async def resolve_contact(self, scope: Scope, who: str) -> Contact:
         """Return the phone number of a relation or a name ("girlfriend"): one for certain, several, or none.

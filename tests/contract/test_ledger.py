@@ -442,8 +442,11 @@ async def test_a_parked_conversation_is_not_due_until_its_next_turn(database):
 async def test_profiles_are_frozen_per_session_and_dropped_per_user(database):
     """They can be dropped for one app or for all; other users keep theirs."""
     elsewhere = SessionKey("other", "itay", "s")
+    keys = KEY, OTHER, elsewhere
+    for key in keys:
+        await speak(database, key)
     async with database.transaction() as tx:
-        for key in (KEY, OTHER, elsewhere):
+        for key in keys:
             await ledger.freeze_profile(tx, key, FrozenProfile(block=f"- of {key.user}", key="k"))
 
         assert await ledger.drop_profiles(tx, user="itay", app="gaia") == 1

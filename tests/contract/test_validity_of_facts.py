@@ -112,7 +112,8 @@ async def test_a_profile_outdates_when_what_is_current_turns_over(database):
 
     async def look(at):
         async with database.read_transaction() as tx:
-            seen.append(await facts.turnover(tx, ITAY, now=day(at)))
+            state = await facts.prompt_state(tx, ITAY, now=day(at), due_until=day(at))
+            seen.append(state.turnover)
 
     await look(0)
     await write(database, NewFact("Has a dog", said_at=day(1)), at=day(1))
@@ -129,3 +130,20 @@ async def test_a_profile_outdates_when_what_is_current_turns_over(database):
     async with database.read_transaction() as tx:
         [period] = await facts.history(tx, ITAY, guest.id)
         assert (period.why, period.actor, period.ended_at) == ("expired", "clock", day(3))
+
+
+async def test_the_state_of_a_prompt_tells_whether_something_is_due(database):
+    """By that time, and not yet reminded of; another person's facts do not count."""
+    await write(database, NewFact("Call the plumber", due_at=day(5)), NewFact("Pay the rent", due_at=day(1)), scope=NOA)
+    await write(
+        database,
+        NewFact("Call the dentist", due_at=day(4)),
+        NewFact("Pay the gas", due_at=day(1), reminded_at=day(2)),
+        NewFact("Likes tea"),
+    )
+    facts, seen = SqlFacts(), []
+    for until in (2, 3.9, 4):
+        async with database.read_transaction() as tx:
+            seen.append((await facts.prompt_state(tx, ITAY, now=NOW, due_until=day(until))).has_due)
+
+    assert seen == [False, False, True]

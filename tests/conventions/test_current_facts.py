@@ -52,7 +52,7 @@ MAY_READ_PAST_FACTS = {
     "ids_as_of": "it compares the validity with another time",
     "get_any": "it reads what held at another time",
     "outdated": "it looks for facts that have expired",
-    "_TURNOVER": "it counts what has expired or not begun to hold",
+    "_PROMPT_STATE": "it counts what has expired or not begun to hold",
     "origins": "an export misses none",
     "_existing_ids": "a merge moves past facts too",
     "document_counts": "the keyword index has every stored fact",

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, false, or_, select, update
+from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, false, or_, select, update
 from typing_extensions import override
 
 from gaia_memory.database.id_encoding import encode_id
@@ -32,11 +32,13 @@ def _is_open() -> ColumnElement[bool]:
     return or_(facts.c.every.is_not(None), facts.c.reminded_at.is_(None), facts.c.reminded_at < facts.c.due_at)
 
 
+def is_due(partition: BindParameter[str], *, until: BindParameter[float]) -> ColumnElement[bool]:
+    """Return the condition that a fact of a partition is due by `until`, in seconds, and nobody was reminded of it."""
+    return and_(facts.c.partition == partition, facts.c.due_at <= until, _is_open())
+
+
 _DUE = select(*FACT_COLUMNS).where(
-    facts.c.partition == bindparam("its_partition"),
-    facts.c.due_at <= bindparam("its_end"),
-    _is_open(),
-    current(bindparam("its_now")),
+    is_due(bindparam("its_partition"), until=bindparam("its_end")), current(bindparam("its_now"))
 )
 """Built once, because every turn uses it."""
 

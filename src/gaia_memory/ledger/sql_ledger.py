@@ -31,14 +31,14 @@ class SqlLedger(TurnMixin, LeaseMixin, ConversationQueryMixin):
         return await rows.load_row(tx, key)
 
     async def freeze_profile(self, tx: Transaction, key: SessionKey, profile: FrozenProfile) -> None:
-        """Keep a rendered profile for the rest of the session."""
+        """Keep a rendered profile for the rest of a session that has had a turn; one statement."""
         values: dict[str, Any] = {
             "profile": replace_unstorable(profile.block),
             "profile_key": replace_unstorable(profile.key or ""),
             "profile_made_at": profile.made_at,
             "profile_made_by": profile.made_by,
         }
-        await self._set(tx, key, values)
+        await tx.execute(update(conversations).where(rows.where_session(key)).values(values))
 
     async def rows_with_profile(self, tx: Transaction, *, user: str, app: str | None) -> list[LedgerRow]:
         """Return a user's sessions that have a frozen profile, in one app or (None) in all; the latest first."""

@@ -210,7 +210,7 @@ class Ledger(Protocol):
         """
 
     async def freeze_profile(self, tx: Transaction, key: SessionKey, profile: FrozenProfile) -> None:
-        """Keep a rendered profile for the rest of the session."""
+        """Keep a rendered profile for the rest of a session that has had a turn; one statement."""
 
     async def rows_with_profile(self, tx: Transaction, *, user: str, app: str | None) -> list[LedgerRow]:
         """Return a user's sessions that have a frozen profile, in one app or (None) in all; the latest first."""

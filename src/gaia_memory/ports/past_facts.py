@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -19,6 +20,18 @@ from gaia_memory.models import (
     StoredFact,
 )
 from gaia_memory.ports.ledger import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class PromptState:
+    """What the prompts of a person depend on.
+
+    `turnover` differs once a current fact has ended, expired or begun to hold; facts that are added, and those that are
+    said again, leave it as it is. `has_due` is whether a fact is due by then.
+    """
+
+    turnover: str
+    has_due: bool
 
 
 class FactHistory(Protocol):
@@ -61,11 +74,8 @@ class FactHistory(Protocol):
     async def begin(self, tx: Transaction, *, now: datetime, limit: int) -> int:
         """Put at most `limit` facts of any scope into the outbox that have begun to hold; return how many."""
 
-    async def turnover(self, tx: Transaction, scope: Scope, *, now: datetime) -> str:
-        """Return a text that differs once a current fact of the scope has ended, expired or begun to hold.
-
-        Facts that are added, and those that are said again, leave it as it is.
-        """
+    async def prompt_state(self, tx: Transaction, scope: Scope, *, now: datetime, due_until: datetime) -> PromptState:
+        """Return what the prompts about a scope depend on; one statement."""
 
     async def history(self, tx: Transaction, scope: Scope, fact_id: str) -> list[PastFact]:
         """Return the periods of a fact and of all that it replaced or was replaced by, oldest first.

@@ -181,10 +181,12 @@ class Distiller:
     async def _load_inputs(self, scope: Scope, context: str | None, settings: ProfileSettings) -> _ProfileInputs:
         projects = await self._recent_projects(scope)
         async with self._database.read_transaction() as tx:
-            state = await self._facts.state(tx, scope)
             visible = [fact for fact in await self._facts.facts(tx, scope) if fact.is_visible(context)]
             facts = tuple(sorted(visible, key=lambda fact: fact.last_said_at))
             fingerprint = self._fingerprint(facts, projects, settings)
+            if not facts and not projects:
+                return _ProfileInputs(facts=(), projects=(), fingerprint=fingerprint, revision=0, cached=None)
+            state = await self._facts.state(tx, scope)
             cached = await self._facts.cached_profile(tx, scope, fingerprint)
         return _ProfileInputs(
             facts=facts,

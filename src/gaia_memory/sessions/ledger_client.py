@@ -119,10 +119,15 @@ class LedgerClient:
     ) -> bool:
         """Keep a rendered profile for the rest of the session.
 
-        Returns False, and keeps nothing, when facts were written or forgotten since the profile was made.
+        Returns False, and keeps nothing, when facts were written or forgotten since the profile was made. An empty one
+        has nothing to forget, so it is kept without a look at the facts.
         """
         made_at = None if profile.made_at is None else profile.made_at.timestamp()
         frozen = FrozenProfile(block=block, key=config_key, made_at=made_at, made_by=profile.made_by)
+        if not block:
+            async with self.database.single_statement() as tx:
+                await self.ledger.freeze_profile(tx, key, frozen)
+            return True
         async with self.database.transaction() as tx:
             state = await self.facts.state(tx, scope)
             if state.revision != profile.revision:

@@ -48,9 +48,9 @@ class InvocationState:
     """One run; `open_error` is why memory could not be opened, `ledger_row` is None if no turn was counted.
 
     `private_text` is the message of `/private`. `lease` is the lease on the conversation; it `owns_lease` unless the
-    run is inside an outer lease: in our Runner, or in a tool. `confirmed_facts` are those that the message allowed to
-    store, and `confirmation_note` tells the model what became of them. `notes` are None until
-    the first request. `waits` are those for the memory database.
+    run is inside an outer lease: in our Runner, or in a tool. `may_have_due` is false if no fact of the person was due
+    when the turn began. `confirmed_facts` are those that the message allowed to store, and `confirmation_note` tells
+    the model what became of them. `notes` are None until the first request. `waits` are those for the memory database.
     """
 
     key: SessionKey
@@ -63,6 +63,7 @@ class InvocationState:
     open_error: GaiaMemoryError | None = None
     ledger_row: LedgerRow | None = None
     profile_block: str = ""
+    may_have_due: bool = True
     clears_session: bool = False
     lease: TurnLease | None = None
     owns_lease: bool = False

@@ -148,7 +148,7 @@ class MemoryPlugin(BasePlugin):
                 await turn.store_confirmed_facts(engine, invocation_context)
             if engine is not None and turn.ledger_row is not None:
                 block = profile_block_for_session(engine, turn.key, turn.ledger_row, turn.active_context)
-                turn.profile_block = await turn.waits.run(block)
+                turn.profile_block, turn.may_have_due = await turn.waits.run(block)
         return None
 
     @never_breaks_the_turn

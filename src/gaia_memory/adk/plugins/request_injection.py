@@ -57,25 +57,26 @@ def inject(request: LlmRequest, tools: Sequence[BaseTool], *, profile_block: str
         request.tools_dict[tool.name] = tool
 
 
-async def profile_block_for_session(engine: Engine, key: SessionKey, row: LedgerRow, context: str) -> str:
-    """Return the profile block of a session; empty if there is none.
+async def profile_block_for_session(engine: Engine, key: SessionKey, row: LedgerRow, context: str) -> tuple[str, bool]:
+    """Return the profile block of a session, empty if there is none, and whether the person may have due facts.
 
     `row` is the session's row at the start of this turn: without a frozen profile, or with one of another
     configuration or context or from before a fact ended, expired or began to hold, a new one is created and frozen.
     """
     if not engine.config.memory.preload:
-        return ""
+        return "", True
     scope = engine.scope(key.app, key.user)
-    profile_key = frozen_profile_key(await engine.memory.profile_key(scope), context)
+    basis = await engine.memory.prompt_basis(scope)
+    profile_key = frozen_profile_key(basis.profile_key, context)
     frozen = row.session.profile
     if frozen is not None and frozen.key == profile_key:
-        return _masked(engine, frozen.block)
+        return _masked(engine, frozen.block), basis.has_due
     for _ in range(_MAX_PROFILE_TRIES):
         profile = await engine.memory.profile(scope, context=context)
         block = render_block(profile)
         if await engine.conversations.freeze_profile(key, scope, profile, block=block, config_key=profile_key):
-            return block
-    return ""
+            return block, basis.has_due
+    return "", basis.has_due
 
 
 async def current_frozen_block(engine: Engine, key: SessionKey, block: str) -> str:

@@ -113,8 +113,8 @@ class NotesWriter:
             return TurnNotes()
         now = await _local_now(engine, invocation)
         context = turn.active_context
-        due = [fact for fact in await engine.memory.due(_scope(engine, turn)) if fact.is_visible(context)]
-        due = due[:MAX_DUE_FACTS]
+        due = await engine.memory.due(_scope(engine, turn)) if turn.may_have_due else []
+        due = [fact for fact in due if fact.is_visible(context)][:MAX_DUE_FACTS]
         recalled: list[Fact] = []
         if settings.preload_facts and not self._preloads_already(invocation.agent):
             with ErrorBoundary("recalling facts for a turn"):

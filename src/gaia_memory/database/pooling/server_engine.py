@@ -10,6 +10,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from gaia_memory.database.sqlite import READ_ONLY_OPTION
 from gaia_memory.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -64,7 +65,20 @@ def server_engine(address: URL, pool: PoolSettings, **options: Any) -> AsyncEngi
         problem = f"{address.drivername} needs its driver, {error.name}: PostgreSQL's comes with gaia-memory[postgres]"
         raise ConfigError([problem], source="the database URL") from error
     _test_idle_connections(engine)
+    _read_without_transaction(engine)
     return engine
+
+
+def _read_without_transaction(engine: AsyncEngine) -> None:
+    """Spare ADK's read-only sessions the round trips of a transaction.
+
+    At READ COMMITTED each of its statements sees a state of its own, with a transaction or without.
+    """
+
+    @event.listens_for(engine.sync_engine, "set_engine_execution_options")
+    def read_in_autocommit(_: object, options: dict[str, Any]) -> None:
+        if options.get(READ_ONLY_OPTION):
+            options.setdefault("isolation_level", "AUTOCOMMIT")
 
 
 def _test_idle_connections(engine: AsyncEngine) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BindParameter, bindparam, func, select, update
+from sqlalchemy import BindParameter, bindparam, exists, func, select, update
 from typing_extensions import override
 
-from gaia_memory.facts.current import current_or_past
+from gaia_memory.facts.current import current, current_or_past
+from gaia_memory.facts.due_facts import is_due
 from gaia_memory.facts.rows import to_epoch_seconds
 from gaia_memory.facts.scopes import bump_revisions, mark_dirty
 from gaia_memory.facts.tables import endings, facts
 from gaia_memory.ports import FactStore
+from gaia_memory.ports.past_facts import PromptState
 
 if TYPE_CHECKING:
     from gaia_memory.models import Scope
@@ -22,10 +24,11 @@ if TYPE_CHECKING:
 _PARTITION: BindParameter[str] = bindparam("its_partition")
 _NOW: BindParameter[float] = bindparam("its_now")
 _IN_SCOPE = facts.c.partition.concat("") == _PARTITION
-_TURNOVER = select(
+_PROMPT_STATE = select(
     select(func.max(endings.c.row)).where(endings.c.partition == _PARTITION).scalar_subquery(),
     select(func.count()).where(facts.c.valid_until <= _NOW, _IN_SCOPE, current_or_past()).scalar_subquery(),
     select(func.count()).where(facts.c.valid_from > _NOW, _IN_SCOPE, current_or_past()).scalar_subquery(),
+    exists().where(is_due(_PARTITION, until=bindparam("its_due_until")), current(_NOW)),
 )
 """Built once, because every turn uses it."""
 
@@ -50,6 +53,8 @@ class ValidityMixin(FactStore):
         return len(rows)
 
     @override
-    async def turnover(self, tx: Transaction, scope: Scope, *, now: datetime) -> str:
-        values = {"its_partition": scope.partition, "its_now": to_epoch_seconds(now)}
-        return "/".join(str(each or 0) for each in (await tx.execute(_TURNOVER, values)).one())
+    async def prompt_state(self, tx: Transaction, scope: Scope, *, now: datetime, due_until: datetime) -> PromptState:
+        values: dict[str, Any] = {"its_partition": scope.partition, "its_now": to_epoch_seconds(now)}
+        values["its_due_until"] = to_epoch_seconds(due_until)
+        *turnover, has_due = (await tx.execute(_PROMPT_STATE, values)).one()
+        return PromptState("/".join(str(each or 0) for each in turnover), bool(has_due))
