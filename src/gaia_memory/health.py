@@ -22,7 +22,7 @@ from gaia_memory.ports import Follower, MemoryStores
 from gaia_memory.ports.external import MISSING_AGENT_MODEL_REMEDY
 
 _DISABLED_STATUS = ("memory is off", "set `memory.enabled: true` in gaia.yaml")
-_STORE_REMEDY = "facts are safe in the database; the store is rebuilt automatically as soon as possible"
+_STORE_REMEDY = "facts are safe in the database; the store is brought up to date once that is mended"
 _RETRY_REMEDY = "they are tried again automatically; `gaia sweep --force` tries now"
 _PARKED_REMEDY = "correct the cause, then run `gaia sweep --force`; otherwise only a new message tries them again"
 _FOREIGN_STORES_REMEDY = (

@@ -352,6 +352,21 @@ async def test_search_returns_at_most_the_configured_number(service: Mem0MemoryS
     assert len(await found(service, "dog")) == engine.config.memory.recall_limit
 
 
+async def test_search_leaves_long_metadata_out(service: Mem0MemoryService):
+    """ADK's tools show the whole entry to the model; a list still has everything."""
+    notes = {"notes": "long " * 20_000}
+    for text, metadata in (("I have a dog", notes), ("I have a dog bed", {"shop": "Ikea"})):
+        await service.add_memory(app_name=APP, user_id=USER, memories=[entry(text, custom_metadata=metadata)])
+    found = await service.search_memory(app_name=APP, user_id=USER, query="dog")
+    listed_entries = await service.list_memories(app_name=APP, user_id=USER)
+
+    assert {_text(memory): memory.custom_metadata for memory in found.memories} == {
+        "I have a dog": {},
+        "I have a dog bed": {"shop": "Ikea"},
+    }
+    assert [memory.custom_metadata for memory in listed_entries] == [notes, {"shop": "Ikea"}]
+
+
 async def test_search_returns_entries_with_all_fields(service: Mem0MemoryService):
     """An entry has an id, a text, an author, an ISO time and its own metadata."""
     await service.add_memory(

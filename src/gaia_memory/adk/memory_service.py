@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
@@ -26,6 +27,7 @@ from gaia_memory.errors import (
     MemoryUnavailable,
     ModelError,
 )
+from gaia_memory.language.printable_text import estimate_tokens
 from gaia_memory.log import logger_for
 from gaia_memory.models import Fact, Metadata, NewFact, Receipt, SessionKey
 from gaia_memory.models.masked_fact import mask_fact
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
     from gaia_memory.engine import Engine
 
 logger = logger_for(__name__)
+
+METADATA_TOKENS = 100
+"""The most that a fact's metadata may take in the answer to a search; longer metadata is left out."""
 
 FALLBACK_SESSION_ID = "gaia:events"
 """The session of events if the caller of `add_events_to_memory` names none."""
@@ -145,8 +150,8 @@ class Mem0MemoryService(BaseMemoryService):
         """Return the facts that answer a question best; none for a blank one and while memory cannot answer.
 
         Sensitive facts are left out and, in a turn, those of contexts that are not active. ADK's own tools put the rest
-        into a prompt unchanged, so text and author are escaped, and the texts together have at most
-        `memory.recall.tokens` tokens, by default 4,000.
+        into a prompt unchanged, so text and author are escaped, and texts and metadata together have
+        at most `memory.recall.tokens` tokens, by default 4,000. Metadata of more than 100 tokens is left out.
 
         Raises:
             ConfigError: the argument or the URI of this service names a file that does not exist, or
@@ -170,7 +175,9 @@ class Mem0MemoryService(BaseMemoryService):
             if not error.is_logged:
                 logger.warning("memory cannot answer, a search finds nothing: %s", error)
             return SearchMemoryResponse()
-        texts = fit_texts([escape_for_prompt(fact.text) for fact in facts], tokens)
+        facts = [_without_long_metadata(fact) for fact in facts]
+        metadata_tokens = sum(_metadata_tokens(fact) for fact in facts)
+        texts = fit_texts([escape_for_prompt(fact.text) for fact in facts], max(tokens - metadata_tokens, 0))
         return SearchMemoryResponse(
             memories=[_to_prompt_entry(fact, text) for fact, text in zip(facts, texts, strict=False)]
         )
@@ -266,6 +273,15 @@ def _to_memory_entry(fact: Fact) -> MemoryEntry:
         timestamp=(fact.said_at or fact.created_at).isoformat(),
         custom_metadata=dict(fact.metadata),
     )
+
+
+def _metadata_tokens(fact: Fact) -> int:
+    return estimate_tokens(json.dumps(fact.metadata, ensure_ascii=False, default=str)) if fact.metadata else 0
+
+
+def _without_long_metadata(fact: Fact) -> Fact:
+    """Drop metadata that would leave the texts no room: ADK's tools show it to the model in full."""
+    return replace(fact, metadata={}) if _metadata_tokens(fact) > METADATA_TOKENS else fact
 
 
 def _to_prompt_entry(fact: Fact, text: str) -> MemoryEntry:
