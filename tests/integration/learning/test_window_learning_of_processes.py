@@ -42,16 +42,16 @@ async def main():
     async with open_memory(settings, home=home) as gaia:
         conversation = gaia.conversation(LlmAgent(name="helper", model=model), user_id="ada", channel=channel)
         await gaia.sweep()
-        for turn in range(turns):
-            # On an overloaded machine ADK may refuse a message: two processes write to one session.
-            while (await conversation.send(f"My boat {name} has the mast {name}{turn}")).text != "Nice.":
-                await asyncio.sleep(1)
+        replies = [
+            (await conversation.send(f"My boat {name} has the mast {name}{turn}")).text for turn in range(turns)
+        ]
         before_sweep = len(asked)
         print("talked", flush=True)
         await asyncio.to_thread(sys.stdin.readline)
         await gaia.sweep(force=True)
         learned = [fact.text for fact in await gaia.memory.facts(gaia.scope("ada"))]
-    print(json.dumps({"before_sweep": before_sweep, "asked": asked, "learned": learned}), flush=True)
+    report = {"replies": replies, "before_sweep": before_sweep, "asked": asked, "learned": learned}
+    print(json.dumps(report), flush=True)
 
 asyncio.run(main())
 """
@@ -78,6 +78,7 @@ async def test_nothing_is_learned_twice_and_nothing_is_lost(tmp_path: Path, chan
     said = {f"My boat {name} has the mast {name}{turn}" for name in "xy" for turn in range(TURNS)}
     asked = Counter(text for report in reports for text in report["asked"])
     assert [process.returncode for process in processes] == [0, 0]
+    assert [report["replies"] for report in reports] == [["Nice."] * TURNS] * 2
     assert asked == Counter(said)
     assert set().union(*(report["learned"] for report in reports)) == said
     assert sum(report["before_sweep"] for report in reports) >= WINDOW
