@@ -21,17 +21,16 @@ TOKENS_PER_FACT = 150
 
 MAX_FACTS = 40
 
-PROMPT_VERSIONS: Mapping[PromptName, str] = {"gaia": "gaia-3", "mem0": "mem0-1"}
+PROMPT_VERSIONS: Mapping[PromptName, str] = {"gaia": "gaia-4", "mem0": "mem0-1"}
 """Whose prompt asks, and the version of what we add to it; stored with each fact that it taught."""
 
 SYSTEM_PROMPT = """\
-You are the Memory Extractor: note what is worth remembering in the New Messages of a conversation. \
-Earlier Messages only help to understand them.
+You are the Memory Extractor: note what is worth remembering in the New Messages. Earlier Messages only explain them.
 
 {instructions}
 
-Answer with one JSON object only. Its "memory" is a list with, for each fact: "id" (as text), "text" (at most \
-{max_characters} characters), "attributed_to" ("user", "assistant" or the "name" in its message), "category", as \
+Answer with one JSON object only. Its "memory" is a list; of each fact: "id" (as text), "text" (up to \
+{max_characters} characters), "attributed_to" ("user", "assistant" or the message's "name"), "category", as \
 YYYY-MM-DD "said_at" only if before the Observation Date, "valid_until" if it ends, for reminders "due_at" \
 (YYYY-MM-DDTHH:MM), "every" (RRULE).
 

@@ -20,8 +20,8 @@ from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.models import Chunk, EventPosition, Message, SessionKey, Turn
 
 SAID_AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
-MAX_FIXED_CHARACTERS = 2_430
-"""600 tokens: the text has 4.05 characters to a token of GPT-4 and GPT-4o."""
+MAX_FIXED_CHARACTERS = 2_400
+"""600 tokens of four characters each, as `tests/benchmarks/question_costs.py` counts them."""
 
 
 def chunk_of(*messages: tuple[str, str, str], before: tuple[tuple[str, str, str], ...] = ()) -> Chunk:
@@ -34,7 +34,7 @@ def chunk_of(*messages: tuple[str, str, str], before: tuple[tuple[str, str, str]
     return Chunk(key=SessionKey("app", "ada", "s"), turns=(turn,), before=earlier)
 
 
-def question_about(chunk: Chunk, *, max_answer_tokens: int = 4096, **memory: str) -> tuple[str, str, int]:
+def question_about(chunk: Chunk, *, max_answer_tokens: int = 4096, **memory: object) -> tuple[str, str, int]:
     """Return system message, prompt and bound of facts."""
     instructions = extraction_instructions(GaiaConfig.model_validate({"memory": memory}))
     question = build_question(chunk, instructions, max_answer_tokens=max_answer_tokens)
@@ -51,12 +51,21 @@ def test_all_that_is_the_same_in_each_question_is_short_and_comes_first() -> Non
     system, prompt, _ = question_about(TEA)
     other, _, _ = question_about(chunk_of(("user", "Noa", "I like fado"), before=(("assistant", "bot", "Tea?"),)))
 
-    assert len(system) <= MAX_FIXED_CHARACTERS
     assert system == other
     assert prompt == (
         '## New Messages\n[{"role": "user", "content": "I like tea"}]\n\n'
         "## Observation Date\n2026-11-20 (Friday), time zone UTC (UTC+00:00)"
     )
+
+
+@pytest.mark.parametrize("mark_sensitive", [False, True])
+@pytest.mark.parametrize("learn_from", ["user", "both"])
+def test_no_setting_makes_the_rules_longer_than_600_tokens(learn_from: str, mark_sensitive: bool) -> None:
+    """They are sent with each conversation."""
+    system, _, _ = question_about(TEA, learn_from=learn_from, mark_sensitive=mark_sensitive)
+
+    assert ('"sensitive": true' in system) is mark_sensitive
+    assert len(system) <= MAX_FIXED_CHARACTERS
 
 
 def test_each_heading_occurs_once_whatever_a_message_says() -> None:
