@@ -28,8 +28,8 @@ class CallLimits:
 
     `timeout_seconds` bounds one attempt, or the silence before each piece of a stream. Pauses between attempts grow
     from `first_pause_seconds` to `max_pause_seconds`, plus up to `jitter_seconds`. No attempt starts later than
-    `window_seconds` after the first. OpenAI's client takes the time-out and the number of attempts and has pauses of
-    its own; Ollama's takes the time-out alone.
+    `window_seconds` after the first. OpenAI's client takes the number of attempts and has pauses of its own for
+    vectors and agents; Ollama's takes the time-out alone.
     """
 
     timeout_seconds: float
@@ -64,7 +64,12 @@ ATTEMPT_TEMPERATURES = (None, 0.5, 0.9)
 """The temperature of each attempt to get a usable answer, None for the configured one: the same question at the same
 temperature has the same bad answer."""
 
+SHORT_ANSWER_TOKENS = 1024
+"""The most tokens of an answer after one that took too long: what five tokens a second make in `OWN_SERVER_LEARNING`'s
+time-out, and enough to see whether the model repeats itself."""
+
 REPETITION = "the model repeats itself: choose a larger one"
+ENDLESS = "the model's answer does not end in time: choose a larger model, or a faster server"
 CUT = "the model's answer was cut: raise `memory.llm.max_tokens`, or the server's context size"
 
 _running_limits: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("running_limits", default=())
@@ -79,11 +84,15 @@ _BLOCKED_REASONS = frozenset({"CONTENT_FILTER"})
 
 @dataclass(frozen=True, slots=True)
 class AnswerOptions:
-    """How a model should answer: with a JSON object, of a JSON schema, at a temperature (None: as configured)."""
+    """How a model should answer: with a JSON object, of a JSON schema, at a temperature, in how many tokens.
+
+    Temperature and tokens are as configured if they are None.
+    """
 
     json: bool = False
     schema: Mapping[str, Any] | None = None
     temperature: float | None = None
+    max_tokens: int | None = None
 
 
 PLAIN_ANSWER = AnswerOptions()

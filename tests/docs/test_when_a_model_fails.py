@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.model_calls import AGENT_STREAM_SECONDS, ATTEMPT_TEMPERATURES, OWN_SERVER_AGENT
+from gaia_memory.model_calls import AGENT_STREAM_SECONDS, ATTEMPT_TEMPERATURES, OWN_SERVER_AGENT, SHORT_ANSWER_TOKENS
 from gaia_memory.profile.distil import BAD_ANSWER_PAUSE_SECONDS
 from gaia_memory.sessions.learning.backoff import (
     JITTER_RATIO,
@@ -40,6 +40,7 @@ PAGE = Path(__file__).parents[2] / "docs/explanation/when-a-model-fails.md"
             "190 s for the next piece, 5 minutes in total",
             (OWN_SERVER_AGENT.timeout_seconds, AGENT_STREAM_SECONDS) == (190, 300),
         ),
+        (f"an answer of at most {SHORT_ANSWER_TOKENS:,} tokens is asked for at once", True),
         ("are not asked about again for an hour", BAD_ANSWER_PAUSE_SECONDS == 3600),
         (f"fails for {FAILURE_THRESHOLD} conversations in a row", True),
         (f"oldest first, {MAX_PARALLEL_CONVERSATIONS} conversations at once in each process", True),

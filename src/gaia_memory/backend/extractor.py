@@ -19,10 +19,25 @@ from gaia_memory.backend.extraction_question import (
 from gaia_memory.backend.language_model import Mem0LanguageModel
 from gaia_memory.backend.model_errors import redact_user_text
 from gaia_memory.backend.thread_pools import WorkerPool
-from gaia_memory.errors import BadAnswerError, ContextSizeError, CutAnswerError, RefusedRequestError
+from gaia_memory.errors import (
+    BadAnswerError,
+    ContextSizeError,
+    CutAnswerError,
+    ModelUnavailableError,
+    RefusedRequestError,
+)
 from gaia_memory.log import logger_for
-from gaia_memory.model_calls import ATTEMPT_TEMPERATURES, REPETITION, AnswerOptions, asking_about, repeats_itself
+from gaia_memory.model_calls import (
+    ATTEMPT_TEMPERATURES,
+    ENDLESS,
+    REPETITION,
+    SHORT_ANSWER_TOKENS,
+    AnswerOptions,
+    asking_about,
+    repeats_itself,
+)
 from gaia_memory.models import Chunk, ExtractedFact
+from gaia_memory.outage import classify_error
 from gaia_memory.ports import AnswerCheck
 from gaia_memory.telemetry import log_fields
 
@@ -59,36 +74,51 @@ class Mem0Extractor:
         """Return the facts of a chunk that `check` keeps; an empty list only if there is nothing to learn.
 
         If its answer is cut off, or the chunk is what makes the question too long for the model, each half is asked
-        about instead.
+        about instead. If a server of one's own is late, a short answer is asked for: an endless one then shows itself.
 
         Raises:
             ModelUnavailableError: the model did not answer.
             ContextSizeError: the question is too long for it.
             BadAnswerError: its answer was blank, blocked, cut off, malformed or refused, several times in a row.
         """
+        return await self._extract(chunk, instructions, check)
+
+    async def _extract(
+        self, chunk: Chunk, instructions: str, check: AnswerCheck, *, max_tokens: int | None = None
+    ) -> list[ExtractedFact]:
         texts = (message.text for message in (*chunk.before, *chunk.messages))
-        question = await self._build_question(chunk, instructions)
+        question = await self._build_question(chunk, instructions, max_tokens)
         halves = chunk.halve()
         try:
             with redact_user_text(texts), asking_about(chunk.key.app):
-                return await self._extract_with_retries(question, chunk, check)
-        except CutAnswerError:
+                return await self._extract_with_retries(question, chunk, check, max_tokens)
+        except ModelUnavailableError as error:
+            outage = classify_error(error)
+            is_late = outage is not None and outage.kind == "late" and self._model.is_own_server
+            if max_tokens is not None or not is_late or self._model.max_answer_tokens <= SHORT_ANSWER_TOKENS:
+                raise
+            return await self._extract(chunk, instructions, check, max_tokens=SHORT_ANSWER_TOKENS)
+        except CutAnswerError as error:
+            if halves is None and max_tokens is not None:
+                raise BadAnswerError(ENDLESS) from error
             if halves is None:
                 raise
         except ContextSizeError as error:
             self._warn_of_small_context(error)
             if halves is None or len(question.fixed_text) > len(question.prompt):
                 raise
-        return [fact for half in halves for fact in await self.extract(half, instructions=instructions, check=check)]
+        return [
+            fact for half in halves for fact in await self._extract(half, instructions, check, max_tokens=max_tokens)
+        ]
 
     async def _extract_with_retries(
-        self, question: ExtractionQuestion, chunk: Chunk, check: AnswerCheck
+        self, question: ExtractionQuestion, chunk: Chunk, check: AnswerCheck, max_tokens: int | None
     ) -> list[ExtractedFact]:
         """Ask until the answer is usable, each time at another temperature and with what was wrong before."""
         schema = None if question.max_facts is None else build_answer_schema(chunk, max_facts=question.max_facts)
         hint = ""
         for temperature in ATTEMPT_TEMPERATURES:
-            options = AnswerOptions(json=True, schema=schema, temperature=temperature)
+            options = AnswerOptions(json=True, schema=schema, temperature=temperature, max_tokens=max_tokens)
             try:
                 answer = await self._model.complete(question.prompt + hint, system=question.system, options=options)
                 facts = parse_extraction(answer)
@@ -106,11 +136,11 @@ class Mem0Extractor:
                 return [replace(fact, extractor=extractor) for fact in facts]
         raise AssertionError("the last attempt returns or raises")
 
-    async def _build_question(self, chunk: Chunk, instructions: str) -> ExtractionQuestion:
+    async def _build_question(self, chunk: Chunk, instructions: str, max_tokens: int | None) -> ExtractionQuestion:
         if self._model.is_offline:
             return build_offline_question(chunk)
         if self._prompt_name() == "gaia":
-            return build_question(chunk, instructions, max_answer_tokens=self._model.max_answer_tokens)
+            return build_question(chunk, instructions, max_answer_tokens=max_tokens or self._model.max_answer_tokens)
         await self._pool.run(self._load)
         return build_mem0_question(chunk, instructions)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
@@ -15,6 +16,7 @@ from gaia_memory.backend.providers.agent_models import AgentModels
 from gaia_memory.backend.providers.resolve_provider import AGENT, GEMINI, OFFLINE, OPENAI
 from gaia_memory.backend.providers.swappable_llm import SwappableLlm
 from gaia_memory.backend.thread_pools import WorkerPool
+from gaia_memory.config.api_keys import is_own_server
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError, RefusedRequestError
 from gaia_memory.model_calls import LEARNING_DEADLINE_SECONDS, PLAIN_ANSWER, AnswerOptions, asking_app, time_limit
 
@@ -71,7 +73,17 @@ class Mem0LanguageModel:
     def max_answer_tokens(self) -> int:
         """The most tokens of an answer, thoughts included."""
         provider = self._llm.provider
-        return int(provider.config.get("max_tokens") or _MAX_TOKENS.get(provider.name, _OTHER_MAX_TOKENS))
+        return self._configured_max_tokens or _MAX_TOKENS.get(provider.name, _OTHER_MAX_TOKENS)
+
+    @property
+    def is_own_server(self) -> bool:
+        """Whether a server of one's own answers, which may be too slow for a long answer."""
+        provider = self._llm.provider
+        return is_own_server(provider.name, os.environ, configured=provider.config.get("openai_base_url"))
+
+    @property
+    def _configured_max_tokens(self) -> int | None:
+        return self._llm.provider.config.get("max_tokens")
 
     async def complete(self, prompt: str, *, system: str, options: AnswerOptions = PLAIN_ANSWER) -> str:
         """Return the whole answer without a leading block of thoughts, in the form of `options` if the server allows.
@@ -92,7 +104,7 @@ class Mem0LanguageModel:
             try:
                 answer = await self._ask_once(prompt, system=system, options=form)
             except RefusedRequestError:
-                if form is PLAIN_ANSWER:
+                if not name:
                     raise
                 refused.add(name)
             else:
@@ -109,7 +121,7 @@ class Mem0LanguageModel:
             yield _SCHEMA, options
         if options.json and _JSON not in refused:
             yield _JSON, replace(options, schema=None)
-        yield "", PLAIN_ANSWER
+        yield "", AnswerOptions(max_tokens=options.max_tokens)
 
     async def _ask_once(self, prompt: str, *, system: str, options: AnswerOptions) -> Any:
         try:
@@ -138,6 +150,7 @@ class Mem0LanguageModel:
         if self._llm.provider.name == AGENT:
             model = self._agent_models.current()
             if not model.is_offline:
+                options = replace(options, max_tokens=options.max_tokens or self._configured_max_tokens)
                 return await self._agent_models.ask(model, prompt, system=system, options=options)
         # An agent on the offline model learns by the offline rules, which mem0's object of that provider contains.
         messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
@@ -149,17 +162,19 @@ class Mem0LanguageModel:
             response_format = {"type": "json_schema", "json_schema": {"name": "answer", "schema": options.schema}}
         arguments = {"response_format": response_format} if response_format else {}
         try:
-            llm = _at_temperature(self._llm.instance(), options.temperature)
+            llm = _with_options(self._llm.instance(), options)
             return llm.generate_response(messages=messages, **arguments)
         except (Exception, SystemExit) as error:  # Boundary: a provider may raise anything, and some exit.
             raise to_model_error(error, subject=f"the model {self.identity}") from error
 
 
-def _at_temperature(llm: Any, temperature: float | None) -> Any:
-    """Return mem0's object with another temperature, which its providers read from their configuration alone."""
-    if temperature is None or getattr(llm, "config", None) is None:
+def _with_options(llm: Any, options: AnswerOptions) -> Any:
+    """Return mem0's object with other settings of an answer; its providers read them from their configuration alone."""
+    changed = {"temperature": options.temperature, "max_tokens": options.max_tokens}
+    changed = {name: value for name, value in changed.items() if value is not None}
+    if not changed or getattr(llm, "config", None) is None:
         return llm
-    warmer = copy.copy(llm)
-    warmer.config = copy.copy(llm.config)
-    warmer.config.temperature = temperature
-    return warmer
+    other = copy.copy(llm)
+    other.config = copy.copy(llm.config)
+    vars(other.config).update(changed)
+    return other

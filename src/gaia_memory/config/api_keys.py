@@ -26,6 +26,16 @@ PLACEHOLDER_KEY = "no-key"
 MISSING_OPENAI_KEY = f"{OPENAI_KEY_VARIABLE} is not set: set it, or {OPENAI_URL_VARIABLE} for a server of your own"
 
 
+_OWN_SERVER_PROVIDERS = frozenset({"ollama", "vllm", "lmstudio"})
+
+
+def is_own_server(provider: str, environ: Mapping[str, str], *, configured: object = None) -> bool:
+    """Return whether a mem0 provider is a server of one's own; `configured` is the address of OpenAI's interface."""
+    return provider in _OWN_SERVER_PROVIDERS or (
+        provider == "openai" and bool(openai_base_url(environ, configured=configured))
+    )
+
+
 def gemini_api_key(environ: Mapping[str, str]) -> str | None:
     """Return the Gemini key of `environ`; empty variables do not count."""
     return next((environ[name] for name in GEMINI_KEY_VARIABLES if environ.get(name, "").strip()), None)

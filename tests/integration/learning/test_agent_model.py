@@ -95,6 +95,21 @@ async def test_the_agents_model_extracts_facts_and_writes_the_profile(tmp_path: 
     assert "the agent's own model" in line
 
 
+@pytest.mark.parametrize(("llm", "tokens", "facts"), [({"max_tokens": 500}, 500, 3), ({}, None, 27)])
+async def test_the_tokens_of_an_answer_can_be_bounded(
+    tmp_path: Path, llm: dict[str, int], tokens: int | None, facts: int
+) -> None:
+    """Some models end an answer earlier than memory expects: both the request and the schema get the setting."""
+    model = scripted()
+    async with opened(tmp_path, llm={"provider": "agent", **llm}) as gaia:
+        await send(gaia, model)
+        await gaia.sweep(force=True)
+
+    [extraction] = extraction_requests(model)
+    assert extraction.config.max_output_tokens == tokens
+    assert extraction.config.response_schema["properties"]["memory"]["maxItems"] == facts
+
+
 @pytest.mark.filterwarnings("ignore:SequentialAgent is deprecated:DeprecationWarning")
 @pytest.mark.parametrize("kind", ["workflow", "sequence"])
 async def test_the_first_model_below_a_root_without_one_is_used(tmp_path: Path, kind: str) -> None:
@@ -248,6 +263,7 @@ async def test_the_sweep_command_says_that_conversations_wait_for_the_agent(tmp_
     [
         ({"llm": {"provider": "agent", "model": "m"}}, "memory.llm.model: not a key of the provider 'agent'"),
         ({"embedder": {"provider": "agent"}}, "memory.embedder.provider: 'agent' is not a provider"),
+        ({"llm": {"provider": "agent", "max_tokens": "few"}}, "memory.llm.max_tokens: 'few' is not a whole number"),
     ],
 )
 async def test_a_setting_that_the_agents_model_cannot_have_is_refused(

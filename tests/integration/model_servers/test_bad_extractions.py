@@ -13,10 +13,12 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import open_memory
+from gaia_memory.model_calls import SHORT_ANSWER_TOKENS
 from gaia_memory.sessions.learning.backoff import PARK_AFTER_BAD_ANSWERS
 from gaia_memory.testing import FakeClock
 from support.harness import facts
-from support.servers.fake_openai import CHAT_MODEL, Answer, Body, Completion, FakeOpenAI, HttpError
+from support.servers.call_limits import change_limits, remove_retry_pauses
+from support.servers.fake_openai import CHAT_MODEL, Answer, Body, Completion, FakeOpenAI, HttpError, NoAnswer
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -124,6 +126,69 @@ async def test_each_attempt_has_another_temperature_and_the_status_says_what_was
     assert [request.body["temperature"] for request in server.requests_of("extractor")] == [0.1, 0.5, 0.9]
     assert (pending.reason or "").startswith(reason)
     assert pending.attempts == 1
+
+
+def slowly(answer: Answer) -> Answer:
+    """Answer like a server that takes too long for an answer of many tokens, and says nothing before its end."""
+    return lambda body: NoAnswer() if body["max_tokens"] > SHORT_ANSWER_TOKENS else answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [(ENDLESS, "the model repeats itself: choose a larger one"), (CUT, "the model's answer does not end in time")],
+    ids=["of repetitions", "of other words"],
+)
+async def test_an_endless_answer_that_takes_too_long_is_a_bad_one_and_not_an_outage(
+    answer: Answer, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A short answer is asked for at once, and shows what the model says: others are learned as ever."""
+    change_limits(monkeypatch, "OWN_SERVER_LEARNING", timeout_seconds=0.3)
+    with FakeOpenAI() as server:
+        server.set_default("extractor", lambda body: slowly(answer) if "doctor" in said(body)[0] else a_fact_each(body))
+        async with learning(tmp_path, server) as (gaia, agent):
+            for user in ("bob", "eve", "kim", "lou"):
+                await gaia.conversation(agent, user_id=user, channel="cli").send("My sister is a doctor")
+            await say(gaia, agent, "figs")
+            report = await gaia.sweep(force=True)
+            texts = await known(gaia)
+            [pending] = (await gaia.memory.status(gaia.scope("bob"))).pending
+
+    assert (report.consolidated, report.failed) == (1, 4)
+    assert texts == ["User likes figs"]
+    assert (pending.reason or "").startswith(reason)
+    assert "the model is away" not in caplog.text
+
+
+async def test_a_server_that_is_still_loading_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unlike one that takes too long for an answer."""
+    remove_retry_pauses(monkeypatch)
+    with FakeOpenAI() as server:
+        server.add("extractor", HttpError(503, "Loading model"))
+        server.set_default("extractor", a_fact_each)
+        async with learning(tmp_path, server) as (gaia, agent):
+            await say(gaia, agent, "figs")
+            report = await gaia.sweep(force=True)
+
+    assert report.consolidated == 1
+    assert len(server.requests_of("extractor")) == 2
+
+
+async def test_a_server_too_slow_for_a_long_answer_is_asked_for_short_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is left out: what does not fit into a short answer is asked about in halves."""
+    change_limits(monkeypatch, "OWN_SERVER_LEARNING", timeout_seconds=0.3)
+    fruits = [f"fruit{number}" for number in range(8)]
+    with FakeOpenAI() as server:
+        server.set_default("extractor", lambda body: slowly(a_fact_each(body)))
+        async with learning(tmp_path, server) as (gaia, agent):
+            await say(gaia, agent, *fruits)
+            report = await gaia.sweep(force=True)
+            texts = await known(gaia)
+
+    assert report.consolidated == 1
+    assert texts == [f"User likes {fruit}" for fruit in fruits]
+    assert [len(said(request.body)) for request in server.requests_of("extractor")] == [8, 8, 4, 4]
 
 
 @pytest.mark.parametrize(("prompt", "requests"), [("gaia", 3), ("mem0", 2)])

@@ -126,7 +126,7 @@ async def test_an_agents_model_without_its_package_or_key_is_refused_with_a_reme
 async def test_a_hanging_server_is_given_up_by_the_agent_and_by_learning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One short apology, and the conversation stays pending; the limits are those for self-hosted servers."""
+    """One short apology, and the conversation stays pending, after a short answer was asked for in vain."""
     change_limits(monkeypatch, "OWN_SERVER_AGENT", "OWN_SERVER_LEARNING", timeout_seconds=0.3, max_attempts=1)
     with FakeOpenAI() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -142,12 +142,14 @@ async def test_a_hanging_server_is_given_up_by_the_agent_and_by_learning(
 
     assert "Sorry" in reply.text
     assert "did not answer in time" in str(waiting.reason)
-    assert [request.kind for request in server.requests] == ["agent", "extractor"]
+    assert [request.kind for request in server.requests] == ["agent", "extractor", "extractor"]
 
 
-async def test_an_endless_stream_of_an_agents_model_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As with Gemini; the person keeps the words so far, and nothing is learned from them."""
-    monkeypatch.setattr(model_calls, "AGENT_STREAM_SECONDS", 0.5)
+async def test_an_endless_stream_of_an_agents_model_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As with Gemini; the person keeps the words so far, nothing is learned from them, and the log says why."""
+    monkeypatch.setattr(model_calls, "AGENT_STREAM_SECONDS", 1.0)
     with FakeOpenAI() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         server.set_default("agent", Completion("She's a doctor. ", is_endless=True))
@@ -163,6 +165,8 @@ async def test_an_endless_stream_of_an_agents_model_is_ended(tmp_path: Path, mon
     assert "".join(pieces).startswith("She's a doctor. ")
     assert "What is Noa?" in request.conversation_text
     assert "doctor" not in request.conversation_text
+    assert "the model repeats itself: choose a larger one" in caplog.text
+    assert "did not answer in time" not in caplog.text
 
 
 async def test_mem0_and_adk_still_lack_these_safeguards(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,7 @@ class LlmAgentModel:
             response_mime_type="application/json" if options.json else None,
             response_schema=None if options.schema is None else dict(options.schema),
             temperature=options.temperature,
+            max_output_tokens=options.max_tokens,
         )
         content = types.Content(role="user", parts=[types.Part(text=prompt)])
         request = LlmRequest(model=model.model, contents=[content], config=config)

@@ -14,7 +14,7 @@ from openai import AsyncOpenAI
 
 from gaia_memory import model_calls
 from gaia_memory.config.api_keys import MISSING_OPENAI_KEY, openai_api_key, openai_base_url
-from gaia_memory.errors import ConfigError
+from gaia_memory.errors import BadAnswerError, ConfigError
 
 
 class OpenAIWithTimeLimit(OpenAILlm):
@@ -26,16 +26,26 @@ class OpenAIWithTimeLimit(OpenAILlm):
         """Yield the responses of the model.
 
         Raises:
-            TimeoutError: the answer was not complete in time.
+            TimeoutError: there was no answer in time.
+            BadAnswerError: there was one without an end.
         """
         deadline = asyncio.get_running_loop().time() + model_calls.AGENT_STREAM_SECONDS
+        said = ""
         async with aclosing(super().generate_content_async(llm_request, stream)) as responses:
             while True:
-                async with asyncio.timeout_at(deadline):
-                    response = await anext(responses, None)
+                try:
+                    async with asyncio.timeout_at(deadline):
+                        response = await anext(responses, None)
+                except TimeoutError:
+                    if not said:
+                        raise
+                    break
                 if response is None:
                     return
+                said += "".join(part.text or "" for part in (response.content and response.content.parts) or ())
                 yield response
+        # Not while the time-out is handled: it would count as an outage.
+        raise BadAnswerError(model_calls.REPETITION if model_calls.repeats_itself(said) else model_calls.ENDLESS)
 
 
 def build_openai(name: str) -> OpenAIWithTimeLimit:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
-from gaia_memory.errors import ConfigError, GaiaMemoryError, MemoryUnavailable
+from gaia_memory.errors import BadAnswerError, ConfigError, GaiaMemoryError, MemoryUnavailable
 from gaia_memory.log import MultiLine, logger_for
 from gaia_memory.outage import classify_error, describe_database_failure
 
@@ -103,7 +103,7 @@ def _traceback_lines(error: Exception) -> MultiLine:
 
 def _error_kind(error: Exception) -> MultiLine:
     name = type(error).__name__
-    if isinstance(error, MemoryUnavailable | ConfigError):
+    if isinstance(error, MemoryUnavailable | ConfigError) or (isinstance(error, BadAnswerError) and not error.quote):
         return MultiLine(f"{name}: {error}")
     code = getattr(error, "code", None)
     return MultiLine(f"{name} ({code})" if isinstance(code, int) else name)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
+
+from tenacity import Retrying
 
 from gaia_memory import model_calls
 from gaia_memory.config.api_keys import MISSING_OPENAI_KEY, openai_api_key, openai_base_url
 from gaia_memory.errors import ModelUnavailableError
-from gaia_memory.model_calls import CallLimits, require_complete
+from gaia_memory.model_calls import CallLimits, require_complete, retry_policy
 
 MAX_TOKENS = 4096
 """mem0's default of 2,000 cuts a long list of facts in the middle."""
@@ -64,14 +68,16 @@ def uses_openai_client(component: Any) -> bool:
 
 
 def limit_openai_calls(llm: Any, limits: CallLimits) -> Any:
-    """Give a mem0 model over OpenAI's client time-outs and checked answers, in place, and return it.
+    """Give a mem0 model over OpenAI's client time-outs, retries and checked answers, in place, and return it.
 
+    The client's own retries would ask again after a time-out, while a small server still works on the first answer.
     mem0's model for LM Studio asks for JSON where nobody wants it, which that server refuses.
     """
-    _set_limits(llm, limits)
+    _set_limits(llm, replace(limits, max_attempts=1))
     endpoint = llm.client.chat.completions
     optional = {"response_format": _JSON_MODE} if type(llm).__name__ == _LM_STUDIO_CLASS else {}
-    endpoint.create = _CheckedEndpoint(endpoint.create, optional=optional, check=_require_choice)
+    create = partial(Retrying(**retry_policy(limits)), endpoint.create)
+    endpoint.create = _CheckedEndpoint(create, optional=optional, check=_require_choice)
     return llm
 
 

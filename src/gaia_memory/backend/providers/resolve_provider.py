@@ -151,6 +151,9 @@ def problems(llm: Provider, embedder: Provider, store: Provider) -> list[str]:
     lines += find_unknown(
         "memory.embedder", embedder, embedders, lambda name: _accepted_embedder_keys(name, BaseEmbedderConfig)
     )
+    tokens = llm.config.get("max_tokens", 1)
+    if not isinstance(tokens, int) or tokens < 1:
+        lines.append(f"memory.llm.max_tokens: {tokens!r} is not a whole number of tokens from 1 on")
     if embedder.name == LOCAL:
         lines += local.problems(embedder.model)
     stores = VectorStoreFactory.provider_to_class
@@ -207,7 +210,7 @@ def _parameter_names(config_class: Any) -> Collection[str] | None:
 
 
 def _accepted_llm_keys(provider: str, config_class: Any) -> Collection[str] | None:
-    return () if provider == AGENT else _parameter_names(config_class)
+    return ("max_tokens",) if provider == AGENT else _parameter_names(config_class)
 
 
 def _accepted_embedder_keys(provider: str, config_class: Any) -> Collection[str] | None:

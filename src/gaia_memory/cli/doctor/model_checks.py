@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gaia_memory.cli.doctor.findings import CheckContext, Finding, fail, ok, skip, warn
-from gaia_memory.config.api_keys import can_reach_gemini, missing_key_variable, openai_base_url
+from gaia_memory.config.api_keys import can_reach_gemini, is_own_server, missing_key_variable
 from gaia_memory.engine_probe import SAMPLE_STATEMENTS, SAMPLE_WORDS, EngineProbe, ModelProbe
 from gaia_memory.errors import BadAnswerError, ConfigError, ContextSizeError, ModelError
 from gaia_memory.model_calls import time_limit
@@ -24,7 +24,7 @@ OWN_SERVER_TIMEOUT_SECONDS = 60.0
 """How long to wait for an answer; a model that thinks takes some seconds for a word, and a server of one's own may have
 to load the model first."""
 
-OFFLINE_NAME, AUTO_NAME, AGENT_NAME, OPENAI_NAME = "offline", "auto", "agent", "openai"
+OFFLINE_NAME, AUTO_NAME, AGENT_NAME = "offline", "auto", "agent"
 EMBEDDER_PART = "embedder"
 
 _TOOL_PROMPT = "I like tea. Call the tool `remember` with that fact, and say nothing."
@@ -37,7 +37,6 @@ _TOOLS_HINT = (
     "choose a model with tools, and start the server with them; llama.cpp needs `--jinja` and a template of the model "
     "that knows tools"
 )
-_OWN_SERVER_PROVIDERS = frozenset({"ollama", "vllm", "lmstudio"})
 
 
 def check_memory_models(context: CheckContext) -> list[Finding]:
@@ -138,8 +137,8 @@ async def _ask(
         return fail(f"{model.name} needs {'a project' if 'PROJECT' in missing else 'a key'}", f"set {missing}")
     if not context.asks_models:
         return skip(f"{model.name}: {_NOT_ASKED}")
-    is_own_server = _is_own_server(model.provider, model.config.get("openai_base_url"))
-    seconds = _timeout_seconds(is_own_server)
+    is_own = is_own_server(model.provider, os.environ, configured=model.config.get("openai_base_url"))
+    seconds = _timeout_seconds(is_own)
     try:
         async with time_limit(seconds):
             await ping()
@@ -148,7 +147,7 @@ async def _ask(
     except ContextSizeError as error:
         return fail(f"{model.name} cannot learn: {error}", "give it a larger context")
     except (ModelError, TimeoutError) as error:
-        hint = _hint(error, is_own_server=is_own_server)
+        hint = _hint(error, is_own_server=is_own)
         return fail(_error_text(model.name, error, seconds), f"{hint}; {consequence}nothing is lost in the meantime")
     return []
 
@@ -189,8 +188,8 @@ async def _ask_agent_model(model: BaseLlm) -> list[Finding]:
     """Ask the model to call a tool, which agents need to look facts up and to store them."""
     from gaia_memory.adk.models.model_factory import close_model
 
-    is_own_server = type(model).__name__ == "OpenAIWithTimeLimit" and _is_own_server(OPENAI_NAME)
-    seconds = _timeout_seconds(is_own_server)
+    is_own = type(model).__name__ == "OpenAIWithTimeLimit" and is_own_server("openai", os.environ)
+    seconds = _timeout_seconds(is_own)
     has_called = False
     try:
         async with asyncio.timeout(seconds):
@@ -199,15 +198,13 @@ async def _ask_agent_model(model: BaseLlm) -> list[Finding]:
                     return fail(f"{model.model} refuses ({answer.error_code})", _MODEL_HINT)
                 has_called |= any(part.function_call for part in (answer.content and answer.content.parts) or ())
     except TimeoutError as error:
-        return fail(_error_text(model.model, error, seconds), _BUSY_HINT if is_own_server else "check the network")
+        return fail(_error_text(model.model, error, seconds), _BUSY_HINT if is_own else "check the network")
     except Exception as error:
         # A model of ADK's may raise anything, in words that may quote what it was sent.
         outage = classify_error(error)
         message = f"{model.model} does not answer ({type(error).__name__})"
-        hint = _TOOLS_HINT if outage and outage.status == 400 and is_own_server else None
-        return fail(
-            outage.describe(model.model) if outage else message, hint or _hint(error, is_own_server=is_own_server)
-        )
+        hint = _TOOLS_HINT if outage and outage.status == 400 and is_own else None
+        return fail(outage.describe(model.model) if outage else message, hint or _hint(error, is_own_server=is_own))
     finally:
         await close_model(model)
     if not has_called:
@@ -227,13 +224,6 @@ def _tool_request(model_name: str) -> LlmRequest:
     config = types.GenerateContentConfig(tools=[types.Tool(function_declarations=[declaration])])
     content = types.Content(role="user", parts=[types.Part(text=_TOOL_PROMPT)])
     return LlmRequest(model=model_name, contents=[content], config=config)
-
-
-def _is_own_server(provider: str, configured_url: str | None = None) -> bool:
-    is_openai = provider == OPENAI_NAME
-    return provider in _OWN_SERVER_PROVIDERS or (
-        is_openai and bool(openai_base_url(os.environ, configured=configured_url))
-    )
 
 
 def _timeout_seconds(is_own_server: bool) -> float:

@@ -155,7 +155,8 @@ class MemoryConfig(Section):
         default=ProviderConfig(),
         description=(
             "The model that learns and writes profiles. `auto`: Gemini if there is a key or a project on Vertex AI, "
-            "else offline. `agent`: the agent's own model, in processes that run the agent."
+            "else offline. `agent`: the agent's own model, in processes that run the agent; `max_tokens` bounds its "
+            "answers to memory (4,096)."
         ),
         json_schema_extra={"allowed": "a section with `provider` and the provider's own keys"},
     )
