@@ -31,7 +31,7 @@ TALKS: Mapping[str, tuple[str, ...]] = {
 }
 """What each user says."""
 
-EXAMPLE_NAMES = ("tomasz", "bakery", "kilimanjaro")
+EXAMPLE_NAMES = ("tomasz", "bakery", "everest")
 """What only the examples of the prompt are about."""
 
 
