@@ -76,6 +76,21 @@ def test_doctor_recommends_reindex_for_outdated_vectors_or_words(other: str) -> 
     assert not [row for row in after if "reindex" in row["remedy"]]
 
 
+def test_a_search_hints_at_reindex_while_most_facts_have_vectors_of_another_embedder(other: str, offline: str) -> None:
+    """Found or not: a meaning in other words is not found by words alone."""
+    hint = "Facts that another embedder has embedded were found by their words alone: `gaia memory reindex`."
+    found, missed = (
+        run_gaia("memory", "search", "--user", "itay", "--config", other, words) for words in ("figs", "spaceship")
+    )
+    before = run_gaia("memory", "search", "--user", "itay", "--config", offline, "figs")
+    run_gaia("memory", "reindex", "--config", other)
+    after = run_gaia("memory", "search", "--user", "itay", "--config", other, "figs")
+
+    assert "Keeps figs in the cellar" in found.out
+    assert "Keeps" not in missed.out
+    assert [hint in each.out for each in (found, missed, before, after)] == [True, True, False, False]
+
+
 def test_doctor_says_that_reindex_makes_the_search_of_older_facts_faster(offline: str) -> None:
     """This is information, not a problem."""
     with sqlite3.connect(gaia_home() / "memory.db") as database:

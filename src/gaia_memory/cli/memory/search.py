@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -98,7 +98,7 @@ async def search(
             "include_sensitive": include_sensitive,
             "as_of": moment,
         }
-        recalled = await _recall(engine.memory, scope, query_text, options, explain=explain)
+        recalled = await _recall(engine.memory, scope, query_text, options)
         if not recalled.hits and not await engine.memory.count(scope):
             await print_other_apps(engine, scope)
         if not recalled.hits:
@@ -122,17 +122,11 @@ async def search(
         print_facts(facts, scores=scores, long_ids=long_ids, empty_message=empty_message)
         if facts:
             print_line(f"{user}: {pluralize(len(facts), 'fact')}.")
+        _print_missing(recalled.missing)
 
 
-async def _recall(
-    memory: Memory, scope: Scope, question: str, options: Mapping[str, Any], *, explain: bool
-) -> RecallResult:
-    from gaia_memory.models import RecallResult
-
-    if explain:
-        recalled = await memory.explain(scope, question, **options)
-    else:
-        recalled = RecallResult(hits=tuple(await memory.recall(scope, question, **options)))
+async def _recall(memory: Memory, scope: Scope, question: str, options: Mapping[str, Any]) -> RecallResult:
+    recalled = await memory.explain(scope, question, **options)
     if any("vectors" in hit.why for hit in recalled.hits):
         return recalled
     return await _add_other_wordings(memory, scope, question, recalled, options)
@@ -210,7 +204,7 @@ def _recall_to_dict(recalled: RecallResult) -> dict[str, Any]:
 
 
 def _print_recall(recalled: RecallResult, *, threshold: float | None, long_ids: bool, empty_message: str) -> None:
-    """Print the facts with the parts of their scores, then what was dropped, added or missing."""
+    """Print the facts with the parts of their scores, then what was dropped or added, and which parts are missing."""
     if recalled.hits:
         print_rows(("score", "why", "fact", "id"), _hit_rows(recalled.hits, long_ids=long_ids))
         print_line()
@@ -226,10 +220,14 @@ def _print_recall(recalled: RecallResult, *, threshold: float | None, long_ids: 
         print_rows(("ended", "why", "fact", "id"), _outdated_rows(recalled.outdated, long_ids=long_ids))
     if recalled.expansions:
         print_line(f"Also searched for, as memory.llm proposed: {'; '.join(recalled.expansions)}")
-    if OTHER_VECTORS in recalled.missing:
+    _print_missing(recalled.missing)
+
+
+def _print_missing(missing: Collection[str]) -> None:
+    if OTHER_VECTORS in missing:
         print_line("Facts that another embedder has embedded were found by their words alone: `gaia memory reindex`.")
-    if not {OTHER_VECTORS}.issuperset(recalled.missing):
-        failed = ", ".join(_PART_NAMES[name] for name in recalled.missing if name in _PART_NAMES)
+    if not {OTHER_VECTORS}.issuperset(missing):
+        failed = ", ".join(_PART_NAMES[name] for name in missing if name in _PART_NAMES)
         print_line(f"These results are without {failed}, which failed: try again, or see `gaia doctor`.")
 
 
