@@ -138,3 +138,4 @@ def test_the_schema_names_who_may_have_spoken() -> None:
     assert facts["maxItems"] == 7
     assert facts["items"]["properties"]["text"]["maxLength"] == MAX_FACT_CHARACTERS
     assert facts["items"]["properties"]["attributed_to"]["enum"] == ["user", "assistant", "Noa"]
+    assert "attributed_to" in facts["items"]["required"]

@@ -250,6 +250,8 @@ class ConversationReader:
         ):
             return None
         told = grammar.to_third_person(named)
+        if told == named and sentences.is_fragment(named):
+            return None
         # The third person of a refusal ("don't call me before 10") is a statement, the words themselves are a request.
         is_statement = told and (told.startswith(("User does not want", "User wants")) or sentences.is_statement(named))
         return told if is_statement else None

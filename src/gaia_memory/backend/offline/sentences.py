@@ -16,6 +16,10 @@ _BLANKS = re.compile(r"[^\S\n]+")
 _SENTENCE_END = re.compile(rf"(?<=[.!?…])[\"')\]]*\s+(?!(?:{_GERMAN_MONTHS})\b)|(?<=[。！？؟।])\s*|\s*\n+\s*|;\s+")  # noqa: RUF001
 _ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|No|Inc|Jr|Sr)\.|\b[A-Z]\.)\Z")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")  # noqa: RUF001 - people type both apostrophes
+_ARTICLE_AND_WORD = re.compile(
+    r"(?:d(?:er|ie|as|en|em)|k?eine?[nmrs]?|el|las?|los|ning[uú]na?|una?|les?|une|des|aucune?)\s+[\w-]+[.!…]*",
+    re.IGNORECASE,
+)
 _SPACELESS_SCRIPT = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _APOSTROPHE = re.compile(r"(?<=\w)[\u02bc\u00b4`\u2032\uff07](?=\w)")
 _CURLY_APOSTROPHES = str.maketrans("’‘", "''")  # noqa: RUF001
@@ -75,6 +79,11 @@ def is_request_to_forget(sentence: str) -> bool:
 def is_instruction(sentence: str) -> bool:
     """Return whether a sentence tells the model what to do, say or be."""
     return _P["instruction"].match(sentence.strip().strip(_QUOTES)) is not None
+
+
+def is_fragment(sentence: str) -> bool:
+    """Return whether a sentence is one word behind an article, without room for a verb: "Der zweite."."""
+    return _ARTICLE_AND_WORD.fullmatch(sentence.strip().strip(_QUOTES)) is not None
 
 
 def is_statement(sentence: str) -> bool:
