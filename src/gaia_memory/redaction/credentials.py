@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from gaia_memory.language.homoglyphs import fold_to_latin, fold_width
 from gaia_memory.redaction.account_numbers import find_account_numbers
@@ -23,14 +26,17 @@ _PLACEHOLDER = re.compile(r"(?i)password|passwd|pass|pwd|secret|token|x+|[*.]+|[
 _DIGIT = re.compile(r"\d")
 _MIN_KEY_CHARACTERS = 14
 _PLAIN_WORD = re.compile(r"[A-Z]?[a-z]{2,}")
+_ENCODED_TEXT = re.compile(
+    r"(?:&#\w{2,8};|&[a-z]{2,8};|%[0-9a-fA-F]{2})+|(?<![\w+/-])[A-Za-z0-9+/_-]{16,}={0,2}(?![\w+/-])"
+)
 _SPACED_LETTERS = re.compile(r"(?<!\S)\S(?P<gap>[ .*-])(?:\S(?P=gap)){6,}\S(?=[\s:=]|\Z)")
 
 
 class _View(NamedTuple):
-    """A text as a reader sees it, and the place in the original of each of its characters."""
+    """A text as a reader sees it, and where in the original each of its characters stands."""
 
     text: str
-    places: tuple[int, ...] | None
+    places: tuple[Span, ...]
 
 
 def contains_credential(text: str, *, allow_numbers: bool = False) -> bool:
@@ -48,30 +54,31 @@ def mask_credentials(text: str, *, allow_numbers: bool = False) -> str:
     spans: set[Span] = set()
     for view in _views(text):
         for start, end in _find(view.text, allow_numbers=allow_numbers):
-            places = view.places or range(len(text))
-            spans.add((places[start], places[end - 1] + 1))
-    end = len(text)
-    for first, last in sorted(spans, reverse=True):
-        if first < end:
-            text = text[:first] + MASK + text[min(last, end) :]
-            end = first
-    return text
+            spans.add((view.places[start][0], view.places[end - 1][1]))
+    parts, shown_from = list[str](), 0
+    for first, last in sorted(spans):
+        if first >= shown_from:
+            parts += [text[shown_from:first], MASK]
+        shown_from = max(shown_from, last)
+    return "".join([*parts, text[shown_from:]])
 
 
 def _views(text: str) -> Iterator[_View]:
     """Yield the text without invisible characters, and if it differs with look-alikes as Latin letters."""
-    views = [_View(text, None)] if text.isascii() else [_fold(text, fold_width)]
+    views = [_fold(text, str if text.isascii() else fold_width)]
     if not text.isascii() and (latin := _fold(text, fold_to_latin)).text != views[0].text:
         views.append(latin)
     for view in views:
         yield view
         if _SPACED_LETTERS.search(view.text):
             yield _close_up(view)
+        if _ENCODED_TEXT.search(view.text):
+            yield _decode(view)
 
 
 def _fold(text: str, fold: Callable[[str], str]) -> _View:
     folded = [fold(char) for char in text]
-    places = tuple(place for place, part in enumerate(folded) for _ in part)
+    places = tuple((place, place + 1) for place, part in enumerate(folded) for _ in part)
     return _View("".join(folded), places)
 
 
@@ -79,8 +86,30 @@ def _close_up(view: _View) -> _View:
     """Remove what stands between single letters: `p a s s w o r d`, `P-A-S-S-W-O-R-D`."""
     gaps = {at for run in _SPACED_LETTERS.finditer(view.text) for at in range(run.start() + 1, run.end(), 2)}
     kept = [at for at in range(len(view.text)) if at not in gaps]
-    places = view.places or range(len(view.text))
-    return _View("".join(view.text[at] for at in kept), tuple(places[at] for at in kept))
+    return _View("".join(view.text[at] for at in kept), tuple(view.places[at] for at in kept))
+
+
+def _decode(view: _View) -> _View:
+    """Return the view with HTML entities, percent escapes and Base64 text as what they stand for."""
+    parts, places, position = list[str](), list[Span](), 0
+    for found in _ENCODED_TEXT.finditer(view.text):
+        decoded = _decode_run(found[0])
+        parts += [view.text[position : found.start()], decoded]
+        # All of it is masked, whichever part is the credential.
+        whole = (view.places[found.start()][0], view.places[found.end() - 1][1])
+        places += [*view.places[position : found.start()], *[whole] * len(decoded)]
+        position = found.end()
+    return _View("".join([*parts, view.text[position:]]), (*places, *view.places[position:]))
+
+
+def _decode_run(run: str) -> str:
+    if run[0] in "&%":
+        return html.unescape(unquote(run))
+    try:
+        decoded = base64.b64decode(run + "=" * (-len(run) % 4), altchars=b"-_", validate=True).decode()
+    except ValueError:
+        return run
+    return decoded if decoded.isprintable() else run
 
 
 def _find(text: str, *, allow_numbers: bool) -> Iterator[Span]:
@@ -92,7 +121,7 @@ def _find(text: str, *, allow_numbers: bool) -> Iterator[Span]:
             yield from find_random_tokens(text)
     if "://" in text:
         yield from (span for span in find_url_passwords(text) if not _PLACEHOLDER.fullmatch(text[slice(*span)]))
-    if "-----" in text:
+    if "-----" in text or "PuTTY-" in text:
         yield from (found.span() for found in PEM_BLOCK.finditer(text))
     yield from find_stated_passwords(text)
     yield from find_seed_phrases(text)
@@ -100,8 +129,7 @@ def _find(text: str, *, allow_numbers: bool) -> Iterator[Span]:
         yield from _find_split_keys(text)
         if not allow_numbers:
             yield from find_account_numbers(text)
-    if has_digit or "pin" in text.lower():
-        yield from find_stated_codes(text)
+    yield from find_stated_codes(text)
 
 
 def _find_split_keys(text: str) -> Iterator[Span]:

@@ -25,7 +25,7 @@ _MIN_AWS_CASE_CHANGES = 5
 _IDENTIFIER_NAME = re.compile(
     r"(?i)(?:(?<![A-Za-z])(?:ids?|doc|document|file|folder|video|playlist|sheet|page|commit|hash|tx|txid|transaction|block|checksum|"
     r"digest|integrity|e-?tag|fingerprint|u?uid|guid|order|tracking|address|bitcoin|btc|model)\b\W*(?:(?:is|to)\W+)?"
-    r"|sha-?\d+[:-]|base64,|\bAAAA)$"
+    r"|sha-?\d+[:-]|base64,|\bAAAA|(?:public key|certificate)-----\s*)$"
 )
 _ADDRESS = re.compile(r"(?i)(?:[a-z]:\\|[\w.~-]*[/\\]|www\.)\S*$")
 _SECRET_ARGUMENT = re.compile(r"(?i)[?&#](?:[\w-]*(?:token|key|secret|sig|signature|password|auth|code))=$")

@@ -81,15 +81,18 @@ KEY_FORMS = (
     KeyForm(r"ATATT3[A-Za-z0-9_=-]", 40, 40),
     KeyForm(r"AGE-SECRET-KEY-1[A-Z0-9]", 40, 40),
     KeyForm(r"rzp_(?:live|test)_[A-Za-z0-9]", 10, 10),
+    KeyForm(r"access_token\$production\$[a-z0-9$]", 40, 40),
+    KeyForm(r"\$(?:apr1|[1256y]|2[abxy]|argon2id?)\$[A-Za-z0-9./$=,+]", 20, 20),
     KeyForm(r"AccountKey=[A-Za-z0-9+/=]", 40, 40),
     KeyForm(r"sig=[A-Za-z0-9%+/=]", 40, 40),
     KeyForm(r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]", 0, 0),
 )
 
 PASSWORD_WORDS = (
-    r"(?:p[a@4][s$5]{2}w[o0]rd|pass(?:wd|phrase|code|wort|ord)|pwd|kennwort|contrase[nñ]a|mot[\s_]+de[\s_]+passe|senha|palavra[-\s_]passe|(?:phrase|frase)\s+(?:secr[èe]te|de\s+passe|segreta|secreta)|geheimwort|losungswort|"
+    r"(?:p[a@4][s$5]{1,3}w[o0]r?d|pass(?:wd|phrase|code|wort|ord)|pwd|kennwort|contrase[nñ]a|mot[\s_]+de[\s_]+passe|senha|palavra[-\s_]passe|(?:phrase|frase)\s+(?:secr[èe]te|de\s+passe|segreta|secreta)|geheimwort|losungswort|"
     r"parola\s+(?:d['’]ordine|mea)|parolam|wachtwoord|l[öo]senord|adgangskode|kodeord|salasana|has[łl]o|heslo|jelsz[óa]v?|"
     r"[şs]ifre|парол[ьяюе]|парола|κωδικ[όο]ς|ה?סיסמ[האת]|كلمة\s+(?:ال)?(?:سر|مرور)|رمز\s+عبور|पासवर्ड|パスワード|비밀번호|비번|پسورد|گذرواژه|"
+    r"পাসওয়ার্ড|கடவுச்சொல்|პაროლი|գաղտնաբառ|پاس\s?ورڈ|slaptažodis|lykilorð|contrasenya|nenosiri|"
     r"m[ậa]t\s+kh[ẩa]u|รหัสผ่าน|kata[\s_]+sandi|密码|密碼|口令)"
 )
 
@@ -97,7 +100,9 @@ URL_PASSWORD = re.compile(
     r"(?P<before>\b(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{0,30})://[^:/@\s]{0,200}:)(?P<secret>[^@\s]{1,500})@"
 )
 
-PEM_BLOCK = re.compile(r"-----BEGIN [A-Z0-9 ]+-----")
+PEM_BLOCK = re.compile(
+    r"-----BEGIN (?!(?:[A-Z0-9 ]* )?(?:PUBLIC KEY|CERTIFICATE))[A-Z0-9 ]+-----|PuTTY-User-Key-File-\d.*", re.DOTALL
+)
 
 _PRIVATE_KEY_BLOCK = r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*-----|\Z)"
 

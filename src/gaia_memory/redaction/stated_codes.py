@@ -9,14 +9,30 @@ from collections.abc import Iterator
 
 from gaia_memory.redaction.stated_passwords import COPULA, SIGN
 
-_DIGIT_WORDS = r"(?:(?:zero|oh|one|two|three|four|five|six|seven|eight|nine)[ ,-]*){4,8}\b"
+_UNIT_WORD = (
+    r"(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|null|eins|zwei|zwo|drei|vier|fünf|sechs|sieben|acht|neun|zéro|"
+    r"une?|deux|trois|quatre|cinq|sept|huit|neuf|cero|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|due|tre|quattro|cinque|"
+    r"sei|sette|otto|nove|um|dois|três|quatro|sete|oito)"
+)
+_TENS_WORD = (
+    r"(?:ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|"
+    r"(?:\w{3,6}und)?(?:zwanzig|dreißig|vierzig|fünfzig|sechzig|siebzig|achtzig|neunzig)|"
+    r"vingt|trente|quarante|cinquante|soixante|veinte|treinta|cuarenta|cincuenta|sesenta|setenta|ochenta|noventa|"
+    r"venti|trenta|quaranta|cinquanta|sessanta|settanta|ottanta|novanta|vinte|trinta|quarenta|cinquenta|sessenta|oitenta)"
+)
+_BETWEEN_WORDS = r"(?:[ ,-]+|\s+(?:et|y|e)\s+)"
+# "four nine two one", "forty-nine twenty-one"; "PIN is one of two" has no such row.
+_DIGIT_WORDS = (
+    rf"(?:{_UNIT_WORD}(?:[ ,-]+{_UNIT_WORD}){{2,7}}"
+    rf"|{_TENS_WORD}(?:{_BETWEEN_WORDS}{_UNIT_WORD})?(?:[ ,]+{_TENS_WORD}(?:{_BETWEEN_WORDS}{_UNIT_WORD})?){{1,3}})\b"
+)
 _NO_UNIT = (
     r"(?![^\W\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[%€$号室階楼条本枚回円元年月日時点分人個个次章页]|[.,:]\d|-\d"
     r"|\s(?:m|km|cm|mm|g|kg|ml|l|px|eur|euros?|usd|dollars?|percent|points?|minutes?|hours?|degrees?)\b)"
 )
 _DIGITS = rf"(?P<value>\d(?:[ -]?\d){{3,7}}{_NO_UNIT}|{_DIGIT_WORDS})"
 _PIN_DIGITS = _DIGITS.replace("{3,7}", "{2,7}")
-_CARD_DIGITS = rf"(?P<value>\d{{3,4}}{_NO_UNIT})"
+_CARD_DIGITS = rf"(?P<value>\d{{3,4}}{_NO_UNIT}|{_DIGIT_WORDS})"
 # "47B12": keypads of doors have letters, too.
 _KEYPAD_LETTERS = r"(?-i:(?=\d*[A-ZА-Я])(?=(?:[A-ZА-Я]*\d){2})[\dA-ZА-Я]{4,7}(?!\w))"
 _KEYPAD_DIGITS = _DIGITS.replace("(?P<value>", rf"(?P<value>{_KEYPAD_LETTERS}|[*#]?")
@@ -70,7 +86,9 @@ _CARD_CODE_NAME = (
 )
 _OF_CARD = r"(?:\s+(?:of|for|on|der|des|meiner|auf|de|del|della|da|do|van|sur)(?:\s+[^\W\d_]+){1,3})"
 _SECRET_NAME = (
-    r"(?:puk|m?tan|otp|totp|one[ -]time\s+(?:pass)?(?:code|word)|geheim(?:zahl|nummer|code)|digicode|pincode|codepin)"
+    r"(?:puk|m?tan|otp|totp|one[ -]time\s+(?:pass)?(?:code|word)|geheim(?:zahl|nummer|code)|"
+    r"einmal(?:code|passwort|kennwort)|code\s+(?:à\s+usage\s+unique|temporaire|monouso)|c[óo]dig?[oe]\s+(?:de\s+(?:un\s+solo\s+uso|uso\s+[úu]nico)|temporal)|"
+    r"codice\s+(?:monouso|temporaneo|usa\s+e\s+getta)|digicode|pincode|codepin)"
 )
 _EAST_ASIAN_NAME = (
     r"(?:暗証|認証|確認|ワンタイム|オートロック|玄関|金庫|ロック|セキュリティ|验证|驗證|校验|动态|確認|门禁|門禁|开门|开锁|保险箱|取款|支付|"
@@ -116,6 +134,12 @@ _CODES = (
         r"[^.!?;\n:=\d]{0,20}?\s(?:opens?\s+(?:with|to|on)|unlocks?\s+with|(?:is\s+)?set\s+to|öffnet\s+mit|s['’]ouvre\s+avec|"
         rf"se\s+abre\s+con|si\s+apre\s+con)\s+{_PIN_DIGITS}(?!\s+(?!(?:and|und|et|y|e)\b)[^\W\d_]{{3}})"
     ),
+    # "I unlock my phone with 375503", "mein Handy entsperre ich mit 375503"
+    re.compile(
+        r"(?i)\b(?:unlock\w*|disarm\w*|entsperr\w*|entriegel\w*|déverrouill\w*|désactiv\w*|desbloque\w*|desactiv\w*|sblocc\w*"
+        r"|disattiv\w*|destrav\w*|desativ\w*)\b[^.!?;\n:=\d]{0,40}?\s(?:with|using|by\s+typing|mit|durch|avec|en\s+tapant|con"
+        rf"|com|digitando|tecleando)\s+(?:(?:the|my|dem|der|le|la|el|il|o)\s+)?{_PIN_DIGITS}(?!\s+(?!(?:and|und|et|y|e)\b)[^\W\d_]{{3}})"
+    ),
     re.compile(rf"(?i)\bkeypad(?:{_LINK_PATTERN}|\s+(?:takes|needs|wants|accepts)\s+){_DIGITS}"),
     # "482913 is your code", "use 482913 as your passcode"
     re.compile(
@@ -142,8 +166,9 @@ _ANY_CODE = re.compile(
 _OWNER_CHARACTERS = 40
 _WORD_BEGINNING = re.compile(r"(?:^|[\s\"'’])[^\W\d_]*\Z")
 _CLAUSE_END = re.compile(r"[.!?;,\n]")
+_VALUE = re.compile(rf"(?i)\d|\b{_DIGIT_WORDS}")
 _TRIGGERS = re.compile(
-    r"(?i)pin|пин|cv[vc]|code|kode|código|codigo|codice|код|קוד|kod|κωδ|combin|kombin|clave|puk|tan|otp|pr[üu]f|cryptog"
+    r"(?i)pin|пин|cv[vc]|unlock|disarm|entsperr|entrieg|verrouill|d[ée]s[ab]|sblocc|disatt|destrav|code|kode|código|codigo|codice|код|קוד|kod|κωδ|combin|kombin|clave|puk|tan|otp|einmal|pr[üu]f|cryptog"
     r"|one[ -]time|geheim|digits"
     r"|set\s+to|opens|unlocks|öffnet|ouvre|abre|apre|verification|keypad|enter|use|type|press|dial|码|碼|コード|番号|인증|비밀"
 )
@@ -151,7 +176,7 @@ _TRIGGERS = re.compile(
 
 def find_stated_codes(text: str) -> Iterator[tuple[int, int]]:
     """Yield where the digits of a code stand that the text names as secret."""
-    if not _TRIGGERS.search(text):
+    if not (_TRIGGERS.search(text) and _VALUE.search(text)):
         return
     for pattern in _CODES:
         yield from (found.span("value") for found in pattern.finditer(text))

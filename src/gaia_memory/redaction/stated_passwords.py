@@ -16,7 +16,8 @@ from gaia_memory.redaction.secret_forms import PASSWORD_WORDS
 
 COPULA = (
     # "to" and "on" are verbs in Polish, Czech and Finnish only: "I gave my password to Anna".
-    r"(?:is|was|are|reads|equals|it['’]s|ist|war|lautet|heißt|es|era|est|c['’]est|é|è|"
+    r"(?:is|was|are|reads|equals|(?:ends|turned?s?|winds)\s+(?:up|out)\s+(?:being|to\s+be)|happens\s+to\s+be|remains|stays|"
+    r"bleibt|reste|sigue\s+siendo|resta|rimane|continua(?:\s+sendo)?|it['’]s|ist|war|lautet|heißt|es|era|est|c['’]est|é|è|"
     r"(?:(?<=has[łl]o )|(?<=heslo ))to|je|jest|"
     r"er|är|(?:(?<=salasana )|(?<=salasanani ))on|este|olarak|adalah|"
     r"это|є|е|είναι|היא|הוא|هي|هو|है|là)"
@@ -30,7 +31,7 @@ _PREPOSITION = (
     r"для|от|к|של\S*|ל\S*|من|meiner?|mio|mia|meu|mea|mitt|mi|min|saya|μου|من|tôi|ми|wifi)"
 )
 _NAME = (
-    rf"(?:(?<![^\W_]){PASSWORD_WORDS}|(?<=\w)(?:passwort|kennwort|wachtwoord|密码|密碼|口令|パスワード|비밀번호))"
+    rf"(?:(?<![^\W_]){PASSWORD_WORDS}|(?<=\w)(?:password|passwort|kennwort|wachtwoord|密码|密碼|口令|パスワード|비밀번호))"
     r"\w{0,5}[\"'`]?"
 )
 _PASSWORD_NAME = re.compile(rf"(?i){_NAME}")
@@ -47,6 +48,23 @@ _BARE_DIGITS = re.compile(rf"(?i){_NAME}\s+(?P<value>(?!(?:19|20)\d\d\b)\d{{4,}}
 _AS_PASSWORD = re.compile(
     rf"(?i)(?<!\S)[\"'“„«]?(?P<value>[^\s\"'”“»]{{6,40}})[\"'”“»]?\s+(?:as|als|comme|como|come|как)\s+(?:[^\W\d_]+\s+){{0,2}}?{_NAME}"
 )
+# "password is h u n t e r 2", "My password spells t-r-o-u-b-a-d-o-r"
+_SPELLED_PASSWORD = re.compile(
+    rf"(?i){_NAME}(?:\s+[^\s.!?]{{2,20}}){{0,4}}?[\s:=]+(?P<value>\w(?P<gap>[ .-])(?:\w(?P=gap)){{3,}}\w)(?!\S)"
+)
+# "<password>plum99</password>"
+_ELEMENT = re.compile(
+    r"(?i)<(?P<tag>[\w:-]*(?:passw\w*|pwd|secret|token|api-?key))>\s*(?P<value>[^\s<]{4,})\s*</(?P=tag)>"
+)
+# "the key to my vault is Falcon51!"
+_KEY_TO = re.compile(
+    rf"(?i)\b(?:key|schlüssel|cl[ée]|clave|chiave|chave)\s+(?:to|for|{_PREPOSITION})\s[^.!?\n:=]{{1,40}}?\s+{COPULA}\s+(?P<value>\S+)"
+)
+# "zdurf9zw9hy44 is the nuget key"
+_KEY_BEHIND = re.compile(
+    rf"(?i)(?<!\S)(?P<value>(?=\S*\d)(?=\S*[a-z])[\w.+/=-]{{16,}})\s+{COPULA}\s+(?:[^\W\d_][\w'’-]*\s+){{1,4}}?"
+    r"(?:key|token|secret|schlüssel|cl[ée]|clave|chiave|chave)\b"
+)
 # "wlan key 4821-0077-1933-4455"
 _WIFI_KEY = re.compile(
     rf"(?i)(?<!\w)(?:(?:wi-?fi|wlan)[ -]*(?:key|schlüssel|code|sleutel)|"
@@ -55,20 +73,31 @@ _WIFI_KEY = re.compile(
 )
 # "wifi password hunter2"
 _BARE_PASSWORD = re.compile(
-    rf"(?i){_NAME}(?:\s+{_PREPOSITION}\b(?:\s+[^\s.!?:=]{{1,30}}){{0,3}}?)?\s+(?:-\s+)?(?P<value>(?=\S*[\d!@#$%^&*?])\S{{6,60}})"
+    rf"(?i){_NAME}(?:['’]s)?(?:\s+{_PREPOSITION}\b(?:\s+[^\s.!?:=]{{1,30}}){{0,3}}?)?\s+(?:-\s+)?(?P<value>(?=\S*[\d!@#$%^&*?])\S{{6,60}})"
 )
 _SHORT_NAME = re.compile(
     rf"(?i)(?<!\w)(?:pass|pw|psw|pwd|passwd|mdp|clave)"
     rf"(?:(?:\s+[^.!?\n:=\d]{{1,40}}?)??(?:(?P<sign>\s*{SIGN}\s*|\s+-\s+)|\s+{COPULA}\s+)|(?:\s+del?\s+\w+)?\s+(?:es\s+)?)(?P<value>\S+)"
 )
 _LOGIN_PAIR = re.compile(
-    r"(?i)\b(?:creds?|credentials|logins?|zugangsdaten)\b(?:\s+is|\s*:)?\s+[\w.+@-]{2,40}(?:\s*[:/]\s*)(?P<value>\S+)"
+    rf"(?i)\b(?:creds?|credentials|logins?|log-?ins?|zugangsdaten|anmeldedaten|identifiants?|credenciales|credenziali|credenciais)\b"
+    rf"[^.!?\n:=/]{{0,40}}?(?:\s+{COPULA}|\s*:)?\s+[\w.+@-]{{2,40}}(?:\s*[:/|]\s*)(?P<value>\S+)"
 )
 # "Netflix: mara@example.org / Sternenstaub88"
 _EMAIL_PAIR = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+\s+[:/|]\s+(?P<value>[^\s@]{8,})(?!\S)")
 # "admin:Nimbus!20"
 _ADMIN_PAIR = re.compile(r"(?<![\w/.@-])(?:admin|administrator|root|guest):(?P<value>[^\s:]{6,})")
 _CURL_USER = re.compile(r"""(?<!\S)(?:-u|--user)[ =]["']?[\w.@-]+:(?P<value>[^\s"'$<{]\S{2,})""")
+# "sshpass -p 'Nimbus!20' ssh host", "docker login -u ada -p Nimbus20"
+_PASSWORD_ARGUMENT = re.compile(
+    r"""(?x)\b(?:sshpass|mysql\w*|mariadb\w*|mongo\w*|ldap\w+|smbclient|pscp|plink|login|redis-cli|zip|7z)\s[^\n|;]{0,200}?
+    (?<!\S)-(?:p|w|a|P)[ ]?["']?(?P<value>[^\s"'$<{-][^\s"']{3,})"""
+)
+# "I log in with nuage6874#": a word of letters, digits and signs is a password where people sign in.
+_SIGN_IN = re.compile(
+    r"(?i)\b(?:log(?:ged|ging|s)?[\s-]?(?:in|on)|sign(?:ed|ing|s)?[\s-]?in|log(?:ge|gt)?\b|einlogg\w*|eingelogg\w*|meld\w*|anmeld\w*"
+    r"|connect\w*|acced\w*|inicio\s+sesi[óo]n|entr[oaei]\w*|conect\w*)\b[^.!?\n]{0,40}?\s(?:with|using|mit|avec|con|com)\s"
+)
 _AUTHORIZATION = re.compile(
     r"(?i)\bauthorization\s*[:=]\s*[\"']?(?:basic|bearer|token|digest|apikey)\s+"
     r"(?P<value>(?-i:[a-z]{16,}|(?=[a-z]*[A-Z0-9=])[A-Za-z0-9._~+/=-]{12,}))"
@@ -77,7 +106,7 @@ _NAMED_KEY = re.compile(
     r"""(?xi)
     (?:(?<![^\W_])(?:secret|token|bearer|pat|sessionid|mot\s+secret|(?:wi-?fi|wlan|network|netzwerk)\b[^.!?\n:=]{0,40}?\bkey)
       |(?:(?:api|access|private|secret|signing|encryption|license|recovery|backup|rescue|client|auth|session|shared)
-        [ _-]?(?:access[ _-]?)?(?:key|secret|token|code)s?
+        [ _-]?(?:access[ _-]?)?(?:key|secret|token|code)s?(?:_base)?
       |(?P<other>\w{1,40}_(?:key|secret|token))))(?![A-Za-z_])
     ["'`]?(?:\s+(?:for|to|of)\s[^.!?\n:=]{1,40}?)?\s*(?:[:=]|\b(?:is|are|ist|es|est)\b)?\s*
     (?P<value>["'`]?(?!HTTP/)(?=[\w.+/=-]*\d)(?=[\w.+/=-]*[A-Za-z])[A-Za-z0-9_.+/=-]{8,}+(?![\w(\[]))
@@ -96,13 +125,15 @@ _SET_KEY = re.compile(
 
 # Cheap tests before the patterns above: one of these words is in every text that they match.
 _PASSWORD_TRIGGER_WORDS = """
-pass p@ pa$ w0rd pw psw mdp phrase frase geheimwort losung kennwort contrase clave senha parola wachtwoord
+pass pasw p@ pa$ w0rd pw psw mdp phrase frase geheimwort losung kennwort contrase clave senha parola wachtwoord
 lösenord losenord adgangskode kodeord salasana hasło haslo heslo jelsz şifre sifre парол κωδικ סיסמ كلمة
 رمز पासवर्ड パスワード 비밀번호 비번 پسورد گذرواژه khẩu khau รหัสผ่าน sandi 密 口令
+পাসওয়ার্ড கடவுச்சொல் პაროლი գաղտնաբառ ورڈ slapta lykilor contrasenya nenosiri
 """
 _PASSWORD_TRIGGERS = tuple(_PASSWORD_TRIGGER_WORDS.split())
 _WIFI_TRIGGERS = ("wifi", "wi-fi", "wlan")
-_LOGIN_TRIGGERS = ("cred", "login", "zugangsdaten", "-u", "authorization")
+_LOGIN_TRIGGERS = ("cred", "log", "daten", "ident", "-u", "-p", "authorization")
+_SIGN_IN_WORDS = ("with", "using", "mit", "avec", "con", "com")
 _KEY_TRIGGERS = ("secret", "token", "bearer", "key", "code", "pat ", "sessionid")
 _MIN_DIGIT_CHANGES = 2
 _QUOTES = "\"'`“”„«»‘’"
@@ -132,10 +163,7 @@ def find_stated_passwords(text: str) -> Iterator[tuple[int, int]]:
     lower = text.lower()
     if _has_any(lower, _PASSWORD_TRIGGERS):
         yield from _find_passwords(text)
-    if _has_any(lower, _LOGIN_TRIGGERS):
-        for pattern in (_CURL_USER, _AUTHORIZATION):
-            yield from (found.span("value") for found in pattern.finditer(text))
-        yield from _find_pairs(_LOGIN_PAIR, text)
+    yield from _find_logins(text, lower)
     if ":" in lower:
         yield from _find_pairs(_ADMIN_PAIR, text)
     if _has_any(lower, _WIFI_TRIGGERS):
@@ -148,6 +176,18 @@ def find_stated_passwords(text: str) -> Iterator[tuple[int, int]]:
             if found["other"] is None or len(DIGIT_CHANGE.findall(found["value"])) >= _MIN_DIGIT_CHANGES:
                 yield found.span("value")
         yield from (found.span("value") for found in _SET_KEY.finditer(text) if not found["value"].startswith("$"))
+        yield from (found.span("value") for found in _KEY_BEHIND.finditer(text))
+        yield from _find_pairs(_KEY_TO, text)
+
+
+def _find_logins(text: str, lower: str) -> Iterator[tuple[int, int]]:
+    if _has_any(lower, _LOGIN_TRIGGERS):
+        for pattern in (_CURL_USER, _AUTHORIZATION):
+            yield from (found.span("value") for found in pattern.finditer(text))
+        for pattern in (_LOGIN_PAIR, _PASSWORD_ARGUMENT):
+            yield from _find_pairs(pattern, text)
+    if _has_any(lower, _SIGN_IN_WORDS) and _SIGN_IN.search(text):
+        yield from (found.span("value") for found in _MIXED_WORD.finditer(text))
 
 
 def _find_pairs(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
@@ -166,6 +206,8 @@ def _find_passwords(text: str) -> Iterator[tuple[int, int]]:
     if _PASSWORD_NAME.search(text):
         yield from (found.span("value") for found in _MIXED_WORD.finditer(text))
     yield from (found.span("value") for found in _BARE_DIGITS.finditer(text))
+    for pattern in (_SPELLED_PASSWORD, _ELEMENT):
+        yield from (found.span("value") for found in pattern.finditer(text))
     yield from _find_pairs(_AS_PASSWORD, text)
     for found in _SHORT_NAME.finditer(text):
         is_of_login = found["sign"] and re.search(r"(?i)\b(?:user(?:name)?|login)\b", text[: found.start()])

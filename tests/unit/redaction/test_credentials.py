@@ -45,7 +45,7 @@ def is_refused(kind: str, text: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("split", ["known", "held-out", *(f"fresh-{number}" for number in range(1, 8))])
+@pytest.mark.parametrize("split", ["known", "held-out", *(f"fresh-{number}" for number in range(1, 10))])
 def test_credentials_in_all_forms_are_refused(split: str) -> None:
     """The held-out half was written before the rules, each fresh list before it was first compared with them."""
     texts = [(kind, text) for each, kind, text in CREDENTIALS if each == split]
@@ -72,6 +72,27 @@ def test_no_harmless_text_is_refused_or_masked() -> None:
 )
 def test_only_the_credential_is_masked(text: str, masked: str) -> None:
     """The rest of the text stays as it was stored."""
+    assert mask_credentials(text) == masked
+
+
+@pytest.mark.parametrize("text", ["\u043f\u0430\u0440\u200b\u043e\u043b\u044c: plum99fig", "Kenn\u00adwort: plum99fig"])
+def test_an_invisible_character_hides_no_word_of_another_script(text: str) -> None:
+    """Where the look-alikes of its letters are replaced, the word for a password is none any more."""
+    assert contains_credential(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("&#112;assword: plum99fig, Ada", f"&#112;assword: {MASK}, Ada"),
+        ("note %70assword=plum99fig down", f"note %70assword={MASK} down"),
+        ("it is cGFzc3dvcmQ9cGx1bTk5ZmlnIQ==, says Ada", f"it is {MASK}, says Ada"),
+        ("note bXkgcGFzc3dvcmQgaXMgc3dvcmRmaXNo, Ada", f"note {MASK}, Ada"),
+    ],
+)
+def test_an_encoded_credential_is_masked(text: str, masked: str) -> None:
+    """HTML entities, percent escapes and Base64 are read as what they stand for."""
+    assert contains_credential(text)
     assert mask_credentials(text) == masked
 
 

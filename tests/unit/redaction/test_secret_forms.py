@@ -74,6 +74,8 @@ KEYS = {
     r"ATATT3": "ATA" + "TT3" + TWENTY + TWENTY,
     r"AGE-SECRET-KEY-1": "AGE-SECRET" + "-KEY-1" + TWENTY.upper() + TWENTY.upper(),
     r"rzp_": "rzp" + "_live_" + TWENTY,
+    r"access_token\$": "access_token" + "$production$" + "a1b2c3d4e5f6a7b8$" + HEX,
+    r"\$(?:apr1": "$" + "2b$12$" + TWENTY + TWENTY,
     r"AccountKey=": "Account" + "Key=" + TWENTY + TWENTY,
     r"sig=": "si" + "g=" + TWENTY + TWENTY,
 }
