@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -36,7 +36,7 @@ class _View(NamedTuple):
     """A text as a reader sees it, and where in the original each of its characters stands."""
 
     text: str
-    places: tuple[Span, ...]
+    places: Sequence[Span]
 
 
 def contains_credential(text: str, *, allow_numbers: bool = False) -> bool:
@@ -65,7 +65,11 @@ def mask_credentials(text: str, *, allow_numbers: bool = False) -> str:
 
 def _views(text: str) -> Iterator[_View]:
     """Yield the text without invisible characters, and if it differs with look-alikes as Latin letters."""
-    views = [_fold(text, str if text.isascii() else fold_width)]
+    views = [
+        _View(text, tuple(zip(range(len(text)), range(1, len(text) + 1), strict=True)))
+        if text.isascii()
+        else _fold(text, fold_width)
+    ]
     if not text.isascii() and (latin := _fold(text, fold_to_latin)).text != views[0].text:
         views.append(latin)
     for view in views:

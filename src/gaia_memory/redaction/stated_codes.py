@@ -166,7 +166,8 @@ _ANY_CODE = re.compile(
 _OWNER_CHARACTERS = 40
 _WORD_BEGINNING = re.compile(r"(?:^|[\s\"'’])[^\W\d_]*\Z")
 _CLAUSE_END = re.compile(r"[.!?;,\n]")
-_VALUE = re.compile(rf"(?i)\d|\b{_DIGIT_WORDS}")
+_SPELLED_NAME = re.compile(r"(?i)pin|cv[vc]|code|c[óo]di|puk|tan\b|otp")
+_SPELLED_VALUE = re.compile(rf"(?i)\b{_DIGIT_WORDS}")
 _TRIGGERS = re.compile(
     r"(?i)pin|пин|cv[vc]|unlock|disarm|entsperr|entrieg|verrouill|d[ée]s[ab]|sblocc|disatt|destrav|code|kode|código|codigo|codice|код|קוד|kod|κωδ|combin|kombin|clave|puk|tan|otp|einmal|pr[üu]f|cryptog"
     r"|one[ -]time|geheim|digits"
@@ -176,7 +177,8 @@ _TRIGGERS = re.compile(
 
 def find_stated_codes(text: str) -> Iterator[tuple[int, int]]:
     """Yield where the digits of a code stand that the text names as secret."""
-    if not (_TRIGGERS.search(text) and _VALUE.search(text)):
+    has_value = re.search(r"\d", text) or (_SPELLED_NAME.search(text) and _SPELLED_VALUE.search(text))
+    if not (has_value and _TRIGGERS.search(text)):
         return
     for pattern in _CODES:
         yield from (found.span("value") for found in pattern.finditer(text))
