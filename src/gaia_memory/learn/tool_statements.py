@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.language.distinctive_words import distinctive_stems
+from gaia_memory.language.distinctive_words import ROLE_WORDS, distinctive_stems
 from gaia_memory.language.homoglyphs import fold_homoglyphs
-from gaia_memory.language.stems import truncated_stem
+from gaia_memory.language.stems import stem, truncated_stem
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.learn.questions import INDIRECT_QUESTION, SENTENCE, is_question
 from gaia_memory.learn.screen import reject_unkeepable
@@ -28,6 +29,9 @@ _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.\w+|(?<![\w.])(?:[\w-]+\.)+[a-z]{2,}(?!
 _LONG_NUMBER = re.compile(r"(?<![\w-])[A-Z]{0,2}\d(?:[ ()/.-]?\d){5,}(?![\w-])")
 _DAY_OR_TIME = re.compile(r"\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d{4}|\d\d?[.:]\d\d")
 _COMPARED_DIGITS = 5
+_CLAUSE_BORDER = re.compile(
+    r"[,;:]|\s[-\u2013\u2014]\s|\b(?:but|and|aber|sondern|und|mais|et|pero|sino|y)\b", re.IGNORECASE
+)
 
 _DENIAL = re.compile(
     r"\b(?:no|not|\w+n['\u2019]t|cannot|never|none|nothing|without|neither|nor|stop\w*|quit\w*|gave up|giv\w+ up"
@@ -58,12 +62,14 @@ def is_stated_by_user(fact: str, user: UserStatement) -> bool:
     # "on Friday" is said, and its date is saved.
     undated = _DAY_OR_TIME.sub(" ", fact)
     unnumbered = _LONG_NUMBER.sub(" ", undated)
-    words = distinctive_stems(unnumbered) or _stems(unnumbered)
+    words = distinctive_stems(_without_roles(unnumbered)) or _stems(unnumbered)
     stated, questions = _stems(user.agreed_to), list[set[str]]()
     denied = _DENIAL.search(user.agreed_to) is not None
+    affirmed = _affirms(user.agreed_to, words)
     for sentence in SENTENCE.findall("\n".join((*user.recent_texts, user.text))):
         statement = _statement_of(sentence)
         denied |= _DENIAL.search(statement) is not None and not words.isdisjoint(_stems(statement))
+        affirmed |= _affirms(statement, words)
         stated |= _stems(statement)
         questions += [_stems(sentence)] if statement != sentence else []
     only_asked = set[str]().union(*questions) - stated
@@ -71,11 +77,11 @@ def is_stated_by_user(fact: str, user: UserStatement) -> bool:
     is_turned_question = not words <= stated and any(words <= question for question in questions)
     if is_turned_question or len(words & only_asked) > MIN_STATED_SHARE * len(words):
         raise InvalidInputError(ONLY_ASKED)
-    # "User is not allergic to nuts" is made of the words of "I'm allergic to nuts", too.
-    is_denied_alone = _DENIAL.search(fact) is not None and not denied
+    # "User is not allergic to nuts" is made of the words of "I'm allergic to nuts", too, and the reverse.
+    is_turned_round = not (denied if _DENIAL.search(fact) else affirmed)
     share = len(words & stated) / max(len(words), 1)
     said = "\n".join((*user.recent_texts, user.text, user.agreed_to))
-    return share >= MIN_STATED_SHARE and not is_denied_alone and _contacts_are_said(undated, said)
+    return share >= MIN_STATED_SHARE and not is_turned_round and _contacts_are_said(undated, said)
 
 
 def require_keepable_statement(fact: NewFact, user_statement: UserStatement, *, allow_numbers: bool) -> None:
@@ -98,6 +104,16 @@ def _statement_of(sentence: str) -> str:
         return sentence
     *clauses, _ = re.split(r"[,;:]|\s[-\u2013\u2014]\s", sentence)
     return ", ".join(clause for clause in clauses if _OF_ONESELF.match(clause))
+
+
+def _affirms(statement: str, words: Collection[str]) -> bool:
+    """Return whether a clause has some of the words and denies nothing: "I don't like coffee, I like tea"."""
+    clauses = (clause for clause in _CLAUSE_BORDER.split(statement) if not _DENIAL.search(clause))
+    return any(not _stems(clause).isdisjoint(words) for clause in clauses)
+
+
+def _without_roles(text: str) -> str:
+    return " ".join(word for word in index_tokens(text) if stem(word) not in ROLE_WORDS)
 
 
 def _contacts_are_said(fact: str, said: str) -> bool:

@@ -29,11 +29,11 @@ def learned_offline(*said: str) -> list[str]:
         pytest.param("correct horse battery staple", id="words alone"),
         pytest.param("Ask Siri for sword, then add fish: it opens the router", id="password in parts"),
         pytest.param("9f8e7d6c5b4a3f2e1d0c9b8a7f6e5d4c", id="hex digits without a name"),
-        pytest.param("Slaptažodis: slaptas1", id="Lithuanian keyword"),
+        pytest.param("Fjalëkalimi: kafe12", id="Albanian keyword"),
     ],
 )
 def test_a_secret_without_a_known_form_is_stored(text: str) -> None:
-    """Vendor prefixes, PEM, tokens and "password: ..." in thirty languages are known."""
+    """Vendor prefixes, PEM, tokens and "password: ..." in forty languages are known."""
     assert not contains_credential(text)
 
 
@@ -122,10 +122,10 @@ def test_a_translated_statement_of_a_model_is_unconfirmed() -> None:
 
 
 def test_a_model_may_turn_the_users_words_round() -> None:
-    """A "not" is no distinctive word."""
-    user = UserStatement(text="I don't eat nuts", turn_started_at=1, visible_since=1)
+    """Who is meant is no distinctive word."""
+    user = UserStatement(text="My sister is allergic to nuts", turn_started_at=1, visible_since=1)
 
-    assert is_stated_by_user("Eats nuts", user)
+    assert is_stated_by_user("User is allergic to nuts", user)
 
 
 def test_what_a_question_takes_for_granted_is_refused() -> None:
