@@ -36,9 +36,24 @@ async def test_a_short_id_has_six_characters_or_as_many_as_tell_facts_of_the_sco
         for old, new in zip([*ids, foreign], alike, strict=True):
             await tx.execute(update(table).where(table.c.id == old).values(id=new))
     async with database.read_transaction() as tx:
-        short_ids = await facts.short_ids(tx, ITAY, [*alike, "unknown"])
+        short_ids = await facts.short_ids(tx, ITAY, KEY, [*alike, "unknown"])
 
-    assert short_ids == {"a1b2c3d4-0": "#a1b2c3d4", "a1b2c3d5-0": "#a1b2c3d5", "ffffff00-0": "#ffffff"}
+    texts = {fact_id: each.text for fact_id, each in short_ids.items()}
+    assert texts == {"a1b2c3d4-0": "#a1b2c3d4", "a1b2c3d5-0": "#a1b2c3d5", "ffffff00-0": "#ffffff"}
+
+
+async def test_a_short_id_tells_whether_its_conversation_was_shown_the_fact(database):
+    """Each conversation has facts of its own, also among more ids than one statement compares."""
+    ids = await write(database, ITAY, *(f"likes tea of kind {n}" for n in range(120)))
+    async with database.transaction() as tx:
+        await facts.record_shown(tx, ITAY, KEY, ids[::2])
+        await facts.record_shown(tx, ITAY, OTHER, ids[:2])
+    async with database.read_transaction() as tx:
+        of_one, of_other = [await facts.short_ids(tx, ITAY, key, ids) for key in (KEY, OTHER)]
+
+    assert of_one.keys() == of_other.keys() == set(ids)
+    assert {fact_id for fact_id, each in of_one.items() if each.is_shown} == set(ids[::2])
+    assert {fact_id for fact_id, each in of_other.items() if each.is_shown} == set(ids[:2])
 
 
 async def test_what_a_conversation_was_shown_is_noted_once_and_for_its_scope(database):

@@ -40,7 +40,7 @@ MAY_READ_PAST_FACTS = {
     "indexed_facts": "the index of recall has every stored fact",
     "_recompute_features": "the index of recall has every stored fact",
     "vectors": "the index of recall has every stored fact",
-    "short_ids": "a short id stays the same, whatever the validity of others",
+    "_select_alike": "a short id stays the same, whatever the validity of others",
     "record_shown": "an expired fact was shown, too",
     "days": "it counts what was added, whatever its validity",
     "has_other_vectors": "an embedder is switched for every stored fact",

@@ -32,6 +32,7 @@ from gaia_memory.ports.fact_comparisons import UndecidedFacts
 from gaia_memory.ports.fact_overview import FactOverview
 from gaia_memory.ports.ledger import Ledger, Transaction
 from gaia_memory.ports.past_facts import FactHistory
+from gaia_memory.ports.shown_store import ShownFacts
 
 
 class Clock(Protocol):
@@ -91,7 +92,7 @@ class Database(Protocol):
         """
 
 
-class FactStore(FactHistory, FactOverview, DueFacts, UndecidedFacts, Protocol):
+class FactStore(FactHistory, FactOverview, DueFacts, ShownFacts, UndecidedFacts, Protocol):
     """The facts: the truth about every person.
 
     A stored fact is current while it holds: from its `valid_from` until before its `valid_until`.
@@ -243,18 +244,6 @@ class FactStore(FactHistory, FactOverview, DueFacts, UndecidedFacts, Protocol):
 
     async def remove_tombstones(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
         """Remove the tombstones of these texts and of the facts they paraphrase."""
-
-    async def short_ids(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, str]:
-        """Return a short id of each current one of these facts: `#` and characters with which no other id begins."""
-
-    async def record_shown(self, tx: Transaction, scope: Scope, key: SessionKey, fact_ids: Collection[str]) -> None:
-        """Note that a conversation was shown these facts of the scope."""
-
-    async def shown_ids(self, tx: Transaction, scope: Scope, key: SessionKey) -> list[str]:
-        """Return the ids of the current facts of the scope that a conversation was shown."""
-
-    async def forget_shown(self, tx: Transaction, key: SessionKey) -> None:
-        """Note that a conversation begins from scratch and was shown nothing."""
 
     async def cached_profile(self, tx: Transaction, scope: Scope, fingerprint: str | None = None) -> Profile | None:
         """Return the profile of this scope with a fingerprint; without one, the last that was made."""

@@ -56,8 +56,10 @@ class DueReadingMixin:
             facts = [fact for fact in facts if not fact.sensitive]
         if not facts:
             return []
+        arguments = facts, now, now + within, self.config.memory.zone
         # Recurrences may read the file of a zone and are some computing.
-        return await asyncio.to_thread(list_due, facts, now, now + within, self.config.memory.zone)
+        recur = any(fact.every is not None for fact in facts)
+        return await asyncio.to_thread(list_due, *arguments) if recur else list_due(*arguments)
 
     def announcer(self, announce: Announce, *, lease: timedelta = LEASE) -> Announcer:
         """Return what announces facts of the configured app as they become due, by calling `announce` with each."""

@@ -100,13 +100,13 @@ class LedgerClient:
 
         Unless `is_noted` is false, the model's tools may name these facts from then on.
         """
-        async with self.database.read_transaction() as tx:
-            short_ids = await self.facts.short_ids(tx, scope, fact_ids)
-            new = set(fact_ids).difference(await self.facts.shown_ids(tx, scope, key)) if is_noted else set[str]()
+        async with self.database.single_statement(only_reads=True) as tx:
+            found = await self.facts.short_ids(tx, scope, key, fact_ids)
+        new = [fact_id for fact_id, each in found.items() if not each.is_shown] if is_noted else []
         if new:
             async with self.database.transaction() as tx:
                 await self.facts.record_shown(tx, scope, key, new)
-        return short_ids
+        return {fact_id: each.text for fact_id, each in found.items()}
 
     async def shown_facts(self, key: SessionKey, scope: Scope) -> list[Fact]:
         """Return the current facts that a model was shown in a conversation."""

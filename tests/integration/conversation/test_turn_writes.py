@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedLlm
-from support.conversations import open_conversations
+from support.conversations import USER, Conversations, open_conversations
 from support.plugin_host import build_agent, open_plugin_host, user_content
 
 
@@ -29,6 +31,23 @@ def counted_writes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[None]]:
     with monkeypatch.context() as patch:
         patch.setattr(SqlDatabase, "transaction", counting)
         yield begun
+
+
+async def statements_of_turn(conversations: Conversations) -> list[str]:
+    """Return what a turn sends to the memory database."""
+    statements: list[str] = []
+    database = conversations.engine.database
+    assert isinstance(database, SqlDatabase)
+
+    def hear(connection: object, cursor: object, statement: str, *_: object) -> None:
+        statements.append(statement)
+
+    event.listen(database.engine.sync_engine, "before_cursor_execute", hear)
+    try:
+        await conversations.send("again")
+    finally:
+        event.remove(database.engine.sync_engine, "before_cursor_execute", hear)
+    return statements
 
 
 @pytest.fixture
@@ -81,6 +100,22 @@ async def test_a_turn_in_a_third_party_runner_takes_two_writes(tmp_path: Path, m
     assert len(writes) == 2
     assert row is not None
     assert (row.turn.turn_no, row.turn.active_until, row.session.is_foreign) == (2, None, True)
+
+
+@pytest.mark.usefixtures("no_background")
+async def test_due_facts_that_a_conversation_was_shown_take_one_statement(tmp_path: Path) -> None:
+    """It finds their short ids and which of them are new; only new ones are written."""
+    async with open_conversations(tmp_path, ScriptedLlm(default="ok")) as conversations:
+        memory, scope = conversations.gaia.memory, conversations.gaia.scope(USER)
+        now = conversations.engine.clock.now()
+        await conversations.send("one")
+        without = await statements_of_turn(conversations)
+        for n in range(10):
+            await memory.remember(scope, f"Calls Ann, {n}", due_at=now + timedelta(hours=n + 1))
+        await conversations.send("three")
+        with_due_facts = await statements_of_turn(conversations)
+
+    assert len(with_due_facts) == len(without) + 1, with_due_facts
 
 
 @pytest.mark.usefixtures("no_background")

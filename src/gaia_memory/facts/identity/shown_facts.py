@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, delete, literal, or_, select
+from sqlalchemy import Select, and_, bindparam, delete, literal, or_, select
 from typing_extensions import override
 
 from gaia_memory.database.dialects import dialect_insert
@@ -13,6 +14,7 @@ from gaia_memory.database.id_encoding import index_key
 from gaia_memory.facts.current import ClockedFactStore, current, current_or_past
 from gaia_memory.facts.rows import in_chunks
 from gaia_memory.facts.tables import facts, shown_facts
+from gaia_memory.ports.shown_store import ShortId
 
 if TYPE_CHECKING:
     from gaia_memory.models import Scope, SessionKey
@@ -27,19 +29,36 @@ _AFTER_HEX = "g"
 _PREFIXES_PER_STATEMENT = 100
 
 
+@lru_cache(maxsize=_PREFIXES_PER_STATEMENT)
+def _select_alike(prefixes: int) -> Select[Any]:
+    """Return what selects the facts whose ids have one of this many prefixes; built once, as every turn may use it."""
+    its = shown_facts.c
+    is_shown = (its.conversation == bindparam("its_conversation")) & (its.fact_id == facts.c.id)
+    begins = (and_(facts.c.id >= bindparam(f"from_{n}"), facts.c.id < bindparam(f"to_{n}")) for n in range(prefixes))
+    return (
+        select(facts.c.id, its.fact_id.is_not(None).label("is_shown"))
+        .outerjoin(shown_facts, is_shown)
+        .where(or_(*begins), facts.c.partition.concat("") == bindparam("its_partition"), current_or_past())
+    )
+
+
 class ShownFactMixin(ClockedFactStore):
     """The part of the fact store that gives facts short ids and notes which facts a conversation was shown."""
 
     @override
-    async def short_ids(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, str]:
-        neighbours: list[str] = []
+    async def short_ids(
+        self, tx: Transaction, scope: Scope, key: SessionKey, fact_ids: Collection[str]
+    ) -> dict[str, ShortId]:
+        shown_by_id: dict[str, bool] = {}
         for chunk in in_chunks({fact_id[:MIN_SHORT_ID_CHARACTERS] for fact_id in fact_ids}, _PREFIXES_PER_STATEMENT):
-            begins = or_(*(and_(facts.c.id >= prefix, facts.c.id < prefix + _AFTER_HEX) for prefix in chunk))
-            statement = select(facts.c.id).where(
-                begins, facts.c.partition.concat("") == scope.partition, current_or_past()
-            )
-            neighbours += (await tx.execute(statement)).scalars()
-        return {fact_id: _shorten(fact_id, neighbours) for fact_id in set(neighbours).intersection(fact_ids)}
+            values = {"its_partition": scope.partition, "its_conversation": _conversation(key)}
+            for n, prefix in enumerate(chunk):
+                values |= {f"from_{n}": prefix, f"to_{n}": prefix + _AFTER_HEX}
+            shown_by_id |= {row.id: row.is_shown for row in await tx.execute(_select_alike(len(chunk)), values)}
+        return {
+            fact_id: ShortId(_shorten(fact_id, shown_by_id), shown_by_id[fact_id])
+            for fact_id in shown_by_id.keys() & set(fact_ids)
+        }
 
     @override
     async def record_shown(self, tx: Transaction, scope: Scope, key: SessionKey, fact_ids: Collection[str]) -> None:
