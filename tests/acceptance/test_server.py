@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from gaia_memory import NewFact, memory_app
 from gaia_memory.server.access.access_tokens import find_role, hash_token
 from gaia_memory.server.application import build_api
-from gaia_memory.server.pages import fact_pages, person_pages
+from gaia_memory.server.pages import fact_pages, person_tabs
 from support.harness import Sut, facts
 from support.servers.memory_server import (
     ADA,
@@ -95,7 +95,7 @@ def _routes_of(app: Any) -> Iterator[tuple[str, str]]:
     for path, operations in app.openapi()["paths"].items():
         for method in operations:
             yield path, method.upper()
-    for route in (*fact_pages.ROUTES, *person_pages.ROUTES):
+    for route in (*fact_pages.ROUTES, *person_tabs.ROUTES):
         for method in (route.methods or set()) - {"HEAD"}:
             yield route.path, method
 

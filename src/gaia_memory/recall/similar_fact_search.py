@@ -10,7 +10,7 @@ from gaia_memory.ports import Database, FactStore
 from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.vector_search import VectorSearch
 from gaia_memory.recall.index.word_matches import MAX_WORD_MATCHES, ids_by_words
-from gaia_memory.recall.similar_facts import MAX_SIMILAR_FACTS, find_similar_drafts, select_similar
+from gaia_memory.recall.select_similar import MAX_SIMILAR_FACTS, find_similar_drafts, select_similar
 
 
 class SimilarFactMixin:

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 
 from gaia_memory.server.access.access_control import AccessControl
 from gaia_memory.server.access.access_gate import AccessGate
-from gaia_memory.server.pages import fact_pages, home_pages, login_page, person_pages
+from gaia_memory.server.pages import fact_pages, home_pages, login_page, person_tabs
 from gaia_memory.server.pages.page_renderer import STATIC_FOLDER
 from gaia_memory.server.problem_details import ERROR_ANSWERS, add_error_handlers
 from gaia_memory.server.routes import (
@@ -61,7 +61,7 @@ def build_api() -> FastAPI:
     for router in _ROUTERS:
         app.include_router(router, dependencies=[Depends(require_database)])
     app.include_router(login_page.router)
-    app.router.routes += [*home_pages.ROUTES, *fact_pages.ROUTES, *person_pages.ROUTES]
+    app.router.routes += [*home_pages.ROUTES, *fact_pages.ROUTES, *person_tabs.ROUTES]
     app.mount("/static", StaticFiles(directory=STATIC_FOLDER, check_dir=False))
     add_error_handlers(app)
     return app

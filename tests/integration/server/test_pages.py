@@ -206,6 +206,36 @@ async def test_the_prompt_of_a_session_names_what_its_last_message_finds(make: M
     assert not [each for each in learned if each["last_message"] is not None]
 
 
+async def test_the_prompt_of_a_session_has_the_notes_before_its_last_message(make: Make) -> None:
+    """Made again from what was known then and still holds; without sensitive and forgotten facts."""
+    sut = await make("memory: {time_zone: Europe/Berlin, preload_facts: true}", main=["A nice cat."] * 2)
+    memory, scope = sut.gaia.memory, sut.scope("ada")
+    await memory.add(scope, [NewFact("Has a cat named Momo"), NewFact("Has a cat with diabetes", sensitive=True)])
+    await memory.remember(scope, "Call the vet", due_at=sut.clock.now() + timedelta(days=1))
+    await sut.chat("ada", "cli", "What is the name of my cat?")
+    [told] = [
+        part.text
+        for content in sut.REQ[-1].contents
+        for part in content.parts or []
+        if (part.text or "").startswith("<TURN_NOTES>")
+    ]
+    sut.clock.advance(timedelta(hours=1))
+    await memory.remember(scope, "Call the dentist", due_at=sut.clock.now() + timedelta(days=1))
+
+    async with await browser(sut) as client:
+        [session] = (await client.get(f"{ADA}/prompt")).json()["items"]
+        page = (await client.get(f"{PAGE}/profile")).text
+        await memory.forget(scope, fact_id=session["due"][0]["id"])
+        after = (await client.get(f"{ADA}/prompt")).text
+
+    assert session["last_message"]["notes"] == told
+    assert "[MEMORY] Has a cat named Momo" in told
+    assert "Call the vet" in told
+    assert "made again" in page
+    assert "diabetes" not in told
+    assert "Call the vet" not in after
+
+
 async def test_the_people_of_a_large_home_are_found_by_their_names(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page lists the first of them."""
     monkeypatch.setattr(home_pages, "_MAX_LISTED", 2)

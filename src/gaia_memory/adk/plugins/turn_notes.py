@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from google.genai import types
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from google.adk.workflow import BaseNode
 
     from gaia_memory.adk.plugins.invocation_state import InvocationState
+    from gaia_memory.config.sections.memory_section import MemoryConfig
     from gaia_memory.engine import Engine
     from gaia_memory.models import Fact, Scope
 
@@ -111,10 +112,9 @@ class NotesWriter:
         settings = engine.config.memory
         if not settings.tail_tokens:
             return TurnNotes()
-        now = await _local_now(engine, invocation)
+        now = local_time(engine.clock.now(), await zone_of(invocation.session), settings)
         context = turn.active_context
-        due = await engine.memory.due(_scope(engine, turn)) if turn.may_have_due else []
-        due = [fact for fact in due if fact.is_visible(context)][:MAX_DUE_FACTS]
+        due = select_due(await engine.memory.due(_scope(engine, turn)), context) if turn.may_have_due else []
         recalled: list[Fact] = []
         if settings.preload_facts and not self._preloads_already(invocation.agent):
             with ErrorBoundary("recalling facts for a turn"):
@@ -128,16 +128,7 @@ class NotesWriter:
             short_ids = await engine.conversations.show_facts(
                 turn.key, _scope(engine, turn), ids, is_noted=not is_private(invocation)
             )
-        lines = [_Line(f"Now: {_DAYS[now.weekday()]} {now:%Y-%m-%d %H:%M} ({_zone_name(now)})")]
-        if context != DEFAULT_CONTEXT:
-            lines.append(_Line(f"Active context: {escape_for_prompt(context)}"))
-        for place, fact in enumerate(facts):
-            text = escape_for_prompt(mask_credentials(fact.text, allow_numbers=settings.allow_numbers))
-            mark, time = _due_mark(fact, now) if place < len(due) else ("[MEMORY]", "")
-            whose = "for all users" if fact.scope.is_app_wide else short_ids.get(fact.id)
-            details = ", ".join(filter(None, [time, whose]))
-            lines.append(_Line(f"{mark} {text} ({details})" if details else f"{mark} {text}", fact))
-        return TurnNotes(tuple(lines), settings.tail_tokens)
+        return build_notes(settings, now=now, context=context, due=due, recalled=recalled, short_ids=short_ids)
 
     def _preloads_already(self, agent: BaseNode | None) -> bool:
         """Return whether ADK's own tool puts recalled facts into each request of an agent; log that once."""
@@ -181,10 +172,36 @@ async def _still_visible(engine: Engine, facts: Iterable[Fact]) -> set[str]:
     return {fact.id for facts_of_scope in found for fact in facts_of_scope.values() if not fact.sensitive}
 
 
-async def _local_now(engine: Engine, invocation: InvocationContext) -> datetime:
-    """Return the time in the zone of the session, else of the configuration, else of this machine."""
-    zone = await zone_of(invocation.session)
-    return engine.clock.now().astimezone(engine.config.memory.zone if zone is UTC else zone)
+def local_time(moment: datetime, zone: tzinfo, settings: MemoryConfig) -> datetime:
+    """Return a moment in the zone of the session unless that is UTC, else of the settings, else of this machine."""
+    return moment.astimezone(settings.zone if zone is UTC else zone)
+
+
+def select_due(facts: Sequence[Fact], context: str) -> list[Fact]:
+    """Return those of the facts that are due which the notes of a turn name."""
+    return [fact for fact in facts if fact.is_visible(context)][:MAX_DUE_FACTS]
+
+
+def build_notes(
+    settings: MemoryConfig,
+    *,
+    now: datetime,
+    context: str,
+    due: Sequence[Fact],
+    recalled: Sequence[Fact],
+    short_ids: Mapping[str, str],
+) -> TurnNotes:
+    """Return the notes of a turn at a local time."""
+    lines = [_Line(f"Now: {_DAYS[now.weekday()]} {now:%Y-%m-%d %H:%M} ({_zone_name(now)})")]
+    if context != DEFAULT_CONTEXT:
+        lines.append(_Line(f"Active context: {escape_for_prompt(context)}"))
+    for place, fact in enumerate([*due, *recalled]):
+        text = escape_for_prompt(mask_credentials(fact.text, allow_numbers=settings.allow_numbers))
+        mark, time = _due_mark(fact, now) if place < len(due) else ("[MEMORY]", "")
+        whose = "for all users" if fact.scope.is_app_wide else short_ids.get(fact.id)
+        details = ", ".join(filter(None, [time, whose]))
+        lines.append(_Line(f"{mark} {text} ({details})" if details else f"{mark} {text}", fact))
+    return TurnNotes(tuple(lines), settings.tail_tokens)
 
 
 def _due_mark(fact: Fact, now: datetime) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from gaia_memory.ports import Database, Embedder, FactStore, Transaction
 from gaia_memory.recall.index.fact_columns import FactColumns, encode_ids
 from gaia_memory.recall.index.whitened_cosine import VectorMatrix, build_vector_matrix
 from gaia_memory.recall.query.expansion import ADDED_QUERY_WEIGHT
-from gaia_memory.recall.similar_facts import DEFAULT_COSINE, similarity_threshold
+from gaia_memory.recall.select_similar import DEFAULT_COSINE, similarity_threshold
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,7 +12,7 @@ from gaia_memory.models.masked_fact import mask_origin
 from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.server.pages.page_wording import describe_source
 from gaia_memory.server.pages.person_page import PersonPage, person_routes
-from gaia_memory.server.pages.person_pages import show_receipt
+from gaia_memory.server.pages.person_tabs import show_receipt
 
 _PAGE_FACTS = 50
 _FILTERS = ("category", "context", "source", "agent")

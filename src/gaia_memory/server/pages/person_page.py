@@ -15,7 +15,7 @@ from gaia_memory.errors import GaiaMemoryError, InvalidInputError, MemoryUnavail
 from gaia_memory.models import Fact, Hit
 from gaia_memory.models.masked_fact import mask_fact
 from gaia_memory.redaction.redact_locations import redact_locations
-from gaia_memory.server.pages.fact_views import FactView, describe_score, view_fact
+from gaia_memory.server.pages.fact_presentation import FactView, describe_score, view_fact
 from gaia_memory.server.pages.page_renderer import path_to, render, show_http_error
 from gaia_memory.server.routes.person import person_of, require_database
 

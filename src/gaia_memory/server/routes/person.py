@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -44,6 +45,10 @@ class Person:
     async def shown_facts(self, key: SessionKey) -> list[Fact]:
         """Return the current facts that the model of a session was shown in turns, by its tools or unasked."""
         return await self.gaia.engine.conversations.shown_facts(key, self.scope)
+
+    async def short_ids(self, key: SessionKey, fact_ids: Collection[str]) -> dict[str, str]:
+        """Return the short ids under which the model of a session sees facts."""
+        return await self.gaia.engine.conversations.show_facts(key, self.scope, fact_ids, is_noted=False)
 
     async def describe(self, fact: Fact) -> dict[str, Any]:
         """Return a fact with its sources as data for JSON."""

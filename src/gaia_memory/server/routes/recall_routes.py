@@ -56,7 +56,7 @@ async def get_profile(request: Request, person: OfPerson, query: Empty) -> Respo
 
 @router.get("/prompt")
 async def get_prompt(request: Request, person: OfPerson, query: Empty) -> Response:
-    """Return what the models of running sessions are told: profile, due facts, and the search for the last message."""
+    """Return what models of running sessions are told; notes and search of a waiting message are made again for it."""
     items = [prompt_to_json(prompt, person) for prompt in await read_prompts(person)]
     return reply(request, {"items": items})
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
-from gaia_memory.models import Fact, Hit
+from gaia_memory.adk.plugins.turn_notes import build_notes, local_time, select_due
+from gaia_memory.models import Fact, Hit, Turn
 from gaia_memory.profile.session_profiles import SessionProfile
 from gaia_memory.server.fact_json import hit_to_json, to_plain
 from gaia_memory.server.routes.person import Person
@@ -17,15 +18,17 @@ from gaia_memory.server.routes.person import Person
 class SessionPrompt:
     """What one session was told.
 
-    `shown` are the facts that tools and turn notes have shown it. What a search for its last message finds and leaves
-    out is searched for again, in what was known when the message was `said_at`: no prompt is stored. None if no message
-    waits to be learned.
+    `shown` are the facts that tools and turn notes have shown it. No prompt is stored: what a search for its last
+    message finds and leaves out is searched for again, in what was known when the message was `said_at`, and the
+    `notes` before the message are rendered again, from what was known then and still holds. Only while the message
+    waits to be learned; otherwise `said_at` is None.
     """
 
     profile: SessionProfile
     shown: Sequence[Fact]
     due: Sequence[Fact]
     said_at: datetime | None = None
+    notes: str = ""
     recalled: Sequence[Hit] = ()
     left_out: Sequence[Hit] = ()
 
@@ -47,7 +50,12 @@ def prompt_to_json(prompt: SessionPrompt, person: Person) -> dict[str, Any]:
         [hit_to_json(hit, allow_numbers=person.allow_numbers) for hit in hits]
         for hits in (prompt.recalled, prompt.left_out)
     )
-    last_message = {"said_at": to_plain(prompt.said_at), "recalled": recalled, "left_out": left_out}
+    last_message = {
+        "said_at": to_plain(prompt.said_at),
+        "notes": prompt.notes,
+        "recalled": recalled,
+        "left_out": left_out,
+    }
     return {
         "session_id": profile.key.session,
         "app": profile.key.app,
@@ -69,4 +77,19 @@ async def _with_last_search(person: Person, prompt: SessionPrompt) -> SessionPro
     found = await person.memory.explain(
         person.scope, turn.user_text, context=turn.context, as_of=said_at, known_at=said_at
     )
-    return replace(prompt, said_at=said_at, recalled=found.hits, left_out=found.dropped)
+    notes = await _render_notes(person, prompt, turn, found.hits)
+    return replace(prompt, said_at=said_at, notes=notes, recalled=found.hits, left_out=found.dropped)
+
+
+async def _render_notes(person: Person, prompt: SessionPrompt, turn: Turn, hits: Sequence[Hit]) -> str:
+    """Return the notes before a message as the facts that still hold give them; empty if they are switched off."""
+    settings, said_at = person.gaia.config.memory, turn.messages[0].said_at
+    if not settings.tail_tokens:
+        return ""
+    due = select_due([fact for fact in prompt.due if fact.created_at <= said_at], turn.context)
+    due_ids = {fact.id for fact in due}
+    recalled = [hit.fact for hit in hits if settings.preload_facts and hit.fact.id not in due_ids]
+    now = local_time(said_at, said_at.tzinfo or UTC, settings)
+    ids = [fact.id for fact in (*due, *recalled)]
+    short_ids = await person.short_ids(prompt.profile.key, ids)
+    return build_notes(settings, now=now, context=turn.context, due=due, recalled=recalled, short_ids=short_ids).text

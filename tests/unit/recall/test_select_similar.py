@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gaia_memory.models import Fact, Scope
-from gaia_memory.recall.similar_facts import DEFAULT_COSINE, select_similar, similarity_threshold
+from gaia_memory.recall.select_similar import DEFAULT_COSINE, select_similar, similarity_threshold
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 

@@ -1,4 +1,4 @@
-"""The pages of one person: timeline, what is due, the profile, conversations that wait, and forgetting everything."""
+"""The tabs of one person: timeline, what is due, the profile, conversations that wait; and forgetting everything."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ async def _profile(page: PersonPage) -> Response:
         {
             "profile": each.profile,
             "said_at": each.said_at,
+            "notes": each.notes,
             "shown": [page.view(fact) for fact in each.shown],
             "due": [page.view(fact) for fact in each.due],
             "recalled": page.view_hits(each.recalled),

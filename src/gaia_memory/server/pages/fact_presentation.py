@@ -1,4 +1,4 @@
-"""Facts as the pages show them."""
+"""A fact as the pages present it: what is shown, veiled, and in which words."""
 
 from __future__ import annotations
 

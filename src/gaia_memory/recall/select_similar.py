@@ -1,4 +1,4 @@
-"""Finds the facts that a new one may contradict or repeat."""
+"""Selects among facts those similar enough to a new one to contradict or repeat it."""
 
 from __future__ import annotations
 
