@@ -1,8 +1,9 @@
 """From nothing to a corrected fact in the browser: `python -m support.cli.first_minute`, run in tests/.
 
-It makes a virtual environment, installs the checkout with `pip install .`, remembers a fact with `gaia memory add`,
-starts `gaia serve`, logs in with Chromium and corrects the fact there. It prints the seconds of each step. How long the
-installation takes depends on the network and on pip's cache; everything after it has to take less than a minute.
+It clones the last commit of the checkout, makes a virtual environment, installs with `pip install .`, remembers a fact
+with `gaia memory add`, starts `gaia serve`, logs in with Chromium and corrects the fact there. It prints the seconds of
+each step. How long the installation takes depends on the network and on pip's cache, which a second run finds filled;
+everything after it has to take less than a minute.
 """
 
 from __future__ import annotations
@@ -63,16 +64,20 @@ def main() -> None:
     seconds: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        with _timed(seconds, "install"):
+        with _timed(seconds, "clone"):
+            subprocess.run(("git", "clone", "--quiet", str(ROOT), str(folder / "clone")), check=True)
+        with _timed(seconds, "environment"):
             subprocess.run((sys.executable, "-m", "venv", str(folder / "venv")), check=True)
-            pip = (str(folder / "venv/bin/python"), "-m", "pip", "install", "--quiet", str(ROOT))
-            subprocess.run(pip, check=True)
+        with _timed(seconds, "pip install ."):
+            pip = (str(folder / "venv/bin/python"), "-m", "pip", "install", "--quiet", ".")
+            subprocess.run(pip, check=True, cwd=folder / "clone")
+        installed = sum(seconds.values())
         os.environ["GAIA_HOME"] = str(folder / "home")
         correct_a_fact(folder, (str(folder / "venv/bin/gaia"),), seconds)
     for step, taken in seconds.items():
         print(f"{step:24} {taken:6.1f} s")  # noqa: T201
     print(f"{'in all':24} {sum(seconds.values()):6.1f} s")  # noqa: T201
-    if sum(seconds.values()) - seconds["install"] > MAX_SECONDS:
+    if sum(seconds.values()) - installed > MAX_SECONDS:
         sys.exit("the steps after the installation took more than a minute")
 
 
