@@ -38,7 +38,12 @@ if TYPE_CHECKING:
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 CLEARED_PREFIXES = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_", "OPENROUTER_", "ANTHROPIC_", "OLLAMA_")
-KEPT_VARIABLES = ("GAIA_REQUIRE_CHROMIUM", "GAIA_REQUIRE_POSTGRES", "GAIA_TEST_POSTGRES_URL")
+KEPT_VARIABLES = (
+    "GAIA_REQUIRE_CHROMIUM",
+    "GAIA_REQUIRE_POSTGRES",
+    "GAIA_TEST_POSTGRES_URL",
+    "GAIA_UPDATE_SCREENSHOTS",
+)
 NON_BLOCKING_FUNCTIONS = ("os.getcwd", "os.path.abspath")
 """BlockBuster counts these as blocking, but they access no disk: SQLAlchemy resolves database paths with them."""
 ALLOWED_BLOCKING_CALLS = {
