@@ -266,3 +266,15 @@ async def test_the_page_about_health_names_no_variable_that_nobody_set(
     findings = await load_findings(sut.home, None)
 
     assert any("GAIA_HOME" in each["says"] for each in findings if each["part"] == "environment") == is_set
+
+
+async def test_a_page_refuses_a_parameter_that_stands_twice(make: Make) -> None:
+    """As the routes of the API do: all but the last would be ignored."""
+    sut = await make()
+    fact = await sut.gaia.memory.remember(sut.scope("ada"), "Likes tea")
+
+    async with await browser(sut) as client:
+        for page in ("/", "/api", "/status", "/login", PAGE, f"{PAGE}/profile", f"{PAGE}/facts/{fact.id}"):
+            once, twice = [await client.get(f"{page}?{query}", headers=HTML) for query in ("q=tea", "q=tea&q=figs")]
+            assert (once.status_code, twice.status_code) == (200, 422), page
+            assert "pass it once" in twice.text, page

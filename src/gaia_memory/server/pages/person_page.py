@@ -18,6 +18,7 @@ from gaia_memory.redaction.redact_locations import redact_locations
 from gaia_memory.server.pages.fact_presentation import FactView, describe_score, view_fact
 from gaia_memory.server.pages.page_renderer import path_to, render, show_http_error
 from gaia_memory.server.routes.person import person_of, require_database
+from gaia_memory.server.routes.request_forms import refuse_repeated_parameters
 
 Page = Callable[[Request], Awaitable[Response]]
 
@@ -95,6 +96,7 @@ def with_error_page(page: Page) -> Page:
     """Return an endpoint that shows an error of this package as a page."""
 
     async def endpoint(request: Request) -> Response:
+        refuse_repeated_parameters(request)
         try:
             return await page(request)
         except InvalidInputError as error:
