@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import NewFact, open_memory
 from support.cli import chromium
@@ -35,6 +36,12 @@ async def _fill(config: Path) -> None:
         tomorrow = datetime.now(UTC) + timedelta(days=1)
         await gaia.memory.add(scope, [NewFact("Call the dentist", due_at=tomorrow)])
         await gaia.memory.remember(gaia.scope("bob"), "Bob likes mauve")
+
+
+async def _talk(config: Path) -> None:
+    async with open_memory(config) as gaia:
+        agent = LlmAgent(name="assistant", model=gaia.model, instruction="Help.")
+        await gaia.conversation(agent, user_id="ada", channel="cli").send("Which tea do I like?")
 
 
 @contextmanager
@@ -91,6 +98,9 @@ def test_every_page_is_accessible(tmp_path: Path, flags: tuple[str, ...]) -> Non
     problems: list[str] = []
     widths: list[int] = []
     with dashboard(tmp_path, *flags) as (page, address):
+        asyncio.run(_talk(write_offline_config(tmp_path)))
+        page.open(f"{address}/people/gaia/ada/profile")
+        page.wait_for_text("Notes before its last message")
         fact_ids = [str(path).rpartition("/")[2] for path in _paths_of_facts(page, address)]
 
         def check() -> None:
