@@ -27,6 +27,7 @@ def test_every_command_about_a_users_memory_has_the_user_option(name: str) -> No
     assert options["config"] == ["--config", "-c"]
 
 
+@pytest.mark.heavy
 def test_without_a_user_every_command_means_the_login_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What `gaia chat` remembers is listed without another option, and the output says whose memory it is."""
     monkeypatch.setenv("LOGNAME", "grace")
