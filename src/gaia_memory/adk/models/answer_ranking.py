@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gaia_memory.adk.models.offline_phrases import detect_language
-from gaia_memory.adk.models.statement_changes import Changes, Statement, states_profession, topic_words, without_dates
+from gaia_memory.adk.models.statement_changes import (
+    Changes,
+    Statement,
+    category_of,
+    states_profession,
+    topic_words,
+    without_dates,
+)
 from gaia_memory.adk.models.statement_subjects import (
     has_other_owner,
     has_other_subject,
@@ -86,13 +93,22 @@ _PAST_MARK = re.compile(
     re.IGNORECASE,
 )
 _OWN_NAME = re.compile(
-    r"(?:^|[,.!] ?|\b)(?:(?:I am|[Ii]'?m|User is|[Ii]ch bin|[Jj]e suis|[Ss]oy)\s+"
-    r"(?!(?:German|French|Spanish|English|American|British|Italian|Irish|Dutch|Swedish|Polish|Portuguese|Turkish|Indian|"
-    r"Chinese|Japanese|Jewish|Catholic|Muslim)\b)(?=[A-ZÄÖÜ][a-zäöüéè]+)|"
-    r"(?i:call me|I go by|User goes by|ich heiße|je m'appelle|me llamo|User is called|"
-    r"User wants to be called|my name(?: is|'s)|"
-    r"User's name is|l'utilisat(?:eur|rice) s'appelle|(?:be)?nutzer(?:in)? hei(?:ß|ss)t|usuari[oa] se llama)\b|\AName:)"
+    r"\b(?:call me|I go by|User goes by|ich heiße|je m'appelle|me llamo|User is called|User wants to be called|"
+    r"(?:my|User's) name(?: is|'s)|l'utilisat(?:eur|rice) s'appelle|(?:be)?nutzer(?:in)? hei(?:ß|ss)t|"
+    r"usuari[oa] se llama|(?:mein|der) (?:vor)?name (?:des nutzers )?(?:ist|lautet)|(?:mon|le) (?:pré)?nom (?:de l'utilisateur )?est|"
+    r"(?:mi|el) nombre (?:del usuario )?es|moi,? c'est (?-i:[A-ZÉ])\w+)\b|\AName:",
+    re.IGNORECASE,
 )
+_OWN_IDENTITY = re.compile(
+    r"\b(?:(?:[Ii]ch bin|Nutzer(?:in)? ist)\s+(?:(?:der|die)\s+)?(?!\w+(?:erin|ist|istin|ste)\b|"
+    r"(?!(?:Peter|Alexander|Oliver|Walter|Werner|Günth?er|Rainer|Dieter|Holger|Volker|Rüdiger|Jennifer|Esther)\b)\w+er\b)|"
+    r"(?:I am|[Ii]'?m|User is|[Jj]e suis|[Uu]tilisat(?:eur|rice) est|[Ss]oy|usuari[oa] es)\s+(?:(?:el|la)\s+)?)"
+    r"(?!(?:German|French|Spanish|English|American|British|Italian|Irish|Dutch|Swedish|Polish|Portuguese|Turkish|Indian|"
+    r"Chinese|Japanese|Jewish|Deutsche|Türkin|Polin|Single|Christ|Student|Boss|Typ)\b)"
+    r"[A-ZÄÖÜÉ][a-zäöüßéèí]+(?!\w|\s(?:von|of|de|d'|meine|in)\b)"
+)
+"""A name, unless the word is known for something else, such as a trade."""
+
 _ASIDE_FROM_YEARS = r"(?!\s*(?:%|am\b|pm\b|km\b|cm\b|m\b|kg\b|min\w*\b|hours?\b|days?\b|weeks?\b|months?\b))\b"
 _OWN_AGE = re.compile(
     r"\b(?:I'?m|I am|(?:I|User)(?: just| have| has)? turn(?:ed|s)|User is|(?:my|User's) age is|ich bin|j'ai|tengo)"
@@ -250,10 +266,10 @@ def _parse_question(text: str) -> _Question:
 
 def _fit(question: _Question, text: str) -> _Fit:
     """Return the share of the question's words in a statement, with a bonus for the kind of answer asked for."""
+    if question.is_about_name:
+        return _Fit(float(_tells_own_name(question, text)))
     if has_other_subject(question.text, question.words, text) or has_other_owner(question.required, text):
         return _NO_FIT
-    if question.is_about_name:
-        return _Fit(float(bool(_OWN_NAME.search(text))))
     if question.is_about_age:
         return _Fit(1.0 + _TYPE_BONUS) if _OWN_AGE.search(text) else _NO_FIT
     if _OWN_ORIGIN_QUESTION.search(question.text):
@@ -265,6 +281,14 @@ def _fit(question: _Question, text: str) -> _Fit:
     if lacks_company or lacks_age or tells_age or _denies_another(question, text):
         return _NO_FIT
     return _fit_by_words(question, without_clauses_about_others(text) if is_about_person(question.text) else text)
+
+
+def _tells_own_name(question: _Question, text: str) -> bool:
+    if _OWN_NAME.search(text):
+        return True
+    identity = _OWN_IDENTITY.search(text)
+    is_of_another = has_other_subject(question.text, question.words, text)
+    return identity is not None and category_of(identity[0]) is None and not is_of_another
 
 
 def _fit_by_words(question: _Question, text: str) -> _Fit:

@@ -118,7 +118,7 @@ def classify(message: str) -> tuple[MessageKind, str]:
     if sentences.is_small_talk(text):
         is_greeting = _GREETING.match(text) is not None
         kind = MessageKind.GREETING if is_greeting else MessageKind.SMALL_TALK
-        return MessageKind.THANKS if _THANKS.search(text) else kind, ""
+        return MessageKind.THANKS if _THANKS.search(message) else kind, ""
     return _kind_without_fact(text), ""
 
 

@@ -258,9 +258,10 @@ class ConversationReader:
 
 
 def to_reminder(sentence: str, day: date, language: str | None) -> str | None:
-    """Return a request for a reminder with a time as a statement; None for any other sentence."""
-    wish = to_wish(sentence)
-    return wish if wish and read(wish, datetime.combine(day, time()), UTC, language) else None
+    """Return a request for a reminder with a time to come as a statement; None for any other sentence."""
+    wish, midnight = to_wish(sentence), datetime.combine(day, time(), tzinfo=UTC)
+    mentions = read(wish, midnight, UTC, language) if wish else ()
+    return wish if any(mention.end > midnight for mention in mentions) else None
 
 
 def _correction_in(sentence: str) -> corrections.Correction | None:

@@ -6,18 +6,24 @@ import re
 
 _LEAD = (
     r"\s*(?:(?:please|hey|hi|okay|ok|and|also|then|oh|bitte|und|dann|et|y|por favor)[,\s]+"
-    r"|(?:can|could|would|will) you (?:please )?|(?:kannst|könntest) du )*"
+    r"|(?:can|could|would|will) you (?:please )?|(?:kannst|könntest|würdest|können|könnten) (?:du|sie) "
+    r"|(?:est-ce que )?(?:(?:peux|pourrais)-tu|(?:pouvez|pourriez)-vous|tu peux|vous pouvez) "
+    r"|s'il (?:te|vous) plaît,? "
+    r"|[¿\s]*(?:me )?(?:puedes|podrías|puede|podría) (?:por favor )?)*"
     r"(?P<when>(?:on|at|in|every|tomorrow|tonight|next|am|um|jeden?|morgen|übermorgen|demain|le|à|el|a las|mañana|cada)"
     r"\b[^.!?]{0,60}?[,\s]+)?"
 )
 _WISHES = (
     (r"(?:remind me|set (?:me )?a reminder)\s+(?P<rest>.+)", "I want to be reminded {when}{rest}"),
-    (
-        r"erinner[en]? (?:mich|sie mich)\s+(?:bitte\s+)?(?P<rest>[^,]+)(?P<clause>,.+)?",
-        "Ich möchte {when}{rest} erinnert werden{clause}",
+    *(
+        (rf"{verb}(?P<clause>,.+)?", "Ich möchte {when}{rest} erinnert werden{clause}")
+        for verb in (
+            r"erinner(?:e|n|st)? (?:du |sie )?mich\s+(?:bitte\s+)?(?P<rest>[^,]+)",
+            r"mich\s+(?:bitte\s+)?(?P<rest>[^,]+?)\s+erinnern",
+        )
     ),
-    (r"rappel(?:le|ez)-moi\s+(?P<rest>.+)", "Je veux un rappel {when}{rest}"),
-    (r"recu[ée]rd[ae]me\s+(?P<rest>.+)", "Quiero un recordatorio: {when}{rest}"),
+    (r"(?:rappel(?:le|ez)-moi|me rappeler)\s+(?P<rest>.+)", "Je veux un rappel {when}{rest}"),
+    (r"(?:recu[ée]rd[ae]me|recordar(?:me)?)\s+(?P<rest>.+)", "Quiero un recordatorio: {when}{rest}"),
 )
 _PATTERNS = [(re.compile(_LEAD + request, re.IGNORECASE | re.DOTALL), wish) for request, wish in _WISHES]
 

@@ -64,6 +64,8 @@ def to_third_person(clause: str) -> str | None:
     name, refusal = _P["call_me"].match(text), _P["refusal"].match(text)
     if name:
         return f"L'utilisateur veut être appelé {name['name'].strip()}"
+    if introduction := _P["introduction"].match(text):
+        return f"L'utilisateur s'appelle {introduction['name']}"
     if refusal and refusal["verb"].lower() in _PARTICIPLES:
         return f"L'utilisateur ne veut pas être {_PARTICIPLES[refusal['verb'].lower()]}{refusal['rest'].rstrip()}"
     if _P["no_fact"].match(text) or _P["qualifier"].search(text):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gaia_memory.backend.offline.categories import category_of
 from gaia_memory.backend.offline.grammar.rules import Grammar, capitalize, load_tables
 
 _TABLES = load_tables("german")
@@ -90,6 +91,8 @@ def to_third_person(clause: str) -> str | None:
     name, refusal, couple = _P["call_me"].match(text), _P["refusal"].match(text), _P["couple"].match(text)
     if name:
         return f"Der Nutzer möchte {name['name'].strip()} genannt werden"
+    if (introduction := _P["introduction"].match(text)) and category_of(text) is None:
+        return f"Der Nutzer heißt {introduction['name']}"
     if refusal:
         participle = _PARTICIPLES[refusal["verb"].lower()]
         return f"Der Nutzer möchte nicht{refusal['rest'].rstrip()} {participle} werden"
