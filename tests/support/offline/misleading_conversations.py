@@ -92,6 +92,22 @@ ENDED = (
     Case(("Anna habite à Paris", "Anna a déménagé à Lyon"), "Où habite Anna ?", "Lyon", ("Paris",)),
     Case(("Mi novia se llama Mía", "Mía y yo rompimos"), "¿Cómo se llama mi novia?", "", ("se llama Mía",)),
     Case(("Vivo en Vigo", "El mes pasado me mudé a Gijón"), "¿Dónde vivo?", "Gijón", ("Vigo",)),
+    Case(("My wife is called Anna", "I got divorced"), "Who is my wife?", "got divorced", ("called Anna",)),
+    Case(("Meine Frau heißt Anna", "Ich bin geschieden"), "Wer ist meine Frau?", "geschieden", ("heißt Anna",)),
+    Case(("Meine Frau heißt Anna", "Ich habe mich scheiden lassen"), "Wie heißt meine Frau?", "scheiden", ("Anna",)),
+    Case(("Ma femme s'appelle Anna", "J'ai divorcé"), "Qui est ma femme ?", "divorcé", ("Anna",)),
+    Case(("Mi mujer se llama Ana", "Me divorcié"), "¿Quién es mi mujer?", "divorci", ("llama Ana",)),
+    Case(("My girlfriend Anna is a nurse", "I broke up with Anna"), "Who is my girlfriend?", "broke up", ("a nurse",)),
+    Case(("My girlfriend is Anna", "My girlfriend is now Lisa"), "Who is my girlfriend?", "Lisa", ("Anna",)),
+    Case(("I drive a Tesla", "I sold my Tesla"), "What do I drive?", "sold", ("drive",)),
+    Case(("I live in Oslo", "I moved to Berlin"), "Do I still live in Oslo?", "Berlin", ("live in Oslo",)),
+    Case(("I live in Ockley", "I moved to Berlin"), "Do I still live in Ockley?", "Berlin", ("live in Ockley",)),
+    Case(("Ich wohne in Oslo", "Ich bin nach Bonn gezogen"), "Wohne ich noch in Oslo?", "Bonn", ("in Oslo",)),
+    Case(("J'habite à Oslo", "J'ai déménagé à Lyon"), "Est-ce que j'habite encore à Oslo ?", "Lyon", ("à Oslo",)),
+    Case(("Vivo en Oslo", "Me mudé a Vigo"), "¿Todavía vivo en Oslo?", "Vigo", ("en Oslo",)),
+    Case(("I work at Lidl", "I left Lidl and started at Aldi"), "Do I work at Lidl?", "Aldi", ("work at Lidl",)),
+    Case(("My brother is married to Eva", "I got divorced"), "Who is my brother married to?", "Eva"),
+    Case(("I'm married to Eva", "My brother got divorced"), "Am I married?", "married to Eva"),
 )
 """What is over is no answer, and what was taken up again is."""
 

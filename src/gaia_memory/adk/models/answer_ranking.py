@@ -12,6 +12,8 @@ from gaia_memory.adk.models.statement_changes import (
     Changes,
     Statement,
     category_of,
+    contradicts,
+    statement_asked,
     states_profession,
     topic_words,
     without_dates,
@@ -95,8 +97,8 @@ _PAST_MARK = re.compile(
 _OWN_NAME = re.compile(
     r"\b(?:call me|I go by|User goes by|ich heiße|je m'appelle|me llamo|User is called|User wants to be called|"
     r"(?:my|User's) name(?: is|'s)|l'utilisat(?:eur|rice) s'appelle|(?:be)?nutzer(?:in)? hei(?:ß|ss)t|"
-    r"usuari[oa] se llama|(?:mein|der) (?:vor)?name (?:des nutzers )?(?:ist|lautet)|(?:mon|le) (?:pré)?nom (?:de l'utilisateur )?est|"
-    r"(?:mi|el) nombre (?:del usuario )?es|moi,? c'est (?-i:[A-ZÉ])\w+)\b|\AName:",
+    r"usuari[oa] se llama|(?:mein|der) (?:vor)?name (?:des nutzers )?(?:ist|lautet)|"
+    r"(?:mon|le) (?:pré)?nom (?:de l'utilisateur )?est|(?:mi|el) nombre (?:del usuario )?es|moi,? c'est (?-i:[A-ZÉ])\w+)\b|\AName:",
     re.IGNORECASE,
 )
 _OWN_IDENTITY = re.compile(
@@ -205,7 +207,8 @@ def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers
 
     The second fits as well as the first, by the same words. Of two that fit equally well the newer one comes first, and
     one that a newer one repeats or revises is left out. One that a newer one denies or takes back is no answer, and
-    what fits less well takes its place only if it is as new as the denial.
+    what fits less well takes its place only if it is as new as the denial; else the denial answers. "Do I live in
+    Oslo?" is answered with what says newer that it is another place.
     """
     question = _parse_question(question_text)
     fits = [(_fit(question, each.text), each) for each in statements if not each.takes_back]
@@ -234,6 +237,12 @@ def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers
         is_opposite = bool(answers) and changes.is_denial(statement) != changes.is_denial(answers[0])
         if not (is_left_out or is_known or is_opposite):
             answers.append(statement)
+    asked = "" if question.has_one_answer else statement_asked(question_text)
+    contrary = [each for each in statements if contradicts(each, asked) and each not in changes.ended_at([each])]
+    if contrary and (not answers or contrary[-1].order > answers[0].order):
+        answers = contrary[-1:]
+    if outdated_at >= 0 and not answers:
+        answers = [each for each in statements if each.order == outdated_at and not each.takes_back]
     return Answers(answers[:1] if question.has_one_answer else answers, is_outdated=outdated_at >= 0 and not answers)
 
 

@@ -6,18 +6,37 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gaia_memory.adk.models.offline_phrases import detect_language
 from gaia_memory.adk.models.statement_subjects import subject_words
-from gaia_memory.adk.models.topic_words import ALL_FUNCTION_WORDS, USER_WORDS, implied_words, is_same_word, share_most
+from gaia_memory.adk.models.topic_words import (
+    ALL_FUNCTION_WORDS,
+    SLOT_WORDS,
+    USER_WORDS,
+    implied_words,
+    is_same_word,
+    share_most,
+)
 from gaia_memory.language import dates
 from gaia_memory.language.function_words import FUNCTION_WORDS, Language
 from gaia_memory.language.tokenizer import index_tokens
 
+if TYPE_CHECKING:
+    from gaia_memory.truth.claims import Claim
+
 _ADDED_DATE = re.compile(r"\s*\([^()]*\d{4}[^()]*\)")
 _RECENT = timedelta(days=60)
 """Who says "I moved last month" speaks of the home that they named before, if only yesterday."""
+
+_STILL = re.compile(r"\b(?:still|noch|immer noch|encore|toujours|todavía|aún|sigo)\b", re.IGNORECASE)
+_QUESTION_VERB = re.compile(
+    r"\A(?:est-ce qu(?:e |')|(?:do|does) |"
+    r"(?P<verb>\w+) (?P<subject>(?:I|we|ich|wir|(?:my|our|mein\w*|unser\w*) \w+)\b))",
+    re.IGNORECASE,
+)
+_SINGLE_SLOTS = frozenset(("home", "employer", "role", "partner", "diet", "phone", "email", "weight", "nickname"))
+"""Slots of the truth rules that hold one value at a time."""
 
 _OWN_PROFESSION = re.compile(
     r"\b(?:I'?m|I am|(?:I|User) (?:now )?(?:runs?|owns?|drives?|manages?)|(?:is|was) an?|"
@@ -91,12 +110,12 @@ class Changes:
             # "I quit my job" ends "I'm a nurse", too.
             *(["work"] if states_profession(statement.text) else []),
         )
-        is_denied = self.is_denial(statement)
+        is_denied, about = self.is_denial(statement), subject_words(statement.text)
         newer = (
             change.order
             for change in self._changes
             if change.order > statement.order and (is_denied or not change.resumes)
-            if not change.subject or _mentions(words, change.subject)
+            if (_mentions(words, change.subject) if change.subject else not about or _mentions(change.words, about))
             if _denies(change, words)
         )
         return max(newer, default=-1)
@@ -105,7 +124,7 @@ class Changes:
         """Return the statements that learning a later one would end, with the age of that one."""
         from gaia_memory.truth import reconcile_by_rule
 
-        today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        today = _today()
         replaced: list[tuple[Statement, int]] = []
         for newer in self._statements:
             earlier = {str(each.order): each for each in statements if each.order < newer.order}
@@ -120,7 +139,28 @@ class Changes:
             )
             if decision and decision.action in ("UPDATE", "DELETE"):
                 replaced += [(earlier[order], newer.order) for order in decision.existing]
+            if any(claim.is_change for claim in _claims(newer.text)):
+                replaced += [(each, newer.order) for each in earlier.values() if contradicts(newer, each.text)]
         return replaced
+
+
+def statement_asked(question: str) -> str:
+    """Return what a yes/no question asks about as a statement: "I live in Oslo" for "Do I still live in Oslo?"."""
+    text = _STILL.sub(" ", question.strip(" ¿?!.")).strip()
+    return _QUESTION_VERB.sub(lambda found: " ".join(filter(None, (found["subject"], found["verb"]))), text, count=1)
+
+
+def contradicts(statement: Statement, asked: str) -> bool:
+    """Return whether a statement fills the slot that `asked` is about with another value: "I moved to Berlin"."""
+    return any(
+        (one.subject, one.slot) == (other.subject, other.slot)
+        and one.slot in _SINGLE_SLOTS
+        and (one.key == other.key or one.slot == "employer")
+        and not one.is_denial
+        and one.value != other.value
+        for one in _claims(statement.text)
+        for other in _claims(asked)
+    )
 
 
 def without_outdated(statements: Sequence[Statement]) -> list[Statement]:
@@ -129,11 +169,33 @@ def without_outdated(statements: Sequence[Statement]) -> list[Statement]:
     return [each for each in statements if not each.takes_back and each not in ended]
 
 
+def _claims(text: str) -> tuple[Claim, ...]:
+    # The rules of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.truth.claims import read_statement
+
+    return read_statement(text, _today())
+
+
+def _today() -> datetime:
+    return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
 def _changed_words(text: str) -> list[tuple[str, ...]]:
-    """Return the words that a denial shares with what it ends, or each that "I'm single" or "I'm divorced" implies."""
+    """Return the words that a denial shares with what it ends.
+
+    "I'm divorced" ends what has one of the words for a spouse, "I split up with Mia" what has one for a partner and
+    her name.
+    """
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline import corrections
+
     words = _words_without_dates(text)
-    implied = implied_words(text) if len(words) == 1 and not is_same_word(*words, "married") else ()
-    return [(each,) for each in implied] or [words]
+    others = _words_without_dates(corrections.without_separation(text))
+    if others == words:
+        implied = implied_words(text) if len(words) == 1 else ()
+        return [(each,) for each in implied] or [words]
+    is_of_marriage = not others and any(is_same_word(word, "married") for word in words)
+    return [(each, *others) for each in SLOT_WORDS["partner"] if each != "partner" or not is_of_marriage]
 
 
 def _mentions(words: Sequence[str], others: Collection[str]) -> bool:

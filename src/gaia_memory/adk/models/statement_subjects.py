@@ -151,7 +151,8 @@ def _begins_with_verb(statement: str) -> bool:
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.
     from gaia_memory.backend.offline.grammar import english_verbs, spanish
 
-    first = next(iter(re.findall(r"[^\W\d_]+", statement)), "")
+    words = re.findall(r"[^\W\d_]+", re.sub(r"\A(?:(?:ya|no|me|nos) )+", "", statement, flags=re.IGNORECASE))
+    first = next(iter(words), "")
     return english_verbs.is_verb(first) or spanish.conjugate(first) is not None
 
 

@@ -79,7 +79,7 @@ def _topic_numbers() -> dict[str, frozenset[int]]:
 
 
 _TOPICS_OF_WORD = _topic_numbers()
-_SLOT_WORDS = {
+SLOT_WORDS = {
     "home": ("live",),
     "employer": ("work", "employer", "company", "firma", "entreprise", "empresa"),
     "role": ("work",),
@@ -140,7 +140,7 @@ def implied_words(*wordings: str) -> tuple[str, ...]:
     from gaia_memory.truth.claims import read_statement
 
     claims = (claim for text in wordings for claim in read_statement(text, _ANY_TIME))
-    return tuple(dict.fromkeys(word for claim in claims for word in _SLOT_WORDS.get(claim.slot, ())))
+    return tuple(dict.fromkeys(word for claim in claims for word in SLOT_WORDS.get(claim.slot, ())))
 
 
 def related_words(question: str) -> str:
@@ -154,7 +154,7 @@ def related_words(question: str) -> str:
     asked = [word for word in index_tokens(question) if word not in ALL_FUNCTION_WORDS]
     numbers = {number for word in asked for number in _TOPICS_OF_WORD.get(word, ())}
     slots = [
-        slot for slot, names in _SLOT_WORDS.items() if any(is_same_word(word, name) for word in asked for name in names)
+        slot for slot, names in SLOT_WORDS.items() if any(is_same_word(word, name) for word in asked for name in names)
     ]
     topics = [word for word, each in _TOPICS_OF_WORD.items() if not numbers.isdisjoint(each)]
     words = [*(word for slot in slots for word in sorted(slot_words(slot))), *topics]

@@ -139,6 +139,11 @@ def names_successor(denial: str) -> bool:
     return _CONTRAST.search(denial) is not None
 
 
+def without_separation(statement: str) -> str:
+    """Return a statement without the words that say that two have parted."""
+    return _P["separation"].sub(" ", statement)
+
+
 def without_denial(statement: str) -> str:
     """Return a statement without the words that deny or end it, or take it up again."""
     words = _P["resumption"].sub(" ", _P["denial"].sub(" ", statement)).split()

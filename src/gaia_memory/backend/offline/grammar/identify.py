@@ -22,7 +22,10 @@ _ACCENTS = (
     ("es", re.compile(r"^\w{3,}é\b")),
     ("de", re.compile("[äöüß]")),
     ("es", re.compile(r"[ñ¿¡íóú]|\b(?:me|nos|se|ya|no) \w+é\b")),
-    ("es", re.compile(r"[ñ¿¡íóúá]|\w[aei]mos\b|\b(?:he|ha|has|hemos|han) \w+[ai]do\b|^\w{3,}é\b")),
+    (
+        "es",
+        re.compile(r"[ñ¿¡íóúá]|\w[aei]mos\b|\b(?:he|ha|has|hemos|han) \w+[ai]do\b|^\w{3,}é\b|\b(?:me|nos|se) \w+é\b"),
+    ),
     ("fr", re.compile("[éèêàçœûî]")),
 )
 _OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
