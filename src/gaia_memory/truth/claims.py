@@ -134,7 +134,9 @@ class _Reader:
             if claim.slot == "plan" and not claim.is_denial:
                 continue
             is_now = happened_by is None or is_event or claim.is_change or (claim.is_denial and not is_denial)
-            if is_now and not (is_denial and (claim.is_change or claim.is_denial)):
+            # "My girlfriend Anna is not a nurse" denies no partner.
+            is_of_more = claim.slot == "partner" and not claim.is_bare
+            if is_now and not (is_denial and (claim.is_change or claim.is_denial or is_of_more)):
                 yield replace(
                     claim,
                     is_denial=is_denial or claim.is_denial,

@@ -163,7 +163,7 @@ def _effect(later: Claim, earlier: Claim) -> tuple[_Effect, str]:
     if later.slot == "plan" and later.is_denial:
         return _end_of_plan(later, earlier), later.slot
     if later.slot == earlier.slot:
-        return _effect_on_slot(later, earlier), later.slot
+        return _doubt_of_partner(later, earlier) or _effect_on_slot(later, earlier), later.slot
     further_effects = {"home": _doubt_of_home, "switch": _end_of_switch, "owned": _end_of_use, "habit": _end_of_use}
     if earlier.is_denial or later.slot not in further_effects:
         return _Effect.NOTHING, ""
@@ -222,8 +222,10 @@ def _end_of_use(later: Claim, earlier: Claim) -> _Effect:
     nouns = (things[:size], things[-size:]) if earlier.language in ("french", "spanish") else (things[-size:],)
     is_one = words("numbers").isdisjoint(things) and len(things) <= size + 1
     is_thing = not words("things").isdisjoint(later.value)
-    is_sold = verb == "have" and is_thing and is_one and later.value in nouns
-    return _Effect.RETRACT_IF_ONLY_ONE if is_sold else _Effect.NOTHING
+    is_meant = is_one and later.value in nouns
+    if is_meant and is_thing and verb == "have":
+        return _Effect.RETRACT_IF_ONLY_ONE
+    return _Effect.DOUBT if is_meant and verb in words("owning") else _Effect.NOTHING
 
 
 def _things(clause: Claim) -> tuple[str, ...]:
@@ -258,6 +260,20 @@ def _effect_on_slot(later: Claim, earlier: Claim) -> _Effect:
     return _Effect.REPLACE if _is_rival(later, earlier) else _Effect.NOTHING
 
 
+def _doubt_of_partner(later: Claim, earlier: Claim) -> _Effect:
+    """Doubt a partner after "I'm single", and where one of two sentences says more: "my girlfriend is now Lisa"."""
+    if later.slot != "partner" or earlier.is_denial:
+        return _Effect.NOTHING
+    if later.is_denial and not later.value and later.key != earlier.key:
+        is_over = later.key == "" or (later.key, earlier.key) == ("divorced", "spouse")
+        return _Effect.DOUBT if is_over else _Effect.NOTHING
+    if later.is_bare and earlier.is_bare:
+        return _Effect.NOTHING
+    is_other = later.key == earlier.key and not may_be_one_person(later.value or earlier.value, earlier.value)
+    is_over = later.value == earlier.value if later.is_denial else later.is_change and is_other
+    return _Effect.DOUBT if is_over else _Effect.NOTHING
+
+
 def _is_rival(later: Claim, earlier: Claim) -> bool:
     """Return whether a value surely takes the place of an earlier one of the same slot."""
     is_same_key, is_disjoint = later.key == earlier.key, set(later.value).isdisjoint(earlier.value)
@@ -266,7 +282,8 @@ def _is_rival(later: Claim, earlier: Claim) -> bool:
     is_plain_or_new = later.is_change or (is_same_key and later.key == "at" and later.language != "german")
     # Spanish "en" also says where: "trabaja en Zara", "trabaja en Getafe".
     is_employed = {later.key, earlier.key} <= {"at", "for", ""} and is_plain_or_new and is_disjoint
-    is_partner = is_same_key and (later.is_change or later.key in words("partners"))
+    is_named = later.is_bare and earlier.is_bare and is_same_key
+    is_partner = is_named and (later.is_change or later.key in words("partners"))
     rivals: dict[str, Callable[[], bool]] = {
         "home": lambda: are_rival_places(later.value, earlier.value),
         "employer": lambda: is_employed,
@@ -278,6 +295,7 @@ def _is_rival(later: Claim, earlier: Claim) -> bool:
         "age": lambda: int(later.value[0]) > int(earlier.value[0]) and not earlier.is_change,
         "birthday": lambda: later.value[:2] != earlier.value[:2],
         "favourite": lambda: is_same_key and is_disjoint and words("vague_favourites").isdisjoint(later.key.split()),
+        "weight": lambda: later.value[1] == earlier.value[1],
         "phone": lambda: is_same_key,
         "email": lambda: is_same_key,
         "nickname": lambda: True,

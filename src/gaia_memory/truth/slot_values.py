@@ -87,6 +87,11 @@ def _parse_age(text: str, rules: LanguageRules) -> Value | None:
     return (str(int(text)),) if text.isdecimal() and 0 < int(text) <= _MAX_AGE_YEARS else None
 
 
+def _parse_weight(text: str, rules: LanguageRules) -> Value | None:
+    unit = text.lstrip("0123456789., ")
+    return text.removesuffix(unit).strip().replace(",", "."), "kg" if unit[0] in "kK" else "pound"
+
+
 def _parse_birthday(text: str, said_at: datetime) -> Value | None:
     """Return the month, the day and a stated year; nothing for "Friday" and "5/6"."""
     mentions = read_dates(text, said_at, UTC)
@@ -137,5 +142,5 @@ def _parse_plan(text: str, rules: LanguageRules) -> Value | None:
 _PARSERS: Mapping[str, Callable[[str, LanguageRules], Value | None]] = {
     **{"home": _parse_place, "employer": _parse_employer, "diet": _parse_diet},
     **{"name": _parse_name, "nickname": _parse_nickname, "partner": _parse_name},
-    **{"plan": _parse_plan, "age": _parse_age, "phone": _parse_phone, "email": _parse_email},
+    **{"plan": _parse_plan, "age": _parse_age, "weight": _parse_weight, "phone": _parse_phone, "email": _parse_email},
 }

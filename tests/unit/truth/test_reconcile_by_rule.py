@@ -233,3 +233,61 @@ def test_any_text_is_read(text: str) -> None:
     decide("User moved from Oslo to Rome.", text)
 
     assert ended(decide(f"Zoe said: {text}", "User lives in Oslo.", "User eats meat.")) == ()
+
+
+@pytest.mark.parametrize(
+    ("new", "existing"),
+    [
+        ("User broke up with Anna", "User's girlfriend Anna is a nurse"),
+        ("User got divorced", "User's wife is called Anna"),
+        ("User got divorced", "User is married to Anna"),
+        ("User is single", "User's girlfriend is called Anna"),
+        ("User's girlfriend is now Lisa", "User's girlfriend is Anna"),
+        ("User's girlfriend is now Lisa", "User's girlfriend is called Anna"),
+        ("User sold their Tesla", "User drives a Tesla"),
+        ("User sold their Tesla", "User has a Tesla"),
+        ("Der Nutzer hat sich von Anna getrennt", "Anna, die Freundin des Nutzers, ist Krankenschwester"),
+        ("Der Nutzer ist geschieden", "Die Frau des Nutzers heißt Anna"),
+        ("Der Nutzer hat sich scheiden lassen", "Die Frau des Nutzers heißt Anna"),
+        ("Die Freundin des Nutzers ist jetzt Lisa", "Die Freundin des Nutzers ist Anna"),
+        ("Der Nutzer hat seinen Tesla verkauft", "Der Nutzer fährt einen Tesla"),
+        ("L'utilisateur a rompu avec Anna", "Anna, la copine de l'utilisateur, est infirmière"),
+        ("L'utilisateur a divorcé", "La femme de l'utilisateur s'appelle Anna"),
+        ("La copine de l'utilisateur est maintenant Lisa", "La copine de l'utilisateur est Anna"),
+        ("L'utilisateur a vendu sa Tesla", "L'utilisateur conduit une Tesla"),
+        ("El usuario rompió con Ana", "Ana, la novia del usuario, es enfermera"),
+        ("El usuario se divorció", "La mujer del usuario se llama Ana"),
+        ("La novia del usuario es ahora Lisa", "La novia del usuario es Ana"),
+        ("El usuario vendió su Tesla", "El usuario conduce un Tesla"),
+    ],
+)
+def test_what_may_be_over_is_in_doubt(new: str, existing: str) -> None:
+    """It is not ended: "now Catholic" is no new partner, and who sold one car may drive another like it."""
+    decision = decide(new, existing)
+
+    assert decision is not None
+    assert (decision.action, decision.in_doubt) == ("ADD", (existing,))
+
+
+@pytest.mark.parametrize(
+    ("new", "existing"),
+    [
+        ("User's girlfriend Anna is not a nurse", "User's girlfriend is called Anna"),
+        ("User's wife is German", "User's wife is Anna"),
+        ("User's wife is Catholic", "User's wife is called Anna"),
+        ("User got divorced", "User's girlfriend is called Lisa"),
+        ("User's brother got divorced", "User's wife is called Anna"),
+        ("User got divorced in 2010", "User's wife is called Anna"),
+        ("User sold their Tesla shares", "User drives a Tesla"),
+        ("User sold their guitar", "User plays the guitar"),
+        ("User sold their car", "User likes cars"),
+        ("User weighs 170 pounds", "User weighs 80 kg"),
+        ("User's dog weighs 20 kg", "User weighs 80 kg"),
+        ("Die Frau des Nutzers ist jetzt Rentnerin", "Der Nutzer hat einen Hund"),
+    ],
+)
+def test_what_goes_on_is_not_in_doubt(new: str, existing: str) -> None:
+    """Another value of another thing says nothing."""
+    decision = decide(new, existing)
+
+    assert decision is None or not (ended(decision) or decision.in_doubt)
