@@ -1,12 +1,14 @@
-"""/remember: stores a fact word for word."""
+"""/remember: stores a fact word for word, with the date of a day such as "tomorrow"."""
 
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
+from datetime import date, timedelta
 
 from gaia_memory.commands.command import Call, Command
 from gaia_memory.commands.rows import format_due
+from gaia_memory.language.dates.relative_dates import annotate_dates
+from gaia_memory.language.function_words import detect_language
 from gaia_memory.language.printable_text import escape_markup
 from gaia_memory.learn.excerpts import excerpt_of
 from gaia_memory.learn.stated_reminders import DueFields, read_appointment
@@ -26,12 +28,20 @@ async def _remember(call: Call) -> str:
     now = to_local_time(call.memory.clock.now(), zone)
     _, valid_until = await asyncio.to_thread(read_validity, call.argument, now)
     active = await call.context.active()
+    text = _with_dates(call.argument, now.date())
     fact = await call.memory.remember(
-        call.scope, call.argument, origin=origin, active_context=active, valid_until=valid_until, **due
+        call.scope, text, origin=origin, active_context=active, valid_until=valid_until, **due
     )
     end = "" if valid_until is None else f"\nUntil {(valid_until - timedelta.resolution).strftime('%a, %d %b %Y')}"
     answer = "I know that already" if fact.updated_at > fact.created_at else "I will remember"
-    return f"{answer}: {escape_markup(call.argument)}{_describe(due)}{end}"
+    return f"{answer}: {escape_markup(text)}{_describe(due)}{end}"
+
+
+def _with_dates(text: str, today: date) -> str:
+    """Return a note with a date after "tomorrow", which is another day when the note is read."""
+    dated = annotate_dates(text, today, detect_language(text))
+    # "Morgen Bob anrufen" has no other word that tells its language.
+    return annotate_dates(text, today, None) if dated == text else dated
 
 
 def _describe(due: DueFields) -> str:

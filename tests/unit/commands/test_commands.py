@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,26 @@ async def test_remember_stores_the_words_and_repeats_them() -> None:
     assert "I like teal" in reply.text
     assert reply.command == "remember"
     assert memory.texts == ["I like teal"]
+
+
+@pytest.mark.parametrize(
+    ("note", "kept"),
+    [
+        ("call Bob tomorrow", r"call Bob tomorrow \(\d{4}-\d\d-\d\d\)"),
+        ("morgen Bob anrufen", r"morgen \(\d{4}-\d\d-\d\d\) Bob anrufen"),
+        ("appeler Bob demain", r"appeler Bob demain \(\d{4}-\d\d-\d\d\)"),
+        ("llamar a Bob mañana", r"llamar a Bob mañana \(\d{4}-\d\d-\d\d\)"),
+        ("my exam is on 27 March 2031", r"my exam is on 27 March 2031"),
+    ],
+)
+async def test_remember_dates_a_day_that_is_another_one_tomorrow(note: str, kept: str) -> None:
+    """The reply says what is kept."""
+    memory = ListMemory()
+
+    reply = await run_command(f"/remember {note}", memory)
+
+    assert re.fullmatch(kept, memory.texts[0])
+    assert memory.texts[0] in reply.text
 
 
 @pytest.mark.acceptance("C05")

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from typing import NamedTuple
 
-from gaia_memory.backend.offline import corrections, relative_dates, sentences
+from gaia_memory.backend.offline import corrections, sentences
 from gaia_memory.backend.offline.grammar import english, french, german, spanish
 from gaia_memory.backend.offline.grammar.identify import language_of
 from gaia_memory.backend.offline.grammar.rules import Grammar
 from gaia_memory.backend.offline.quotations import Quotations
 from gaia_memory.backend.offline.referents import Referents
-from gaia_memory.language.dates import read
+from gaia_memory.language.dates import read, relative_dates
 from gaia_memory.language.dates.reminder_requests import to_wish
 
 _MAX_SENTENCE_CHARACTERS = 600

@@ -5,14 +5,68 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, time, timedelta
 
-from gaia_memory.backend.offline.grammar.rules import load_tables
-from gaia_memory.language.dates import Anchor, Bound, DateMention, Grain, read
+from gaia_memory.language.dates.mention import Anchor, Bound, DateMention, Grain
+from gaia_memory.language.dates.reader import read
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _HAS_DATE = re.compile(r"\s*\(")
 _DAY = timedelta(days=1)
 _WEEK = timedelta(days=7)
-_P = load_tables("tenses").patterns
+_PAST = {
+    "en": re.compile(
+        r"(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\bgets )(?<!\bget )\b(?:was|were|had|did|didn't|went|got|saw|came|ate|"
+        r"met|took|made|bought|sold|left|flew|drove|"
+        r"ran|won|lost|began|gave|told|found|heard|broke|wrote|swam|slept|spent|fell|felt|became|has (?:been|had|"
+        r"\w+ed)|have (?:been|had|\w+ed)|"
+        r"(?!(?:need|feed|speed|indeed|hundred|succeed|proceed|wicked|naked|sacred|breed|seed|weed)\b)\w{2,}ed)\b",
+        re.IGNORECASE,
+    ),
+    "de": re.compile(
+        r"\b(?:war|waren|hatten?|wurden?|gingen?|kam(?:en)?|sah(?:en)?|fuhr(?:en)?|flog(?:en)?|traf(?:en)?|machten?|"
+        r"kauften?|besuchten?|heirateten?)\b|"
+        r"\b(?:hat|habe?|ist|bin|haben|sind)\b.*(?<!\bzu )\b(?:\w{0,5}ge\w+(?:t|en)|(?:be|ver|er|ent|zer)\w+(?:t|en)|"
+        r"\w+iert)\W*\Z",
+        re.IGNORECASE,
+    ),
+    "fr": re.compile(
+        r"\b(?:\w+ait|\w+aient)\b|\b(?:a|ai|est|suis|ont|sont|n'ai?|n'est)(?: pas)? (?!(?:un|une|lundi|mardi|mercredi|jeudi|"
+        r"vendredi|samedi)\b)"
+        r"(?:\w+(?:é|ée|és|ées|u|ue|us|i|is|ie|it|ert)|né|mort)\b",
+        re.IGNORECASE,
+    ),
+    "es": re.compile(
+        r"\b(?:\w+(?:ó|aron|ieron|aba|aban)|fue|fueron|estuvo|tuvo|hizo|vino|vio|dijo|era|ha \w+[aeií]do|"
+        r"he \w+[aeií]do|han \w+[aeií]do|(?!\w+[aei]ré\b|(?:aquí|allí|así|ahí|café)\b)\w{2,}[éí])\b",
+        re.IGNORECASE,
+    ),
+}
+_PRESENT = {
+    "en": re.compile(
+        r"\b(?:is|are|will|(?:wants|plans|needs|hopes|has) to)\b",
+        re.IGNORECASE,
+    ),
+    "de": re.compile(
+        r"\b(?:wird|will|möchte|muss|soll)\b",
+        re.IGNORECASE,
+    ),
+    "fr": re.compile(
+        r"\b(?:va|veut|doit|voudrait)\b",
+        re.IGNORECASE,
+    ),
+    "es": re.compile(
+        r"\b(?:va a|quiere|debe|tiene que)\b",
+        re.IGNORECASE,
+    ),
+}
+"""What tells of now or of what is to come, even beside a verb in the past."""
+
+_DATED = re.compile(
+    r"(?:\A|(?:on|until|till|by|before|since|after|am|bis|vor|seit|nach|dimanche|lundi|mardi|mercredi|jeudi|"
+    r"vendredi|samedi|ce|jusqu'à|avant|"
+    r"depuis|d'ici|el|del|al|este|hasta|antes|desde|dès|après)\b)",
+    re.IGNORECASE,
+)
+"""What stands before a weekday, or a weekday that begins the sentence."""
 
 
 def annotate_dates(sentence: str, today: date, language: str | None = "en") -> str:
@@ -25,8 +79,8 @@ def annotate_dates(sentence: str, today: date, language: str | None = "en") -> s
     if _ISO_DATE.search(sentence):
         return sentence
     noon = datetime.combine(today, time(12), tzinfo=UTC)
-    is_past = bool(language and _P[f"past_{language}"].search(sentence))
-    is_unclear = is_past and bool(language and _P[f"present_{language}"].search(sentence))
+    is_past = bool(language and _PAST[language].search(sentence))
+    is_unclear = is_past and bool(language and _PRESENT[language].search(sentence))
     for mention in reversed(read(sentence, noon, UTC, language, direction="past" if is_past else "future")):
         end = mention.span[1]
         is_counted = mention.anchor is Anchor.RELATIVE and mention.recurrence is None
@@ -45,7 +99,7 @@ def _is_one_weekday(mention: DateMention, sentence: str, now: datetime) -> bool:
         return False
     # A bare hour is one of the next.
     is_day = mention.grain is Grain.DAY or abs(mention.start - now) > _DAY
-    return is_day and _P["dated"].match(sentence, mention.span[0]) is not None
+    return is_day and _DATED.match(sentence, mention.span[0]) is not None
 
 
 def _format(mention: DateMention, language: str | None) -> str:
