@@ -9,9 +9,9 @@ import pytest
 from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT, generate_additive_extraction_prompt
 
 from gaia_memory.backend.offline import sentences
-from gaia_memory.language.dates import relative_dates
 from gaia_memory.backend.offline.categories import category_of
 from gaia_memory.backend.offline.offline_llm import UNSUPPORTED_ANSWER, OfflineLlm
+from gaia_memory.language.dates import relative_dates
 from support.running_time import assert_linear
 
 pytestmark = pytest.mark.heavy

@@ -29,8 +29,8 @@ _PAST = {
         re.IGNORECASE,
     ),
     "fr": re.compile(
-        r"\b(?:\w+ait|\w+aient)\b|\b(?:a|ai|est|suis|ont|sont|n'ai?|n'est)(?: pas)? (?!(?:un|une|lundi|mardi|mercredi|jeudi|"
-        r"vendredi|samedi)\b)"
+        r"\b(?:\w+ait|\w+aient)\b|\b(?:a|ai|est|suis|ont|sont|n'ai?|n'est)(?: pas)? "
+        r"(?!(?:un|une|lundi|mardi|mercredi|jeudi|vendredi|samedi)\b)"
         r"(?:\w+(?:é|ée|és|ées|u|ue|us|i|is|ie|it|ert)|né|mort)\b",
         re.IGNORECASE,
     ),
