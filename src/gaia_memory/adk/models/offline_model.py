@@ -16,11 +16,7 @@ from google.genai import types
 from pydantic import PrivateAttr
 
 from gaia_memory.adk.models.answer_ranking import rank_answers
-from gaia_memory.adk.models.message_kinds import (
-    MessageKind,
-    classify,
-    find_question,
-)
+from gaia_memory.adk.models.message_kinds import MessageKind, classify, find_question
 from gaia_memory.adk.models.offline_phrases import (
     PHRASES,
     STOCK_REPLIES,
@@ -231,7 +227,9 @@ def _acknowledge(request: LlmRequest, kind: MessageKind, messages: Sequence[_Mes
 
 
 def _describe_correction(reading: MessageContent, phrases: Phrases) -> str:
-    """Return what a message without a clear statement corrects or takes back; empty if it does neither."""
+    """Return what a message without a clear statement corrects, takes back or is too long for; else an empty text."""
+    if reading.is_cut:
+        return phrases.too_long
     if reading.is_unclear:
         return phrases.unclear
     if reading.taken_back:

@@ -15,6 +15,7 @@ class Phrases:
     introduction: str
     noted: str
     nothing_found: str
+    too_long: str
     withdrawn: str
     nothing_to_withdraw: str
     unclear: str
@@ -48,6 +49,7 @@ PHRASES: Mapping[Language, Phrases] = {
         ),
         noted="Noted.",
         nothing_found="I found no fact in that, so I will not learn it.",
+        too_long="That sentence is too long to learn from without a model. Shorter sentences are learned.",
         withdrawn="I will not learn: {}",
         nothing_to_withdraw="There is nothing to take back here. /forget WORDS removes what I have already learned.",
         unclear="I did not understand what changes: please tell me in a whole sentence.",
@@ -79,6 +81,7 @@ PHRASES: Mapping[Language, Phrases] = {
         ),
         noted="Notiert.",
         nothing_found="Darin habe ich keine Tatsache gefunden, also lerne ich es nicht.",
+        too_long="Der Satz ist zu lang, um ohne Modell daraus zu lernen. Aus kürzeren Sätzen lerne ich.",
         withdrawn="Das lerne ich nicht: {}",
         nothing_to_withdraw="Hier gibt es nichts zurückzunehmen. /forget WÖRTER entfernt schon Gelerntes.",
         unclear="Ich habe nicht verstanden, was sich ändert: Bitte sag es mir in einem ganzen Satz.",
@@ -110,6 +113,7 @@ PHRASES: Mapping[Language, Phrases] = {
         ),
         noted="C'est noté.",
         nothing_found="Je n'y ai trouvé aucun fait, donc je ne l'apprends pas.",
+        too_long="Cette phrase est trop longue pour que j'en apprenne sans modèle. J'apprends de phrases plus courtes.",
         withdrawn="Je ne l'apprendrai pas : {}",
         nothing_to_withdraw="Il n'y a rien à retirer ici. /forget MOTS efface ce que j'ai déjà appris.",
         unclear="Je n'ai pas compris ce qui change : dis-le-moi dans une phrase entière, s'il te plaît.",
@@ -141,6 +145,7 @@ PHRASES: Mapping[Language, Phrases] = {
         ),
         noted="Anotado.",
         nothing_found="No he encontrado ningún dato en eso, así que no lo aprendo.",
+        too_long="Esa frase es demasiado larga para aprender de ella sin un modelo. Aprendo de frases más cortas.",
         withdrawn="No lo aprenderé: {}",
         nothing_to_withdraw="Aquí no hay nada que retirar. /forget PALABRAS borra lo que ya he aprendido.",
         unclear="No he entendido qué cambia: dímelo en una frase completa, por favor.",

@@ -15,9 +15,6 @@ from gaia_memory.backend.offline.referents import Referents
 from gaia_memory.language.dates import read, relative_dates
 from gaia_memory.language.dates.reminder_requests import to_wish
 
-_MAX_SENTENCE_CHARACTERS = 600
-"""A longer sentence is pasted text, not a statement about the user."""
-
 _MAX_STATED = 20
 """The latest statements that a "No, …" may replace."""
 
@@ -64,6 +61,9 @@ class MessageContent(NamedTuple):
     is_retraction: bool = False
     """Whether it says that what was said before is wrong."""
 
+    is_cut: bool = False
+    """Whether one of its sentences is too long to be read."""
+
 
 class ConversationReader:
     """Reads the messages of one conversation, oldest first.
@@ -93,7 +93,9 @@ class ConversationReader:
         self._asked_before = self._before
         content = MessageContent([], [], [])
         for sentence in sentences.split_sentences(quotations.text):
-            if len(quotations.restore(sentence)) <= _MAX_SENTENCE_CHARACTERS:
+            if sentences.is_too_long(quotations.restore(sentence)):
+                content = content._replace(is_cut=True)
+            else:
                 content = self._add(content, sentence, quotations)
         return content
 

@@ -25,6 +25,7 @@ _APOSTROPHE = re.compile(r"(?<=\w)[\u02bc\u00b4`\u2032\uff07](?=\w)")
 _CURLY_APOSTROPHES = str.maketrans("’‘", "''")  # noqa: RUF001
 _QUOTES = "\"'“”‘’*_- "  # noqa: RUF001
 _MIN_WORDS = 2
+_MAX_CHARACTERS = 600
 _MIN_LETTERS = 4
 _TABLES = load_tables("messages")
 _P = _TABLES.patterns
@@ -41,6 +42,11 @@ def split_sentences(text: str) -> Iterator[str]:
         sentence = ""
     if sentence:
         yield sentence
+
+
+def is_too_long(sentence: str) -> bool:
+    """Return whether a sentence is pasted text, not a statement about the user."""
+    return len(sentence) > _MAX_CHARACTERS
 
 
 def normalize(sentence: str) -> str:
