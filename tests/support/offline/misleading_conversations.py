@@ -166,7 +166,7 @@ NOT_DENIED = (
     Case(
         ("J'habite à Lyon", "Ma sœur dit qu'elle n'habite plus à Lyon"),
         "Où est-ce que j'habite ?",
-        "habite à Lyon",
+        "habites à Lyon",
         ("plus",),
     ),
     Case(("Vivo en Vigo", "Mi hermano dice que ya no vive en Vigo"), "¿Dónde vivo?", "en Vigo", ("ya no",)),

@@ -315,10 +315,10 @@ FRENCH = ("L'utilisateur habite à Lyon", "La sœur de l'utilisateur habite à L
 @pytest.mark.parametrize(
     ("facts", "question", "answer"),
     [
-        (GERMAN, "Wo wohne ich?", "Ich erinnere mich: Der Nutzer wohnt in Graz"),
-        (GERMAN, "Wo wohnt meine Schwester?", "Ich erinnere mich: Die Schwester des Nutzers wohnt in Lille"),
-        (SPANISH, "¿Dónde vivo?", "Recuerdo: El usuario vive en Sevilla"),
-        (FRENCH, "Où j'habite ?", "Je me souviens : L'utilisateur habite à Lyon"),
+        (GERMAN, "Wo wohne ich?", "Du wohnst in Graz."),
+        (GERMAN, "Wo wohnt meine Schwester?", "Deine Schwester wohnt in Lille."),
+        (SPANISH, "¿Dónde vivo?", "Vives en Sevilla."),
+        (FRENCH, "Où j'habite ?", "Tu habites à Lyon."),
         (("User's colleague Ben hates dogs",), "Who hates dogs?", "Your colleague Ben hates dogs."),
     ],
 )

@@ -339,9 +339,9 @@ def _render(answer: Statement, phrases: Phrases) -> str:
 
 
 def _turned_around(statement: Statement, phrases: Phrases) -> str | None:
-    """Return a statement in the second person if statement and answer are in English."""
-    is_english = phrases is PHRASES["en"] and detect_language(statement.text) == "en"
-    return to_second_person(statement.text) if is_english else None
+    """Return a statement in the second person if statement and answer are in one language."""
+    language = detect_language(statement.text)
+    return to_second_person(statement.text, language) if phrases is PHRASES[language] else None
 
 
 def _language_of(messages: Sequence[_Message]) -> Language:

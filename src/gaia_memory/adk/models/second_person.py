@@ -1,10 +1,13 @@
-"""Turns an English statement of a person, or a fact about "User", into the second person: "I live" → "You live"."""
+"""Turns a statement of a person, or a fact about "User", into the second person: "I live" → "You live"."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from gaia_memory.adk.models.statement_subjects import Referent, find_referent
+from gaia_memory.language.function_words import Language
 
 _WORDS = {
     **{"i": "you", "me": "you", "we": "you", "us": "you", "my": "your", "our": "your", "mine": "yours"},
@@ -41,23 +44,108 @@ _USER_AND_OTHERS = re.compile(r"\bUser and others(?P<contraction>'(?:ve|re|ll|d)
 _CONTRACTIONS = {"'ve": " have", "'re": " are", "'ll": " will", "'d": " would"}
 _RELATIVE_CLAUSE = re.compile(r"\b(?:who|whose|whom|which)\b")
 _WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
-_LEAD_IN = re.compile(
-    r"\A(?:(?:and|but|so|also|actually|btw|by the way|fyi|hi|hey|hello|please|scratch that)[,:!\s–—-]+|"  # noqa: RUF001
-    r"(?:oh|well|yes|yeah|no|ok|okay|wait|sorry|anyway|honestly|to be honest|remember|note)(?: that\s|[,:!–—-]+\s*))+"  # noqa: RUF001
-    r"(?=\w)",
-    re.IGNORECASE,
-)
 _ABOUT_THE_PERSON = re.compile(r"\b(?:I|I'm|my|me|mine|we|our|us|User)\b|\bUser's|\bi'?m\b|\bi\b", re.IGNORECASE)
 _ABOUT_THE_MODEL = re.compile(r"\b(?:you|your|yours|yourself|you're|u)\b", re.IGNORECASE)
 
 
-def to_second_person(statement: str) -> str | None:
-    """Return an English statement as a sentence to the person; None where turning it around is not reliable.
+class _Forms(NamedTuple):
+    """How a language turns its facts around."""
+
+    subject: str
+    """The user as the subject, with `verb` after it, or before it (`inverted`); `between` stands before the verb."""
+
+    you: str
+    irregular: Mapping[str, str]
+    endings: Sequence[tuple[str, str]]
+    """The endings of verbs in the third person and in the second; the first that fits."""
+
+    owned: Sequence[tuple[str, str]]
+    others: str
+    """What may stand for the user or for somebody else."""
+
+    pronouns: Mapping[str, str]
+
+
+_FORMS: Mapping[Language, _Forms] = {
+    "de": _Forms(
+        subject=r"\ADer Nutzer (?P<verb>\w+)|\b(?P<inverted>(?!und\b|dass\b)[a-zäöüß]+) der Nutzer\b",
+        you="du",
+        irregular={
+            **{"ist": "bist", "hat": "hast", "wird": "wirst", "weiß": "weißt", "hält": "hältst", "hielt": "hieltst"},
+            **{"muss": "musst", "rät": "rätst", "tritt": "trittst", "fand": "fandest", "stand": "standest"},
+        },
+        endings=[(r"te", "test"), (r"([sßxz])t", r"\1t"), (r"t", "st"), (r"([sß])", r"\1t"), (r"(\w)", r"\1st")],
+        owned=[
+            (r"\b[Dd]ie ([\w -]+?) des Nutzers\b", r"deine \1"),
+            (r"\b(?:[Dd]er|[Dd]as) ([\w-]+?) des Nutzers\b", r"dein \1"),
+        ],
+        others=r"\b(?:er|sich|ihn|ihm|sein\w*|weil|dass|wenn|ob|obwohl)\b|\b(?:und|aber) [a-zäöüß]+t\b|„",
+        pronouns={},
+    ),
+    "fr": _Forms(
+        subject=r"\AL'utilisateur (?P<between>(?:ne |n'|se |s'|y |en )*)(?P<verb>\w+)",
+        you="tu",
+        irregular={"est": "es", "a": "as", "va": "vas", "veut": "veux", "peut": "peux", "vainc": "vaincs"},
+        endings=[(r"(e|ra|d)", r"\1s"), (r"t", "s")],
+        owned=[
+            (r"\b[Ll](?:e |')([\w -]+?) de l'utilisateur\b", r"ton \1"),
+            (r"\b[Ll]a ([\w -]+?) de l'utilisateur\b", r"ta \1"),
+            (r"\b[Ll]es ([\w -]+?) de l'utilisateur\b", r"tes \1"),
+        ],
+        others=r"\b(?:il|lui|son|sa|ses|leurs?)\b|\b(?:et|mais|qu[ei]|quand) (?:[a-zé]+[et]|a)\b|«",
+        pronouns={"se ": "te ", "s'": "t'"},
+    ),
+    "es": _Forms(
+        subject=r"\AEl usuario (?P<between>(?:(?:no|ya|nunca|siempre|también|se|lo|la) )*)(?P<verb>\w+)",
+        you="",
+        irregular={
+            **{
+                "es": "eres",
+                "fue": "fuiste",
+                "tuvo": "tuviste",
+                "hizo": "hiciste",
+                "vino": "viniste",
+                "dijo": "dijiste",
+            },
+            **{
+                "puso": "pusiste",
+                "estuvo": "estuviste",
+                "pudo": "pudiste",
+                "quiso": "quisiste",
+                "vio": "viste",
+                "dio": "diste",
+            },
+        },
+        endings=[
+            (r"(cambi|divorci|estudi|limpi|renunci|envi|inici)ó", r"\1aste"),
+            (r"ió", "iste"),
+            (r"ó", "aste"),
+            (r"([aeáé])", r"\1s"),
+        ],
+        owned=[
+            (r"\AAl usuario ((?:no )?)le ", r"\1te "),
+            (r"\b(?:[Ee]l|[Ll]a) ([\w -]+?) del usuario\b", r"tu \1"),
+            (r"\b[Ll][ao]s ([\w -]+?) del usuario\b", r"tus \1"),
+        ],
+        others=r"\b(?:él|su|sus|consigo|les?)\b|\b(?:y|pero|que|cuando|porque) (?:[a-z]+[ae]|es|no)\b|«",
+        pronouns={"se ": "te "},
+    ),
+}
+
+
+def to_second_person(statement: str, language: Language = "en") -> str | None:
+    """Return a statement as a sentence to the person; None where turning it around is not reliable.
 
     That is a statement about nobody, one that speaks of the model, whose "you" would change sides, or one whose "they"
     may be the person or others.
     """
-    text = _LEAD_IN.sub("", statement.replace("’", "'").strip(), count=1)  # noqa: RUF001
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline.conversation_reader import GRAMMARS
+
+    text = statement.replace("’", "'").strip()  # noqa: RUF001
+    text = text[lead.end() :] if (lead := GRAMMARS[language].patterns["lead_in"].match(text)) else text
+    if language != "en":
+        return _turn_told(GRAMMARS[language].to_third_person(text) or "", _FORMS[language])
     if not text or _ABOUT_THE_MODEL.search(text) or not _ABOUT_THE_PERSON.search(text):
         return None
     if re.search(r"\bUser\b", text):
@@ -70,8 +158,38 @@ def to_second_person(statement: str) -> str | None:
         lambda found: f"I {found['adverbs']}{_SECOND_PERSON_FORMS.get(found['verb'], 'were')}", text
     )
     text = _WORD.sub(_turn_word, text)
-    text = text[:1].upper() + text[1:].rstrip()
+    return _as_sentence(text)
+
+
+def _as_sentence(text: str) -> str:
+    text = text[:1].upper() + text[1:].strip()
     return text if text.endswith((".", "!", "…", ")")) else f"{text}."
+
+
+def _turn_told(told: str, forms: _Forms) -> str | None:
+    """Return a German, French or Spanish fact in the second person."""
+    text = told
+    for pattern, owned in forms.owned:
+        text = re.sub(pattern, owned, text)
+    if found := re.search(forms.subject, text):
+        groups = {name: group or "" for name, group in found.groupdict().items()}
+        between, inverted = groups.get("between", ""), groups.get("inverted", "")
+        for third, second in forms.pronouns.items():
+            between = between.replace(third, second)
+        verb = _second_person_verb(inverted or groups["verb"], forms)
+        turned = f"{verb} {forms.you}" if inverted else f"{forms.you} {between}{verb}".strip()
+        text = f"{text[: found.start()]}{turned}{text[found.end() :]}"
+    is_left = text == told or re.search(r"[Nn]utzer|utilisat|usuari", text) or re.search(forms.others, text)
+    return None if is_left else _as_sentence(text)
+
+
+def _second_person_verb(verb: str, forms: _Forms) -> str:
+    if verb in forms.irregular:
+        return forms.irregular[verb]
+    return next(
+        (re.sub(rf"{ending}\Z", second, verb) for ending, second in forms.endings if re.search(rf"{ending}\Z", verb)),
+        verb,
+    )
 
 
 def _turn_fact(text: str, *, pronouns_are_user: bool) -> str:

@@ -18,7 +18,7 @@ from gaia_memory.language.dates.reminder_requests import to_wish
 _MAX_STATED = 20
 """The latest statements that a "No, …" may replace."""
 
-_GRAMMARS = {"en": english.GRAMMAR, "de": german.GRAMMAR, "fr": french.GRAMMAR, "es": spanish.GRAMMAR}
+GRAMMARS = {"en": english.GRAMMAR, "de": german.GRAMMAR, "fr": french.GRAMMAR, "es": spanish.GRAMMAR}
 
 
 class SpokenFact(NamedTuple):
@@ -165,9 +165,12 @@ class ConversationReader:
 
     def _answered(self) -> list[SpokenFact]:
         """Return the statements that the answer to the last question repeats."""
-        answered = corrections.content_words(self._answer or "")
         facts = [fact for said in self._stated for fact in said.facts]
-        return [each for each in facts if (words := corrections.content_words(each.said)) and words <= answered]
+        return [
+            each
+            for each in facts
+            if any(corrections.repeats(self._answer or "", text) for text in (each.said, each.told))
+        ]
 
     def _find_replaced(self, said: Said) -> list[SpokenFact]:
         """Return what the user stated before and a sentence such as "No, I have rabbits" replaces."""
@@ -225,7 +228,7 @@ class ConversationReader:
             if sentences.is_statement(sentence) and not sentences.is_request_to_forget(sentence):
                 yield SpokenFact(sentence, sentence, sentence, is_resolved=False)
             return
-        grammar = _GRAMMARS[language]
+        grammar = GRAMMARS[language]
         normalized = sentences.normalize(sentence)
         statement = corrections.apply_correction(_strip_lead_in(normalized, grammar))
         if sentences.is_question_or_link(normalized) or sentences.is_request_to_forget(normalized):

@@ -20,6 +20,8 @@ _POINTING = _TABLES.words("pointing")
 _FUNCTION_WORDS = frozenset[str]().union(*FUNCTION_WORDS.values())
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _MAX_VALUE_WORDS = 6
+_STEM_CHARACTERS = 3
+_USER = frozenset(("user", "nutzer", "nutzers", "utilisateur", "usuario"))
 _NUMBERS = _TABLES.words("numbers")
 _NAMING = _TABLES.words("naming")
 _FIRST_SUBJECTS = _TABLES.words("first_subjects")
@@ -153,6 +155,13 @@ def without_denial(statement: str) -> str:
 def content_words(text: str) -> frozenset[str]:
     """Return the words of a text without function words: those that an answer repeats of a statement."""
     return frozenset(index_tokens(text)) - _FUNCTION_WORDS
+
+
+def repeats(answer: str, statement: str) -> bool:
+    """Return whether an answer has the words of a statement, in any person: "Du wohnst" for "Ich wohne"."""
+    answered = {word[:_STEM_CHARACTERS] for word in content_words(answer)}
+    said = {word[:_STEM_CHARACTERS] for word in content_words(statement) - _USER}
+    return bool(said) and said <= answered
 
 
 def words_and_denial(fact: str) -> tuple[frozenset[str], bool]:

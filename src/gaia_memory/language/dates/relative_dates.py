@@ -12,7 +12,7 @@ _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _HAS_DATE = re.compile(r"\s*\(")
 _DAY = timedelta(days=1)
 _WEEK = timedelta(days=7)
-_PAST = {
+_PAST_TENSES = {
     "en": re.compile(
         r"(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\bgets )(?<!\bget )\b(?:was|were|had|did|didn't|went|got|saw|came|ate|"
         r"met|took|made|bought|sold|left|flew|drove|"
@@ -40,7 +40,7 @@ _PAST = {
         re.IGNORECASE,
     ),
 }
-_PRESENT = {
+_PRESENT_TENSES = {
     "en": re.compile(
         r"\b(?:is|are|will|(?:wants|plans|needs|hopes|has) to)\b",
         re.IGNORECASE,
@@ -60,7 +60,7 @@ _PRESENT = {
 }
 """What tells of now or of what is to come, even beside a verb in the past."""
 
-_DATED = re.compile(
+_WEEKDAY_LEAD = re.compile(
     r"(?:\A|(?:on|until|till|by|before|since|after|am|bis|vor|seit|nach|dimanche|lundi|mardi|mercredi|jeudi|"
     r"vendredi|samedi|ce|jusqu'à|avant|"
     r"depuis|d'ici|el|del|al|este|hasta|antes|desde|dès|après)\b)",
@@ -79,8 +79,8 @@ def annotate_dates(sentence: str, today: date, language: str | None = "en") -> s
     if _ISO_DATE.search(sentence):
         return sentence
     noon = datetime.combine(today, time(12), tzinfo=UTC)
-    is_past = bool(language and _PAST[language].search(sentence))
-    is_unclear = is_past and bool(language and _PRESENT[language].search(sentence))
+    is_past = bool(language and _PAST_TENSES[language].search(sentence))
+    is_unclear = is_past and bool(language and _PRESENT_TENSES[language].search(sentence))
     for mention in reversed(read(sentence, noon, UTC, language, direction="past" if is_past else "future")):
         end = mention.span[1]
         is_counted = mention.anchor is Anchor.RELATIVE and mention.recurrence is None
@@ -99,7 +99,7 @@ def _is_one_weekday(mention: DateMention, sentence: str, now: datetime) -> bool:
         return False
     # A bare hour is one of the next.
     is_day = mention.grain is Grain.DAY or abs(mention.start - now) > _DAY
-    return is_day and _DATED.match(sentence, mention.span[0]) is not None
+    return is_day and _WEEKDAY_LEAD.match(sentence, mention.span[0]) is not None
 
 
 def _format(mention: DateMention, language: str | None) -> str:
