@@ -106,6 +106,9 @@ ENDED = (
     Case(("J'habite à Oslo", "J'ai déménagé à Lyon"), "Est-ce que j'habite encore à Oslo ?", "Lyon", ("à Oslo",)),
     Case(("Vivo en Oslo", "Me mudé a Vigo"), "¿Todavía vivo en Oslo?", "Vigo", ("en Oslo",)),
     Case(("I work at Lidl", "I left Lidl and started at Aldi"), "Do I work at Lidl?", "Aldi", ("work at Lidl",)),
+    Case(("Mein Freund heißt Lukas und er ist Koch",), "Was macht Lukas?", "Koch"),
+    Case(("Ma femme s'appelle Léa, elle est médecin",), "Que fait Léa dans la vie ?", "médecin"),
+    Case(("Mi hermano Pau es cocinero",), "¿A qué se dedica Pau?", "cocinero"),
     Case(("My brother is married to Eva", "I got divorced"), "Who is my brother married to?", "Eva"),
     Case(("I'm married to Eva", "My brother got divorced"), "Am I married?", "married to Eva"),
 )

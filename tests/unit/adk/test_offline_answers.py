@@ -342,7 +342,7 @@ async def test_what_a_later_message_denies_is_no_answer(
         (
             ("Ich wohne in Graz", "Ich wohne nicht in Bern, sondern in Ulm."),
             "Wo wohne ich?",
-            "Du wohnst nicht in Bern, sondern in Ulm",
+            "Du wohnst nicht in Bern, sondern in Ulm.",
         ),
         (("I don't smoke", "No, never."), "Do I smoke?", "You don't smoke."),
         (("I'm allergic to nuts", "I'm not allergic to milk"), "Am I allergic to nuts?", "You are allergic to nuts."),

@@ -154,7 +154,14 @@ _VERBS = frozenset(
 
 _OWN_ORIGIN_QUESTION = re.compile(r"\bwhere (?:am i|do i come|are we|do we come) from\b", re.IGNORECASE)
 _ORIGIN = re.compile(r"\b(?:from|(?:born|grew up|raised) in) [A-ZÀ-Þ]")
-_LIVELIHOOD = re.compile(r"(?P<whose>\bwhat do(?:es)? .{1,60}? )do(?: for (?:a living|work))?(?=\W*\Z)", re.IGNORECASE)
+_LIVELIHOODS = (
+    (r"(\bwhat do(?:es)? .{1,60}? )do(?: for (?:a living|work))?(?=\W*\Z)", r"\1work"),
+    (r"\bwas mach(?:e|t) (.{1,60}?)(?: beruflich)?(?=\W*\Z)", r"was arbeiten \1"),
+    (r"\bque fai[st] (.{1,60}?)(?: dans la vie)?(?=\W*\Z)", r"que travaille \1"),
+    (r"\b(?:a qué se dedica|qué hace) (.{1,60}?)(?=\W*\Z)", r"qué trabaja \1"),
+)
+"""Questions for somebody's work, and their wording with a word for it."""
+
 _NAME_WORDS = frozenset(
     (
         "name",
@@ -248,7 +255,8 @@ def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers
 
 
 def _parse_question(text: str) -> _Question:
-    text = _LIVELIHOOD.sub(r"\g<whose>work", text)
+    for pattern, wording in _LIVELIHOODS:
+        text = re.sub(pattern, wording, text, flags=re.IGNORECASE)
     language = detect_language(text)
     words = topic_words(text, language)
     without_name = tuple(word for word in words if word not in _NAME_WORDS)

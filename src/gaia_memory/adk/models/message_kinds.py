@@ -90,6 +90,12 @@ _OVERVIEW = re.compile(
     r"qué (?:es lo que )?sabes (?:de|sobre|acerca de) mí|qué recuerdas de mí",
     re.IGNORECASE,
 )
+_LAST_WORDS = re.compile(
+    r"what (?:did|have) i (?:just )?(?:say|said|tell|told)(?: you)?(?: just now)?\W*\Z|"
+    r"was habe? ich (?:dir )?(?:gerade|eben)(?: eben)? (?:gesagt|erzählt)\W*\Z|"
+    r"qu'est-ce que je viens de (?:te )?dire\W*\Z|\W*qué (?:acabo de decir(?:te)?|(?:te )?he dicho|dije)\W*\Z",
+    re.IGNORECASE,
+)
 _SELF_QUESTION = re.compile(
     r"\b(?:who|what) are you\b|\bare you (?:an? )?(?:offline|real|ai|bot|model|gemini)\b|\b(?:which|what) model\b|"
     r"\bwer bist du\b|\bqui es-tu\b|\bquién eres\b",
@@ -143,6 +149,11 @@ def _kind_without_fact(text: str) -> MessageKind:
         MessageKind.SMALL_TALK: _is_impersonal(text),
     }
     return next((kind for kind, is_this in kinds.items() if is_this), MessageKind.STATEMENT)
+
+
+def asks_for_last_words(question: str) -> bool:
+    """Return whether a question asks what the person said just before it."""
+    return _LAST_WORDS.match(question) is not None
 
 
 def find_question(message: str) -> str:

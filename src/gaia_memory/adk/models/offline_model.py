@@ -16,7 +16,7 @@ from google.genai import types
 from pydantic import PrivateAttr
 
 from gaia_memory.adk.models.answer_ranking import rank_answers
-from gaia_memory.adk.models.message_kinds import MessageKind, classify, find_question
+from gaia_memory.adk.models.message_kinds import MessageKind, asks_for_last_words, classify, find_question
 from gaia_memory.adk.models.offline_phrases import (
     PHRASES,
     STOCK_REPLIES,
@@ -320,6 +320,8 @@ def _answer_question(
     if classify(text)[0] is MessageKind.OVERVIEW:
         return _describe_everything(statements, phrases) or default
     question = find_question(text)
+    if asks_for_last_words(question) and messages[1:]:
+        return phrases.said.format(messages[-2].text)
     answers = rank_answers(question, statements)
     if answers.is_outdated:
         return phrases.outdated

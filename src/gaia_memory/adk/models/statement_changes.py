@@ -210,7 +210,8 @@ def _denies(change: _Change, words: Sequence[str]) -> bool:
 
 def states_profession(text: str) -> bool:
     """Return whether a statement says what the person is by trade: "I'm a teacher"."""
-    return bool(_OWN_PROFESSION.search(text)) and category_of(text) == "work"
+    found = _OWN_PROFESSION.search(text)
+    return found is not None and category_of(text[found.start() :]) == "work"
 
 
 def category_of(text: str) -> str | None:
