@@ -329,3 +329,11 @@ async def test_facts_in_each_language_answer_whom_they_are_about(
     found = responded("load_memory", status="success", memories=[{"text": fact} for fact in facts])
 
     assert await text(asked(words(question), found)) == answer
+
+
+async def test_a_fact_in_doubt_is_told_as_one() -> None:
+    """What has put it in doubt may not be among the facts that were found."""
+    fact = {"text": "Der Nutzer fährt einen VW", "in_doubt": "something said later may have changed this"}
+    answer = await text(asked(words("Was fahre ich?"), responded("load_memory", status="success", memories=[fact])))
+
+    assert answer.startswith("Du fährst einen VW. (nicht mehr sicher")

@@ -22,6 +22,7 @@ from gaia_memory.adk.models.statement_subjects import (
     has_other_owner,
     has_other_subject,
     is_about_person,
+    subject_words,
     without_clauses_about_others,
 )
 from gaia_memory.adk.models.topic_words import implied_words, is_same_name, is_same_word, share_most
@@ -114,7 +115,8 @@ _OWN_IDENTITY = re.compile(
 
 _ASIDE_FROM_YEARS = r"(?!\s*(?:%|am\b|pm\b|km\b|cm\b|m\b|kg\b|min\w*\b|hours?\b|days?\b|weeks?\b|months?\b))\b"
 _OWN_AGE = re.compile(
-    r"\b(?:I'?m|I am|(?:I|User)(?: just| have| has)? turn(?:ed|s)|User is|(?:my|User's) age is|ich bin|j'ai|tengo)"
+    r"\b(?:I'?m|I am|(?:I|User)(?: just| have| has)? turn(?:ed|s)|User is|(?:my|User's) age is|ich bin|j'ai|tengo|"
+    r"(?:der|die) nutzer(?:in)? ist|l'utilisat(?:eur|rice) a|(?:el|la) usuari[oa] tiene)"
     rf"\s+(?:an? )?\d{{1,3}}{_ASIDE_FROM_YEARS}|\AAge: ",
     re.IGNORECASE,
 )
@@ -332,6 +334,9 @@ def _fit_by_words(question: _Question, text: str) -> _Fit:
     ):
         return _NO_FIT
     score = len(matched) / len(question.words)
+    if set(question.names) == set(question.words):
+        # "Who is Raj?" is answered with what is said about him, not with what the user does with him.
+        score += _TYPE_BONUS * any(_is_mate(question, word, noun) for word in matched for noun in subject_words(text))
     types = detect_answer_types(text, index_tokens(text)) | PLACE * bool(_PLACE.search(text))
     has_type = bool(question.answer_types & types)
     if question.answer_types and not (has_type or (score >= 1.0 and _may_tell(question, text, implied))):

@@ -275,7 +275,7 @@ def _statements_in(messages: Sequence[_Message], first: int) -> list[Statement]:
         found += [(text, False, True) for text in (*withdrawn, *reading.denials)]
         if not contains_credential(message, allow_numbers=allow_numbers.get()):
             found += [(each.told if each.is_resolved else each.said, each.is_resolved, False) for each in reading.facts]
-    return [Statement(text, order, *flags) for order, (text, *flags) in enumerate(found, first)]
+    return [Statement(text, at, fact, takes_back=wrong) for at, (text, fact, wrong) in enumerate(found, first)]
 
 
 def _describe_responses(
@@ -314,7 +314,8 @@ def _answer_question(
     # The lines of the profile have no age, but of one topic the newest comes first. Those that memory has
     # returned stand where they belong.
     facts = dict.fromkeys([*(line for line in reversed(_profile_lines(request)) if line not in recalled), *recalled])
-    remembered = [Statement(text, order, is_fact=True) for order, text in enumerate(filter(None, facts))]
+    doubted = {str(memory.get("text", "")) for memory in memories if memory.get("in_doubt")}
+    remembered = [Statement(each, order, True, each in doubted) for order, each in enumerate(filter(None, facts))]
     statements = [*remembered, *_statements_in(messages, len(remembered))]
     text = messages[-1].text if messages else ""
     if classify(text)[0] is MessageKind.OVERVIEW:
@@ -337,7 +338,8 @@ def _describe_everything(statements: Sequence[Statement], phrases: Phrases) -> s
 
 def _render(answer: Statement, phrases: Phrases) -> str:
     frame = phrases.remembered if answer.is_fact else phrases.said
-    return _turned_around(answer, phrases) or frame.format(answer.text)
+    told = _turned_around(answer, phrases) or frame.format(answer.text)
+    return phrases.in_doubt.format(told) if answer.is_in_doubt else told
 
 
 def _turned_around(statement: Statement, phrases: Phrases) -> str | None:

@@ -27,6 +27,7 @@ class Phrases:
     overview: str
     said: str
     remembered: str
+    in_doubt: str
     kept: str
     not_kept: str
     memory_down: str
@@ -61,6 +62,7 @@ PHRASES: Mapping[Language, Phrases] = {
         overview="This is what I know about you:",
         said="You said: {}",
         remembered="I remember: {}",
+        in_doubt="{} (in doubt: something you said later may have changed this)",
         kept="I will remember: {}",
         not_kept="I did not save that: {}.",
         memory_down="My memory cannot answer right now.",
@@ -93,6 +95,7 @@ PHRASES: Mapping[Language, Phrases] = {
         overview="Das weiß ich über dich:",
         said="Du hast gesagt: {}",
         remembered="Gemerkt habe ich mir: {}",
+        in_doubt="{} (nicht mehr sicher: was du später gesagt hast, hat das vielleicht geändert)",
         kept="Das merke ich mir: {}",
         not_kept="Das habe ich nicht gespeichert: {}.",
         memory_down="Mein Gedächtnis antwortet gerade nicht.",
@@ -125,6 +128,7 @@ PHRASES: Mapping[Language, Phrases] = {
         overview="Voici ce que je sais de toi :",
         said="Tu as dit : {}",
         remembered="J'ai retenu : {}",
+        in_doubt="{} (à vérifier : ce que tu as dit plus tard l'a peut-être changé)",
         kept="Je m'en souviendrai : {}",
         not_kept="Je ne l'ai pas enregistré : {}.",
         memory_down="Ma mémoire ne répond pas pour le moment.",
@@ -157,6 +161,7 @@ PHRASES: Mapping[Language, Phrases] = {
         overview="Esto es lo que sé de ti:",
         said="Dijiste: {}",
         remembered="Tengo anotado: {}",
+        in_doubt="{} (en duda: lo que dijiste después quizá lo haya cambiado)",
         kept="Lo recordaré: {}",
         not_kept="No lo he guardado: {}.",
         memory_down="Mi memoria no responde ahora mismo.",

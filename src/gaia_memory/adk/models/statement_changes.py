@@ -55,6 +55,7 @@ class Statement:
     text: str
     order: int
     is_fact: bool = False
+    is_in_doubt: bool = False
     takes_back: bool = False
 
 

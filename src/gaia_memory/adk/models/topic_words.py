@@ -58,8 +58,9 @@ dentist zahnarzt zahnarztin dentiste dentista
 appointment termin rendez rdv cita
 language languages speak speaks sprache sprachen spreche sprichst spricht langue langues parle parles idioma \
 idiomas hablo hablas habla
-drive drives drove car cars auto fahre fahrst wagen voiture conduis coche conduzco carro
-play plays played instrument hobby hobbies spiele spielst spielt joue joues juego juegas toco tocas
+drive drives drove car cars auto fahre fahrst fahrt fahren wagen voiture conduis conduit coche \
+conduzco conduces conduce carro
+play plays played instrument hobby hobbies spiele spielst spielt joue joues juego juegas juega toco tocas toca
 holiday vacation trip travel travels travelling urlaub reise reisen verreise vacances voyage vacaciones viaje \
 viajo
 study studies studied studying student studiere studierst studiert etudie etudies estudio estudias estudia

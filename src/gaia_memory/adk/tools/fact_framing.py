@@ -78,6 +78,7 @@ def render_facts(
             "text": text,
             "timestamp": fact.last_said_at.isoformat(timespec="milliseconds"),
             **({"app_wide": True} if fact.scope.is_app_wide else {}),
+            **({"in_doubt": "something said later may have changed this"} if fact.is_in_doubt else {}),
             **more,
         }
         for fact, text, more in zip(masked, texts, details, strict=False)
@@ -94,6 +95,4 @@ def _details_of(fact: Fact, zone: tzinfo) -> dict[str, Any]:
             details[name] = moment.astimezone(zone).isoformat(timespec="minutes")
     if fact.every is not None:
         details["every"] = fact.every
-    if fact.is_in_doubt:
-        details["in_doubt"] = "something said later may have changed this"
     return details
