@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ async def answer_of(case: Case) -> str:
 
 async def answer_after_learning(case: Case) -> str:
     """Return the answer to the question of a case in a new conversation; each message before was learned on its day."""
-    return await _answer((case.question,), memories_after(case.said))
+    return await _answer((case.question,), await asyncio.to_thread(memories_after, case.said))
 
 
 def memories_after(said: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -337,3 +337,11 @@ async def test_a_fact_in_doubt_is_told_as_one() -> None:
     answer = await text(asked(words("Was fahre ich?"), responded("load_memory", status="success", memories=[fact])))
 
     assert answer.startswith("Du fährst einen VW. (nicht mehr sicher")
+
+
+async def test_a_doubt_of_the_profile_is_told_in_the_language_of_the_question() -> None:
+    """Its mark is English, and is no part of the fact."""
+    profile = "<USER_PROFILE>\n- (in doubt) Der Nutzer fährt einen VW\n</USER_PROFILE>"
+    request = asked(words("Was weißt du über mich?"), FOUND_NOTHING, system=profile)
+
+    assert "- Du fährst einen VW. (nicht mehr sicher" in await text(request)

@@ -25,7 +25,7 @@ from gaia_memory.adk.models.offline_phrases import (
     without_stock_replies,
 )
 from gaia_memory.adk.models.second_person import to_second_person
-from gaia_memory.adk.models.statement_changes import Statement, without_outdated
+from gaia_memory.adk.models.statement_changes import Statement, remembered_statements, without_outdated
 from gaia_memory.adk.models.topic_words import related_words
 from gaia_memory.adk.plugins.run_context import allow_numbers, current_conversation, forgotten_check
 from gaia_memory.adk.plugins.turn_notes import NOTES_START
@@ -309,13 +309,7 @@ def _answer_question(
     default: str,
 ) -> str:
     """Return the answer to the last message from this conversation, the profile and `memories`; else `default`."""
-    by_age = sorted(memories, key=lambda memory: str(memory.get("timestamp", "")))
-    recalled = dict.fromkeys(str(memory.get("text", "")) for memory in by_age)
-    # The lines of the profile have no age, but of one topic the newest comes first. Those that memory has
-    # returned stand where they belong.
-    facts = dict.fromkeys([*(line for line in reversed(_profile_lines(request)) if line not in recalled), *recalled])
-    doubted = {str(memory.get("text", "")) for memory in memories if memory.get("in_doubt")}
-    remembered = [Statement(each, order, True, each in doubted) for order, each in enumerate(filter(None, facts))]
+    remembered = remembered_statements(_profile_lines(request), memories)
     statements = [*remembered, *_statements_in(messages, len(remembered))]
     text = messages[-1].text if messages else ""
     if classify(text)[0] is MessageKind.OVERVIEW:
@@ -331,15 +325,20 @@ def _answer_question(
 
 def _describe_everything(statements: Sequence[Statement], phrases: Phrases) -> str:
     """Return the newest statements as a list, each once; empty if there is none."""
-    lines = dict.fromkeys(_turned_around(each, phrases) or each.text for each in reversed(without_outdated(statements)))
+    lines = dict.fromkeys(_tell(each, phrases, each.text) for each in reversed(without_outdated(statements)))
     newest = list(lines)[:_MAX_OVERVIEW_LINES]
     return "\n".join([phrases.overview, *(f"- {line}" for line in reversed(newest))]) if newest else ""
 
 
 def _render(answer: Statement, phrases: Phrases) -> str:
     frame = phrases.remembered if answer.is_fact else phrases.said
-    told = _turned_around(answer, phrases) or frame.format(answer.text)
-    return phrases.in_doubt.format(told) if answer.is_in_doubt else told
+    return _tell(answer, phrases, frame.format(answer.text))
+
+
+def _tell(statement: Statement, phrases: Phrases, quoted: str) -> str:
+    """Return a statement in the second person, or else as it is `quoted`; a doubt is told with it."""
+    told = _turned_around(statement, phrases) or quoted
+    return phrases.in_doubt.format(told) if statement.is_in_doubt else told
 
 
 def _turned_around(statement: Statement, phrases: Phrases) -> str | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gaia_memory.adk.models.offline_phrases import detect_language
 from gaia_memory.adk.models.statement_subjects import subject_words
@@ -21,6 +21,7 @@ from gaia_memory.adk.models.topic_words import (
 from gaia_memory.language import dates
 from gaia_memory.language.function_words import FUNCTION_WORDS, Language
 from gaia_memory.language.tokenizer import index_tokens
+from gaia_memory.models import IN_DOUBT_MARK
 
 if TYPE_CHECKING:
     from gaia_memory.truth.claims import Claim
@@ -57,6 +58,22 @@ class Statement:
     is_fact: bool = False
     is_in_doubt: bool = False
     takes_back: bool = False
+
+
+def remembered_statements(profile_lines: Sequence[str], memories: Sequence[Mapping[str, Any]]) -> list[Statement]:
+    """Return the facts of the profile and of look-ups, oldest first, each once and with its doubt.
+
+    The lines of the profile have no age, but of one topic the newest comes first. Those that memory has returned stand
+    where they belong.
+    """
+    by_age = sorted(memories, key=lambda memory: str(memory.get("timestamp", "")))
+    recalled = {str(memory.get("text", "")): bool(memory.get("in_doubt")) for memory in by_age}
+    listed = {
+        line.removeprefix(IN_DOUBT_MARK).strip(): line.startswith(IN_DOUBT_MARK) for line in reversed(profile_lines)
+    }
+    facts = {text: doubt for text, doubt in listed.items() if text not in recalled} | recalled
+    known = [(text, doubt) for text, doubt in facts.items() if text]
+    return [Statement(text, order, is_fact=True, is_in_doubt=doubt) for order, (text, doubt) in enumerate(known)]
 
 
 class _Change(NamedTuple):
