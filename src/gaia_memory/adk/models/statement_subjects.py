@@ -95,7 +95,7 @@ _POSSESSOR = re.compile(
     r"\b(?!User's)(?P<owner>[^\W\d_]+)'s\s+(?!my\b|our\b|the\b|an?\b|User's)(?P<noun>[^\W\d_]+(?:\s+[^\W\d_]+)?)|"
     r"\b(?:his|her)\s+(?P<other>[^\W\d_]+)"
 )
-_CALLED = re.compile(r"\b(?:called|named|name is|heißt|s'appelle|se llama) ([A-ZÀ-Þ]\w+)")
+_CALLED_NAME = re.compile(r"\b(?:called|named|name is|heißt|s'appelle|se llama) ([A-ZÀ-Þ]\w+)")
 _ATTRIBUTES = frozenset(("name", "nom", "nombre", "age", "alter", "edad"))
 _MAX_PRONOUNS = 8
 _PRONOUN = re.compile(r"\b(?:they|them|their|theirs|themselves)\b", re.IGNORECASE)
@@ -208,7 +208,12 @@ def _is_somebody_else(question: str, words: Sequence[str], found: re.Match[str])
     # "Who hates dogs?" asks for anybody, "Who do I live with?" for the person's own life.
     if _WHO_QUESTION.match(question) and not is_about_person(question):
         return False
-    named = [groups["noun"], groups.get("name") or "", *_CALLED.findall(found.string), *implied_words(found.string)]
+    named = [
+        groups["noun"],
+        groups.get("name") or "",
+        *_CALLED_NAME.findall(found.string),
+        *implied_words(found.string),
+    ]
     return not _names(words, " ".join(named))
 
 
