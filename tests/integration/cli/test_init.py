@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shlex
 import stat
 from pathlib import Path
@@ -439,3 +440,17 @@ def test_a_second_configuration_below_the_first_is_pointed_out(tmp_path: Path) -
     done = run_gaia("init", str(tmp_path / "agents" / "assistant"))
 
     assert f"there is also {tmp_path / 'agents' / 'gaia.yaml'}" in done.err
+
+
+def test_the_hint_for_the_other_commands_leads_them_to_this_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it they use the memory of the home folder, and nobody says so."""
+    monkeypatch.delenv("GAIA_CONFIG", raising=False)
+    done = run_gaia("init", str(tmp_path / "agents"), "--agent", "desk")
+    [hinted] = re.findall(r"`export GAIA_CONFIG=(.+?)`", words(done.err))
+    monkeypatch.setenv("GAIA_CONFIG", hinted)
+    again = run_gaia("init", str(tmp_path / "agents"))
+
+    assert hinted == str(tmp_path / "agents" / "gaia.yaml")
+    assert "export GAIA_CONFIG" not in words(again.err)

@@ -103,6 +103,9 @@ def _notes(agents: AgentFolder, loaded: LoadedConfig) -> list[str]:
         notes.append(f"there is also {parent_config}: an agent that uses it has another memory")
     effective = [name for name in _EFFECTIVE_VARIABLES if os.environ.get(name, "").strip()]
     notes += [f"{name} is set and overrides the file: set it where you start `adk`, too" for name in effective]
+    if "GAIA_CONFIG" not in effective and loaded.path is not None:
+        path = shlex.quote(str(loaded.path))
+        notes.append(f"`gaia chat` and `gaia memory` use this memory after `export GAIA_CONFIG={path}`")
     url = loaded.config.sessions_url
     if mask_secrets(url) != url:
         notes.append("the session database's URL holds a password and is not shown: set GAIA_SESSIONS__DATABASE_URL")
