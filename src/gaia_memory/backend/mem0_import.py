@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import logging
 import os
 import sys
 import threading
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -100,6 +101,18 @@ def load_mem0(home: Path) -> Any:
         _disable_spacy_download()
         _install_log_filters()
     return mem0
+
+
+@cache
+def freeze_modules() -> None:
+    """Exempt everything that is in memory now from garbage collection, at the first call in a process.
+
+    To be called off the event loop, once the store is up to date and so mem0 and its client are imported: they are a
+    third of the process's objects and stay to its end. With them a full collection stops every turn for a quarter of a
+    second.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _disable_telemetry() -> None:

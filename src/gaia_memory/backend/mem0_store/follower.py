@@ -320,6 +320,7 @@ class StoreFollower:
             return
         self._writer.is_rebuilding = False
         await self._writer.close_if_missing()
+        await self._writer.freeze_modules()
         await self._wait_for_work(POLL_SECONDS if self._waiters else IDLE_SECONDS)
 
     async def _try_to_own(self) -> bool:
