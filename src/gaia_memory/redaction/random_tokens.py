@@ -40,6 +40,11 @@ _SEED_WORDS = frozenset(
 _EMPHATIC_WORDS = frozenset({"very", "again", "long", "super", "real", "good", "happy", "sad", "love", "hello", "cool"})
 """Words of the list that people repeat: "very, very good"."""
 
+_LESSON = re.compile(
+    r"(?i)\b(?:vocab\w*|vokabel\w*|spelling|flash\s?cards?|words\b.{0,20}\bto\s+(?:learn|practi[cs]e|spell))\b"
+)
+"""Says that words are there to be learned for their own sake."""
+
 _MIN_SEED_WORDS = 12
 _MIN_KNOWN_WORDS = 11
 
@@ -68,8 +73,10 @@ def find_seed_phrases(text: str) -> Iterator[tuple[int, int]]:
     is_known = [word in _SEED_WORDS for word in lower]
     for place in range(1, len(words)):
         is_known[place] &= lower[place] != lower[place - 1] or lower[place] not in _EMPHATIC_WORDS
+    lesson = _LESSON.search(text)
     for first in range(len(words) - _MIN_SEED_WORDS + 1):
-        if sum(is_known[first : first + _MIN_SEED_WORDS]) >= _MIN_KNOWN_WORDS:
+        is_lesson = lesson is not None and 0 <= words[first].start() - lesson.start() < _CONTEXT_CHARACTERS
+        if sum(is_known[first : first + _MIN_SEED_WORDS]) >= _MIN_KNOWN_WORDS and not is_lesson:
             yield words[first].start(), words[first + _MIN_SEED_WORDS - 1].end()
 
 

@@ -40,7 +40,8 @@ _START = r"(?<![^\W_\u3040-\u30ff\u4e00-\u9fff])"
 _QUALIFIER_PATTERN = r"[^.!?;\n:=\d]{0,50}?"
 """What stands between a name and its value: whose it is, and what for."""
 _LINK_PATTERN = (
-    rf"(?:\s*{SIGN}\s*|\s+{COPULA}\s+(?:(?:le|la|el|the|die|der|das|o|a|il)\s+)?|\s*(?:是|为|為|は|는|은|คือ)\s*)"
+    rf"(?:\s*{SIGN}\s*|['’]s\s+|\s+{COPULA}\s+(?:(?:le|la|el|the|die|der|das|o|a|il)\s+)?"
+    r"|\s*(?:是|为|為|は|는|은|คือ)\s*)"
 )
 
 _CODE_WORD = (
@@ -80,7 +81,7 @@ _IS_PUBLIC = re.compile(rf"(?i)(?<![^\W_])ה?{_PUBLIC}")
 _PIN_NAME = r"(?:pin|пин)(?:[ _-]?(?:code|number|nummer|numarası|n[úu]mero|numéro|код|コード|码|碼))?(?![a-zа-я])"
 _CARD_CODE_NAME = (
     r"(?:cv[vc]2?(?:[ -]?(?:code|number|nummer))?|(?:three|3|last)\s+(?:digits|numbers)\s+on\s+the\s+back|"
-    r"card\s+verification\s+(?:value|code|number)|security\s+code|(?:karten)?pr[üu]f(?:ziffer|nummer|zahl)n?|"
+    r"card\s+verification\s+(?:value|code|number)|security\s+(?:code|number)|(?:karten)?pr[üu]f(?:ziffer|nummer|zahl)n?|"
     r"sicherheitscode|cryptogramme(?:\s+visuel)?|code\s+de\s+s[ée]curit[ée]|c[óo]digo\s+de\s+(?:seguridad|segurança)|"
     r"codice\s+di\s+sicurezza|beveiligingscode|セキュリティコード|安全码|安全碼)"
 )
@@ -116,7 +117,8 @@ _CODES = (
         rf"(?:{_QUALIFIER_PATTERN}{_LINK_PATTERN}|\s+){_KEYPAD_DIGITS}"
     ),
     re.compile(
-        rf"(?i){_START}{_CODE_WORD}\s[^.!?;\n:=\d]{{0,25}}?(?<!\w)(?:building|ל?ה?{_SECURED_NOUN})\b"
+        rf"(?i){_START}(?:{_CODE_WORD}\s[^.!?;\n:=\d]{{0,25}}?(?<!\w)(?:building|ל?ה?{_SECURED_NOUN})\b"
+        rf"|pin\s+(?:for|of|to)\s[^.!?;\n:=\d]{{0,25}}?\b(?:phone|tablet|laptop|{_SECURED_NOUN})\b)"
         rf"(?:{_QUALIFIER_PATTERN}{_LINK_PATTERN}|\s+){_KEYPAD_DIGITS}"
     ),
     re.compile(
@@ -156,7 +158,14 @@ _CODES = (
         r"(?i)\b(?:open|unlock|disarm|get\s+in|log\s+in|sign\s+in)\b[^.!?\n\d]{0,40}?\b(?:type|enter|press|dial|use|punch\s+in)\s+"
         rf"[*#]?(?P<value>\d{{4,8}}{_NO_UNIT})(?!\s+[^\W\d_]{{3}})"
     ),
-    re.compile(rf"(?:{_EAST_ASIAN_NAME})[^\d\n。、，,]{{0,6}}{_PIN_DIGITS}"),
+    # A comma behind the digits is no decimal one.
+    re.compile(rf"(?:{_EAST_ASIAN_NAME})[^\d\n。、，,]{{0,6}}{_PIN_DIGITS.replace('[.,:]', '[.:]')}"),
+    # "my authenticator seed is JBSW Y3DP EHPK 3PXP"
+    re.compile(
+        r"(?i)\b(?:authenticator|2fa|mfa|t?otp|two-factor)\b[^.!?\n:=\d]{0,25}?\b(?:seed|secret|key|schlüssel|cl[ée]|clave|chiave|chave)"
+        rf"(?:{_LINK_PATTERN}|\s+)"
+        r"(?P<value>(?=[a-z -]*(?:[a-z][2-7]|[2-7][a-z]))[a-z2-7]{4}(?:[ -]?[a-z2-7]{4}){3,}(?!\w))"
+    ),
 )
 # "the code for the padlock is 3310": a code is secret unless what it is for says otherwise.
 _ANY_CODE = re.compile(
@@ -171,7 +180,7 @@ _SPELLED_VALUE = re.compile(rf"(?i)\b{_DIGIT_WORDS}")
 _TRIGGERS = re.compile(
     r"(?i)pin|пин|cv[vc]|unlock|disarm|entsperr|entrieg|verrouill|d[ée]s[ab]|sblocc|disatt|destrav|code|kode|código|codigo|codice|код|קוד|kod|κωδ|combin|kombin|clave|puk|tan|otp|einmal|pr[üu]f|cryptog"
     r"|one[ -]time|geheim|digits"
-    r"|set\s+to|opens|unlocks|öffnet|ouvre|abre|apre|verification|keypad|enter|use|type|press|dial|码|碼|コード|番号|인증|비밀"
+    r"|set\s+to|opens|unlocks|öffnet|ouvre|abre|apre|verification|security|authentic|2fa|mfa|factor|keypad|enter|use|type|press|dial|码|碼|コード|番号|인증|비밀"
 )
 
 

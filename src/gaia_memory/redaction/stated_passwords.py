@@ -39,7 +39,7 @@ _PASSWORD_NAME = re.compile(rf"(?i){_NAME}")
 _NAMED_PASSWORD = re.compile(
     rf"(?i){_NAME}(?:\s+(?:{_PREPOSITION}\b|(?P<name>(?=[^\W_])))[^.!?\n:=]{{0,60}}?)?,?"
     rf"(?:\s*{SIGN}\s*|\s+(?:(?:is|was|got)\s+)?(?:changed|set|reset|updated)\s+to\s+"
-    rf"|\s+{COPULA}(?:\s+(?:still|now|just|currently|jetzt|ahora))?\s+|\s*(?:是|为|為|は|는|은|คือ)\s*(?=[\x00-\x7f“”「『]))"
+    rf"|\s+{COPULA}(?:\s+(?:still|now|just|currently|jetzt|ahora))?\s+|\s*(?:是|为|為|は|는|은|คือ)\s*(?=[\x00-\x7f“”「『])(?!\d+\s*[位桁文字자]))"
     rf"(?=(?P<value>\S[^\n]{{0,300}}))"
 )
 # "voicemail password 6142"; not "password 2024"
@@ -65,6 +65,12 @@ _KEY_BEHIND = re.compile(
     rf"(?i)(?<!\S)(?P<value>(?=\S*\d)(?=\S*[a-z])[\w.+/=-]{{16,}})\s+{COPULA}\s+(?:[^\W\d_][\w'’-]*\s+){{1,4}}?"
     r"(?:key|token|secret|schlüssel|cl[ée]|clave|chiave|chave)\b"
 )
+# "the openweather key is dc23f28709f0…"; what a database or a cache calls a key is no secret.
+_KEY_OF = re.compile(
+    r"(?i)(?<!\w)(?!(?:the|an?|this|that|whose|public|primary|foreign|partition|shard|sort|row|index|hash|lookup|cache|storage"
+    r"|object|file|s3|idempotency|dedup\w*|routing|registry|map|host|gpg|pgp)\b)[^\W\d_][\w'’-]{0,30}"
+    rf"\s+key(?:\s+{COPULA}\s+|\s*{SIGN}\s*)(?P<value>(?=\S*\d)(?=\S*[a-z])[\w.+/=-]{{16,}})"
+)
 # "wlan key 4821-0077-1933-4455"
 _WIFI_KEY = re.compile(
     rf"(?i)(?<!\w)(?:(?:wi-?fi|wlan)[ -]*(?:key|schlüssel|code|sleutel)|"
@@ -85,8 +91,12 @@ _LOGIN_PAIR = re.compile(
 )
 # "Netflix: mara@example.org / Sternenstaub88"
 _EMAIL_PAIR = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+\s+[:/|]\s+(?P<value>[^\s@]{8,})(?!\S)")
-# "admin:Nimbus!20"
-_ADMIN_PAIR = re.compile(r"(?<![\w/.@-])(?:admin|administrator|root|guest):(?P<value>[^\s:]{6,})")
+# "admin:Nimbus!20", "admin / Nimbus20"
+_ADMIN_PAIR = re.compile(
+    r"(?<![\w/.@-])(?:admin|administrator|root|guest)(?::|\s+[/|]\s+(?=\S++(?!\s+\w)))(?P<value>[^\s:]{6,})"
+)
+# "jdbc:oracle:thin:scott/t1ger88@//db:1521/orcl"
+_ORACLE_PAIR = re.compile(r"(?i)\b(?:jdbc:oracle:\w+:|sqlplus\s+)[\w$#]+/(?P<value>[^\s@]+)@")
 _CURL_USER = re.compile(r"""(?<!\S)(?:-u|--user)[ =]["']?[\w.@-]+:(?P<value>[^\s"'$<{]\S{2,})""")
 # "sshpass -p 'Nimbus!20' ssh host", "docker login -u ada -p Nimbus20"
 _PASSWORD_ARGUMENT = re.compile(
@@ -138,9 +148,9 @@ _KEY_TRIGGERS = ("secret", "token", "bearer", "key", "code", "pat ", "sessionid"
 _MIN_DIGIT_CHANGES = 2
 _QUOTES = "\"'`“”„«»‘’"
 _CLAUSE_END = re.compile(r"[.!?,;)](?:\s|$)|\s[-—–]\s|\n")
-# Variables, masks, calls and type annotations in code.
+# Variables, masks, calls, paths and type annotations in code.
 _CODE = re.compile(
-    r"""(?x)[\W_]*$ | [<{(\[*•] | \$[{(\dA-Z_] | // | %[\w(] | [\w.]+[(\[]
+    r"""(?x)[\W_]*$ | [<{(\[*•] | \$[{(\dA-Z_] | // | %[\w(] | [\w.]+[(\[] | ~?(?:/[A-Za-z]?[a-z_.-]+){2,}(?!\S)
     | (?:self|this|user|os|process|config|env|settings|args)\.
     | (?i:str|string|bool|bytes|none|null|nil|true|false|raise|return|undefined|text|varchar|n/a|tbd|optional)\b"""
 )
@@ -164,12 +174,12 @@ def find_stated_passwords(text: str) -> Iterator[tuple[int, int]]:
     if _has_any(lower, _PASSWORD_TRIGGERS):
         yield from _find_passwords(text)
     yield from _find_logins(text, lower)
-    if ":" in lower:
-        yield from _find_pairs(_ADMIN_PAIR, text)
+    yield from _find_pairs(_ADMIN_PAIR, text)
     if _has_any(lower, _WIFI_TRIGGERS):
         yield from (found.span("value") for found in _WIFI_KEY.finditer(text))
     if "@" in lower:
-        yield from _find_pairs(_EMAIL_PAIR, text)
+        for pattern in (_EMAIL_PAIR, _ORACLE_PAIR):
+            yield from _find_pairs(pattern, text)
     if _has_any(lower, _KEY_TRIGGERS):
         for found in _NAMED_KEY.finditer(text):
             # `sort_key: company-1` is no secret.
@@ -177,6 +187,9 @@ def find_stated_passwords(text: str) -> Iterator[tuple[int, int]]:
                 yield found.span("value")
         yield from (found.span("value") for found in _SET_KEY.finditer(text) if not found["value"].startswith("$"))
         yield from (found.span("value") for found in _KEY_BEHIND.finditer(text))
+        for found in _KEY_OF.finditer(text):
+            if len(DIGIT_CHANGE.findall(found["value"])) >= 2 * _MIN_DIGIT_CHANGES:
+                yield found.span("value")
         yield from _find_pairs(_KEY_TO, text)
 
 

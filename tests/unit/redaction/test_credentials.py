@@ -45,7 +45,7 @@ def is_refused(kind: str, text: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("split", ["known", "held-out", *(f"fresh-{number}" for number in range(1, 10))])
+@pytest.mark.parametrize("split", ["known", "held-out", *(f"fresh-{number}" for number in range(1, 11))])
 def test_credentials_in_all_forms_are_refused(split: str) -> None:
     """The held-out half was written before the rules, each fresh list before it was first compared with them."""
     texts = [(kind, text) for each, kind, text in CREDENTIALS if each == split]
@@ -53,6 +53,27 @@ def test_credentials_in_all_forms_are_refused(split: str) -> None:
 
     assert len(texts) >= 60
     assert len(kept) <= (1 - MIN_REFUSED_SHARE) * len(texts), kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pin for the phone 907134",
+        "My pin number's 7714",
+        "the gate code's 4581",
+        "my amex security number is 4471",
+        "\u9a8c\u8bc1\u7801 839204\uff0c5\u5206\u949f\u5185\u6709\u6548",
+        "my authenticator seed is JBSW Y3DP EHPK 3PXP",
+        "2FA setup key: jbsw y3dp ehpk 3pxp",
+        "admin / zx81spectrum",
+        "the openweather key is dc23f287" + "09f00175a6ef06c7e907a650",
+        "jdbc:oracle:thin:scott/t1ger88@//db:1521/orcl",
+        "sqlplus scott/t1ger88@db",
+    ],
+)
+def test_a_named_value_is_refused_behind_any_link(text: str) -> None:
+    """A contraction, a slash, a comma behind the code or groups of four hide no value."""
+    assert contains_credential(text)
 
 
 def test_no_harmless_text_is_refused_or_masked() -> None:
@@ -138,6 +159,10 @@ def test_long_and_hostile_texts_are_screened_quickly() -> None:
         "open 1",
         "safe set to ",
         "root:a1",
+        "root / a1 ",
+        "2fa key ab2 ",
+        "pin for ",
+        "openweather key ",
     )
     for piece in pieces:
         assert_linear(lambda size, piece=piece: contains_credential((piece * size)[:size]), 12_500)
