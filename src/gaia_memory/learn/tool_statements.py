@@ -48,6 +48,34 @@ _OF_ONESELF = re.compile(
     re.IGNORECASE,
 )
 
+_BEING = (
+    r"\b(?:(?:grand|step)?(?:mother|mum|mom|father|dad|parent|son|daughter)|sister|brother|wife|husband|partner"
+    r"|(?:boy|girl)?friend|child|kid|bab(?:y|ies)|aunt|uncle|niece|nephew|cousin|colleague|boss|neighbou?r|dog|cat"
+    r"|schwester|bruder|mutter|vater|tochter|sohn|frau|mann|kind|freund|tante|onkel|kolleg|chef|nachbar|hund|katze"
+    r"|soeur|s\u0153ur|fr\u00e8re|m\u00e8re|p\u00e8re|fille|fils|femme|mari|enfant|ami|oncle|voisin|chien|chat"
+    r"|herman|madre|padre|hij|espos|marido|mujer|amig|t\u00ed[oa]|abuel|vecin|jef|perr|gat[oa])\w{0,3}\b"
+)
+_OF_ANOTHER = re.compile(
+    r"(?i)\W*(?:(?:and|but|so|because|und|aber|et|mais|y|pero)\s+)?(?:(?:he|she|they|er|il|elle|\u00e9l|ella|ellos)\b"
+    r"|(?:my|our|your|his|her|their|\w?ein\w*|unser\w*|m[oaei]\w?|notre|t[oaeu]\w?|nuestr\w+)\s+"
+    rf"(?:[^\W\d_]+\s+)?{_BEING}|(?-i:(?!I\b|It\b|Th|Wh|Das|Dies|Es|C|User|(?:Be)?[Nn]utzer|Util|Usuar)"
+    r"[A-Z\u00c0-\u00de]\w+)\s(?:is|was|has|ist|hat|est|es)\b)"
+)
+"""Begins a clause about somebody else: "My sister is allergic to nuts"."""
+
+_FIRST_PERSON = (
+    r"\b(?:i|im|m[ey]|we|us|our|your?|ich|mi[cr]h?|mein\w*|wir|uns|je|moi|mon|ma|mes|nous|yo|mis?|soy|tengo"
+    r"|[jm]['\u2019]\w+)\b"
+)
+_NOT_OWN = re.compile(
+    r"(?im)^>.*$|^(?:from|von|de|subject|betreff|objet|asunto):(?s:.*)"
+    r"|\b(?:e-?mail|mail|letter|brief|lettre|courriel|carta|correo)\b[^.!?\n:]{0,40}:[ \t]*\n(?s:.*)"
+    r"|(?<!\bi )\b(?:wrote|writes|says|said|schrieb|schreibt|sagte?|\u00e9crit|dit|dijo)(?::|,? ?[\"\u201c\u201e]).*$"
+    r"|\b(?:if i (?:were|was|had)|(?:suppose|imagine|pretend) (?:that )?i"
+    r"|wenn ich\b(?=.{0,80}\b(?:w\u00e4re|h\u00e4tte))|si j['\u2019](?:\u00e9tais|avais)|si (?:fuera|tuviera))\b[^.!?\n]*"
+)
+"""What somebody else wrote, such as a pasted mail, and what is only supposed."""
+
 ONLY_ASKED = (
     "the user only asked this and did not state it: nothing was saved; ask the user, and save what they then say"
 )
@@ -63,15 +91,19 @@ def is_stated_by_user(fact: str, user: UserStatement) -> bool:
     undated = _DAY_OR_TIME.sub(" ", fact)
     unnumbered = _LONG_NUMBER.sub(" ", undated)
     words = distinctive_stems(_without_roles(unnumbered)) or _stems(unnumbered)
-    stated, questions = _stems(user.agreed_to), list[set[str]]()
-    denied = _DENIAL.search(user.agreed_to) is not None
-    affirmed = _affirms(user.agreed_to, words)
-    for sentence in SENTENCE.findall("\n".join((*user.recent_texts, user.text))):
+    texts, agreed_to = (*user.recent_texts, user.text), _own_part(user.agreed_to, fact, words)
+    stated = _stems("\n".join((user.agreed_to, *(part for text in texts for part in _NOT_OWN.findall(text)))))
+    own, questions = _stems(agreed_to), list[set[str]]()
+    denied = _DENIAL.search(agreed_to) is not None
+    affirmed = _affirms(agreed_to, words)
+    for sentence in SENTENCE.findall("\n".join(_NOT_OWN.sub(" ", text) for text in texts)):
         statement = _statement_of(sentence)
-        denied |= _DENIAL.search(statement) is not None and not words.isdisjoint(_stems(statement))
-        affirmed |= _affirms(statement, words)
         stated |= _stems(statement)
         questions += [_stems(sentence)] if statement != sentence else []
+        statement = _own_part(statement, fact, words)
+        denied |= _DENIAL.search(statement) is not None and not words.isdisjoint(_stems(statement))
+        affirmed |= _affirms(statement, words)
+        own |= _stems(statement)
     only_asked = set[str]().union(*questions) - stated
     # "I'm allergic to nuts" has half of the words of "User can eat nuts", "Which nuts can I eat?" all of them.
     is_turned_question = not words <= stated and any(words <= question for question in questions)
@@ -79,7 +111,7 @@ def is_stated_by_user(fact: str, user: UserStatement) -> bool:
         raise InvalidInputError(ONLY_ASKED)
     # "User is not allergic to nuts" is made of the words of "I'm allergic to nuts", too, and the reverse.
     is_turned_round = not (denied if _DENIAL.search(fact) else affirmed)
-    share = len(words & stated) / max(len(words), 1)
+    share = len(words & own) / max(len(words), 1)
     said = "\n".join((*user.recent_texts, user.text, user.agreed_to))
     return share >= MIN_STATED_SHARE and not is_turned_round and _contacts_are_said(undated, said)
 
@@ -104,6 +136,19 @@ def _statement_of(sentence: str) -> str:
         return sentence
     *clauses, _ = re.split(r"[,;:]|\s[-\u2013\u2014]\s", sentence)
     return ", ".join(clause for clause in clauses if _OF_ONESELF.match(clause))
+
+
+def _own_part(statement: str, fact: str, words: Collection[str]) -> str:
+    """Return what a fact with these words may come from: clauses about somebody else only if it names them."""
+    if re.search(_BEING, fact, re.IGNORECASE) or _OF_ANOTHER.match(fact):
+        return statement
+    clauses, is_of_another = list[str](), False
+    for clause in _CLAUSE_BORDER.split(statement):
+        another = _OF_ANOTHER.match(clause)
+        is_of_another |= another is not None and _stems(another[0]).isdisjoint(words)
+        is_of_another &= not re.search(_FIRST_PERSON, clause[another.end() if another else 0 :], re.IGNORECASE)
+        clauses += [] if is_of_another else [clause]
+    return ", ".join(clauses)
 
 
 def _affirms(statement: str, words: Collection[str]) -> bool:

@@ -108,6 +108,53 @@ def test_anything_else_is_not_the_persons_word(fact: str, user: UserStatement) -
 
 
 @pytest.mark.parametrize(
+    ("fact", "user"),
+    [
+        ("User is allergic to nuts", said("My sister is allergic to nuts")),
+        ("User is allergic to milk", said("My sister is allergic to nuts, eggs and milk")),
+        ("User is allergic to nuts", said("She is allergic to nuts", "My sister is here")),
+        ("User is allergic to nuts", said("Anna is allergic to nuts")),
+        ("User is allergic to nuts", said("yes", agreed_to="So your sister is allergic to nuts?")),
+        ("Nutzer ist allergisch gegen N\u00fcsse", said("Meine Schwester ist allergisch gegen N\u00fcsse")),
+        ("Est allergique aux noix", said("Ma s\u0153ur est allergique aux noix")),
+        ("Es al\u00e9rgico a las nueces", said("Mi hermana es al\u00e9rgica a las nueces")),
+        ("User is a doctor", said("If I were a doctor, I'd be rich")),
+        ("Nutzerin ist \u00c4rztin", said("Wenn ich \u00c4rztin w\u00e4re, h\u00e4tte ich Geld")),
+        ("User lives in Rome", said("Subject: hello\nI live in Rome now. Yours, Tom")),
+        ("User lives in Rome", said("I got this mail:\nHi,\n\nI live in Rome now. Yours, Tom")),
+        ("User lives in Rome", said('Tom wrote: "I live in Rome now"')),
+        ("User lives in Rome", said("> I live in Rome now\nWhat shall I answer him?")),
+    ],
+)
+def test_what_is_said_about_somebody_else_is_not_the_persons_word(fact: str, user: UserStatement) -> None:
+    """Neither is what somebody else wrote, nor what is only supposed; none of it is refused."""
+    assert not is_stated_by_user(fact, user)
+
+
+@pytest.mark.parametrize(
+    ("fact", "user"),
+    [
+        ("User's sister is allergic to nuts", said("My sister is allergic to nuts")),
+        ("User's sister is allergic to nuts", said("She is allergic to nuts", "My sister is here")),
+        ("Anna is allergic to nuts", said("My sister is allergic to nuts", "Anna is my sister")),
+        ("User is allergic to nuts", said("My sister and I are allergic to nuts")),
+        ("User is allergic to nuts", said("My doctor says I'm allergic to nuts")),
+        ("User lives in Rome with a wife", said("My wife and daughter live with me in Rome")),
+        ("User likes teal", said("My favourite colour is teal")),
+        ("User is called Ada", said("My name is Ada")),
+        ("User has a dentist appointment on Friday", said("Dentist appointment is on Friday")),
+        ("User likes The Wire", said('I like "The Wire"')),
+        ("User prefers aisle seats", said('Please save this: "I prefer aisle seats"')),
+        ("User is vegan", said("I said: I am vegan")),
+        ("Nutzer hat zwei Katzen", said("Meine Schwester ist nett, und ich habe zwei Katzen")),
+    ],
+)
+def test_a_fact_about_oneself_or_about_the_other_is_the_persons_word(fact: str, user: UserStatement) -> None:
+    """The clause about the other does not hide one about oneself."""
+    assert is_stated_by_user(fact, user)
+
+
+@pytest.mark.parametrize(
     "text", ["yes", "Yes, please!", "genau", "Ja, genau.", "oui", "sí", "はい", "ok", "That\u2019s right"]
 )
 def test_a_bare_yes_is_an_agreement(text: str) -> None:

@@ -122,10 +122,10 @@ def test_a_translated_statement_of_a_model_is_unconfirmed() -> None:
 
 
 def test_a_model_may_turn_the_users_words_round() -> None:
-    """Who is meant is no distinctive word."""
-    user = UserStatement(text="My sister is allergic to nuts", turn_started_at=1, visible_since=1)
+    """Which of two others is meant is no distinctive word."""
+    user = UserStatement(text="My sister is a nurse. My mother is ill", turn_started_at=1, visible_since=1)
 
-    assert is_stated_by_user("User is allergic to nuts", user)
+    assert is_stated_by_user("User's mother is a nurse", user)
 
 
 def test_what_a_question_takes_for_granted_is_refused() -> None:
