@@ -72,7 +72,8 @@ _NOT_OWN = re.compile(
     r"|\b(?:e-?mail|mail|letter|brief|lettre|courriel|carta|correo)\b[^.!?\n:]{0,40}:[ \t]*\n(?s:.*)"
     r"|(?<!\bi )\b(?:wrote|writes|says|said|schrieb|schreibt|sagte?|\u00e9crit|dit|dijo)(?::|,? ?[\"\u201c\u201e]).*$"
     r"|\b(?:if i (?:were|was|had)|(?:suppose|imagine|pretend) (?:that )?i"
-    r"|wenn ich\b(?=.{0,80}\b(?:w\u00e4re|h\u00e4tte))|si j['\u2019](?:\u00e9tais|avais)|si (?:fuera|tuviera))\b[^.!?\n]*"
+    r"|wenn ich\b(?=.{0,80}\b(?:w\u00e4re|h\u00e4tte))|si j['\u2019](?:\u00e9tais|avais)"
+    r"|si (?:fuera|tuviera))\b[^.!?\n]*"
 )
 """What somebody else wrote, such as a pasted mail, and what is only supposed."""
 
