@@ -77,6 +77,11 @@ _NOT_OWN = re.compile(
 )
 """What somebody else wrote, such as a pasted mail, and what is only supposed."""
 
+_IS_RIGHT = re.compile(
+    r"(?i)\b(?:right|correct|true|ok(?:ay)?|(?:save|remember|note|keep) (?:it|that|this)|richtig|stimm\w*|merken"
+    r"|juste|vrai|exact|correcto|cierto|verdad)\b"
+)
+
 ONLY_ASKED = (
     "the user only asked this and did not state it: nothing was saved; ask the user, and save what they then say"
 )
@@ -92,7 +97,7 @@ def is_stated_by_user(fact: str, user: UserStatement) -> bool:
     undated = _DAY_OR_TIME.sub(" ", fact)
     unnumbered = _LONG_NUMBER.sub(" ", undated)
     words = distinctive_stems(_without_roles(unnumbered)) or _stems(unnumbered)
-    texts, agreed_to = (*user.recent_texts, user.text), _own_part(user.agreed_to, fact, words)
+    texts, agreed_to = (*user.recent_texts, user.text), _own_part(_asked_part(user.agreed_to), fact, words)
     stated = _stems("\n".join((user.agreed_to, *(part for text in texts for part in _NOT_OWN.findall(text)))))
     own, questions = _stems(agreed_to), list[set[str]]()
     denied = _DENIAL.search(agreed_to) is not None
@@ -137,6 +142,12 @@ def _statement_of(sentence: str) -> str:
         return sentence
     *clauses, _ = re.split(r"[,;:]|\s[-\u2013\u2014]\s", sentence)
     return ", ".join(clause for clause in clauses if _OF_ONESELF.match(clause))
+
+
+def _asked_part(message: str) -> str:
+    """Return what a yes to a message answers: its questions, or all of it if they ask whether that is right."""
+    asked = " ".join(sentence for sentence in SENTENCE.findall(message) if is_question(sentence))
+    return message if not asked or _REQUEST.search(asked) or _IS_RIGHT.search(asked) else asked
 
 
 def _own_part(statement: str, fact: str, words: Collection[str]) -> str:
