@@ -32,13 +32,13 @@ def _is_open() -> ColumnElement[bool]:
     return or_(facts.c.every.is_not(None), facts.c.reminded_at.is_(None), facts.c.reminded_at < facts.c.due_at)
 
 
-def is_due(partition: BindParameter[str], *, until: BindParameter[float]) -> ColumnElement[bool]:
-    """Return the condition that a fact of a partition is due by `until`, in seconds, and nobody was reminded of it."""
-    return and_(facts.c.partition == partition, facts.c.due_at <= until, _is_open())
+def is_due(until: BindParameter[float]) -> ColumnElement[bool]:
+    """Return the condition that a fact is due by `until`, in seconds, and nobody was reminded of it."""
+    return and_(facts.c.due_at <= until, _is_open())
 
 
 _DUE = select(*FACT_COLUMNS).where(
-    is_due(bindparam("its_partition"), until=bindparam("its_end")), current(bindparam("its_now"))
+    facts.c.partition == bindparam("its_partition"), is_due(bindparam("its_end")), current(bindparam("its_now"))
 )
 """Built once, because every turn uses it."""
 

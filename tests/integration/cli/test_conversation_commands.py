@@ -331,7 +331,7 @@ def test_remember_says_what_is_known_and_memory_shows_when_a_note_is_due(config:
     ).out
 
     assert out.count("I will remember: I like teal\n") == out.count("I know that already: I like teal\n") == 1
-    due = re.search(r"I will remember: dentist tomorrow at 9\nDue (.+)\n", out)
+    due = re.search(r"I will remember: (dentist tomorrow at 9 \(\d{4}-\d\d-\d\d\))\nDue (.+)\n", out)
     assert due is not None
-    assert f"2. dentist tomorrow at 9 (due {due[1]})\n" in out
-    assert listed(config) == ["I like teal", "dentist tomorrow at 9"]
+    assert f"2. {due[1]} (due {due[2]})\n" in out
+    assert listed(config) == ["I like teal", due[1]]

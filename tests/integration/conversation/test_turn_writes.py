@@ -103,8 +103,8 @@ async def test_a_turn_in_a_third_party_runner_takes_two_writes(tmp_path: Path, m
 
 
 @pytest.mark.usefixtures("no_background")
-async def test_due_facts_that_a_conversation_was_shown_take_one_statement(tmp_path: Path) -> None:
-    """It finds their short ids and which of them are new; only new ones are written."""
+async def test_due_facts_that_a_conversation_was_shown_take_two_statements(tmp_path: Path) -> None:
+    """One reads them, one finds their short ids and which of them are new; only new ones are written."""
     async with open_conversations(tmp_path, ScriptedLlm(default="ok")) as conversations:
         memory, scope = conversations.gaia.memory, conversations.gaia.scope(USER)
         now = conversations.engine.clock.now()
@@ -115,7 +115,7 @@ async def test_due_facts_that_a_conversation_was_shown_take_one_statement(tmp_pa
         await conversations.send("three")
         with_due_facts = await statements_of_turn(conversations)
 
-    assert len(with_due_facts) == len(without) + 1, with_due_facts
+    assert len(with_due_facts) == len(without) + 2, with_due_facts
 
 
 @pytest.mark.usefixtures("no_background")

@@ -107,9 +107,9 @@ OF_COMPARING = 15
 """Conditions on facts that wait to be compared, on pairs and leases; `contract/test_undecided_facts.py` tests them with
 another person's."""
 
-OF_VALIDITY = 2
-"""Conditions on what outdates a profile: expired facts and the last ending; `contract/test_validity_of_facts.py` tests
-it with another person's."""
+OF_VALIDITY = 3
+"""Conditions on what a prompt depends on: expired facts, the last ending, what is due;
+`contract/test_validity_of_facts.py` tests it with another person's."""
 
 OF_PAST_READING = 12
 """Conditions on what is read as of another time; `contract/test_facts_as_of.py` and `acceptance/test_validity.py` test

@@ -265,5 +265,5 @@ async def test_the_language_of_the_conversation_is_kept(opened: Open, said: str,
         [prompt] = host.script.prompts["extractor"]
 
         assert f'{{"role": "user", "content": "{said}"}}' in prompt
-        assert "Write each fact in the language and script of the user" in prompt
+        assert "Write in the language and script of the user" in prompt
         assert await fact_texts(host) == [fact]

@@ -28,7 +28,7 @@ _PROMPT_STATE = select(
     select(func.max(endings.c.row)).where(endings.c.partition == _PARTITION).scalar_subquery(),
     select(func.count()).where(facts.c.valid_until <= _NOW, _IN_SCOPE, current_or_past()).scalar_subquery(),
     select(func.count()).where(facts.c.valid_from > _NOW, _IN_SCOPE, current_or_past()).scalar_subquery(),
-    exists().where(is_due(_PARTITION, until=bindparam("its_due_until")), current(_NOW)),
+    exists().where(facts.c.partition == _PARTITION, is_due(bindparam("its_due_until")), current(_NOW)),
 )
 """Built once, because every turn uses it."""
 
