@@ -31,6 +31,7 @@ BULK_USER = "bulk"
 
 _CLEARED_PREFIXES = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_")
 _ALL_FACTS_LIMIT = 1_000_000
+_BACKGROUND_SECONDS = 30.0
 
 Report = Callable[..., None]
 
@@ -79,6 +80,9 @@ async def _run_order(order: WorkOrder, report: Report) -> None:
             if order.is_learning:
                 tasks.create_task(_learn(gaia))
         await gaia.memory.settled()
+        if order.kill_point is not None and not order.is_learning:
+            # What learns in the background reaches the step by then.
+            await asyncio.sleep(_BACKGROUND_SECONDS)
         report("quiet", {user: await _mem0_facts(gaia, user) for user in order.listed_users})
 
 
