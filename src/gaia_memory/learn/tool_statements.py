@@ -17,6 +17,9 @@ from gaia_memory.models import Draft, NewFact, UserStatement
 MIN_STATED_SHARE = 0.5
 """Share of the distinctive words of a statement that the person has said, from which on it is the person's word."""
 
+MAX_LABEL_WORDS = 3
+"""A label of a model's with more words has to be the person's, as "my sister's new flat" may be."""
+
 _REQUEST = re.compile(
     r"\b(?:remember|note|save|mind|forget|merk\w*|notier\w*|souven\w*|souviens|reten\w*|retien\w*|recuerd\w*|recordar"
     r"|anot\w*|apunt\w*)\W+(?:(?!(?:wh|w[aio]|ob\b|how|if\b|qu|si\b|où|comment|dónde|c[uó])\w*)\w+\W+)?"
@@ -120,6 +123,17 @@ def is_stated_by_user(fact: str, user: UserStatement) -> bool:
     share = len(words & own) / max(len(words), 1)
     said = "\n".join((*user.recent_texts, user.text, user.agreed_to))
     return share >= MIN_STATED_SHARE and not is_turned_round and _contacts_are_said(undated, said)
+
+
+def labels_are_names(fact: NewFact, user: UserStatement) -> bool:
+    """Return whether the labels of a fact are no addresses or sentences that the person did not say."""
+    said = "\n".join((*user.recent_texts, user.text))
+    return all(
+        _contacts_are_said(label, said)
+        and (len(index_tokens(label)) <= MAX_LABEL_WORDS or _stems(label) <= _stems(said))
+        for label in (fact.category, fact.entity, fact.context)
+        if label
+    )
 
 
 def require_keepable_statement(fact: NewFact, user_statement: UserStatement, *, allow_numbers: bool) -> None:

@@ -16,7 +16,7 @@ from gaia_memory.learn.embed_drafts import EMBED_TIMEOUT_SECONDS, embed_in_scope
 from gaia_memory.learn.hide_sensitive import hide_sensitive, may_have_become_sensitive
 from gaia_memory.learn.screen import reject_unkeepable
 from gaia_memory.learn.stated_validity import take_lifetime
-from gaia_memory.learn.tool_statements import is_stated_by_user
+from gaia_memory.learn.tool_statements import is_stated_by_user, labels_are_names
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
     REMEMBERED_SOURCES,
@@ -117,7 +117,10 @@ async def build_remembered_draft(
     if origin is not None:
         draft = await attribute(stores, scope, draft, origin)
     await asyncio.to_thread(reject_unkeepable, draft, allow_numbers=allow_numbers)
-    if user_statement is None or await asyncio.to_thread(is_stated_by_user, fact.text, user_statement):
+    if user_statement is None:
+        return draft
+    is_stated = await asyncio.to_thread(is_stated_by_user, fact.text, user_statement)
+    if is_stated and labels_are_names(fact, user_statement):
         return draft
     return replace(draft, fact=replace(draft.fact, metadata={**draft.fact.metadata, UNCONFIRMED_KEY: True}))
 
