@@ -144,6 +144,17 @@ def test_a_person_who_is_named_like_the_agent_does_not_make_its_statements_their
     assert drop_assistant_claims(facts, chunk) == facts[-1:]
 
 
+def test_a_whole_message_of_the_assistant_is_no_word_of_the_user():
+    """An answer of Gemma 3 270M: "I see." as a fact, attributed to the user. Unless the user said it, too."""
+    turn = make_turn(1, "Which nuts can I eat?")
+    person, agent = turn.messages
+    facts = [ExtractedFact(text=text, attributed_to="user") for text in ("I see.", "User eats nuts")]
+
+    for said, kept in ((person.text, facts[1:]), ("I see.", facts)):
+        messages = (replace(person, text=said), replace(agent, text="I see. "))
+        assert drop_assistant_claims(facts, make_chunk(replace(turn, messages=messages))) == kept
+
+
 def test_a_draft_has_the_time_and_place_of_its_turn():
     """It takes them from the turn with most words in common, and all events of its chunk."""
     talk = make_chunk(make_turn(7, "I flew to Rome"), make_turn(8, "my sister Noa loves tea"))
