@@ -9,8 +9,10 @@ from datetime import datetime, time
 from typing import get_args
 
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.language.dates.reminder_requests import asks_for_reminder
 from gaia_memory.language.printable_text import is_blank
 from gaia_memory.learn.excerpts import excerpt_of
+from gaia_memory.learn.questions import is_question
 from gaia_memory.learn.stated_reminders import take_due_date
 from gaia_memory.learn.stated_validity import confirm_last_day, read_validity, take_lifetime
 from gaia_memory.log import logger_for
@@ -145,11 +147,12 @@ def build_drafts(
     `allow_numbers` is `memory.allow_numbers`, `marks_sensitive` is `memory.mark_sensitive`.
 
     The extractor does not report the turn of a fact. So its position and time are those of the first turn that shares
-    most words with it, or of the last one in which the user repeats that. Its events are all events of the chunk and
-    its context, so that forgetting the fact reaches everything it may have come from.
+    most words with it, or of the last one in which the user repeats that. A question states less than a statement, and
+    its answer may only repeat what was said before. Its events are all events of the chunk and its context, so that
+    forgetting the fact reaches everything it may have come from.
     """
     event_ids = tuple(dict.fromkeys(message.event_id for message in (*chunk.before, *chunk.messages)))
-    turn_words = [_distinct_words(" ".join(message.text for message in turn.messages)) for turn in chunk.turns]
+    turn_words = [_TurnWords(turn) for turn in chunk.turns]
     attributed = [
         (item, _most_similar_turn(item.text, chunk.turns, turn_words))
         for item in drop_unkeepable(extracted, allow_numbers=allow_numbers)
@@ -246,9 +249,24 @@ def _build_metadata(item: ExtractedFact, turn: Turn) -> dict[str, Scalar]:
     return metadata
 
 
-def _most_similar_turn(text: str, turns: Sequence[Turn], turn_words: Sequence[frozenset[str]]) -> Turn:
+class _TurnWords:
+    """The words of a turn, with which a fact is compared."""
+
+    def __init__(self, turn: Turn) -> None:
+        texts = _user_texts(turn)
+        self._asks = bool(texts) and all(is_question(text.strip()) and not asks_for_reminder(text) for text in texts)
+        self._of_user = _distinct_words(" ".join(texts))
+        self._all = _distinct_words(" ".join(message.text for message in turn.messages))
+
+    def likeness(self, fact_words: frozenset[str]) -> tuple[float, int]:
+        """Return how well a fact fits: a question counts half and without its answer, which only parts equals."""
+        shared = len(fact_words & self._all)
+        return (len(fact_words & self._of_user) / 2 if self._asks else shared), shared
+
+
+def _most_similar_turn(text: str, turns: Sequence[Turn], turn_words: Sequence[_TurnWords]) -> Turn:
     fact_words = _distinct_words(text)
-    best = turns[max(range(len(turns)), key=lambda index: len(fact_words & turn_words[index]))]
+    best = turns[max(range(len(turns)), key=lambda index: turn_words[index].likeness(fact_words))]
     return next(turn for turn in reversed(turns) if _user_texts(turn) == _user_texts(best))
 
 

@@ -177,6 +177,49 @@ def test_a_number_tells_the_turn_of_a_fact():
     assert [draft.fact.seq for draft in drafts] == [7, 8]
 
 
+@pytest.mark.parametrize(
+    ("said", "asked", "answer", "fact"),
+    [
+        ("Remind me to buy milk tomorrow", "What should I buy?", "You want to be reminded to buy milk tomorrow.", ""),
+        ("Can you remind me to call Anna?", "When should I call Anna?", "You want to be reminded to call Anna.", ""),
+        (
+            "Erinnere mich morgen an den Zahnarzt",
+            "Wann muss ich zum Zahnarzt?",
+            "Du möchtest morgen an den Zahnarzt erinnert werden.",
+            "Der Nutzer möchte morgen an den Zahnarzt erinnert werden",
+        ),
+        (
+            "Rappelle-moi demain d'appeler maman",
+            "Qui dois-je appeler demain ?",
+            "Tu veux un rappel demain d'appeler maman.",
+            "L'utilisateur veut un rappel demain d'appeler maman",
+        ),
+        (
+            "Recuérdame mañana llamar a mamá",
+            "¿A quién tengo que llamar mañana?",
+            "Quieres un recordatorio: mañana llamar a mamá.",
+            "El usuario quiere un recordatorio: mañana llamar a mamá",
+        ),
+    ],
+)
+def test_a_fact_comes_from_what_was_said_not_from_the_answer_that_repeats_it(said, asked, answer, fact):
+    """The answer to a later question has more words of the fact than the request that it came from."""
+    talk = make_chunk(make_turn(7, said, "Noted."), make_turn(8, asked, answer))
+
+    [draft] = build_drafts(talk, [ExtractedFact(text=fact or answer.replace("You want", "User wants"))])
+
+    assert (draft.fact.seq, draft.excerpt) == (7, said)
+
+
+def test_a_fact_that_only_a_question_states_comes_from_the_question():
+    """It has more words of the fact than any statement."""
+    talk = make_chunk(make_turn(7, "I like tea"), make_turn(8, "Do you know my sister Noa from Haifa?"))
+
+    [draft] = build_drafts(talk, [ExtractedFact(text="User likes his sister Noa, who is from Haifa")])
+
+    assert draft.fact.seq == 8
+
+
 def test_a_fact_that_shares_no_word_with_a_turn_has_the_time_of_its_chunk():
     """A turn cannot be determined."""
     talk = make_chunk(make_turn(7, "I flew to Rome"), make_turn(8, "and back"))
