@@ -79,6 +79,9 @@ def _words(sentence: str) -> set[str]:
 
 def split_correction(sentence: str) -> Correction | None:
     """Return what "No, at 11" or "Sorry, I meant two" corrects with; None if a sentence does not begin like these."""
+    if misspoken := _P["misspoken"].match(sentence):
+        old, new = misspoken["old"], misspoken["new"].strip(" .!")
+        return Correction(f"it's {new}, not {old}" if is_value(old) and is_value(new) else new, is_certain=True)
     found = _P["correction"].match(sentence)
     if not found:
         return Correction(sentence, is_certain=True) if _P["contrast"].match(sentence) else None
