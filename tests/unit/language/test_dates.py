@@ -182,6 +182,33 @@ def test_the_direction_completes_a_date(text: str, past: str, future: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("text", "on_thursday", "on_sunday"),
+    [
+        ("My trip is next Friday", "2026-12-04", "2026-11-27"),
+        ("dinner next Fri at 7pm", "2026-12-04", "2026-11-27"),
+        ("next Saturday", "2026-11-28", "2026-11-28"),
+        ("next Monday", "2026-11-30", "2026-11-23"),
+        ("this coming Friday", "2026-11-27", "2026-11-27"),
+        ("on Friday", "2026-11-27", "2026-11-27"),
+        ("Nächsten Freitag fliege ich", "2026-12-04", "2026-11-27"),
+        ("nächsten Freitagabend", "2026-12-04", "2026-11-27"),
+        ("am kommenden Freitag", "2026-11-27", "2026-11-27"),
+        ("nächsten Montag", "2026-11-30", "2026-11-23"),
+        ("vendredi prochain", "2026-12-04", "2026-11-27"),
+        ("samedi prochain", "2026-11-28", "2026-11-28"),
+        ("el próximo viernes", "2026-12-04", "2026-11-27"),
+        ("el viernes que viene", "2026-12-04", "2026-11-27"),
+        ("el viernes próximo", "2026-12-04", "2026-11-27"),
+    ],
+)
+def test_next_friday_is_not_tomorrow(text: str, on_thursday: str, on_sunday: str) -> None:
+    """Said on Thursday, it is the one of the next week; on Sunday, the next Monday is in the next week already."""
+    found = [read(text, now, BERLIN)[0].start for now in (SUNDAY + timedelta(days=4), SUNDAY)]
+
+    assert [f"{each:%Y-%m-%d}" for each in found] == [on_thursday, on_sunday]
+
+
+@pytest.mark.parametrize(
     ("text", "anchor"),
     [
         ("7 May 2023", Anchor.STATED),

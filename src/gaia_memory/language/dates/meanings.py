@@ -73,13 +73,20 @@ def adjacent(step: int, share: Share | None = None, grain: Grain | None = None) 
 
 
 def weekday(step: int | None = None, part: tuple[int, int] | None = None) -> Meaning:
-    """Return the meaning of "last", "this" and "next" Friday, and of "Friday" alone, in a part of the day."""
+    """Return the meaning of "last", "this" and "coming" Friday, and of "Friday" alone, in a part of the day."""
 
     def read(values: Values, _: Reference) -> Draft:
         number, hours = _weekday_and_part(values)
         return Draft(weekdays=None if number is None else (number,), step=step, daypart=hours or part)
 
     return read
+
+
+def next_weekday(values: Values, reference: Reference) -> Draft:
+    """Read "next Friday": on Thursday, that of the next week, as nobody says it of tomorrow."""
+    number, hours = _weekday_and_part(values)
+    is_tomorrow = number == reference.today.weekday() + 1
+    return Draft(weekdays=None if number is None else (number,), step=2 if is_tomorrow else 1, daypart=hours)
 
 
 def weekday_fragment(values: Values, _: Reference) -> Draft:

@@ -23,6 +23,7 @@ from gaia_memory.language.dates.meanings import (
     fixed,
     fragment,
     limit,
+    next_weekday,
     numeric,
     numeric_fragment,
     share,
@@ -115,8 +116,8 @@ _PERIODS: tuple[PhraseRow, ...] = (
     ("at? the? end of", share(Share.LATE)),
 )
 _WEEKDAY_ROWS: tuple[PhraseRow, ...] = (
-    ("on? next {weekday}", weekday(1)),
-    ("next {short_weekday}", weekday(1)),
+    ("on? next {weekday}", next_weekday),
+    ("next {short_weekday}", next_weekday),
     ("on? this {weekday}", weekday(0)),
     ("on? this? coming {weekday}", weekday(1)),
     ("on? the? last|past {weekday} !of|in", weekday(-1)),

@@ -23,6 +23,7 @@ from gaia_memory.language.dates.meanings import (
     fragment,
     limit,
     limit_day,
+    next_weekday,
     numeric,
     numeric_fragment,
     share,
@@ -106,7 +107,7 @@ _WEEKEND_ROWS: tuple[PhraseRow, ...] = (
     ("ce week end", adjacent(0, grain=Grain.WEEKEND)),
 )
 _WEEKDAY_ROWS: tuple[PhraseRow, ...] = (
-    (f"le|de? {{weekday}} {_NEXT_WORDS}", weekday(1)),
+    (f"le|de? {{weekday}} {_NEXT_WORDS}", next_weekday),
     (f"le|de? {{weekday}} {_LAST_WORDS}", weekday(-1)),
     ("ce {weekday}", weekday(0)),
     ("{weekday}", weekday()),

@@ -19,6 +19,7 @@ from gaia_memory.language.dates.meanings import (
     fixed,
     fragment,
     limit,
+    next_weekday,
     numeric,
     numeric_fragment,
     share,
@@ -79,10 +80,9 @@ _COMPOUND_WEEKDAYS = {
 _SEASONS = {"fruhling": 3, "fruehling": 3, "fruhjahr": 3, "sommer": 6, "herbst": 9, "winter": 12}
 _HOLIDAYS = {"weihnachten": (12, 25), "halloween": (10, 31)}
 _HABITS = {f"{name}s": number for name, number in _WEEKDAYS.items()}
-_NEXT_WORDS = (
-    "nachste|nachsten|nachster|nachstes|nachstem|naechste|naechsten|naechster|naechstes"
-    "|kommende|kommenden|kommender|kommendes"
-)
+_NEAREST_WORDS = "nachste|nachsten|nachster|nachstes|nachstem|naechste|naechsten|naechster|naechstes"
+_COMING_WORDS = "kommende|kommenden|kommender|kommendes"
+_NEXT_WORDS = f"{_NEAREST_WORDS}|{_COMING_WORDS}"
 _LAST_WORDS = (
     "letzte|letzten|letzter|letztes|letztem|vergangene|vergangenen|vergangener|vergangenes"
     "|vorige|vorigen|voriger|voriges"
@@ -136,7 +136,8 @@ _PERIODS: tuple[PhraseRow, ...] = (
     ("ende", share(Share.LATE)),
 )
 _WEEKDAY_ROWS: tuple[PhraseRow, ...] = (
-    (f"am|an|den|der? {_NEXT_WORDS} {{weekday}}", weekday(1)),
+    (f"am|an|den|der? {_NEAREST_WORDS} {{weekday}}", next_weekday),
+    (f"am|an|den|der? {_COMING_WORDS} {{weekday}}", weekday(1)),
     (f"am|an|den|der? {_LAST_WORDS} {{weekday}}", weekday(-1)),
     (f"an|am? {_THIS_WORDS} {{weekday}}", weekday(0)),
     (f"am|den? {_AFTER_NEXT_WORDS} {{weekday}}", weekday(2)),
@@ -144,7 +145,8 @@ _WEEKDAY_ROWS: tuple[PhraseRow, ...] = (
     ("am? {weekday} {part}", weekday()),
     ("am? {weekday} morgen", weekday(part=_MORNING)),
     ("am? {weekday_part}", weekday()),
-    (f"{_NEXT_WORDS} {{weekday_part}}", weekday(1)),
+    (f"{_NEAREST_WORDS} {{weekday_part}}", next_weekday),
+    (f"{_COMING_WORDS} {{weekday_part}}", weekday(1)),
     (f"{_LAST_WORDS} {{weekday_part}}", weekday(-1)),
     ("{short_weekday}", weekday_fragment),
 )

@@ -19,6 +19,7 @@ from gaia_memory.language.dates.meanings import (
     fragment,
     limit,
     limit_day,
+    next_weekday,
     numeric,
     numeric_fragment,
     share,
@@ -105,9 +106,9 @@ _WEEKENDS: tuple[PhraseRow, ...] = (
     ("el? fin de semana proximo", adjacent(1, grain=Grain.WEEKEND)),
 )
 _WEEKDAY_ROWS: tuple[PhraseRow, ...] = (
-    (f"el? {{weekday}} {_NEXT_WORDS}", weekday(1)),
-    ("el? {weekday} que viene", weekday(1)),
-    (f"el? {_NEXT_WORDS} {{weekday}}", weekday(1)),
+    (f"el? {{weekday}} {_NEXT_WORDS}", next_weekday),
+    ("el? {weekday} que viene", next_weekday),
+    (f"el? {_NEXT_WORDS} {{weekday}}", next_weekday),
     ("el? {weekday} pasado", weekday(-1)),
     ("el? pasado|ultimo {weekday}", weekday(-1)),
     ("este {weekday}", weekday(0)),
