@@ -193,6 +193,49 @@ async def test_what_is_known_is_listed_once_and_at_most_ten_lines_long() -> None
     assert lines[-1] == "- You like tea number 12."
 
 
+@pytest.mark.parametrize(
+    ("important", "likes", "asked_for", "last"),
+    [
+        (
+            ["My name is Ben", "I'm allergic to nuts", "I live in Leeds"],
+            "I like number {}",
+            "What do you know about me?",
+            "… and more: /memory",
+        ),
+        (
+            ["Ich heiße Ben", "Ich bin allergisch gegen Nüsse", "Ich wohne in Bonn"],
+            "Ich mag Nummer {}",
+            "Was weißt du über mich?",
+            "… und noch mehr: /memory",
+        ),
+        (
+            ["Je m'appelle Ben", "Je suis allergique aux noix", "J'habite à Lyon"],
+            "J'aime le numéro {}",
+            "Que sais-tu de moi ?",
+            "… et plus encore : /memory",
+        ),
+        (
+            ["Me llamo Ben", "Soy alérgico a las nueces", "Vivo en Vigo"],
+            "Me gusta el número {}",
+            "¿Qué sabes de mí?",
+            "… y más: /memory",
+        ),
+    ],
+)
+async def test_what_matters_most_is_listed_first(important: list[str], likes: str, asked_for: str, last: str) -> None:
+    """A last line tells that there is more, if there is."""
+    said = [words(each) for each in (*important, *(likes.format(number) for number in range(1, 9)))]
+    whole = (await text(asked(*said[:-1], words(asked_for), FOUND_NOTHING))).splitlines()
+    cut = (await text(asked(*said, words(asked_for), FOUND_NOTHING))).splitlines()
+
+    assert whole[-1].startswith("- ")
+    assert cut[-1] == last
+    places = [
+        line for line in cut if any(word in line for word in ("Ben", "aller", "alér", "Leeds", "Bonn", "Lyon", "Vigo"))
+    ]
+    assert places == cut[1:4]
+
+
 async def test_a_private_message_is_not_noted() -> None:
     """The acknowledgement says what is true for it, in the language of the message."""
     public = await text(asked(words("I moved to Berlin")))

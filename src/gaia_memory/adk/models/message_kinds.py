@@ -83,7 +83,10 @@ _FIRST_PERSON = re.compile(
 _OVERVIEW = re.compile(
     r"\b(?:what|everything|all) (?:do |did |can )?you (?:know|remember|learn(?:ed)?|recall)(?: (?:all|already))? "
     r"(?:about|of) me\b|what have you learned about me|\btell me (?:something |everything )?about (?:me|myself)\b|"
-    r"do you know (?:anything )?about me|"
+    r"do you know (?:anything )?about me|what have i told you (?:so far|already|about (?:me|myself))|"
+    r"was habe? ich dir (?:bisher|bis jetzt|(?:alles )?über mich) (?:alles )?(?:erzählt|gesagt)|"
+    r"qu'est-ce que je t'ai (?:dit|raconté) (?:jusqu'ici|jusqu'à présent|sur moi)|"
+    r"qué te he (?:contado|dicho) (?:hasta ahora|sobre mí)|"
     r"was (?:alles )?wei(?:ß|ss)t du (?:alles )?(?:schon )?(?:über|von) mich|"
     r"erzähle? mir (?:etwas )?(?:über|von) mi(?:ch|r)|"
     r"que sais-tu (?:de|sur) moi|qu'est-ce que tu sais (?:de|sur) moi|tu sais quoi (?:de|sur) moi|"

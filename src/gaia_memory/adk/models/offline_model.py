@@ -30,6 +30,7 @@ from gaia_memory.adk.models.topic_words import related_words
 from gaia_memory.adk.plugins.run_context import allow_numbers, current_conversation, forgotten_check
 from gaia_memory.adk.plugins.turn_notes import NOTES_START
 from gaia_memory.adk.tools.fact_framing import PRIVATE_INSTRUCTION
+from gaia_memory.backend.offline.rule_profile import most_important
 from gaia_memory.language.function_words import Language
 from gaia_memory.redaction.credentials import contains_credential
 
@@ -324,10 +325,10 @@ def _answer_question(
 
 
 def _describe_everything(statements: Sequence[Statement], phrases: Phrases) -> str:
-    """Return the newest statements as a list, each once; empty if there is none."""
-    lines = dict.fromkeys(_tell(each, phrases, each.text) for each in reversed(without_outdated(statements)))
-    newest = list(lines)[:_MAX_OVERVIEW_LINES]
-    return "\n".join([phrases.overview, *(f"- {line}" for line in reversed(newest))]) if newest else ""
+    """Return the most important statements as a list, each once, and whether there are more; empty if none is."""
+    lines = list(dict.fromkeys(_tell(each, phrases, each.text) for each in without_outdated(statements)[::-1]))[::-1]
+    listed = [f"- {line}" for line in most_important(lines, _MAX_OVERVIEW_LINES)]
+    return "\n".join([phrases.overview, *listed, *[phrases.more][: len(lines) - len(listed)]]) if lines else ""
 
 
 def _render(answer: Statement, phrases: Phrases) -> str:
@@ -371,8 +372,7 @@ def _user_messages(contents: Sequence[types.Content]) -> list[_Message]:
         if said is not None:
             yield _Message(said)
 
-    newest = [message for message, _ in zip(newest_first(), range(_MAX_MESSAGES), strict=False)]
-    return newest[::-1]
+    return [message for message, _ in zip(newest_first(), range(_MAX_MESSAGES), strict=False)][::-1]
 
 
 def _is_said(part: types.Part) -> bool:

@@ -25,6 +25,7 @@ class Phrases:
     private: str
     unknown: str
     overview: str
+    more: str
     said: str
     remembered: str
     in_doubt: str
@@ -60,6 +61,7 @@ PHRASES: Mapping[Language, Phrases] = {
         private="This stays between us: nothing here is learned.",
         unknown="I don't know that yet.",
         overview="This is what I know about you:",
+        more="… and more: /memory",
         said="You said: {}",
         remembered="I remember: {}",
         in_doubt="{} (in doubt: something you said later may have changed this)",
@@ -93,6 +95,7 @@ PHRASES: Mapping[Language, Phrases] = {
         private="Das bleibt unter uns: Hier lerne ich nichts.",
         unknown="Das weiß ich noch nicht.",
         overview="Das weiß ich über dich:",
+        more="… und noch mehr: /memory",
         said="Du hast gesagt: {}",
         remembered="Gemerkt habe ich mir: {}",
         in_doubt="{} (nicht mehr sicher: was du später gesagt hast, hat das vielleicht geändert)",
@@ -126,6 +129,7 @@ PHRASES: Mapping[Language, Phrases] = {
         private="Cela reste entre nous : je n'apprends rien ici.",
         unknown="Je ne le sais pas encore.",
         overview="Voici ce que je sais de toi :",
+        more="… et plus encore : /memory",
         said="Tu as dit : {}",
         remembered="J'ai retenu : {}",
         in_doubt="{} (à vérifier : ce que tu as dit plus tard l'a peut-être changé)",
@@ -159,6 +163,7 @@ PHRASES: Mapping[Language, Phrases] = {
         private="Esto queda entre nosotros: aquí no aprendo nada.",
         unknown="Todavía no lo sé.",
         overview="Esto es lo que sé de ti:",
+        more="… y más: /memory",
         said="Dijiste: {}",
         remembered="Tengo anotado: {}",
         in_doubt="{} (en duda: lo que dijiste después quizá lo haya cambiado)",

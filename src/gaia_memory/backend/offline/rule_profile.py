@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from gaia_memory.models import IN_DOUBT_MARK, UNCONFIRMED_MARK
 
@@ -10,14 +11,22 @@ _FACTS_BLOCK = re.compile(r"<FACTS>(?P<inside>.*?)</FACTS>", re.DOTALL)
 _LIMIT_PHRASE = re.compile(r"(?:at most|up to|no more than|maximum of)\s+(?P<limit>\d+)", re.IGNORECASE)
 _DEFAULT_LIMIT = 20
 
-_TOPIC_WEIGHTS = (
-    (re.compile(r"\b(name is|called|named|pronouns?)\b", re.IGNORECASE), 6),
-    (re.compile(r"\b(allerg\w*|intoleran\w*|diabet\w*|asthma\w*|medic\w*|disab\w*|pregnan\w*)", re.IGNORECASE), 6),
-    (re.compile(r"\b(vegetarian|vegan|kosher|halal|gluten|diet|cannot eat|can't eat)\b", re.IGNORECASE), 5),
-    (re.compile(r"\b(wife|husband|partner|girlfriend|boyfriend|married|son|daughter|child\w*)\b", re.IGNORECASE), 4),
-    (re.compile(r"\b(sister|brother|mother|father|mom|dad|parents?|dog|cat)\b", re.IGNORECASE), 3),
-    (re.compile(r"\b(lives?|moved|born|from|works?|job|profession|stud(?:y|ies)|speaks?)\b", re.IGNORECASE), 3),
-    (re.compile(r"\b(loves?|likes?|prefers?|hates?|dislikes?|favou?rite|never|always)\b", re.IGNORECASE), 2),
+_TOPIC_WEIGHTS = tuple(
+    (re.compile(rf"\b(?:{words})\b", re.IGNORECASE), weight)
+    for words, weight in (
+        (r"name|called|named|pronouns?|heißt|heiße|[mts]'appelles?|nombre|[mts]e llam[oa]s?", 6),
+        (r"allerg\w*|alérgic\w*|intol[eé]ran\w*|diab[eé]t\w*|asth?m\w*|medic\w*|disab\w*|pregnan\w*", 6),
+        (r"schwanger|enceinte|embarazada", 6),
+        (r"v[eé]g[eé]tar\w*|vegan\w*|kos(?:her|cher)|casher|halal|gluten\w*|diet|cannot eat|can't eat", 5),
+        (r"wife|husband|partner\w*|girlfriend|boyfriend|married|son|daughter|child\w*|frau|verheiratet|freundin", 4),
+        (r"sohn|tochter|kinder|femme|mari|fils|fille|enfants?|esposa|marido|mujer|novi[ao]|hij[ao]s?", 4),
+        (r"sister|brother|mother|father|mom|dad|parents?|dog|cat|schwester|bruder|mutter|vater|eltern|hund|katze", 3),
+        (r"sœur|frère|mère|père|chien|chat|hermanos?|hermanas?|madre|padre|perr[ao]|gat[ao]", 3),
+        (r"lives?|moved|born|from|works?|job|profession|stud(?:y|ies)|speaks?|(?:user is|you are|i'm|i am) an?", 3),
+        (r"wohn\w*|arbeite\w*|beruf|habite[sz]?|travaill\w*|métier|viv(?:e[sn]?|o)|trabaj\w*|profesión", 3),
+        (r"loves?|likes?|prefers?|hates?|dislikes?|favou?rite|never|always|mag|magst|lieb\w*|hass\w*", 2),
+        (r"aime[sz]?|déteste\w*|préfère\w*|gustan?|encantan?|prefier\w*|odi\w*|favorit\w*", 2),
+    )
 )
 
 
@@ -32,6 +41,13 @@ def rank_as_bullets(prompt: str) -> str:
     limit = _parse_limit(prompt)
     ranked = sorted(enumerate(facts), key=lambda item: (*_is_marked(item[1]), -_topic_weight(item[1]), -item[0]))
     return "\n".join(f"- {fact}" for _, fact in ranked[:limit])
+
+
+def most_important(facts: Sequence[str], limit: int) -> list[str]:
+    """Return at most `limit` facts (given with the newest last), those of the most important topics first."""
+    weights = [_topic_weight(fact) for fact in facts]
+    chosen = sorted(range(len(facts)), key=lambda at: (-weights[at], -at))[:limit]
+    return [facts[at] for at in sorted(chosen, key=lambda at: (-weights[at], at))]
 
 
 def _parse_facts(prompt: str) -> list[str]:
