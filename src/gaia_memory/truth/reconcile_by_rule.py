@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import IntEnum
+from itertools import product
 
 from gaia_memory.truth.claims import CLAUSE, Claim, read_statement
 from gaia_memory.truth.plan import Action
@@ -19,6 +20,9 @@ _NEWS_AGE = timedelta(days=60)
 """A dated change that is not older when it is told is news, also to what was said since it happened."""
 
 _MAX_PLACE_WORDS = 3
+_PLACE_PREPOSITIONS = frozenset(("in", "en", "a"))
+"""As in "lives with a friend in Rome", words without accents."""
+
 
 _AGE_DOUBT_YEARS = 2
 """How much more than the time that passed a person may have aged: "I am 100" may be no age."""
@@ -182,10 +186,11 @@ def _effect_on_clause(later: Claim, earlier: Claim) -> tuple[_Effect, str]:
 
 
 def _doubt_of_home(later: Claim, earlier: Claim) -> _Effect:
-    """Doubt a clause that says more about living in the place that was left: "lives in Rome with two cats"."""
-    place_words = earlier.words[2:] if earlier.slot == CLAUSE and earlier.value[0] == "live" else ()
-    for size in range(1, min(_MAX_PLACE_WORDS, len(place_words) - 1) + 1):
-        name, _ = place_names().get(" ".join(place_words[:size]), ("", ""))
+    """Doubt a clause that says more about living in the place left: "lives in a flat in Rome with two cats"."""
+    said = earlier.words if earlier.slot == CLAUSE and earlier.value[0] == "live" else ()
+    starts = [2, *(at + 1 for at, word in enumerate(said[:5]) if at > 2 and word in _PLACE_PREPOSITIONS)]
+    for start, size in product(starts, range(1, _MAX_PLACE_WORDS + 1)):
+        name, _ = place_names().get(" ".join(said[start : start + size]), ("", ""))
         place = tuple(name.split())
         gone = later.value if later.is_denial else later.old
         if place and (place == gone or (not gone and are_rival_places(later.value, place))):
