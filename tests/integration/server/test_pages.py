@@ -161,6 +161,23 @@ async def test_a_page_lists_every_route_of_the_openapi_document(make: Make) -> N
     assert ('href="/api"' in start, 'href="/api"' in login) == (True, False)
 
 
+async def test_the_page_of_a_profile_says_whether_the_model_has_written_it(make: Make) -> None:
+    """Before, it shows what the next session gets only if the model fails, and no time of writing."""
+    sut = await make(profiler=["- Is allergic to nuts"])
+    memory, scope = sut.gaia.memory, sut.scope("ada")
+    await memory.add(scope, [NewFact("Is allergic to nuts")])
+
+    async with await browser(sut) as client:
+        before = (await client.get(f"{PAGE}/profile")).text
+        await memory.profile(scope)
+        after = (await client.get(f"{PAGE}/profile")).text
+
+    assert ("If that fails" in before, "Written" in before) == (True, False)
+    assert ("If that fails" in after, "Written" in after) == (False, True)
+    assert "Is allergic to nuts" in before
+    assert "Is allergic to nuts" in after
+
+
 async def test_the_prompt_of_a_session_names_the_facts_shown_in_its_turns(make: Make) -> None:
     """Those that memory recalls for a turn unasked, too; what is forgotten is not among them."""
     sut = await make("memory: {preload_facts: true}", main=["A nice cat."] * 2)

@@ -43,7 +43,7 @@ async def _due(page: PersonPage) -> Response:
 
 async def _profile(page: PersonPage) -> Response:
     preview = await page.memory.preview_profile(page.scope)
-    profile = preview.profile or preview.fallback
+    profile, is_written = preview.profile or preview.fallback, preview.profile is not None
     sessions = [
         {
             "profile": each.profile,
@@ -56,7 +56,7 @@ async def _profile(page: PersonPage) -> Response:
         }
         for each in await read_prompts(page.person)
     ]
-    return page.render("profile.html", tab="/profile", profile=profile, sessions=sessions)
+    return page.render("profile.html", tab="/profile", profile=profile, is_written=is_written, sessions=sessions)
 
 
 async def _conversations(page: PersonPage, report: str = "") -> Response:

@@ -48,7 +48,10 @@ async def list_due(request: Request, person: OfPerson, query: Due) -> Response:
 
 @router.get("/profile")
 async def get_profile(request: Request, person: OfPerson, query: Empty) -> Response:
-    """Return the profile that the next session gets; asks no model. `is_current`: it was made from today's facts."""
+    """Return the profile that the next session gets; asks no model. `is_current`: it is written, from today's facts.
+
+    Otherwise the model writes one when the session begins, and `bullets` are only what the session gets if that fails.
+    """
     preview = await person.memory.preview_profile(person.scope)
     profile = _profile_to_json(preview.profile or preview.fallback)
     return reply(request, {**profile, "is_current": preview.profile is not None, "facts": preview.fact_count})
