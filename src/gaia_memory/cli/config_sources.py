@@ -11,6 +11,7 @@ import yaml
 from gaia_memory.config.describe import iter_settings
 from gaia_memory.config.key_path import KeyPath, dotted_key, has_path, value_at
 from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.config.secrets import AUTH_METHOD_PATH
 from gaia_memory.config.sources.environment import PROVIDER_SECTIONS, read_environment, variable_for
 from gaia_memory.config.sources.load import LoadedConfig, normalize_providers
 from gaia_memory.redaction.mask import is_secret_name, mask_secrets
@@ -46,7 +47,7 @@ def _iter_values(config: GaiaConfig) -> Iterator[tuple[KeyPath, Any]]:
             for name, inner in value["config"].items():
                 yield (*path, name), _redact(name, inner)
         else:
-            yield path, _redact(path[-1], value)
+            yield path, _redact("" if path == AUTH_METHOD_PATH else path[-1], value)
 
 
 def _redact(name: str, value: Any) -> Any:

@@ -33,7 +33,7 @@ PROVIDER_VARIABLES: Mapping[str, str] = {
 """The variables that mem0's providers read. `azure_openai` reads a different one for each role."""
 
 _FREE_TEXT_PATH = ("memory", "extraction_instructions")
-_AUTH_METHOD_PATH = ("server", "auth")
+AUTH_METHOD_PATH = ("server", "auth")
 """Its name is that of a secret, and its value the name of a method."""
 
 
@@ -59,7 +59,7 @@ class _SecretScanner:
         for key, value in data.items():
             child_path = (*path, mask_secrets(str(key)))
             has_secret_name = is_secret_name(str(key)) and not isinstance(value, bool)
-            has_secret_name = has_secret_name and child_path != _AUTH_METHOD_PATH
+            has_secret_name = has_secret_name and child_path != AUTH_METHOD_PATH
             if has_secret_name or child_path[-1] != str(key) or self._is_secret(value, child_path):
                 self.found.append((child_path, self._remedy(child_path, value)))
             else:

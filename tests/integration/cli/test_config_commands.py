@@ -190,6 +190,8 @@ def test_show_reveals_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert "hush-hush" not in done.out
         assert "top-secret" not in done.out
     assert shown(data)["memory.vector_store.api_key"][0] == "***"
+    # The name of a method, not a secret.
+    assert shown(data)["server.auth"][0] == "token"
     assert shown(data)["sessions.database_url"][0] == "postgresql+asyncpg://me:***@db/talk"
     assert shown(data)["memory.database_url"] == ("postgresql+asyncpg://me:***@db/talk", "default", None)
 
