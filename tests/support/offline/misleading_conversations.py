@@ -184,4 +184,52 @@ NOT_DENIED = (
 )
 """What somebody else denies, asks or jokes about ends nothing that the user said."""
 
-ALL_MISLEADING = {"new values": NEW_VALUES, "ended": ENDED, "unrelated": UNRELATED, "not denied": NOT_DENIED}
+KINDS = (
+    Case(("My son Leo is seven", "My daughter goes to school in Ely"), "What kind of work do I do?", EN),
+    Case(("My son Leo is seven",), "What kind of phone do I have?", EN),
+    Case(("My son Leo is seven",), "What kind of weather is it?", EN),
+    Case(("We have a dog called Biscuit", "My son Leo is seven"), "What kind of dog do I have?", "Biscuit", ("Leo",)),
+    Case(("I'm a nurse", "My son Leo is seven"), "What kind of work do I do?", "nurse", ("Leo",)),
+    Case(("Ich habe ein Kind",), "Habe ich ein Kind?", "Kind"),
+    Case(("Ich habe einen Golf und das ist mein Auto",), "Welche Art von Auto habe ich?", "Golf"),
+    Case(("J'ai un chien, Rex",), "Quel genre de chien j'ai ?", "Rex"),
+    Case(("Tengo un perro, Rex",), "¿Qué tipo de perro tengo?", "Rex"),
+)
+"""Of which kind something is; no "kind" is a child in English."""
+
+AGES = (
+    Case(("Biscuit is four years old",), "How old is Biscuit?", "four"),
+    Case(("My son is nine",), "How old is my son?", "nine"),
+    Case(("My daughter Ida is two years old",), "How old is Ida?", "two"),
+    Case(("My niece Zoe is one year old",), "How old is Zoe?", "one"),
+    Case(("I have a sister, Asha, who's six",), "How old is Asha?", "six"),
+    Case(("We have a dog called Biscuit, he's 3",), "How old is Biscuit?", "3"),
+    Case(("I'm Ben, 34, from Dublin",), "How old am I?", "34"),
+    Case(("I'm thirty-two",), "How old am I?", "thirty-two"),
+    Case(("Mia ist sieben Jahre alt",), "Wie alt ist Mia?", "sieben"),
+    Case(("Mein Bruder ist acht",), "Wie alt ist mein Bruder?", "acht"),
+    Case(("Ich bin vierunddreißig",), "Wie alt bin ich?", "vierunddreißig"),
+    Case(("Léa a sept ans",), "Quel âge a Léa ?", "sept"),
+    Case(("J'ai trente-deux ans",), "Quel âge j'ai ?", "trente-deux"),
+    Case(("Tengo una hija, Carmen, que tiene cinco años",), "¿Cuántos años tiene Carmen?", "cinco"),
+    Case(("Tengo treinta y dos años",), "¿Cuántos años tengo?", "treinta y dos"),
+    Case(("My sister is one of the best",), "How old is my sister?", EN),
+    Case(("My sister is two streets away",), "How old is my sister?", EN),
+    Case(("I'm two hours late",), "How old am I?", EN),
+    Case(("Mein Bruder ist drei Straßen weiter",), "Wie alt ist mein Bruder?", DE),
+    Case(("Léa a deux chats",), "Quel âge a Léa ?", FR),
+    Case(("Léa habite à Lyon depuis deux ans",), "Quel âge a Léa ?", FR),
+    Case(("Carmen tiene tres perros",), "¿Cuántos años tiene Carmen?", ES),
+    Case(("Carmen vive en Vigo desde hace tres años",), "¿Cuántos años tiene Carmen?", ES),
+    Case(("Tengo dos hijos",), "¿Cuántos años tengo?", ES),
+)
+"""An age may be a word, and stand after a pronoun; other numbers are none."""
+
+ALL_MISLEADING = {
+    "kinds": KINDS,
+    "ages": AGES,
+    "new values": NEW_VALUES,
+    "ended": ENDED,
+    "unrelated": UNRELATED,
+    "not denied": NOT_DENIED,
+}

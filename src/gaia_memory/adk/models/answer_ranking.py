@@ -26,7 +26,7 @@ from gaia_memory.adk.models.statement_subjects import (
     without_clauses_about_others,
 )
 from gaia_memory.adk.models.topic_words import implied_words, is_same_name, is_same_word, share_most
-from gaia_memory.language.answer_types import MOMENT, NUMBER, PLACE, detect_answer_types
+from gaia_memory.language.answer_types import MOMENT, NUMBER, PLACE, detect_answer_types, tells_age, tells_own_age
 from gaia_memory.language.tokenizer import index_tokens
 
 MIN_SCORE = 0.5
@@ -113,18 +113,6 @@ _OWN_IDENTITY = re.compile(
 )
 """A name, unless the word is known for something else, such as a trade."""
 
-_ASIDE_FROM_YEARS = r"(?!\s*(?:%|am\b|pm\b|km\b|cm\b|m\b|kg\b|min\w*\b|hours?\b|days?\b|weeks?\b|months?\b))\b"
-_OWN_AGE = re.compile(
-    r"\b(?:I'?m|I am|(?:I|User)(?: just| have| has)? turn(?:ed|s)|User is|(?:my|User's) age is|ich bin|j'ai|tengo|"
-    r"(?:der|die) nutzer(?:in)? ist|l'utilisat(?:eur|rice) a|(?:el|la) usuari[oa] tiene)"
-    rf"\s+(?:an? )?\d{{1,3}}{_ASIDE_FROM_YEARS}|\AAge: ",
-    re.IGNORECASE,
-)
-_AGE = re.compile(
-    rf"\b(?:is|turned|turns|ist|a|tiene)\s+(?:an? )?\d{{1,3}}{_ASIDE_FROM_YEARS}|"
-    r"\b\d{1,3}[ -](?:years?[ -]old|Jahre|ans|años)\b|\w \(\d{1,2}\)",
-    re.IGNORECASE,
-)
 _NAME_QUESTION = re.compile(
     r"what(?:'?s| is) my name|who am i\W*$|wie heiße ich|wer bin ich|mein name|"
     r"comment (?:est-ce que )?(?:je )?m'appelle|mon (?:nom|prénom)|quién soy|cómo me llamo|mi nombre",
@@ -156,6 +144,10 @@ _VERBS = frozenset(
 
 _OWN_ORIGIN_QUESTION = re.compile(r"\bwhere (?:am i|do i come|are we|do we come) from\b", re.IGNORECASE)
 _ORIGIN = re.compile(r"\b(?:from|(?:born|grew up|raised) in) [A-ZÀ-Þ]")
+_KIND = re.compile(
+    r"\b(?:(?:kind|sort|type|genre|sorte|tipo|clase)s? (?:of|de)|(?:art|sorte)(?:en)? von) |\b(?:genre|type|sorte) d'",
+    re.IGNORECASE,
+)
 _LIVELIHOODS = (
     (r"(\bwhat do(?:es)? .{1,60}? )do(?: for (?:a living|work))?(?=\W*\Z)", r"\1work"),
     (r"\bwas mach(?:e|t) (.{1,60}?)(?: beruflich)?(?=\W*\Z)", r"was arbeiten \1"),
@@ -257,6 +249,7 @@ def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers
 
 
 def _parse_question(text: str) -> _Question:
+    text = _KIND.sub("", text)
     for pattern, wording in _LIVELIHOODS:
         text = re.sub(pattern, wording, text, flags=re.IGNORECASE)
     language = detect_language(text)
@@ -291,14 +284,14 @@ def _fit(question: _Question, text: str) -> _Fit:
     if has_other_subject(question.text, question.words, text) or has_other_owner(question.required, text):
         return _NO_FIT
     if question.is_about_age:
-        return _Fit(1.0 + _TYPE_BONUS) if _OWN_AGE.search(text) else _NO_FIT
+        return _Fit(1.0 + _TYPE_BONUS) if tells_own_age(text) else _NO_FIT
     if _OWN_ORIGIN_QUESTION.search(question.text):
         return _Fit(float(bool(_ORIGIN.search(text))))
     lacks_company = _COMPANY_QUESTION.search(question.text) and not _COMPANY.search(text)
-    lacks_age = _ANY_AGE_QUESTION.search(question.text) and not _AGE.search(text)
+    lacks_age = _ANY_AGE_QUESTION.search(question.text) and not tells_age(text)
     # "My son is 7" tells no number of children.
-    tells_age = _COUNT_QUESTION.search(question.text) and _AGE.search(text)
-    if lacks_company or lacks_age or tells_age or _denies_another(question, text):
+    is_other_number = _COUNT_QUESTION.search(question.text) and tells_age(text)
+    if lacks_company or lacks_age or is_other_number or _denies_another(question, text):
         return _NO_FIT
     return _fit_by_words(question, without_clauses_about_others(text) if is_about_person(question.text) else text)
 
