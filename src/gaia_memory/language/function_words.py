@@ -13,28 +13,29 @@ Language = Literal["en", "de", "fr", "es"]
 
 _FUNCTION_WORDS_TEXT: Mapping[Language, str] = {
     "en": """
-i m im ve ll am is are was were be been the a an of to in on at for with and or but not no do does did don t s you your
-my me mine we our us he she his her they their it its this that these those what where when who whom whose which why
-how can could should would will have has had about from by as so if than then there here tell know remember still
+i m im ve ll am is are was were be been the a an of to in on at for with and or but not no do does did don t s you
+your my me mine we our us he she his her they their it its this that these those what where when who whom whose which
+why how can could should would will have has had about from by as so if than then there here tell know remember still
 just also any some much many most now again whats wheres whos whens hows please hey ok okay
 """,
     "de": """
-ich bin habe hab hat hast ist sind war waren der die das den dem des ein eine einen einem einer und oder aber nicht
-kein keine zu im in am an auf mit von bei fur aus nach uber um du dein deine mein meine meinen meinem meiner mich mir
-dir dich wir unser unsere uns er sie es ihr sein seine was wo wann wer wem wen wessen wie warum wieso welche welcher
-welches welchen welchem woher wohin worauf wogegen wovon kann konnte soll sollte wird werde wurde weisst weiss kennst
-noch schon auch denn mal jetzt gerade gern gerne bitte sag viel viele dass ja nein alles vergiss losche mochte
+ich bin habe haben hab hat hast ist sind war waren der die das den dem des ein eine einen einem einer und oder aber
+nicht kein keine sich zu im in am an auf mit von bei fur aus nach uber um du dein deine mein meine meinen meinem
+meiner mich mir dir dich wir unser unsere uns er sie es ihr sein seine was wo wann wer wem wen wessen wie warum wieso
+welche welcher welches welchen welchem woher wohin worauf wogegen wovon kann konnte soll sollte wird werde wurde
+weisst weiss kennst noch schon auch denn mal jetzt gerade gern gerne bitte sag viel viele dass ja nein alles vergiss
+losche mochte
 """,
     "fr": """
-je j ai suis es est sont etait le la les l un une des de du d et ou mais ne n pas a au aux en dans sur avec pour par
-chez tu te t toi ton ta tes mon ma mes m me moi nous notre nos il elle ils son sa ses se s que qu qui quoi quel quelle
-quels quelles ou quand comment pourquoi combien ce c cela ca y dois peux puis sais encore deja aussi maintenant
-oui non tout oublie efface
+je j ai avons sommes suis es est dit sont etait le la les l un une des de du d et ou mais ne n pas a au aux en dans
+sur avec pour par chez tu te t toi ton ta tes mon ma mes m me moi nous notre nos il elle ils son sa ses se s que qu
+qui quoi quel quelle quels quelles ou quand comment pourquoi combien ce c cela ca y dois peux puis sais encore deja
+aussi maintenant oui non tout oublie efface
 """,
     "es": """
-yo soy estoy es son era el la los las un una unos unas de del al y o pero no en con por para a mi mis me mio tu tus te
-ti nosotros nuestro nuestra su sus se lo le que quien cual cuales donde cuando como cuanto cuanta cuantos cuantas he ha
-hay puedo debo sabes sobre ya tambien ahora muy eso esto desde si todo olvida borra
+yo soy estoy somos hemos es son era dice nos el la los las un una unos unas de del al y o pero no en con por para a mi
+mis me mio tu tus te ti nosotros nuestro nuestra su sus se lo le que quien cual cuales donde cuando como cuanto cuanta
+cuantos cuantas he ha hay puedo debo sabes sobre ya tambien ahora muy eso esto desde si todo olvida borra
 """,
 }
 FUNCTION_WORDS: Mapping[Language, frozenset[str]] = {

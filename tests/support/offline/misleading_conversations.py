@@ -225,7 +225,58 @@ AGES = (
 )
 """An age may be a word, and stand after a pronoun; other numbers are none."""
 
+LIKES = (
+    Case(("Me gusta el flamenco y no me gusta el fútbol",), "¿Qué me gusta?", "flamenco"),
+    Case(("I like opera and I don't like football",), "What do I like?", "opera"),
+    Case(("Ich mag Tango und ich mag keinen Fußball",), "Was mag ich?", "Tango"),
+    Case(("J'aime le flamenco et je n'aime pas le foot",), "Qu'est-ce que j'aime ?", "flamenco"),
+    Case(("I don't like football",), "What do I like?", "don't like football | doesn't like football"),
+    Case(("I was promoted to ward manager",), "Do I hate my boss?", EN),
+    Case(("I hate my boss",), "Do I hate my boss?", "hate your boss"),
+    Case(("I hate football",), "Do I like football?", "hate football"),
+    Case(("My favourite food is lasagne",), "Am I vegetarian?", EN),
+    Case(("I don't eat meat",), "Am I vegetarian?", "eat meat"),
+    Case(
+        ("Meine Freundin Lisa studiert Medizin", "Wir haben uns gestern getrennt"),
+        "Habe ich eine Freundin?",
+        "getrennt",
+        ("Lisa",),
+    ),
+    Case(
+        ("Ma copine Lisa est avocate", "Nous nous sommes séparés hier"),
+        "Est-ce que j'ai une copine ?",
+        "",
+        ("avocate",),
+    ),
+    Case(("Mi novia Lisa es abogada", "Nos separamos ayer"), "¿Tengo novia?", "", ("abogada",)),
+    Case(("Mi novio se llama Pablo", "Pablo y yo hemos roto"), "¿Tengo novio?", "Pablo", ("YPablo", "se llama")),
+    Case(("Mia und ich wohnen in Ulm",), "Wo wohne ich?", "Ulm", ("undst", "Du und")),
+    Case(("Pablo y yo vivimos en Madrid",), "¿Dónde vivo?", "Madrid", ("YPablo",)),
+    Case(("Anna et moi habitons à Lyon",), "Où est-ce que j'habite ?", "Lyon", ("ets",)),
+)
+"""What is asked for is no denial, no mere topic, and nobody who is gone."""
+
+NAMED_ONCE = (
+    Case(("I'm a nurse", "I was promoted to ward manager"), "What's my job?", "ward manager"),
+    Case(("I'm a physiotherapist in Leeds", "I work on Saturdays"), "What's my job?", "physiotherapist"),
+    Case(("I'm a physiotherapist in Leeds", "I work on Saturdays"), "What do I do for a living?", "physiotherapist"),
+    Case(("I have a twin sister, Julia, who lives in Bristol",), "Where does my sister live?", "Bristol"),
+    Case(("I have a sister, who lives in Bristol",), "Where do I live?", EN),
+    Case(("My wife Aoife is pregnant, the baby is due in March",), "When is the baby due?", "March"),
+    Case(("My flight is at 7am on Monday and the hotel is called Ibis",), "What is the hotel called?", "Ibis"),
+    Case(("Je suis infirmière à l'hôpital",), "Quel est mon métier ?", "infirmière"),
+    Case(("Je suis infirmière à l'hôpital",), "Qu'est-ce que je fais dans la vie ?", "infirmière"),
+    Case(("Ich bin Krankenschwester im Krankenhaus",), "Was ist mein Beruf?", "Krankenschwester"),
+    Case(("I'm a teacher at the hospital",), "What's my job?", "teacher"),
+    Case(("Soy enfermera",), "¿A qué me dedico?", "enfermera"),
+    Case(("Ich heiße Timo, bin 31 und wohne in Hamburg",), "Wie heiße ich?", "Timo", ("31",)),
+    Case(("Ich heiße Timo, bin 31 und wohne in Hamburg",), "Wie alt bin ich?", "31"),
+)
+"""What one sentence says besides something else."""
+
 ALL_MISLEADING = {
+    "likes": LIKES,
+    "named once": NAMED_ONCE,
     "kinds": KINDS,
     "ages": AGES,
     "new values": NEW_VALUES,

@@ -27,6 +27,10 @@ def load_memory(query: str) -> None:
     """Look."""
 
 
+def recall(category: str) -> None:
+    """List."""
+
+
 def words(text: str, *, role: str = "user") -> types.Content:
     return types.Content(role=role, parts=[types.Part(text=text)])
 
@@ -84,6 +88,21 @@ async def test_the_offline_model_looks_up_questions_that_the_profile_does_not_an
 
     assert call is not None
     assert (call.name, call.args) == ("load_memory", {"query": "What can't I eat?"})
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What's my job?", "What do I do?", "Was mache ich beruflich?", "Quel est mon métier ?", "¿A qué me dedico?"],
+)
+async def test_a_question_for_a_trade_looks_up_all_facts_about_work(question: str) -> None:
+    """The fact "User is a physiotherapist" has no word of the question; a toolset may lack `recall`."""
+    request = asked(words(question))
+    request.append_tools([FunctionTool(recall)])
+    [response], [without] = await answers(request), await answers(asked(words(question)))
+    calls, others = ([each.name for each in found.get_function_calls()] for found in (response, without))
+
+    assert calls == [*others, "recall"]
+    assert response.get_function_calls()[-1].args == {"category": "work"}
 
 
 async def test_the_offline_model_answers_from_the_profile_too() -> None:

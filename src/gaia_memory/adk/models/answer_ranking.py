@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -25,7 +25,14 @@ from gaia_memory.adk.models.statement_subjects import (
     subject_words,
     without_clauses_about_others,
 )
-from gaia_memory.adk.models.topic_words import implied_words, is_same_name, is_same_word, share_most
+from gaia_memory.adk.models.topic_words import (
+    asks_for_trade,
+    implied_words,
+    is_same_name,
+    is_same_word,
+    name_livelihood,
+    share_most,
+)
 from gaia_memory.language.answer_types import MOMENT, NUMBER, PLACE, detect_answer_types, tells_age, tells_own_age
 from gaia_memory.language.tokenizer import index_tokens
 
@@ -125,6 +132,7 @@ _ANY_AGE_QUESTION = re.compile(r"\b(?:how old|wie alt|quel âge|cuántos años)\
 _YES_NO_QUESTION = re.compile(
     r"\W*(?:am|do|did|is|are|was|have|bin|mag|esse|trinke|suis-je|est-ce que je|soy|me gustan?)\b", re.IGNORECASE
 )
+_OPEN_QUESTION = re.compile(r"\W*(?:what|which|was|welche\w*|qu'est-ce que|quel\w*|qué)\b", re.IGNORECASE)
 _COUNT_QUESTION = re.compile(
     r"\b(?:how many|wie viele|combien d|cuánt[oa]s)(?! (?:years|jahre|ans|años)\b)", re.IGNORECASE
 )
@@ -148,14 +156,6 @@ _KIND = re.compile(
     r"\b(?:(?:kind|sort|type|genre|sorte|tipo|clase)s? (?:of|de)|(?:art|sorte)(?:en)? von) |\b(?:genre|type|sorte) d'",
     re.IGNORECASE,
 )
-_LIVELIHOODS = (
-    (r"(\bwhat do(?:es)? .{1,60}? )do(?: for (?:a living|work))?(?=\W*\Z)", r"\1work"),
-    (r"\bwas mach(?:e|t) (.{1,60}?)(?: beruflich)?(?=\W*\Z)", r"was arbeiten \1"),
-    (r"\bque fai[st] (.{1,60}?)(?: dans la vie)?(?=\W*\Z)", r"que travaille \1"),
-    (r"\b(?:a qué se dedica|qué hace) (.{1,60}?)(?=\W*\Z)", r"qué trabaja \1"),
-)
-"""Questions for somebody's work, and their wording with a word for it."""
-
 _NAME_WORDS = frozenset(
     (
         "name",
@@ -218,7 +218,8 @@ def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers
     changes = Changes(statements)
     ended = changes.ended_at([each for _, each in fits])
     # "I don't live in Milan" tells less than "I live in Rome", which it does not deny.
-    denials = changes.bare_denials if question.has_one_answer else set[int]()
+    is_open = question.has_one_answer or _OPEN_QUESTION.match(question_text)
+    denials = changes.bare_denials if is_open else set[int]()
     fitting = sorted(
         fits,
         key=lambda found: (-found[0].score, found[1].order in denials, -found[1].order),
@@ -250,8 +251,7 @@ def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers
 
 def _parse_question(text: str) -> _Question:
     text = _KIND.sub("", text)
-    for pattern, wording in _LIVELIHOODS:
-        text = re.sub(pattern, wording, text, flags=re.IGNORECASE)
+    text = name_livelihood(text)
     language = detect_language(text)
     words = topic_words(text, language)
     without_name = tuple(word for word in words if word not in _NAME_WORDS)
@@ -293,7 +293,9 @@ def _fit(question: _Question, text: str) -> _Fit:
     is_other_number = _COUNT_QUESTION.search(question.text) and tells_age(text)
     if lacks_company or lacks_age or is_other_number or _denies_another(question, text):
         return _NO_FIT
-    return _fit_by_words(question, without_clauses_about_others(text) if is_about_person(question.text) else text)
+    return _fit_by_words(
+        question, without_clauses_about_others(text, question.required) if is_about_person(question.text) else text
+    )
 
 
 def _tells_own_name(question: _Question, text: str) -> bool:
@@ -317,16 +319,11 @@ def _fit_by_words(question: _Question, text: str) -> _Fit:
     for word in question.words:
         mates[word] = mates[word] or [word for each in implied if is_same_word(word, each)]
     matched = [word for word, others in mates.items() if others]
-    if not set(question.required).issubset(matched):
-        return _NO_FIT
-    # A name alone does not answer: "Where does Tom work?" is about his work, too.
-    if set(matched).issubset(question.names) and not set(question.words).issubset(question.names):
-        return _NO_FIT
-    if not _VERBS.issuperset(question.words) and all(
-        word in _VERBS and _VERBS.issuperset(mates[word]) for word in matched
-    ):
+    if _lacks_topic(question, words, mates, matched):
         return _NO_FIT
     score = len(matched) / len(question.words)
+    # "I work on Saturdays" tells less of a trade than "I'm a nurse".
+    score += _TYPE_BONUS * ("work" in implied and asks_for_trade(question.text))
     if set(question.names) == set(question.words):
         # "Who is Raj?" is answered with what is said about him, not with what the user does with him.
         score += _TYPE_BONUS * any(_is_mate(question, word, noun) for word in matched for noun in subject_words(text))
@@ -337,6 +334,28 @@ def _fit_by_words(question: _Question, text: str) -> _Fit:
     score += _TYPE_BONUS * (has_type and score > 0)
     bonus = _wording_bonus(question, text, score, is_literal=set(matched).issubset(words))
     return _Fit(score and score + bonus, tuple(matched))
+
+
+def _lacks_topic(
+    question: _Question, words: Sequence[str], mates: Mapping[str, Sequence[str]], matched: Sequence[str]
+) -> bool:
+    """Return whether the words that a statement shares with a question are not those that the question is about."""
+    # "Do I hate my boss?" asks for a feeling.
+    asks_feeling = _YES_NO_QUESTION.match(question.text) and _tells_feeling(question.words)
+    if not set(question.required).issubset(matched) or (asks_feeling and not _tells_feeling(words)):
+        return True
+    # A name alone does not answer: "Where does Tom work?" is about his work, too.
+    if set(matched).issubset(question.names) and not set(question.words).issubset(question.names):
+        return True
+    return not _VERBS.issuperset(question.words) and all(
+        word in _VERBS and _VERBS.issuperset(mates[word]) for word in matched
+    )
+
+
+def _tells_feeling(words: Sequence[str]) -> bool:
+    return any(
+        is_same_word(word, feeling) for word in words for feeling in ("like", "hate", "favourite", "stand", "fan")
+    )
 
 
 def _wording_bonus(question: _Question, text: str, score: float, *, is_literal: bool) -> float:

@@ -26,7 +26,7 @@ from gaia_memory.adk.models.offline_phrases import (
 )
 from gaia_memory.adk.models.second_person import to_second_person
 from gaia_memory.adk.models.statement_changes import Statement, remembered_statements, without_outdated
-from gaia_memory.adk.models.topic_words import related_words
+from gaia_memory.adk.models.topic_words import asks_for_trade, related_words
 from gaia_memory.adk.plugins.run_context import allow_numbers, current_conversation, forgotten_check
 from gaia_memory.adk.plugins.turn_notes import NOTES_START
 from gaia_memory.adk.tools.fact_framing import PRIVATE_INSTRUCTION
@@ -59,13 +59,11 @@ _MIN_WINDOW_MESSAGES = 20
 
 _MAX_MESSAGE_CHARACTERS = 4_000
 _MAX_OVERVIEW_LINES = 10
-_OVERVIEW_QUERY = "name home work family birthday allergic lives works likes loves hates plans"
-"""Looked up for "What do you know about me?", which has no word that a fact contains."""
-
-_CHANGES_QUERY = (
-    "Everything that ended: quit left stopped died moved sold lost gave up broke divorced changed no longer"
-)
-"""Looked up with it, because what ended tells which of the other facts hold no longer."""
+_OVERVIEW_QUERIES = [
+    "name home work family birthday allergic lives works likes loves hates plans",
+    "Everything that ended: quit left stopped died moved sold lost gave up broke divorced changed no longer",
+]
+"""Looked up for "What do you know about me?", which has no word that a fact contains; what ended holds no longer."""
 
 _MAX_INTRODUCED_CONVERSATIONS = 1_024
 _Answer = str | list[types.Part]
@@ -189,9 +187,11 @@ def _answer(request: LlmRequest) -> _Answer:
         return [types.Part.from_function_call(name="remember", args={"fact": fact})]
     if kind in (MessageKind.QUESTION, MessageKind.OVERVIEW):
         if "load_memory" in request.tools_dict:
-            is_overview = kind is MessageKind.OVERVIEW
-            queries = [_OVERVIEW_QUERY, _CHANGES_QUERY] if is_overview else _queries(find_question(text))
-            return [types.Part.from_function_call(name="load_memory", args={"query": query}) for query in queries]
+            queries = _queries(find_question(text)) if kind is MessageKind.QUESTION else _OVERVIEW_QUERIES
+            look_ups = [("load_memory", {"query": query}) for query in queries]
+            if "recall" in request.tools_dict and asks_for_trade(find_question(text)):
+                look_ups.append(("recall", {"category": "work"}))
+            return [types.Part.from_function_call(name=name, args=args) for name, args in look_ups]
         return _answer_question(request, messages, [], phrases, default=phrases.no_memory)
     return _acknowledge(request, kind, messages, phrases)
 

@@ -68,7 +68,7 @@ class _Forms(NamedTuple):
 
 _FORMS: Mapping[Language, _Forms] = {
     "de": _Forms(
-        subject=r"\ADer Nutzer (?P<verb>\w+)|\b(?P<inverted>(?!und\b|dass\b)[a-zäöüß]+) der Nutzer\b",
+        subject=r"\ADer Nutzer (?P<verb>(?!und\b)\w+)|\b(?P<inverted>(?!und\b|dass\b)[a-zäöüß]+) der Nutzer\b",
         you="du",
         irregular={
             **{"ist": "bist", "hat": "hast", "wird": "wirst", "weiß": "weißt", "hält": "hältst", "hielt": "hieltst"},
@@ -83,7 +83,7 @@ _FORMS: Mapping[Language, _Forms] = {
         pronouns={},
     ),
     "fr": _Forms(
-        subject=r"\AL'utilisateur (?P<between>(?:ne |n'|se |s'|y |en )*)(?P<verb>\w+)",
+        subject=r"\AL'utilisateur (?P<between>(?:ne |n'|se |s'|y |en )*)(?P<verb>(?!et\b)\w+)",
         you="tu",
         irregular={"est": "es", "a": "as", "va": "vas", "veut": "veux", "peut": "peux", "vainc": "vaincs"},
         endings=[(r"(e|ra|d)", r"\1s"), (r"t", "s")],
@@ -96,7 +96,7 @@ _FORMS: Mapping[Language, _Forms] = {
         pronouns={"se ": "te ", "s'": "t'"},
     ),
     "es": _Forms(
-        subject=r"\AEl usuario (?P<between>(?:(?:no|ya|nunca|siempre|también|se|lo|la) )*)(?P<verb>\w+)",
+        subject=r"\AEl usuario (?P<between>(?:(?:no|ya|nunca|siempre|también|se|lo|la) )*)(?P<verb>(?!y\b)\w+)",
         you="",
         irregular={
             **{

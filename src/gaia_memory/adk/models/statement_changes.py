@@ -45,6 +45,9 @@ _OWN_PROFESSION = re.compile(
     re.IGNORECASE,
 )
 
+_WORKPLACE = re.compile(r" (?:at|in|bei[m]?|im|an|auf|à|aux?|chez|dans|en) .*")
+"""Where somebody works may be of another category: "infirmière à l'hôpital"."""
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
@@ -212,7 +215,7 @@ def _changed_words(text: str) -> list[tuple[str, ...]]:
     if others == words:
         implied = implied_words(text) if len(words) == 1 else ()
         return [(each,) for each in implied] or [words]
-    is_of_marriage = not others and any(is_same_word(word, "married") for word in words)
+    is_of_marriage = not others and any(word.startswith(("divor", "geschied", "scheid")) for word in words)
     return [(each, *others) for each in SLOT_WORDS["partner"] if each != "partner" or not is_of_marriage]
 
 
@@ -229,7 +232,7 @@ def _denies(change: _Change, words: Sequence[str]) -> bool:
 def states_profession(text: str) -> bool:
     """Return whether a statement says what the person is by trade: "I'm a teacher"."""
     found = _OWN_PROFESSION.search(text)
-    return found is not None and category_of(text[found.start() :]) == "work"
+    return found is not None and category_of(_WORKPLACE.sub("", text[found.start() :])) == "work"
 
 
 def category_of(text: str) -> str | None:

@@ -24,7 +24,8 @@ _MY = re.compile(
     r"\b(?:my|mine|our|mein(?:e[nmrs]?)?|unser(?:e[nmrs]?)?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?)\b", re.IGNORECASE
 )
 _SUBJECT_I = re.compile(
-    rf"\b(?:I|I'm|I've|im|we|ich|wir|je|nous|yo|{_SPANISH_VERBS})\b|\bj'|(?:^|\band |\bbut |, )User\b(?!')",
+    rf"\b(?:I|I'm|I've|im|we|ich|wir|je|nous|yo|{_SPANISH_VERBS})\b|\bj'|\bnos \w+mos\b|"
+    r"(?:^|\band |\bbut |, )User\b(?!')",
     re.IGNORECASE,
 )
 _USER = re.compile(r"\bUser\b|\butilisat(?:eur|rice)\b|\b(?:Be)?nutzer(?:in)?\b|\busuari[oa]\b")
@@ -74,7 +75,7 @@ _NO_SUBJECTS = ALL_FUNCTION_WORDS | {
 _WHO_QUESTION = re.compile(r"\W*(?:who|wer|qui|qui[eé]n(?:es)?)\b", re.IGNORECASE)
 _OTHER_SUBJECT = re.compile(
     r"(?:and |und |et |y )?(?:"
-    r"(?:[Mm]y|[Oo]ur|[Mm]eine?|[Uu]nsere?|[Mm]on|[Mm]a|[Mm]es|[Nn]otre|[Nn]os|[Mm]is?|User's)\s+"
+    r"(?:[Mm]y|[Oo]ur|[Mm]eine?|[Uu]nsere?|[Mm]on|[Mm]a|[Mm]es|[Nn]otre|[Nn]os(?!\s+\w+mos\b)|[Mm]is?|User's)\s+"
     r"(?P<noun>(?:(?:best|eldest|youngest|twin|half|middle|other|late|old|older|little|younger|big|new|favou?rite|beste|älter|klein|neu|nouve|nuev|ancien|viej|petit|mayor|mejor|meilleur)\w*\s+)?[^\W\d_]+)"
     r"(?P<name>\s+[A-ZÀ-Þ]\w+)?|"
     r"(?P<pronoun>[Hh]e|[Ss]he|[Tt]hey|[Ee]r|[Ss]ie|[Ii]l|[Ee]lle|[Éé]l|[Ee]lla|[Vv]ive|[Tt]rabaja|[Tt]iene|[Ee]studia)\b)"
@@ -98,6 +99,7 @@ _POSSESSOR = re.compile(
 _CALLED_NAME = re.compile(r"\b(?:called|named|name is|heißt|s'appelle|se llama) ([A-ZÀ-Þ]\w+)")
 _ATTRIBUTES = frozenset(("name", "nom", "nombre", "age", "alter", "edad"))
 _MAX_PRONOUNS = 8
+_MAX_WORDS_OF_NAME = 3
 _PRONOUN = re.compile(r"\b(?:they|them|their|theirs|themselves)\b", re.IGNORECASE)
 _PLURAL_SUBJECT = re.compile(
     r"User's\s+(?:[^\W\d_]+\s+)?(?:kids|children|twins|parents|grandparents|friends|sisters|brothers|siblings|sons|"
@@ -223,9 +225,14 @@ def has_other_owner(nouns: Sequence[str], statement: str) -> bool:
     return any(_names(nouns, found["noun"] or found["other"]) for found in owned)
 
 
-def without_clauses_about_others(statement: str) -> str:
-    """Return a statement without the clauses about somebody that it mentions: ", who lives in Rome"."""
-    text = _CLAUSE_ABOUT_ANOTHER.sub("", statement)
+def without_clauses_about_others(statement: str, asked: Sequence[str] = ()) -> str:
+    """Return a statement without the clauses about somebody that it mentions: ", who lives in Rome".
+
+    A clause after one of the nouns that are `asked` for stays: "a sister, Julia, who lives in Bristol".
+    """
+    clause = _CLAUSE_ABOUT_ANOTHER.search(statement)
+    before = " ".join(statement[: clause.start()].split()[-_MAX_WORDS_OF_NAME:]) if clause else ""
+    text = statement if before and _names(asked, before) else _CLAUSE_ABOUT_ANOTHER.sub("", statement)
     return text if find_referent(text) is Referent.USER else _CLAUSE_ABOUT_OTHERS.sub("", text)
 
 

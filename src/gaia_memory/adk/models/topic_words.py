@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -18,7 +19,7 @@ number nummer telefonnummer handynummer rufnummer numero
 phone telephone mobile cell cellphone telefon handy portable telefono movil
 live lives lived living reside home based move moved moving moves address wohne wohnst wohnt wohnen lebe lebst \
 lebt ziehe ziehst zieht umziehen umgezogen gezogen habite habites habiter vis vit demenage demenager vivo \
-vives vive vivir mudo mude mudado mudar
+vives vive vivir vivimos viven habitons habitent vivons vivent leben mudo mude mudado mudar
 work works working worked job jobs travail arbeit profession occupation career \
 arbeite arbeitest arbeitet arbeiten beruf stelle \
 travaille travailles travailler metier emploi boulot trabajo trabajas trabaja trabajar profesion empleo
@@ -45,8 +46,9 @@ dog dogs puppy pet pets haustier haustiere animal animaux mascota mascotas hund 
 perro perra perros
 boss manager chef chefin vorgesetzter patron patronne jefe jefa
 friend friends freund freundin freunde ami amie amis amigo amiga amigos
-eat eats eating ate food meal meals diet vegan vegetarian vegetarisch vegetarier essen esse isst iss mange \
-manges manger vegetarien vegane como comes come comer comida vegetariano vegetariana vegano vegana
+eat eats eating ate food meal meals essen esse isst iss mange manges manger como comes come comer comida
+eat eats eating ate diet vegan vegetarian vegetarisch vegetarier essen esse isst iss mange manges manger vegetarien \
+vegane como comes come comer vegetariano vegetariana vegano vegana
 drink drinks drank trinke trinkst trinkt trinken bois boit boire bebo bebes bebe beber
 like likes liked love loves loved enjoy enjoys prefer prefers fond mag magst mogen liebe liebst gefallt aime \
 aimes aimer adore prefere gusta gustan encanta encantan prefiero
@@ -108,6 +110,35 @@ _MIN_TYPO_CHARACTERS = 6
 _TYPO_RATIO = 0.88
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 _SAME_CONTENT_SHARE = 0.5
+
+
+_LIVELIHOODS = (
+    (r"(\bwhat do(?:es)? .{1,60}? )do(?: for (?:a living|work))?(?=\W*\Z)", r"\1work"),
+    (r"\bwas mach(?:e|t) (.{1,60}?)(?: beruflich)?(?=\W*\Z)", r"was arbeiten \1"),
+    (r"\bque fai[st] (.{1,60}?)(?: dans la vie)?(?=\W*\Z)", r"que travaille \1"),
+    (r"\bqu'est-ce que (.{1,60}?) fai[st](?: dans la vie)?(?=\W*\Z)", r"que travaille \1"),
+    (r"\b(?:a qué se dedica|qué hace) (.{1,60}?)(?=\W*\Z)", r"qué trabaja \1"),
+    (r"\ba qué me dedico\b", "en qué trabajo"),
+)
+"""Questions for somebody's work, and their wording with a word for it."""
+
+_TRADE_QUESTION = re.compile(
+    r"\b(?:my|our|mein\w*|mon|mi) (?:job|profession|occupation|career|beruf|métier|travail|boulot|profession|trabajo|"
+    r"profesión)\b|\b(?:what do I|was|que|(?:en )?qué) (?:work|arbeiten|travaille|trabajo|trabaja)\b",
+    re.IGNORECASE,
+)
+
+
+def name_livelihood(question: str) -> str:
+    """Return a question for somebody's work with a word for it: "What do I work?" for "What do I do?"."""
+    for pattern, wording in _LIVELIHOODS:
+        question = re.sub(pattern, wording, question, flags=re.IGNORECASE)
+    return question
+
+
+def asks_for_trade(question: str) -> bool:
+    """Return whether a question asks what the person's work is, which few facts have a word for."""
+    return _TRADE_QUESTION.search(name_livelihood(question)) is not None
 
 
 @lru_cache(maxsize=20_000)

@@ -54,7 +54,9 @@ def _opening_subject(left: str, right: str, *, is_comma: bool) -> str | None:
         re.I,
     ):
         return ""
-    speaks = re.search(r"\bich\b", left, re.IGNORECASE) and not is_comma
+    # "Ich heiße Timo, bin 31", but not "was ich mag, esse ich".
+    is_inverted = is_comma and (not re.match("ich ", left, re.IGNORECASE) or re.search(r"\b(?:ich|wir)\b", right))
+    speaks = re.search(r"\bich\b", left, re.IGNORECASE) and not is_inverted
     return "Ich " if speaks and first in FIRST_PERSON and rest else None
 
 
