@@ -284,6 +284,25 @@ def test_the_commands_print_counts_and_json(tmp_path: Path, monkeypatch: pytest.
     assert (elsewhere.code, elsewhere.json_output["facts"]) == (0, 1)
 
 
+def test_a_home_that_was_only_looked_at_has_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`gaia memory list` creates a database; one from which something was forgotten is kept."""
+    file, looked_at, emptied = tmp_path / "b", tmp_path / "looked-at", tmp_path / "emptied"
+    monkeypatch.setenv("GAIA_HOME", str(tmp_path / "home"))
+    run_gaia("memory", "add", "--user", "ada", "Likes tea")
+    run_gaia("backup", str(file))
+    monkeypatch.setenv("GAIA_HOME", str(looked_at))
+    run_gaia("memory", "list", "--user", "ada")
+    restored = run_gaia("restore", str(file), "--home", str(looked_at))
+    monkeypatch.setenv("GAIA_HOME", str(emptied))
+    run_gaia("memory", "add", "--user", "ada", "Likes tea")
+    run_gaia("memory", "forget", "--user", "ada", "--all", "--yes")
+    refused = run_gaia("restore", str(file), "--home", str(emptied))
+
+    assert (looked_at / "memory.db").exists()
+    assert (restored.code, "1 fact about 1 person" in restored.out) == (0, True), restored.err
+    assert (refused.code, "has data" in refused.err) == (1, True)
+
+
 def test_a_missing_home_has_nothing_to_back_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is created."""
     monkeypatch.setenv("GAIA_HOME", str(tmp_path / "none"))

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 _FACT_IDS = f"SELECT id FROM gaia_facts AS f WHERE {current_or_past_sql('f')}"
+_INITIAL_TABLES = frozenset(("gaia_alembic_version", "gaia_store"))
 _UNKNOWN_FORGETS_NOTE = "what was forgotten after this backup is not known here, and may be back: forget it again"
 
 
@@ -68,8 +69,9 @@ def restore(
 ) -> RestoreReport:
     """Put a backup of `memory.backup` into `home` (default: the configured one). Blocking; memory must be closed.
 
-    With `force` it replaces the databases and `gaia.yaml` of the home. Until the new files are complete the old ones
-    stay in place, and what was forgotten since the backup stays forgotten. The mem0 store is rebuilt at the next start.
+    With `force` it replaces the databases and `gaia.yaml` of the home; databases in which nothing was ever stored are
+    replaced in any case. Until the new files are complete the old ones stay in place, and what was forgotten since the
+    backup stays forgotten. The mem0 store is rebuilt at the next start.
     `progress` is called with the bytes done and their total, for each file.
 
     Raises:
@@ -103,11 +105,13 @@ def _restore(
         if CONFIG_FILE in names:
             extract_file(archive, CONFIG_FILE, staged.add(settings), progress)
         targets = _find_targets(names, home, staged.paths.get(settings))
-        if not force and (existing := [str(target) for target in targets.values() if target.exists()]):
-            message = f"{home} has data: {', '.join(existing)}"
-            raise InvalidInputError(f"{message}. To replace it, pass force=True, or name another home")
         databases = {name: target for name, target in targets.items() if name != CONFIG_FILE}
         with exclusive_access(list(databases.values())) as connections:
+            unused = [target for target, connection in connections.items() if _is_unused(connection)]
+            existing = [str(target) for target in targets.values() if target.exists() and target not in unused]
+            if existing and not force:
+                message = f"{home} has data: {', '.join(existing)}"
+                raise InvalidInputError(f"{message}. To replace it, pass force=True, or name another home")
             for name, target in databases.items():
                 _stage_database(archive, name, staged.add(target), progress)
             memory = targets[MEMORY_DATABASE]
@@ -131,6 +135,14 @@ def _restore(
         **counts,
         notes=() if forgets.is_complete else (_UNKNOWN_FORGETS_NOTE,),
     )
+
+
+def _is_unused(connection: FileConnection) -> bool:
+    """Return whether a database has only what its creation writes, as after `gaia memory list` in a new home."""
+    tables, is_whole = read_rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")
+    names = [name for (name,) in tables if name not in _INITIAL_TABLES and not name.startswith("gaia_words_")]
+    rows = [read_rows(connection, f'SELECT 1 FROM "{name}" LIMIT 1') for name in names]
+    return is_whole and all(found == ([], True) for found in rows)
 
 
 def _fact_ids(connection: FileConnection | None) -> set[str]:
