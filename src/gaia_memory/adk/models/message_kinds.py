@@ -63,7 +63,7 @@ _FORGET = re.compile(
 _REQUEST = re.compile(
     rf"(?:{_POLITE_LEAD}+(?:tell (?!me\b)|call (?!me\b)|remind me (?:to|at|in|on|tomorrow|tonight)\b|text|e-?mail|book|"
     r"order|send|buy|write|play|set|open|search|look up|google|translate|turn|schedule|cancel|pay|draw|calculate|"
-    r"create)|"
+    r"recommend|suggest|create)|"
     r"remind me (?:to|at|in|tomorrow|tonight)\b|(?:tell|call|text|e-?mail) (?:my|our|the)\b|"
     r"(?:book|order|send|buy|write|set) (?:me\b|an?\b|my\b)|(?:translate|schedule|google)\b|turn (?:on|off)\b|"
     r"(?:kannst|könntest) du (?:bitte )?(?!dich|dir|mir (?:sagen|etwas über))|"
@@ -101,7 +101,8 @@ _LAST_WORDS = re.compile(
 )
 _SELF_QUESTION = re.compile(
     r"\b(?:who|what) are you\b|\bare you (?:an? )?(?:offline|real|ai|bot|model|gemini)\b|\b(?:which|what) model\b|"
-    r"\bwer bist du\b|\bqui es-tu\b|\bquién eres\b",
+    r"\bwer bist du\b|\bqui es-tu\b|\bquién eres\b|"
+    r"\bwhat(?:'s| is) your name\b|\bwie hei(?:ß|ss)t du\b|\bcomment (?:tu )?t'appelles\b|\bcómo te llamas\b",
     re.IGNORECASE,
 )
 _GREETING = re.compile(
