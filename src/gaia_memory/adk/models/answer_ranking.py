@@ -220,9 +220,10 @@ def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers
     # "I don't live in Milan" tells less than "I live in Rome", which it does not deny.
     is_open = question.has_one_answer or _OPEN_QUESTION.match(question_text)
     denials = changes.bare_denials if is_open else set[int]()
+    asks_denial = changes.is_denial(Statement(question_text, 0))
     fitting = sorted(
         fits,
-        key=lambda found: (-found[0].score, found[1].order in denials, -found[1].order),
+        key=lambda found: (-found[0].score, (found[1].order in denials) != asks_denial, -found[1].order),
     )
     outdated_at = -1
     answers: list[Statement] = []
