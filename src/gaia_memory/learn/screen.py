@@ -54,7 +54,7 @@ def drop_assistant_claims(extracted: Sequence[ExtractedFact], chunk: Chunk) -> l
     """Return the facts that the extractor attributes to nobody, to the user or to a person who speaks in the chunk.
 
     Models have many names for the assistant, so any other name counts as one. A text that begins with the assistant's
-    name and a colon, or that is a whole message of the assistant's, is copied from what it said.
+    name and a colon is copied from what it said; so is a whole message of the assistant's in the name of a person.
     """
     messages = (*chunk.before, *chunk.messages)
     speakers = {role: {_fold_name(each.speaker) for each in messages if each.role == role} for role in get_args(Role)}
@@ -67,7 +67,7 @@ def drop_assistant_claims(extracted: Sequence[ExtractedFact], chunk: Chunk) -> l
         for item in extracted
         if _fold_name(item.attributed_to or "") in people
         and _fold_name(item.text.partition(":")[0]) not in assistants
-        and _fold_name(item.text) not in replies
+        and not (item.attributed_to and _fold_name(item.text) in replies)
     ]
     if len(kept) < len(extracted):
         logger.info("%d of %d extracted facts were claims of the assistant", len(extracted) - len(kept), len(extracted))
