@@ -122,11 +122,13 @@ async def _serve(
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound to an address. Uvicorn's own ends the process without a word if it is in use."""
+    """Return a socket that listens at an address. Uvicorn's own ends the process without a word if it is in use."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
+        # From here on clients wait: the address is printed before uvicorn accepts them.
+        listener.listen()
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:

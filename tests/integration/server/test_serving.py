@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from gaia_memory import memory_app
+from gaia_memory.cli.serve import _listen
 from gaia_memory.server.access.access_tokens import hash_token
 from support.harness import Sut
 from support.hosts.adk_process import (
@@ -192,3 +193,9 @@ async def test_a_wrong_body_is_refused_in_plain_words(make: Make) -> None:
         {"where": "body.force", "message": "pass true or false"},
         {"where": "body.colour", "message": "there is no such name here: leave it out"},
     ]
+
+
+def test_a_client_that_has_read_the_address_is_not_refused() -> None:
+    """It is printed before the server answers: a script connects at once, and waits."""
+    with _listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname(), timeout=5) as client:
+        assert client.getpeername() == listener.getsockname()
