@@ -36,8 +36,8 @@ ARMS = ("plain", "gaia")
 SETTINGS = ("sqlite 1", "sqlite 4", "postgresql 2", "postgresql 4")
 MODEL_SECONDS = 0.05
 TURNS_ALONE = 20
-POSTGRES_CONNECTIONS = 36
-"""Of all processes with memory; plain ADK's take up to 15 each meanwhile, and a server allows 100 by default."""
+POSTGRES_CONNECTIONS, PLAIN_CONNECTIONS, MOST_CONNECTIONS = 96, 15, 30
+"""Of all processes of both arms, as a server allows 100 by default; of a process of plain ADK, of one with memory."""
 
 Send = Callable[[int], Awaitable[str]]
 
@@ -105,7 +105,7 @@ async def _plain(url: str) -> AsyncIterator[Send]:
 @asynccontextmanager
 async def _gaia(home: str, url: str | None, processes: int = 1) -> AsyncIterator[Send]:
     sessions: dict[str, Any] = {"coalesce_seconds": 0, "background_sweep": False}
-    sessions["server_connections"] = min(15, POSTGRES_CONNECTIONS // processes)
+    sessions["server_connections"] = min(MOST_CONNECTIONS, POSTGRES_CONNECTIONS // processes - PLAIN_CONNECTIONS)
     config = {"home": home, "sessions": sessions | ({} if url is None else {"database_url": url})}
     agent = _agent()
     async with open_memory(config) as gaia:
