@@ -45,8 +45,9 @@ from gaia_memory.models import (
 )
 from gaia_memory.models.validation import raise_invalid, require_label, require_text
 from gaia_memory.ports import Clock, Embedder, Follower, MemoryStores
+from gaia_memory.ports.past_facts import PromptState
 from gaia_memory.profile.distil import Distiller, ProfilePreview
-from gaia_memory.profile.session_profiles import PromptBasis, SessionProfile, load_session_profiles
+from gaia_memory.profile.session_profiles import SessionProfile, load_session_profiles
 from gaia_memory.recall.fact_reading import FactReadingMixin
 from gaia_memory.recall.memory_overview_reading import MemoryOverviewMixin
 from gaia_memory.recall.phone_numbers import find_contact
@@ -245,17 +246,15 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
         That is the configuration, the model that writes it, and which facts have ended, expired or begun to hold.
         Facts that are added since do not change it.
         """
-        return (await self.prompt_basis(scope)).profile_key
+        return (await self.prompt_state(scope)).profile_key
 
-    async def prompt_basis(self, scope: Scope) -> PromptBasis:
-        """Return the profile's key, and whether something is due, both of one moment."""
+    async def prompt_state(self, scope: Scope) -> PromptState:
+        """Return the profile's key, and whether something is due within 7 days, both of one moment."""
         now = self.clock.now()
         async with self.stores.database.single_statement(only_reads=True) as tx:
             state = await self.stores.facts.prompt_state(tx, scope, now=now, due_until=now + DUE_WINDOW)
-        return PromptBasis(
-            profile_key=f"{self.live.profile_fingerprint} {self.distiller.model_name} {state.turnover}",
-            has_due=state.has_due,
-        )
+        key = f"{self.live.profile_fingerprint} {self.distiller.model_name} {state.profile_key}"
+        return replace(state, profile_key=key)
 
     async def resolve_contact(self, scope: Scope, who: str) -> Contact:
         """Return the phone number of a relation or a name ("girlfriend"): one for certain, several, or none.

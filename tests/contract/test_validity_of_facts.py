@@ -113,7 +113,7 @@ async def test_a_profile_outdates_when_what_is_current_turns_over(database):
     async def look(at):
         async with database.read_transaction() as tx:
             state = await facts.prompt_state(tx, ITAY, now=day(at), due_until=day(at))
-            seen.append(state.turnover)
+            seen.append(state.profile_key)
 
     await look(0)
     await write(database, NewFact("Has a dog", said_at=day(1)), at=day(1))

@@ -26,11 +26,11 @@ from gaia_memory.ports.ledger import Transaction
 class PromptState:
     """What the prompts of a person depend on.
 
-    `turnover` differs once a current fact has ended, expired or begun to hold; facts that are added, and those that are
-    said again, leave it as it is. `has_due` is whether a fact is due by then.
+    `profile_key` differs once a current fact has ended, expired or begun to hold; facts that are added, and those that
+    are said again, leave it as it is. `has_due` is whether a fact is due by then.
     """
 
-    turnover: str
+    profile_key: str
     has_due: bool
 
 

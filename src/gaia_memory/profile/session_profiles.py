@@ -26,14 +26,6 @@ class SessionProfile:
     is_current: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptBasis:
-    """What a person's next prompt depends on: the key of the profile, and whether a fact is due within 7 days."""
-
-    profile_key: str
-    has_due: bool
-
-
 def frozen_profile_key(cache_key: str, context: str) -> str:
     """Return the key of a frozen profile: that of the configuration, and the context unless it is `global`."""
     return cache_key if context == DEFAULT_CONTEXT else f"{cache_key}{_CONTEXT_SEPARATOR}{context}"

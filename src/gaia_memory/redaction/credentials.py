@@ -33,10 +33,14 @@ _SPACED_LETTERS = re.compile(r"(?<!\S)\S(?P<gap>[ .*-])(?:\S(?P=gap)){6,}\S(?=[\
 
 
 class _View(NamedTuple):
-    """A text as a reader sees it, and where in the original each of its characters stands."""
+    """A text as a reader sees it, and where in the original each of its characters stands: None, in the same place."""
 
     text: str
-    places: Sequence[Span]
+    places: Sequence[Span] | None = None
+
+    def place(self, at: int) -> Span:
+        """Return where in the original a character stands."""
+        return (at, at + 1) if self.places is None else self.places[at]
 
 
 def contains_credential(text: str, *, allow_numbers: bool = False) -> bool:
@@ -54,7 +58,7 @@ def mask_credentials(text: str, *, allow_numbers: bool = False) -> str:
     spans: set[Span] = set()
     for view in _views(text):
         for start, end in _find(view.text, allow_numbers=allow_numbers):
-            spans.add((view.places[start][0], view.places[end - 1][1]))
+            spans.add((view.place(start)[0], view.place(end - 1)[1]))
     parts, shown_from = list[str](), 0
     for first, last in sorted(spans):
         if first >= shown_from:
@@ -65,11 +69,7 @@ def mask_credentials(text: str, *, allow_numbers: bool = False) -> str:
 
 def _views(text: str) -> Iterator[_View]:
     """Yield the text without invisible characters, and if it differs with look-alikes as Latin letters."""
-    views = [
-        _View(text, tuple(zip(range(len(text)), range(1, len(text) + 1), strict=True)))
-        if text.isascii()
-        else _fold(text, fold_width)
-    ]
+    views = [_View(text) if text.isascii() else _fold(text, fold_width)]
     if not text.isascii() and (latin := _fold(text, fold_to_latin)).text != views[0].text:
         views.append(latin)
     for view in views:
@@ -90,7 +90,7 @@ def _close_up(view: _View) -> _View:
     """Remove what stands between single letters: `p a s s w o r d`, `P-A-S-S-W-O-R-D`."""
     gaps = {at for run in _SPACED_LETTERS.finditer(view.text) for at in range(run.start() + 1, run.end(), 2)}
     kept = [at for at in range(len(view.text)) if at not in gaps]
-    return _View("".join(view.text[at] for at in kept), tuple(view.places[at] for at in kept))
+    return _View("".join(view.text[at] for at in kept), tuple(map(view.place, kept)))
 
 
 def _decode(view: _View) -> _View:
@@ -100,10 +100,10 @@ def _decode(view: _View) -> _View:
         decoded = _decode_run(found[0])
         parts += [view.text[position : found.start()], decoded]
         # All of it is masked, whichever part is the credential.
-        whole = (view.places[found.start()][0], view.places[found.end() - 1][1])
-        places += [*view.places[position : found.start()], *[whole] * len(decoded)]
+        whole = (view.place(found.start())[0], view.place(found.end() - 1)[1])
+        places += [*map(view.place, range(position, found.start())), *[whole] * len(decoded)]
         position = found.end()
-    return _View("".join([*parts, view.text[position:]]), (*places, *view.places[position:]))
+    return _View("".join([*parts, view.text[position:]]), (*places, *map(view.place, range(position, len(view.text)))))
 
 
 def _decode_run(run: str) -> str:

@@ -66,17 +66,17 @@ async def profile_block_for_session(engine: Engine, key: SessionKey, row: Ledger
     if not engine.config.memory.preload:
         return "", True
     scope = engine.scope(key.app, key.user)
-    basis = await engine.memory.prompt_basis(scope)
-    profile_key = frozen_profile_key(basis.profile_key, context)
+    state = await engine.memory.prompt_state(scope)
+    profile_key = frozen_profile_key(state.profile_key, context)
     frozen = row.session.profile
     if frozen is not None and frozen.key == profile_key:
-        return _masked(engine, frozen.block), basis.has_due
+        return _masked(engine, frozen.block), state.has_due
     for _ in range(_MAX_PROFILE_TRIES):
         profile = await engine.memory.profile(scope, context=context)
         block = render_block(profile)
         if await engine.conversations.freeze_profile(key, scope, profile, block=block, config_key=profile_key):
-            return block, basis.has_due
-    return "", basis.has_due
+            return block, state.has_due
+    return "", state.has_due
 
 
 async def current_frozen_block(engine: Engine, key: SessionKey, block: str) -> str:
