@@ -20,7 +20,6 @@ from gaia_memory.cli.engines import (
 )
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows, shorten_ids
 from gaia_memory.cli.ui.terminal import print_line, print_note
-from gaia_memory.models.masked_fact import mask_fact
 from gaia_memory.models.time_zone import load_time_zone
 
 if TYPE_CHECKING:
@@ -53,6 +52,8 @@ async def list_due(
     config: ConfigOption = None,
 ) -> None:
     """Show what is due for a user, soonest first, with what is overdue."""
+    from gaia_memory.models.masked_fact import mask_fact
+
     async with open_scope(config, app_name, user) as (engine, scope):
         due = await engine.memory.due(scope, timedelta(days=days), include_sensitive=True)
         if not due and not await engine.memory.count(scope):
@@ -84,6 +85,8 @@ async def announce(
     What became due while none did is printed at the start, unless that is more than seven days ago. What is due on a
     day is printed at nine.
     """
+    from gaia_memory.models.masked_fact import mask_fact
+
     async with open_engine(config) as engine:
 
         def print_announcement(announcement: Announcement) -> None:

@@ -25,7 +25,6 @@ from gaia_memory.cli.ui.receipt import EARLIER_FINISHED_NOTE, ForgetReport, rece
 from gaia_memory.cli.ui.terminal import pluralize, print_error, print_line, print_note, progress_bar
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.language.printable_text import escape_line
-from gaia_memory.redaction.credentials import mask_credentials
 
 if TYPE_CHECKING:
     from gaia_memory.engine import Engine
@@ -201,6 +200,8 @@ async def _find_target(
             # The fact may be forgotten already, and its copies not.
             return fact_id, f"Forget {fact_id!r}{copies_note}?"
         fact = find_fact(facts, fact_id, escape_line(user))
+        from gaia_memory.redaction.credentials import mask_credentials
+
         shown_text = mask_credentials(fact.text, allow_numbers=engine.config.memory.allow_numbers)
         return fact.id, f"Forget {shown_text!r}{copies_note}?"
     if session is None:
