@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from support.offline.offline_conversations import UNKNOWN, Case
 
-EN, DE, FR, ES = (
-    "I don't know that yet.",
-    "Das weiß ich noch nicht.",
-    "Je ne le sais pas encore.",
-    "Todavía no lo sé.",
-)
-
 EN, DE, FR, ES = UNKNOWN
 
 TWO_SIBLINGS_DE = ("Mein Bruder Tim ist 30 Jahre alt.", "Meine Schwester Lea wohnt in Ulm.")

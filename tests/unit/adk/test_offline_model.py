@@ -132,7 +132,7 @@ async def test_the_offline_model_describes_the_results_of_memory_tools() -> None
     refused = await text(asked(words("?"), responded("remember", status="error", message="it is a credential")))
 
     assert hits == "Your sister is Noa."
-    assert none.endswith("\nI don't know that yet.")
+    assert none.endswith("\nI found no answer to that in what I know about you.")
     assert "cannot answer" in down
     assert "memory is disabled" in failed
     assert "tea" in kept

@@ -83,10 +83,9 @@ class OfflineModel(BaseLlm):
     """Answers by fixed rules: the same request always gets the same answer.
 
     "Remember that …" calls `remember`. A question calls `load_memory`, and is answered with what the person said in
-    this conversation or earlier, or with "I don't know that yet."; nothing is invented. A statement is acknowledged if
-    learning keeps something of it. "Forget …" is answered with the command that forgets, and any other request with
-    what the model can do. It answers in English, German, French or Spanish. The first acknowledgement in a
-    conversation, and the answer to any question about itself, says that it is the offline model.
+    this conversation or earlier, or with the reply that nothing was found. A statement is acknowledged if learning
+    keeps something of it. "Forget …" is answered with the command that forgets, any other request with what the model
+    can do. It speaks English, German, French and Spanish, and says once in a conversation that it is offline.
     """
 
     model: str = "offline"
@@ -158,7 +157,7 @@ def _contains(request: LlmRequest, some: Sequence[str]) -> bool:
 def _earlier_messages_hint(answer: str, request: LlmRequest) -> str:
     """Return what to add to an answer that may lack what the earlier messages say, unless it was said lately."""
     for phrases in PHRASES.values():
-        if answer == phrases.unknown or answer.startswith(phrases.overview):
+        if answer in (phrases.unknown, phrases.not_found) or answer.startswith(phrases.overview):
             return "" if _contains(request, [phrases.earlier_messages]) else f"\n{phrases.earlier_messages}"
     return ""
 
@@ -321,6 +320,8 @@ def _answer_question(
     answers = rank_answers(question, statements)
     if answers.is_outdated:
         return phrases.outdated
+    if statements and default == phrases.unknown:
+        default = phrases.not_found  # The rules may have missed it.
     return "\n".join(_render(answer, phrases) for answer in answers.statements) or default
 
 

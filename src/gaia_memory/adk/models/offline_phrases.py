@@ -24,6 +24,7 @@ class Phrases:
     forgotten: str
     private: str
     unknown: str
+    not_found: str
     overview: str
     more: str
     said: str
@@ -60,6 +61,7 @@ PHRASES: Mapping[Language, Phrases] = {
         forgotten="You had me forget that, so I will not learn it from a conversation. To bring it back: /remember {}",
         private="This stays between us: nothing here is learned.",
         unknown="I don't know that yet.",
+        not_found="I found no answer to that in what I know about you.",
         overview="This is what I know about you:",
         more="… and more: /memory",
         said="You said: {}",
@@ -94,6 +96,7 @@ PHRASES: Mapping[Language, Phrases] = {
         forgotten="Das sollte ich vergessen, also lerne ich es aus keinem Gespräch. Zurück kommt es mit: /remember {}",
         private="Das bleibt unter uns: Hier lerne ich nichts.",
         unknown="Das weiß ich noch nicht.",
+        not_found="Dazu habe ich in dem, was ich über dich weiß, keine Antwort gefunden.",
         overview="Das weiß ich über dich:",
         more="… und noch mehr: /memory",
         said="Du hast gesagt: {}",
@@ -128,6 +131,7 @@ PHRASES: Mapping[Language, Phrases] = {
         forgotten="Tu me l'as fait oublier, donc je ne l'apprends plus ici. Pour l'y remettre : /remember {}",
         private="Cela reste entre nous : je n'apprends rien ici.",
         unknown="Je ne le sais pas encore.",
+        not_found="Je n'ai pas trouvé de réponse dans ce que je sais de toi.",
         overview="Voici ce que je sais de toi :",
         more="… et plus encore : /memory",
         said="Tu as dit : {}",
@@ -162,6 +166,7 @@ PHRASES: Mapping[Language, Phrases] = {
         forgotten="Me pediste olvidarlo, así que no lo aprendo de ninguna conversación. Para recuperarlo: /remember {}",
         private="Esto queda entre nosotros: aquí no aprendo nada.",
         unknown="Todavía no lo sé.",
+        not_found="No he encontrado la respuesta en lo que sé de ti.",
         overview="Esto es lo que sé de ti:",
         more="… y más: /memory",
         said="Dijiste: {}",
