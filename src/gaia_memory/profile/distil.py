@@ -109,6 +109,11 @@ class Distiller:
         """The provider and name of the model that writes profiles."""
         return self._model.identity
 
+    @property
+    def has_projects(self) -> bool:
+        """Whether a profile may have bullets without any fact."""
+        return self._projects is not None
+
     async def profile(self, scope: Scope, context: str | None = None) -> Profile:
         """Return the profile of a person for an agent, without bullets when nothing is known.
 

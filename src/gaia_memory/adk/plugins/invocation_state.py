@@ -182,4 +182,7 @@ class InvocationState:
         if self.lease is None:
             self.lease = engine.turns.new_lease(self.key, is_foreign=True, is_shared=True)
             self.owns_lease = True
+        counted = engine.turns.claim_turn(self.lease)
+        if counted is not None:
+            return counted
         return await self.waits.run(engine.turns.begin_turn(self.lease, timeout_seconds=seconds))

@@ -22,10 +22,10 @@ from gaia_memory.adk.plugins.error_boundary import ErrorBoundary, never_breaks_t
 from gaia_memory.adk.plugins.invocation_state import InvocationState
 from gaia_memory.adk.plugins.request_injection import (
     ProfileAgentsCheck,
-    current_frozen_block,
     inject,
     is_enabled_for,
     profile_block_for_session,
+    refresh_profile_block,
 )
 from gaia_memory.adk.plugins.run_context import (
     allow_numbers,
@@ -172,7 +172,7 @@ class MemoryPlugin(BasePlugin):
         if turn is not None and profile_block is not None:
             async with self._engine_for(turn) as engine:
                 if engine is not None:
-                    await turn.waits.run(self._notes.insert(engine, turn, invocation, llm_request))
+                    await self._notes.insert(engine, turn, invocation, llm_request)
         return None
 
     @never_breaks_the_turn
@@ -340,7 +340,7 @@ class MemoryPlugin(BasePlugin):
             if not is_enabled_for(engine.config, invocation.agent, turn.root_agent_name):
                 return None
             with ErrorBoundary("looking whether the profile was forgotten meanwhile"):
-                turn.profile_block = await turn.waits.run(current_frozen_block(engine, turn.key, turn.profile_block))
+                await refresh_profile_block(engine, turn)
         return turn.profile_block
 
     async def _inject_into_agent_tool(self, invocation: InvocationContext, request: LlmRequest) -> None:
@@ -354,7 +354,7 @@ class MemoryPlugin(BasePlugin):
         async with self._engine_for(turn) as engine:
             if engine is None or not is_enabled_for(engine.config, invocation.agent, None, in_agent_tool=True):
                 return
-            turn.profile_block = await turn.waits.run(current_frozen_block(engine, turn.key, turn.profile_block))
+            await refresh_profile_block(engine, turn)
         if turn.profile_block:
             request.append_instructions([turn.profile_block])
 

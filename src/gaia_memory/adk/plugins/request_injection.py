@@ -10,6 +10,7 @@ from google.adk.agents.base_agent import BaseAgent
 from gaia_memory.adk.tools.fact_framing import INSTRUCTION_START, PRIVATE_INSTRUCTION, tool_instruction
 from gaia_memory.adk.tools.memory_tools import MemoryTool
 from gaia_memory.log import logger_for
+from gaia_memory.models import Profile
 from gaia_memory.profile.prompts import render_block
 from gaia_memory.profile.session_profiles import frozen_profile_key
 from gaia_memory.redaction.credentials import mask_credentials
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from google.adk.tools.base_tool import BaseTool
     from google.adk.workflow import BaseNode
 
+    from gaia_memory.adk.plugins.invocation_state import InvocationState
     from gaia_memory.config.schema import GaiaConfig
     from gaia_memory.engine import Engine
     from gaia_memory.models import LedgerRow, SessionKey
@@ -27,6 +29,8 @@ logger = logger_for(__name__)
 
 _MAX_PROFILE_TRIES = 2
 """A write between creating and freezing a profile makes it stale; after a second one, this turn has no profile."""
+
+_EMPTY_PROFILE = Profile(bullets=(), fingerprint="", revision=0)
 
 
 def inject(request: LlmRequest, tools: Sequence[BaseTool], *, profile_block: str | None, is_private: bool) -> None:
@@ -71,21 +75,21 @@ async def profile_block_for_session(engine: Engine, key: SessionKey, row: Ledger
     frozen = row.session.profile
     if frozen is not None and frozen.key == profile_key:
         return _masked(engine, frozen.block), state.has_due
+    is_empty = not (state.has_facts or engine.memory.distiller.has_projects)
     for _ in range(_MAX_PROFILE_TRIES):
-        profile = await engine.memory.profile(scope, context=context)
+        profile = _EMPTY_PROFILE if is_empty else await engine.memory.profile(scope, context=context)
         block = render_block(profile)
         if await engine.conversations.freeze_profile(key, scope, profile, block=block, config_key=profile_key):
             return block, state.has_due
     return "", state.has_due
 
 
-async def current_frozen_block(engine: Engine, key: SessionKey, block: str) -> str:
-    """Return the currently frozen block: a forget drops it, even for a running turn."""
-    if not block:
-        return ""
-    row = await engine.conversations.row(key)
-    frozen = row.session.profile if row is not None else None
-    return _masked(engine, frozen.block) if frozen is not None else ""
+async def refresh_profile_block(engine: Engine, turn: InvocationState) -> None:
+    """Take the block from a running turn if a forget has dropped it since the turn began."""
+    if turn.profile_block:
+        row = await turn.waits.run(engine.conversations.row(turn.key))
+        frozen = row.session.profile if row is not None else None
+        turn.profile_block = _masked(engine, frozen.block) if frozen is not None else ""
 
 
 def _masked(engine: Engine, block: str) -> str:

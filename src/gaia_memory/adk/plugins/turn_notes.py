@@ -6,7 +6,7 @@ They are never stored. So neither system instruction nor history changes with th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
@@ -84,6 +84,15 @@ class TurnNotes:
         return replace(self, lines=tuple(line for line in self.lines if line.fact is None or line.fact.id in fact_ids))
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The facts in the notes of a turn."""
+
+    due: Sequence[Fact] = ()
+    recalled: Sequence[Fact] = ()
+    short_ids: Mapping[str, str] = field(default_factory=dict)
+
+
 class NotesWriter:
     """Inserts the notes of a turn into its requests."""
 
@@ -103,8 +112,9 @@ class NotesWriter:
                 # What fails once is not tried again in this turn.
                 turn.notes = TurnNotes()
                 turn.notes = await self._build(engine, turn, invocation)
-            else:
-                turn.notes = turn.notes.with_facts(await _still_visible(engine, turn.notes.facts))
+            elif turn.notes.facts:
+                visible = await turn.waits.run(_still_visible(engine, turn.notes.facts))
+                turn.notes = turn.notes.with_facts(visible)
         if text := turn.notes.text:
             insert_transient(request, text)
 
@@ -113,22 +123,18 @@ class NotesWriter:
         if not settings.tail_tokens:
             return TurnNotes()
         now = local_time(engine.clock.now(), await zone_of(invocation.session), settings)
-        context = turn.active_context
-        due = select_due(await engine.memory.due(_scope(engine, turn)), context) if turn.may_have_due else []
-        recalled: list[Fact] = []
-        if settings.preload_facts and not self._preloads_already(invocation.agent):
-            with ErrorBoundary("recalling facts for a turn"):
-                hits = await engine.memory.recall(_scope(engine, turn), message_text(invocation), context=context)
-                due_ids = {fact.id for fact in due}
-                recalled = [hit.fact for hit in hits if hit.fact.id not in due_ids]
-        facts = [*due, *recalled]
-        short_ids: Mapping[str, str] = {}
-        if facts:
-            ids = [fact.id for fact in facts]
-            short_ids = await engine.conversations.show_facts(
-                turn.key, _scope(engine, turn), ids, is_noted=not is_private(invocation)
-            )
-        return build_notes(settings, now=now, context=context, due=due, recalled=recalled, short_ids=short_ids)
+        recalls = settings.preload_facts and not self._preloads_already(invocation.agent)
+        shown = _Shown()
+        if turn.may_have_due or recalls:
+            shown = await turn.waits.run(_find_facts(engine, turn, invocation, recalls=recalls))
+        return build_notes(
+            settings,
+            now=now,
+            context=turn.active_context,
+            due=shown.due,
+            recalled=shown.recalled,
+            short_ids=shown.short_ids,
+        )
 
     def _preloads_already(self, agent: BaseNode | None) -> bool:
         """Return whether ADK's own tool puts recalled facts into each request of an agent; log that once."""
@@ -142,6 +148,23 @@ class NotesWriter:
                 "preload_memory searches before each request, preload_facts once a turn"
             )
         return has_tool
+
+
+async def _find_facts(engine: Engine, turn: InvocationState, invocation: InvocationContext, *, recalls: bool) -> _Shown:
+    """Return what is due and, if this turn `recalls`, what fits the message; both are noted as shown."""
+    scope, context = engine.scope(turn.key.app, turn.key.user), turn.active_context
+    due = select_due(await engine.memory.due(scope), context) if turn.may_have_due else []
+    recalled: list[Fact] = []
+    if recalls:
+        with ErrorBoundary("recalling facts for a turn"):
+            hits = await engine.memory.recall(scope, message_text(invocation), context=context)
+            due_ids = {fact.id for fact in due}
+            recalled = [hit.fact for hit in hits if hit.fact.id not in due_ids]
+    ids = [fact.id for fact in (*due, *recalled)]
+    if not ids:
+        return _Shown()
+    short_ids = await engine.conversations.show_facts(turn.key, scope, ids, is_noted=not is_private(invocation))
+    return _Shown(due, recalled, short_ids)
 
 
 def insert_transient(request: LlmRequest, text: str) -> None:
@@ -217,10 +240,6 @@ def _due_mark(fact: Fact, now: datetime) -> tuple[str, str]:
 def _zone_name(moment: datetime) -> str:
     """Return the IANA name of the zone of a moment, else its offset."""
     return getattr(moment.tzinfo, "key", None) or f"UTC{moment.isoformat()[-_OFFSET_CHARACTERS:]}"
-
-
-def _scope(engine: Engine, turn: InvocationState) -> Scope:
-    return engine.scope(turn.key.app, turn.key.user)
 
 
 def _render(lines: Sequence[str]) -> str:

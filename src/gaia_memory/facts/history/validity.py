@@ -28,6 +28,7 @@ _PROMPT_STATE = select(
     select(func.max(endings.c.row)).where(endings.c.partition == _PARTITION).scalar_subquery(),
     select(func.count()).where(facts.c.valid_until <= _NOW, _IN_SCOPE, current_or_past()).scalar_subquery(),
     select(func.count()).where(facts.c.valid_from > _NOW, _IN_SCOPE, current_or_past()).scalar_subquery(),
+    exists().where(facts.c.partition == _PARTITION, current(_NOW)),
     exists().where(facts.c.partition == _PARTITION, is_due(bindparam("its_due_until")), current(_NOW)),
 )
 """Built once, because every turn uses it."""
@@ -56,5 +57,6 @@ class ValidityMixin(FactStore):
     async def prompt_state(self, tx: Transaction, scope: Scope, *, now: datetime, due_until: datetime) -> PromptState:
         values: dict[str, Any] = {"its_partition": scope.partition, "its_now": to_epoch_seconds(now)}
         values["its_due_until"] = to_epoch_seconds(due_until)
-        *turnover, has_due = (await tx.execute(_PROMPT_STATE, values)).one()
-        return PromptState("/".join(str(each or 0) for each in turnover), bool(has_due))
+        *turnover, has_facts, has_due = (await tx.execute(_PROMPT_STATE, values)).one()
+        key = "/".join(str(each or 0) for each in turnover)
+        return PromptState(profile_key=key, has_facts=bool(has_facts), has_due=bool(has_due))

@@ -64,8 +64,7 @@ class TurnPresence:
 
         This waits for a running clear and, unless the lease is shared, for another owner's turn: at most
         `timeout_seconds`, and never for an owner that is dead. Acquiring a lease again renews it. With `counts_turn`
-        the same statement counts a turn, which the first `begin_turn` under the lease claims; an unclaimed turn is
-        removed from the count on release.
+        the same statement counts a turn for `claim_turn`; an unclaimed one is removed from the count on release.
         """
         statement = self._client.ledger.begin_turn if counts_turn else self._client.ledger.reserve_turn
         # Set first: a caller that is cancelled may have written the turn all the same.
@@ -74,16 +73,15 @@ class TurnPresence:
         lease.is_turn_recorded |= counts_turn
         return row
 
-    async def begin_turn(self, lease: TurnLease, *, timeout_seconds: float | None = None) -> LedgerRow:
-        """Count a turn, and acquire the lease if needed; a turn that `acquire` has counted is claimed without a write.
-
-        The sweep finds the messages of a turn that cannot be counted.
-        """
+    def claim_turn(self, lease: TurnLease) -> LedgerRow | None:
+        """Return the conversation's row if `acquire` has counted a turn that nobody has claimed yet."""
         is_unclaimed, lease.is_turn_unclaimed = lease.is_turn_unclaimed, False
-        if is_unclaimed and lease.row is not None:
-            row = lease.row
-        else:
-            row = await self._acquire(lease, self._client.ledger.begin_turn, timeout_seconds)
+        lease.is_turn_recorded |= is_unclaimed and lease.row is not None
+        return lease.row if is_unclaimed else None
+
+    async def begin_turn(self, lease: TurnLease, *, timeout_seconds: float | None = None) -> LedgerRow:
+        """Count a turn, and acquire the lease if needed. The sweep finds the messages of one that cannot be counted."""
+        row = await self._acquire(lease, self._client.ledger.begin_turn, timeout_seconds)
         lease.is_turn_recorded = True
         return row
 
