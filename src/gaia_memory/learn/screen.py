@@ -258,10 +258,14 @@ class _TurnWords:
         self._of_user = _distinct_words(" ".join(texts))
         self._all = _distinct_words(" ".join(message.text for message in turn.messages))
 
-    def likeness(self, fact_words: frozenset[str]) -> tuple[float, int]:
-        """Return how well a fact fits: a question counts half and without its answer, which only parts equals."""
-        shared = len(fact_words & self._all)
-        return (len(fact_words & self._of_user) / 2 if self._asks else shared), shared
+    def likeness(self, fact_words: frozenset[str]) -> tuple[float, int, float]:
+        """Return how well a fact fits: words of a question count half, those of the answer to a statement a quarter.
+
+        The answer to a question only parts equals, and so does the share of the person's words that the fact has.
+        """
+        said, shared = len(fact_words & self._of_user), len(fact_words & self._all)
+        score = said / 2 if self._asks else said + (shared - said) / 4
+        return score, shared, said / max(1, len(self._of_user))
 
 
 def _most_similar_turn(text: str, turns: Sequence[Turn], turn_words: Sequence[_TurnWords]) -> Turn:
