@@ -113,7 +113,7 @@ def _parse_employer(text: str, rules: LanguageRules) -> Value | None:
 def _parse_favourite(text: str, key: str, rules: LanguageRules) -> Value | None:
     """Return a name, or one word where that is usual; not "coming to town", "closed" or "the best"."""
     value = _parse_words(text, rules)
-    if not value or not words("no_favourites").isdisjoint(value) or re.search(r"(?:ing|ed|est)\Z", value[-1]):
+    if not value or not words("no_favourites").isdisjoint(value) or re.search(r"..(?:ing|ed|est)\Z", value[-1]):
         return None
     is_name = _CAPITAL_LETTER.match(text.removeprefix("the ").removeprefix("The "))
     return value if is_name or (key in words("plain_favourites") and len(value) == 1) else None
