@@ -25,6 +25,11 @@ NUMBER_WORDS = frozenset(
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _PLACE = re.compile(r"\b(?:in|at|from|near|to|around) (?:the )?[A-Z]\w+")
+_CLOCK_TIME = re.compile(
+    r"\b\d{1,2}(?:[:.]\d\d)?\s?(?:[ap]\.?m\b|uhr\b|h(?:\d\d)?\b)|\b\d{1,2}:\d\d\b|"
+    r"\b(?:at|um|à|a las?)\s\d{1,2}\b(?!\s(?-i:[A-Z]))",
+    re.IGNORECASE,
+)
 _TITLE = re.compile(
     r"[\"\u201c\u201e\u00ab][^\"\u201d\u201c\u00bb]{2,}|['\u2018][A-Z][^'\u2019]{2,}['\u2019]|\b(?:called|named)\b"
 )
@@ -61,6 +66,11 @@ _OWN_AGE = re.compile(
     rf"(?:{_I_AM}|{_I_HAVE})\s+{_YEARS_OF_AGE}|\AAge: ",
     re.IGNORECASE,
 )
+
+
+def tells_clock_time(text: str) -> bool:
+    """Return whether a text names a time of the day: "at 4pm", "um 9 Uhr", "à 8h", "a las 5"."""
+    return _CLOCK_TIME.search(text) is not None
 
 
 def tells_age(text: str) -> bool:

@@ -279,7 +279,32 @@ NAMED_ONCE = (
 )
 """What one sentence says besides something else."""
 
+AMENDED = (
+    Case(("I'm flying to Rome next Monday.", "I cancelled my flight to Rome."), "Am I flying to Rome?", "cancelled"),
+    Case(("I'm flying to Oslo next Friday.", "I cancelled my trip to Oslo."), "When am I flying to Oslo?", "cancelled"),
+    Case(("My favourite colour is red.", "My favourite colour is green now."), "Is my favourite colour red?", "green"),
+    Case(("My meeting is at 3pm on Friday.", "Actually my meeting is at 4pm."), "When is my meeting?", "4pm", ("3pm",)),
+    Case(
+        ("My flight leaves at 7am.", "Actually, it's late: my flight leaves at 8am."),
+        "When does my flight leave?",
+        "8am",
+    ),
+    Case(("My mom's name is Diane and she lives in Ohio.",), "What's my mom's name?", "Diane"),
+    Case(("My girlfriend's name is Ana. She is from Spain.",), "What's my girlfriend's name?", "Ana"),
+    Case(
+        ("I have two kids, Tom and Lucy.", "My daughter is called Lucia, not Lucy."),
+        "What's my daughter's name?",
+        "Lucia",
+    ),
+    Case(("I have two kids, Max and Lena.", "My son Max is 5."), "What are my kids called?", "Max and Lena"),
+    Case(("Ich habe zwei Kinder, Jan und Ida.", "Mein Sohn heißt Jan."), "Wie heißen meine Kinder?", "Ida"),
+    Case(("We have two dogs, Rex and Fido.", "Rex died."), "Who is Fido?", "Rex and Fido"),
+    Case(("We have two dogs, Rex and Fido.", "Rex died."), "Do I have a dog?", "Rex died"),
+)
+
+
 ALL_MISLEADING = {
+    "amended": AMENDED,
     "likes": LIKES,
     "named once": NAMED_ONCE,
     "kinds": KINDS,

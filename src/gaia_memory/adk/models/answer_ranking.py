@@ -26,14 +26,24 @@ from gaia_memory.adk.models.statement_subjects import (
     without_clauses_about_others,
 )
 from gaia_memory.adk.models.topic_words import (
+    NAME_WORDS,
     asks_for_trade,
     implied_words,
     is_same_name,
     is_same_word,
     name_livelihood,
     share_most,
+    tells_name,
 )
-from gaia_memory.language.answer_types import MOMENT, NUMBER, PLACE, detect_answer_types, tells_age, tells_own_age
+from gaia_memory.language.answer_types import (
+    MOMENT,
+    NUMBER,
+    PLACE,
+    detect_answer_types,
+    tells_age,
+    tells_clock_time,
+    tells_own_age,
+)
 from gaia_memory.language.tokenizer import index_tokens
 
 MIN_SCORE = 0.5
@@ -156,23 +166,6 @@ _KIND = re.compile(
     r"\b(?:(?:kind|sort|type|genre|sorte|tipo|clase)s? (?:of|de)|(?:art|sorte)(?:en)? von) |\b(?:genre|type|sorte) d'",
     re.IGNORECASE,
 )
-_NAME_WORDS = frozenset(
-    (
-        "name",
-        "names",
-        "named",
-        "called",
-        "call",
-        "heisst",
-        "heissen",
-        "heisse",
-        "appelle",
-        "llama",
-        "llaman",
-        "nom",
-        "nombre",
-    )
-)
 
 
 class Answers(NamedTuple):
@@ -191,6 +184,7 @@ class _Question:
     names: tuple[str, ...]
     answer_types: int
     has_one_answer: bool
+    asks_for_name: bool = field(default=False)
     is_about_name: bool = field(default=False)
     is_about_age: bool = field(default=False)
 
@@ -247,7 +241,9 @@ def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers
         answers = contrary[-1:]
     if outdated_at >= 0 and not answers:
         answers = [each for each in statements if each.order == outdated_at and not each.takes_back]
-    return Answers(answers[:1] if question.has_one_answer else answers, is_outdated=outdated_at >= 0 and not answers)
+    answers = answers[:1] if question.has_one_answer else answers
+    answers += [each for answer in answers for each in changes.partial_ends(answer) if each not in answers]
+    return Answers(answers, is_outdated=outdated_at >= 0 and not answers)
 
 
 def _parse_question(text: str) -> _Question:
@@ -255,7 +251,7 @@ def _parse_question(text: str) -> _Question:
     text = name_livelihood(text)
     language = detect_language(text)
     words = topic_words(text, language)
-    without_name = tuple(word for word in words if word not in _NAME_WORDS)
+    without_name = tuple(word for word in words if word not in NAME_WORDS)
     required = {token for noun in _POSSESSED_NOUN.findall(text) for token in index_tokens(noun)}
     if asked := _ASKED_THING.search(text):
         required |= set(index_tokens(asked["thing"]))
@@ -273,6 +269,7 @@ def _parse_question(text: str) -> _Question:
         names=tuple(names.intersection(without_name)),
         answer_types=answer_types,
         has_one_answer=bool(answer_types or _SINGLE_ANSWER_QUESTION.search(text)),
+        asks_for_name=without_name != words,
         is_about_name=bool(_NAME_QUESTION.search(text)),
         is_about_age=bool(_AGE_QUESTION.search(text)),
     )
@@ -328,7 +325,11 @@ def _fit_by_words(question: _Question, text: str) -> _Fit:
     if set(question.names) == set(question.words):
         # "Who is Raj?" is answered with what is said about him, not with what the user does with him.
         score += _TYPE_BONUS * any(_is_mate(question, word, noun) for word in matched for noun in subject_words(text))
+    if question.asks_for_name:
+        # "My kids are Ann and Ben" tells more of "my kids" than "My son is Ben".
+        score += _TYPE_BONUS * tells_name(text) + _WORD_BONUS * set(matched).issubset(words)
     types = detect_answer_types(text, index_tokens(text)) | PLACE * bool(_PLACE.search(text))
+    types |= MOMENT * tells_clock_time(text)
     has_type = bool(question.answer_types & types)
     if question.answer_types and not (has_type or (score >= 1.0 and _may_tell(question, text, implied))):
         return _NO_FIT

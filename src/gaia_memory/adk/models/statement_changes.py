@@ -49,6 +49,11 @@ _WORKPLACE = re.compile(r" (?:at|in|bei[m]?|im|an|auf|à|aux?|chez|dans|en) .*")
 """Where somebody works may be of another category: "infirmière à l'hôpital"."""
 
 
+_LISTED_NAMES = re.compile(
+    r"[A-ZÀ-Þ]\w+(?:,? (?:and|und|et|y|&) |, )[A-ZÀ-Þ]\w+(?:(?:,? (?:and|und|et|y|&) |, )[A-ZÀ-Þ]\w+)*"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A sentence of the person, or a fact about them or others (`is_fact`); a higher `order` is newer.
@@ -124,6 +129,13 @@ class Changes:
             ended[statement] = max(at, ended.get(statement, at))
         return ended
 
+    def partial_ends(self, statement: Statement) -> list[Statement]:
+        """Return what later ended only a part of a statement: "Rex died" of "I have two dogs, Rex and Fido"."""
+        orders = {
+            each.order for each in self._changes if each.order > statement.order and _names_more(statement.text, each)
+        }
+        return [each for each in self._statements if each.order in orders and not each.takes_back]
+
     def _changed_at(self, statement: Statement) -> int:
         """Return the age of the newest change of a statement; -1 if it still holds."""
         words = (
@@ -137,7 +149,7 @@ class Changes:
             for change in self._changes
             if change.order > statement.order and (is_denied or not change.resumes)
             if (_mentions(words, change.subject) if change.subject else not about or _mentions(change.words, about))
-            if _denies(change, words)
+            if _denies(change, words) and not _names_more(statement.text, change)
         )
         return max(newer, default=-1)
 
@@ -227,6 +239,17 @@ def _denies(change: _Change, words: Sequence[str]) -> bool:
     """Return whether a change ends a statement with these words: it shares most besides its subject, or has no more."""
     said, changed = ([each for each in some if not _mentions([each], change.subject)] for some in (words, change.words))
     return share_most(changed, said) or bool(change.subject and not changed)
+
+
+def _names_more(text: str, change: _Change) -> bool:
+    """Return whether a statement names others beside whom a change is about: "Rex died" leaves "Rex and Fido" one."""
+    return any(
+        _mentions(index_tokens(listed[0]), change.subject)
+        and not all(
+            _mentions([name], change.words) for name in index_tokens(listed[0]) if name not in ALL_FUNCTION_WORDS
+        )
+        for listed in _LISTED_NAMES.finditer(text)
+    )
 
 
 def states_profession(text: str) -> bool:

@@ -63,8 +63,8 @@ idiomas hablo hablas habla
 drive drives drove car cars auto fahre fahrst fahrt fahren wagen voiture conduis conduit coche \
 conduzco conduces conduce carro
 play plays played instrument hobby hobbies spiele spielst spielt joue joues juego juegas juega toco tocas toca
-holiday vacation trip travel travels travelling urlaub reise reisen verreise vacances voyage vacaciones viaje \
-viajo
+holiday vacation trip travel travels travelling fly flying flies flight flights urlaub reise reisen verreise fliege \
+fliegst fliegt fliegen flug vacances voyage vol vols vacaciones viaje viajo vuelo vuelos volar
 study studies studied studying student studiere studierst studiert etudie etudies estudio estudias estudia
 married wedding marry divorced divorce separated geschieden getrennt divorcee divorciado divorciada \
 verheiratet heirate hochzeit marie mariee mariage casado casada boda
@@ -101,6 +101,30 @@ USER_WORDS = {
     *("user", "nutzer", "nutzerin", "nutzers", "benutzer", "benutzerin", "benutzers", "usuario", "usuaria"),
     *("utilisateur", "utilisatrice"),
 }
+NAME_WORDS = frozenset(
+    [
+        "name",
+        "names",
+        "named",
+        "called",
+        "call",
+        "heisst",
+        "heissen",
+        "heisse",
+        "appelle",
+        "llama",
+        "llaman",
+        "nom",
+        "nombre",
+    ]
+)
+"""Words that ask for a name, or tell one."""
+
+_NAME = re.compile(
+    rf"\b(?:{'|'.join(sorted(NAME_WORDS))}|heißt|heißen)\b|(?<=[\w,] )(?<!(?:in|at|to|on) )(?<!from )[A-ZÀ-Þ]"
+)
+"""A word for names, or a name."""
+
 ALL_FUNCTION_WORDS = frozenset[str]().union(*FUNCTION_WORDS.values())
 _STEMMERS = tuple(snowballstemmer.stemmer(name) for name in ("english", "german", "french", "spanish"))
 _ENGLISH_STEMMER = _STEMMERS[0]
@@ -193,6 +217,11 @@ def related_words(question: str) -> str:
     others = [word for word in asked if word not in _TOPICS_OF_WORD]
     related = dict.fromkeys(word for word in words if word not in ALL_FUNCTION_WORDS | USER_WORDS | set(asked))
     return " ".join([*others, *related]) if related else ""
+
+
+def tells_name(text: str) -> bool:
+    """Return whether a text has a word for names, or a name that is no place."""
+    return _NAME.search(text) is not None
 
 
 def share_most(one: Sequence[str], other: Sequence[str]) -> bool:

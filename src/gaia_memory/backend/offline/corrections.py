@@ -26,7 +26,12 @@ _NUMBERS = _TABLES.words("numbers")
 _NAMING = _TABLES.words("naming")
 _FIRST_SUBJECTS = _TABLES.words("first_subjects")
 _MARKS = ",;:()\"'"
-_CONTRAST = re.compile(r"\b(?:sondern|sino|but (?:in|at|a|an|the)|mais (?:à|en|un|une))\b", re.IGNORECASE)
+_CONTRAST = re.compile(
+    r"\b(?:sondern|sino|but (?:in|at|a|an|the)|mais (?:à|en|un|une))\b|"
+    r",\s(?:and )?(?:not|nicht|(?:et )?(?:non )?pas|(?:y )?no)\s(?:\w+\s){0,2}\w+\W*\Z",
+    re.IGNORECASE,
+)
+"""What a denial goes on with, or is added to: "…, but in Basel", "… is called Lucia, not Lucy"."""
 _CLAUSE_END = re.compile(r",\s|\s(?:but|sondern|mais|sino)\s", re.IGNORECASE)
 
 
