@@ -249,12 +249,13 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
         return (await self.prompt_state(scope)).profile_key
 
     async def prompt_state(self, scope: Scope) -> PromptState:
-        """Return the profile's key, and whether something is due within 7 days, both of one moment."""
+        """Return what prompts depend on at this moment; due is what is due within 7 days."""
         now = self.clock.now()
         async with self.stores.database.single_statement(only_reads=True) as tx:
             state = await self.stores.facts.prompt_state(tx, scope, now=now, due_until=now + DUE_WINDOW)
         key = f"{self.live.profile_fingerprint} {self.distiller.model_name} {state.profile_key}"
-        return replace(state, profile_key=key)
+        may_have_profile = state.may_have_profile or self.distiller.has_projects
+        return replace(state, profile_key=key, may_have_profile=may_have_profile)
 
     async def resolve_contact(self, scope: Scope, who: str) -> Contact:
         """Return the phone number of a relation or a name ("girlfriend"): one for certain, several, or none.

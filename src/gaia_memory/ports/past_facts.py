@@ -27,12 +27,12 @@ class PromptState:
     """What the prompts of a person depend on.
 
     `profile_key` differs once a current fact has ended, expired or begun to hold; facts that are added, and those that
-    are said again, leave it as it is. `has_facts` is whether there is a current fact, `has_due` whether one is due by
-    then.
+    are said again, leave it as it is. `may_have_profile` is whether there is a current fact, `has_due` whether one
+    is due by then.
     """
 
     profile_key: str
-    has_facts: bool
+    may_have_profile: bool
     has_due: bool
 
 

@@ -102,21 +102,10 @@ USER_WORDS = {
     *("utilisateur", "utilisatrice"),
 }
 NAME_WORDS = frozenset(
-    [
-        "name",
-        "names",
-        "named",
-        "called",
-        "call",
-        "heisst",
-        "heissen",
-        "heisse",
-        "appelle",
-        "llama",
-        "llaman",
-        "nom",
-        "nombre",
-    ]
+    (
+        *("name", "names", "named", "call", "called", "heisse", "heisst", "heissen", "appelle", "nom"),
+        *("llama", "llaman", "nombre"),
+    )
 )
 """Words that ask for a name, or tell one."""
 

@@ -75,9 +75,8 @@ async def profile_block_for_session(engine: Engine, key: SessionKey, row: Ledger
     frozen = row.session.profile
     if frozen is not None and frozen.key == profile_key:
         return _masked(engine, frozen.block), state.has_due
-    is_empty = not (state.has_facts or engine.memory.distiller.has_projects)
     for _ in range(_MAX_PROFILE_TRIES):
-        profile = _EMPTY_PROFILE if is_empty else await engine.memory.profile(scope, context=context)
+        profile = await engine.memory.profile(scope, context=context) if state.may_have_profile else _EMPTY_PROFILE
         block = render_block(profile)
         if await engine.conversations.freeze_profile(key, scope, profile, block=block, config_key=profile_key):
             return block, state.has_due

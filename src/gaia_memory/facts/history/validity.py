@@ -59,4 +59,4 @@ class ValidityMixin(FactStore):
         values["its_due_until"] = to_epoch_seconds(due_until)
         *turnover, has_facts, has_due = (await tx.execute(_PROMPT_STATE, values)).one()
         key = "/".join(str(each or 0) for each in turnover)
-        return PromptState(profile_key=key, has_facts=bool(has_facts), has_due=bool(has_due))
+        return PromptState(profile_key=key, may_have_profile=bool(has_facts), has_due=bool(has_due))
