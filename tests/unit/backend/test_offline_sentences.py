@@ -254,3 +254,43 @@ def test_what_the_person_calls_wrong_in_an_answer_is_not_learned(said: tuple[str
 def test_jokes_dreams_and_own_questions_are_no_facts(said: str, facts: list[str]) -> None:
     """What goes on with "again" is one fact, and a Spanish verb with an accent is not French."""
     assert learned(said) == facts
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "what pets do i have",
+        "how old am i",
+        "who am i",
+        "whats my dogs name",
+        "hey, what food do i hate",
+        "what colour is my car",
+        "habe ich einen hund",
+        "welches essen hasse ich",
+        "hat meine schwester einen hund",
+        "ai-je un chien",
+        "j'ai quel âge",
+        "j'habite où",
+        "donde vivo",
+        "como se llama mi perro",
+        "cuantos años tengo",
+        "que comida odio",
+    ],
+)
+def test_a_question_without_its_mark_is_no_fact(question: str) -> None:
+    """Nor with small letters and without accents, as people type in a chat."""
+    assert learned("I have a dog", question) == ["User has a dog"]
+
+
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
+        ("When I was 5 I moved to Rome", "When User was 5 User moved to Rome"),
+        ("Donde vivo hay mucho ruido", "Donde el usuario vive hay mucho ruido"),
+        ("What pets I have is private", "What pets User has is private"),
+        ("Hab meine Schwester in Rom besucht", "Der Nutzer hat seine Schwester in Rom besucht"),
+    ],
+)
+def test_a_statement_that_begins_as_a_question_is_a_fact(said: str, fact: str) -> None:
+    """Its subject stands before its verb, or is left out."""
+    assert learned(said) == [fact]
