@@ -311,6 +311,10 @@ def test_the_question_of_a_message_is_found() -> None:
 @pytest.mark.parametrize(
     ("said", "question", "wanted", "absent"),
     [
+        (("hi, i'm sam",), "what's my name?", "Sam", "sam"),
+        (("hallo, ich bin die lisa",), "wie heiße ich?", "Lisa", "lisa"),
+        (("je m'appelle luc",), "comment je m'appelle", "Luc", "luc"),
+        (("me llamo eva",), "cómo me llamo", "Eva", "eva"),
         (("I live in Leipzig", "I don't live in Leipzig any more"), "Where do I live?", "don't live", "You live"),
         (("I have a dog called Rex", "My dog died last week"), "Do I have a dog?", "died", "Rex"),
         (("I'm vegan", "I'm not vegan any more"), "Am I vegan?", "not vegan", "You are vegan"),

@@ -294,3 +294,29 @@ def test_a_question_without_its_mark_is_no_fact(question: str) -> None:
 def test_a_statement_that_begins_as_a_question_is_a_fact(said: str, fact: str) -> None:
     """Its subject stands before its verb, or is left out."""
     assert learned(said) == [fact]
+
+
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
+        ("hi, i'm sam", "User is Sam"),
+        ("hello i'm max and i live in Rome", "User is Max"),
+        ("hi im bob", "User is Bob"),
+        ("hi, i'm vegetarian", "User is vegetarian"),
+        ("hi, i'm divorced", "User is divorced"),
+        ("hello, i'm pregnant", "User is pregnant"),
+        ("hi i'm new here", "User is new here"),
+        ("my name is anna maria", "User's name is Anna Maria"),
+        ("my name's tom, i live in Rome", "User's name is Tom"),
+        ("my name is not tom", "User's name is not tom"),
+        ("my name is hard to spell", "User's name is hard to spell"),
+        ("hallo, ich bin die lisa", "Der Nutzer heißt Lisa"),
+        ("hallo, ich bin der chef", "Der Nutzer ist der chef"),
+        ("ich heiße lena", "Der Nutzer heißt Lena"),
+        ("je m'appelle jean-luc", "L'utilisateur s'appelle Jean-Luc"),
+        ("me llamo eva y vivo en Vigo", "El usuario se llama Eva"),
+    ],
+)
+def test_a_name_in_small_letters_is_kept_with_a_capital(said: str, fact: str) -> None:
+    """Where it follows "my name is", or a greeting and "I'm" and no word says that it is none."""
+    assert learned(said)[0].rstrip(".") == fact

@@ -10,6 +10,7 @@ from gaia_memory.backend.offline import corrections, sentences
 from gaia_memory.backend.offline.grammar import english, french, german, spanish
 from gaia_memory.backend.offline.grammar.identify import language_of
 from gaia_memory.backend.offline.grammar.rules import Grammar
+from gaia_memory.backend.offline.names import capitalize_name
 from gaia_memory.backend.offline.quotations import Quotations
 from gaia_memory.backend.offline.referents import Referents
 from gaia_memory.language.dates import read, relative_dates
@@ -229,7 +230,7 @@ class ConversationReader:
                 yield SpokenFact(sentence, sentence, sentence, is_resolved=False)
             return
         grammar = GRAMMARS[language]
-        normalized = sentences.normalize(sentence)
+        normalized = capitalize_name(sentences.normalize(sentence))
         statement = corrections.apply_correction(_strip_lead_in(normalized, grammar))
         if sentences.is_question_or_link(normalized) or sentences.is_request_to_forget(normalized):
             return
