@@ -320,3 +320,39 @@ def test_a_statement_that_begins_as_a_question_is_a_fact(said: str, fact: str) -
 def test_a_name_in_small_letters_is_kept_with_a_capital(said: str, fact: str) -> None:
     """Where it follows "my name is", or a greeting and "I'm" and no word says that it is none."""
     assert learned(said)[0].rstrip(".") == fact
+
+
+@pytest.mark.parametrize(
+    ("clause", "fact"),
+    [
+        ("mein Auto ein VW ist", "Das Auto des Nutzers ist ein VW."),
+        ("mein Bruder in Rom wohnt", "Der Bruder des Nutzers wohnt in Rom."),
+        ("mein Bruder Tom in Rom wohnt", "Tom, der Bruder des Nutzers, wohnt in Rom."),
+        ("meine Mutter Anna heißt", "Die Mutter des Nutzers heißt Anna."),
+        ("meine Mutter Anna Maria heißt", "Die Mutter des Nutzers heißt Anna Maria."),
+        ("meine Schwester gern Tee trinkt", "Die Schwester des Nutzers trinkt gern Tee."),
+        ("unsere Katze Mimi drei Jahre alt ist", "Mimi, die Katze des Nutzers, ist drei Jahre alt."),
+        ("mein Bruder Arzt in Rom ist", "Der Nutzer sagt, dass der Bruder des Nutzers Arzt in Rom ist."),
+        ("mein Bruder nie angekommen ist", "Der Bruder des Nutzers ist nie angekommen."),
+        ("meine Eltern in Rom wohnen", "Die Eltern des Nutzers wohnen in Rom."),
+        ("Anna in Rom wohnt", "Anna wohnt in Rom."),
+        ("der Schlüssel unter der Matte liegt", "Der Schlüssel liegt unter der Matte."),
+        ("der Bruder meiner Frau in Rom wohnt", "Der Nutzer sagt, dass der Bruder der Frau des Nutzers in Rom wohnt."),
+        ("mein Flug immer um 9 abgeht", "Der Flug des Nutzers geht immer um 9 ab."),
+        ("mein Bruder jeden Tag anruft", "Der Nutzer sagt, dass der Bruder des Nutzers jeden Tag anruft."),
+        ("ich um 7 aufstehe", "Der Nutzer steht um 7 auf."),
+        ("ich oft umziehe", "Der Nutzer zieht oft um."),
+        ("ich Tee und Kaffee mag", "Der Nutzer mag Tee und Kaffee."),
+        (
+            "mein Vater Arzt ist und meine Mutter Lehrerin",
+            "Der Nutzer sagt, dass der Vater des Nutzers Arzt ist und die Mutter des Nutzers Lehrerin.",
+        ),
+        (
+            "mein Vater in Rom wohnt und meine Mutter in Bonn lebt",
+            "Der Nutzer sagt, dass der Vater des Nutzers in Rom wohnt und die Mutter des Nutzers in Bonn lebt.",
+        ),
+    ],
+)
+def test_the_verb_of_a_german_clause_moves_to_its_second_place(clause: str, fact: str) -> None:
+    """Where it is not clear what its subject is, or whether its verb is one word, the clause stays as it was said."""
+    assert learned(f"Merk dir, dass {clause}.") == learned(f"Merke dir bitte, dass {clause}.") == [fact]

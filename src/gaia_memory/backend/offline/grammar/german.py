@@ -19,15 +19,14 @@ _MASCULINE = tuple(_TABLES.words("masculine"))
 FIRST_PERSON = _TABLES.words("first_person")
 """Frequent verbs, which may follow "und" without a subject."""
 
+_BE_AND_HAVE = frozenset(("ist", "war", "wird", "wurde", "hat", "hatte"))
 _ARTICLES = {"e": "die", "en": "den", "em": "dem", "er": "der", "es": "des"}
 _QUOTE = "Der Nutzer sagt: „{}“"
 
 
 def split_clauses(sentence: str) -> list[str]:
     """Split "ich bin Vegetarier und wohne in Berlin" in two statements with a subject each."""
-    if that_clause := _P["that_clause"].match(sentence):
-        subject, rest, verb, end = that_clause.group("subject", "rest", "verb", "end")
-        sentence = f"{capitalize(subject)} {verb} {rest}{end}"
+    sentence = _with_verb_second(sentence) or sentence
     if _P["unspoken_subject"].match(sentence):
         sentence = f"Ich {sentence[:1].lower()}{sentence[1:]}"
     clauses, start, subject = [], 0, ""
@@ -79,6 +78,47 @@ THIRD_PERSON = frozenset(_IRREGULAR.values()) | {third for verb in FIRST_PERSON 
 """The same verbs after a name."""
 
 
+_KNOWN_THIRD_PERSON = THIRD_PERSON | {third for verb in _UNCHANGED_VERBS | _PRESENT_T if (third := conjugate(verb))}
+_KNOWN_FIRST_PERSON = FIRST_PERSON | _IRREGULAR.keys() | _UNCHANGED_VERBS | _PRESENT_T
+
+
+def _with_verb_second(sentence: str) -> str | None:
+    """Return "mein Bruder wohnt in Rom" for "dass mein Bruder in Rom wohnt"; None where the rule is not sure of it."""
+    found = _P["that_clause"].match(sentence)
+    if not found:
+        return None
+    subject, rest, verb = found.group("subject", "rest", "verb")
+    is_naming = verb in ("heißt", "heißen", "heisst")
+    if found["name"] and is_naming:
+        subject, rest = subject.removesuffix(found["name"]), f"{found['name'].strip()} {rest}"
+    is_unsure_name = found["name"] and not is_naming and verb in _BE_AND_HAVE and _P["no_name"].match(rest)
+    is_genitive = subject.endswith("s") and " " not in subject and subject != "es" and rest[0].isupper()
+    has_verb = not (_KNOWN_THIRD_PERSON | FIRST_PERSON).isdisjoint(rest.split())
+    if is_unsure_name or is_genitive or has_verb or _P["more_of_subject"].match(rest):
+        return None
+    is_plural = subject.startswith(("meine ", "unsere ", "die ", "wir", "sie")) and verb.endswith("n")
+    parts = _split_verb(verb, is_first=found["speaker"] == "ich", is_plural=is_plural)
+    if parts is None:
+        return None
+    prefix, verb = parts
+    return f"{capitalize(subject)} {verb} {rest}{f' {prefix}' if prefix else ''}{found['end']}"
+
+
+def _split_verb(verb: str, *, is_first: bool, is_plural: bool) -> tuple[str, str] | None:
+    """Return the separable prefix of a finite verb, mostly empty, and its rest; None for what may be no such verb."""
+    known = _KNOWN_FIRST_PERSON if is_first or is_plural else _KNOWN_THIRD_PERSON
+
+    def is_known(form: str) -> bool:
+        return (is_plural and form in _PLURAL) or (_singular(form) if is_plural else form) in known
+
+    if is_known(verb):
+        return "", verb
+    if found := _P["separable"].fullmatch(verb):
+        return (found["prefix"], found["stem"]) if is_known(found["stem"]) else None
+    is_verb = is_plural or (conjugate(verb) if is_first else re.fullmatch(r"(?!ge)\w+t", verb))
+    return ("", verb) if is_verb else None
+
+
 def _singular(verb: str) -> str:
     """Return the first person singular of a verb in the plural, as far as it goes."""
     lowered = verb.lower()
@@ -103,7 +143,10 @@ def to_third_person(clause: str) -> str | None:
     if couple:
         named = f"sein{couple['ending']} {couple['whose']}" if couple["mine"] else couple["name"]
         return _if_certain(f"Der Nutzer und {named} {text[couple.end() :]}", text)
-    return _if_certain(None if _P["unsure_verb"].search(text) else _tell_segments(text), text)
+    told = None if _P["unsure_verb"].search(text) else _tell_segments(text)
+    if told and told.startswith("Dass "):
+        told = f"Der Nutzer sagt, d{told[1:]}"
+    return _if_certain(told, text)
 
 
 def _tell_segments(text: str) -> str | None:
@@ -171,9 +214,10 @@ def _owned(found: re.Match[str]) -> str:
         return found[0]
     if not ending:
         adjectives = re.sub(r"e[rs] ", "e ", adjectives)
-    # "Am Montag hat mein Bruder Geburtstag" names no brother.
-    is_inverted = found.string[: found.start()].rstrip().endswith((" hat", " hatte", " macht", " feiert", " bekommt"))
-    if found["name"] and not is_inverted and not ending.startswith(("en", "em", "er", "es")):
+    # "Am Montag hat mein Bruder Geburtstag" names no brother, and "dass mein Bruder Arzt ist" may name none.
+    before = found.string[: found.start()].rstrip()
+    is_unsure = before.endswith((" hat", " hatte", " macht", " feiert", " bekommt")) or found.string.startswith("dass ")
+    if found["name"] and not is_unsure and not ending.startswith(("en", "em", "er", "es")):
         return f"{found['name'].strip()}, {article} {adjectives}{noun} des Nutzers,"
     return f"{article} {adjectives}{noun} des Nutzers{found['name'] or ''}"
 
