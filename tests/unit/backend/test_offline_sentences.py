@@ -356,3 +356,29 @@ def test_a_name_in_small_letters_is_kept_with_a_capital(said: str, fact: str) ->
 def test_the_verb_of_a_german_clause_moves_to_its_second_place(clause: str, fact: str) -> None:
     """Where it is not clear what its subject is, or whether its verb is one word, the clause stays as it was said."""
     assert learned(f"Merk dir, dass {clause}.") == learned(f"Merke dir bitte, dass {clause}.") == [fact]
+
+
+@pytest.mark.parametrize(
+    ("said", "facts"),
+    [
+        ("Dinner with Sarah tonight at 8", ["User has dinner with Sarah tonight at 8 (2026-11-20)"]),
+        ("Lunch with Tom on Monday at 1", ["User has lunch with Tom on Monday at 1 (2026-11-23)"]),
+        ("Call with Omar tomorrow at 9", ["User has a call with Omar tomorrow at 9 (2026-11-21)"]),
+        ("Dinner with Sarah was nice", ["Dinner with Sarah was nice"]),
+        ("I have a headache.", []),
+        ("I've got a bad cold today", []),
+        ("I have a cold sore on my lip", ["User has a cold sore on their lip"]),
+        ("I often have a headache", ["User often has a headache"]),
+        ("Ich habe Kopfschmerzen.", []),
+        ("Ich habe oft Kopfschmerzen", ["Der Nutzer hat oft Kopfschmerzen"]),
+        ("J'ai mal à la tête.", []),
+        ("Me duele el estómago", []),
+        ("Actually I changed my mind, I like coffee now.", ["User likes coffee now."]),
+        ("Ich habe meine Meinung geändert, ich mag jetzt Kaffee.", ["Der Nutzer mag jetzt Kaffee."]),
+        ("J'ai changé d'avis, j'aime le café maintenant.", ["L'utilisateur aime le café maintenant."]),
+        ("He cambiado de opinión, ahora me gusta el café.", ["Ahora al usuario le gusta el café."]),
+    ],
+)
+def test_meals_with_a_time_are_kept_and_what_passes_is_not(said: str, facts: list[str]) -> None:
+    """A pain that comes often is kept, and that a mind was changed is no fact beside what it was changed to."""
+    assert learned(said) == facts

@@ -96,7 +96,9 @@ _FORMS: Mapping[Language, _Forms] = {
         pronouns={"se ": "te ", "s'": "t'"},
     ),
     "es": _Forms(
-        subject=r"\AEl usuario (?P<between>(?:(?:no|ya|nunca|siempre|también|se|lo|la) )*)(?P<verb>(?!y\b)\w+)",
+        subject=r"\AEl usuario "
+        r"(?P<between>(?:(?:no|ya|ahora|nunca|casi|siempre|también|todavía|aún|solo|se|l[eoa]s?) )*)"
+        r"(?P<verb>(?!y\b|\w+mente\b)\w+)",
         you="",
         irregular={
             **{

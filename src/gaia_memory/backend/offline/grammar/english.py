@@ -92,7 +92,8 @@ def to_third_person(clause: str) -> str | None:
     event = _P["event"].match(text)
     if event and not _has_verb(text):
         noun = f"{event['event'][0].lower()}{event['event'][1:]}"
-        text = f"I have {'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+        article = "" if _P["meal"].match(noun) else "an " if noun[0] in "aeiou" else "a "
+        text = f"I have {article}{noun}"
     if not text or _P["no_fact"].match(text) or _is_fragment(text):
         return None
     text = _name_couple(TABLES.replace("contractions", _name_we(text)))
