@@ -114,10 +114,8 @@ async def _ask(call: Call) -> str:
 
 async def _forget_everything(call: Call) -> str:
     receipt = await call.memory.forget(call.scope)
-    if not receipt.count:
-        return f"There is nothing to forget. {_NOT_LEARNED}"
-    summary = f"I forgot {format_count(receipt.count)} about you. {_NOT_LEARNED}"
-    return _report(call, summary, [receipt])
+    done = f"I forgot {format_count(receipt.count)} about you." if receipt.count else "There is nothing to forget."
+    return _report(call, f"{done} {_NOT_LEARNED}", [receipt])
 
 
 async def _forget_some(call: Call, text: str, *, is_confirmed: bool) -> str:
