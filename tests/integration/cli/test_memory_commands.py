@@ -427,6 +427,17 @@ def test_forgetting_an_unknown_user_is_reported_and_exits_with_1(config: str) ->
     assert (again.code, again.out) == (0, "Forgot 0 facts about itay.\n")
 
 
+def test_forgetting_a_user_names_the_apps_that_know_them_still(config: str) -> None:
+    """Everything of one app is not all; who forgets a single fact asks for no more."""
+    memory(config, "add", "itay", "--app", "web", "likes tea")
+    memory(config, "add", "itay", "likes coffee", "likes figs")
+    fact_id = memory(config, "list", "itay", "--json").json_output["memories"][0]["id"]
+    one, everything = memory(config, "forget", "itay", "--id", fact_id, "-y"), memory(config, "forget", "itay", "-y")
+
+    assert "known under another app" not in one.err
+    assert "known under another app: web" in everything.err
+
+
 def test_an_id_may_be_shortened_and_is_checked_before_the_confirmation(config: str) -> None:
     """Any unique beginning is enough, with a # or without; an unknown id leads to no question."""
     memory(config, "add", "itay", *(f"likes tea {number}" for number in range(17)))

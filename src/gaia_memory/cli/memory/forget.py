@@ -185,8 +185,9 @@ async def _find_target(
 ) -> tuple[str | None, str]:
     """Return the id of the fact to forget, None for several, and the question; exit if there is nothing to forget."""
     facts, user = preview.facts, scope.user
-    if not facts:
+    if not facts or (fact_id is None and session is None):
         await print_other_apps(engine, scope)
+    if not facts:
         # While memory is off nothing new is learned, but files may still have to be rewritten.
         is_enabled = engine.config.memory.enabled
         is_known = preview.pending or (preview.was_written and (preview.pending_erasures or is_enabled))
