@@ -76,7 +76,11 @@ async def people(
         print_rows(
             ("user", "app", "facts", "to be learned", "last message", "last change"), [_row(each) for each in page]
         )
-    count = pluralize(len(known), "person", "people")
+    people_count = len({each.scope.user for each in known})
+    count = pluralize(people_count, "person", "people")
+    if people_count < len(known):
+        # Who is known in two apps has two rows.
+        count = f"{pluralize(len(known), 'row')} about {count}"
     print_line(
         f"{len(page)} of {count}; `--offset {offset + len(page)}` shows the next ones." if has_more else f"{count}."
     )

@@ -108,4 +108,6 @@ def test_the_list_has_pages_and_a_filter_by_app(config: str) -> None:
     assert page.out.splitlines()[1].split()[0] == "guest"
     assert page.out.endswith("1 of 3 people; `--offset 2` shows the next ones.\n")
     assert [each["user"] for each in shop["people"]] == ["mia"]
+    assert run_gaia("memory", "add", "-u", "mia", "-c", config, "Likes tea").code == 0
+    assert run_gaia("people", "-c", config).out.endswith("\n4 rows about 3 people.\n")
     assert nobody.out == "Nobody is known in the app desk yet.\n"
