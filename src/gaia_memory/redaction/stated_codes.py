@@ -65,16 +65,16 @@ _SECURED_NOUN = (
     r"смс|sms|домофона|сигнализации|двери|подъезда|сейфа|карты|подтверждения|безопасности|доступа|"
     r"\S*אזעקה|\S*דלת|\S*כניסה|\S*אימות|\S*כספת|ה?סודי"
 )
-# What has a code that is no secret, as the words begin in several languages.
+# What has a code that opens and confirms nothing, as the words begin in several languages.
 _PUBLIC = (
     r"(?:zip|post|area|countr|error|exit|status|http|return|dress|promo|discount|coupon|gift|product|article|item|part|model|course|class|"
     r"colou?r|hex|source|tax|order|customer|client|employee|staff|student|school|room|seat|flight|airport|dial|booking|reservation|"
-    r"tracking|referral|invit|voucher|branch|sort|swift|bic|bar|qr|hs|icd|iso|locker|module|team|party|game|project|invoice|build|"
-    r"name|names|plz|vorwahl|fehler|rabatt|gutschein|artikel|art[íi]cul|articol|artig|kunden|farb|strich|kurs|projekt|spind|"
-    r"erreur|r[ée]duction|remise|civil|route|barre|couleur|produit|client|commande|casier|"
-    r"descuento|producto|barras|color|vestimenta|curso|pedido|taquilla|pa[íi]s|ciudad|cliente|"
-    r"errore|sconto|fiscale|prodotto|colore|ordine|armadietto|erro|desconto|produto|barras|cor|vestu[áa]rio|encomenda|cacifo|"
-    r"fout|korting|klant|kleur|kluisje|ошибк|город|почт|скидк|товар|заказ|цвет|страны|проект|שגיאה|מיקוד|הנחה|לבוש|מוצר|לקוח)"
+    r"tracking|referral|invit|voucher|branch|sort|swift|bic|bar|qr|hs|icd|iso|module|team|party|game|project|invoice|build|"
+    r"name|names|plz|vorwahl|fehler|rabatt|gutschein|artikel|art[íi]cul|articol|artig|kunden|farb|strich|kurs|projekt|"
+    r"erreur|r[ée]duction|remise|civil|route|barre|couleur|produit|client|commande|"
+    r"descuento|producto|barras|color|vestimenta|curso|pedido|pa[íi]s|ciudad|cliente|"
+    r"errore|sconto|fiscale|prodotto|colore|ordine|erro|desconto|produto|barras|cor|vestu[áa]rio|encomenda|"
+    r"fout|korting|klant|kleur|ошибк|город|почт|скидк|товар|заказ|цвет|страны|проект|שגיאה|מיקוד|הנחה|לבוש|מוצר|לקוח)"
 )
 _IS_PUBLIC = re.compile(rf"(?i)(?<![^\W_])ה?{_PUBLIC}")
 # Names of numbers that are secret whatever they are for.

@@ -40,7 +40,7 @@ async def test_every_planted_token_is_among_the_first_five_hits(
 
 
 AS_OTHERS_WRITE_IT = {
-    "The locker code is 493-817": ["493817", "493 817", "493\u2011817"],
+    "The meter number is 493-817": ["493817", "493 817", "493\u2011817"],
     "The router has the address 00:1A:2B:3C:4D:5E": ["001A2B3C4D5E", "00-1a-2b-3c-4d-5e"],
     "Phone is +1 (555) 010-9999": ["5550109999", "555-010-9999", "+15550109999", "0109999"],
     "IBAN DE89 3704 0044 0532 0130 00": ["DE89370400440532013000", "3704 0044"],
