@@ -13,6 +13,9 @@ from google.genai import types
 from gaia_memory.adk.models import offline_model
 from gaia_memory.adk.models.offline_model import INTRODUCTION, OfflineModel
 from gaia_memory.adk.tools.fact_framing import PRIVATE_INSTRUCTION
+from gaia_memory.errors import InvalidInputError
+from gaia_memory.learn.screen import reject_unkeepable
+from gaia_memory.models import Draft, NewFact
 
 pytestmark = pytest.mark.heavy
 
@@ -82,6 +85,27 @@ async def test_the_offline_model_remembers_on_request(said: str, fact: str) -> N
     assert (call.name, call.args) == ("remember", {"fact": fact})
 
 
+@pytest.mark.parametrize(
+    ("said", "draft", "reply"),
+    [
+        ("Remember that my PIN is 4921", "my PIN is 4921", "it contains a password, a code or a number"),
+        ("Merk dir, dass meine PIN 4921 ist", "PIN 4921", "es enthält ein Passwort, einen Code oder eine Nummer"),
+        ("Souviens-toi que mon code PIN est 4921", "PIN 4921", "il y a un mot de passe, un code ou un numéro"),
+        ("Recuerda que mi PIN es 4921", "PIN 4921", "contiene una contraseña, un código o un número"),
+        ("Merk dir, dass ich Tee mag", "tea " * 600, "es ist zu lang."),
+    ],
+)
+async def test_why_a_fact_was_not_saved_is_said_in_the_language_of_the_reply(said: str, draft: str, reply: str) -> None:
+    """The message of the tool is English, and for a model."""
+    with pytest.raises(InvalidInputError) as refused:
+        reject_unkeepable(Draft(fact=NewFact(draft), source="remember"))
+    told = await text(asked(words(said), responded("remember", status="error", message=str(refused.value))))
+    other = await text(asked(words(said), responded("remember", status="error", message="tell the user about it")))
+
+    assert reply in told
+    assert "tell the user" not in other
+
+
 async def test_the_offline_model_looks_up_questions_that_the_profile_does_not_answer() -> None:
     """The question is passed to `load_memory` unchanged."""
     call = (await part(asked(words("What can't I eat?"), system=BLOCK))).function_call
@@ -129,14 +153,14 @@ async def test_the_offline_model_describes_the_results_of_memory_tools() -> None
     down = await text(asked(asks, responded("load_memory", status="unavailable", memories=[])))
     failed = await text(asked(asks, responded("load_memory", status="error", message="memory is disabled")))
     kept = await text(asked(words("?"), responded("remember", status="success", text="tea")))
-    refused = await text(asked(words("?"), responded("remember", status="error", message="it is a credential")))
+    refused = await text(asked(words("?"), responded("remember", status="error", message="it contains a credential")))
 
     assert hits == "Your sister is Noa."
     assert none.endswith("\nI found no answer to that in what I know about you.")
     assert "cannot answer" in down
     assert "memory is disabled" in failed
     assert "tea" in kept
-    assert "it is a credential" in refused
+    assert "it contains a password" in refused
 
 
 async def test_memory_that_is_unavailable_does_not_hide_what_was_just_said() -> None:

@@ -21,6 +21,7 @@ from gaia_memory.adk.models.offline_phrases import (
     PHRASES,
     STOCK_REPLIES,
     Phrases,
+    describe_refusal,
     detect_language,
     without_stock_replies,
 )
@@ -288,14 +289,13 @@ def _describe_responses(
         if answer.get("status") == "success":
             text = str(answer.get("text", ""))
             return phrases.kept.format(_turned_around(Statement(text, 0), phrases) or text)
-        return phrases.not_kept.format(answer.get("message", "memory did not take it"))
+        return describe_refusal(str(answer.get("message")), phrases)
     if name != "load_memory":
         return "Done."
-    statuses = {each.get("status") for each in answers}
-    if "error" in statuses:
-        failed = next(each for each in answers if each.get("status") == "error")
-        return phrases.lookup_failed.format(failed.get("message", "memory did not answer"))
-    default = phrases.memory_down if "unavailable" in statuses else phrases.unknown
+    if failed := [each for each in answers if each.get("status") == "error"]:
+        return phrases.lookup_failed.format(failed[0].get("message", "memory did not answer"))
+    is_down = any(each.get("status") == "unavailable" for each in answers)
+    default = phrases.memory_down if is_down else phrases.unknown
     memories = [memory for each in answers for memory in each.get("memories") or []]
     return _answer_question(request, messages, memories, phrases, default=default)
 

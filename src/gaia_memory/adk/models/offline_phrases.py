@@ -32,6 +32,10 @@ class Phrases:
     in_doubt: str
     kept: str
     not_kept: str
+    refused: str
+    secret: str
+    is_long: str
+    is_blank: str
     memory_down: str
     lookup_failed: str
     no_memory: str
@@ -69,6 +73,10 @@ PHRASES: Mapping[Language, Phrases] = {
         in_doubt="{} (in doubt: something you said later may have changed this)",
         kept="I will remember: {}",
         not_kept="I did not save that: {}.",
+        refused="memory did not take it",
+        secret="it contains a password, a code or a number that must stay secret",
+        is_long="it is too long",
+        is_blank="it has no words",
         memory_down="My memory cannot answer right now.",
         lookup_failed="I could not look that up: {}.",
         no_memory="I cannot answer that.",
@@ -104,6 +112,10 @@ PHRASES: Mapping[Language, Phrases] = {
         in_doubt="{} (nicht mehr sicher: was du später gesagt hast, hat das vielleicht geändert)",
         kept="Das merke ich mir: {}",
         not_kept="Das habe ich nicht gespeichert: {}.",
+        refused="das Gedächtnis hat es nicht angenommen",
+        secret="es enthält ein Passwort, einen Code oder eine Nummer, die geheim bleiben muss",
+        is_long="es ist zu lang",
+        is_blank="es enthält keine Wörter",
         memory_down="Mein Gedächtnis antwortet gerade nicht.",
         lookup_failed="Das konnte ich nicht nachsehen: {}.",
         no_memory="Darauf kann ich nicht antworten.",
@@ -139,6 +151,10 @@ PHRASES: Mapping[Language, Phrases] = {
         in_doubt="{} (à vérifier : ce que tu as dit plus tard l'a peut-être changé)",
         kept="Je m'en souviendrai : {}",
         not_kept="Je ne l'ai pas enregistré : {}.",
+        refused="la mémoire ne l'a pas accepté",
+        secret="il y a un mot de passe, un code ou un numéro qui doit rester secret",
+        is_long="c'est trop long",
+        is_blank="il n'y a pas de mots",
         memory_down="Ma mémoire ne répond pas pour le moment.",
         lookup_failed="Je n'ai pas pu chercher : {}.",
         no_memory="Je ne peux pas répondre à cela.",
@@ -174,6 +190,10 @@ PHRASES: Mapping[Language, Phrases] = {
         in_doubt="{} (en duda: lo que dijiste después quizá lo haya cambiado)",
         kept="Lo recordaré: {}",
         not_kept="No lo he guardado: {}.",
+        refused="la memoria no lo ha aceptado",
+        secret="contiene una contraseña, un código o un número que debe seguir secreto",
+        is_long="es demasiado largo",
+        is_blank="no contiene palabras",
         memory_down="Mi memoria no responde ahora mismo.",
         lookup_failed="No he podido buscarlo: {}.",
         no_memory="No puedo responder a eso.",
@@ -198,6 +218,18 @@ def without_stock_replies(answer: str) -> str:
     lines = [line for line in answer.splitlines() if line not in STOCK_REPLIES]
     frames = ((line, next(filter(line.startswith, _FRAMES), "")) for line in lines)
     return "\n".join(line.removeprefix(frame) for line, frame in frames)
+
+
+def describe_refusal(message: str, phrases: Phrases) -> str:
+    """Return that a fact was not saved and why, in the language of `phrases`; `message` is the tool's, to a model."""
+    reasons = {
+        "contains a credential": phrases.secret,
+        " characters: shorten it": phrases.is_long,
+        " is blank": phrases.is_blank,
+    }
+    return phrases.not_kept.format(
+        next((reason for words, reason in reasons.items() if words in message), phrases.refused)
+    )
 
 
 def detect_language(text: str, default: Language = "en") -> Language:
