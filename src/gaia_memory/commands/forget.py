@@ -202,7 +202,7 @@ def _total(receipts: Sequence[Receipt]) -> str:
 
 def _report(call: Call, summary: str, receipts: Sequence[Receipt]) -> str:
     lines = [summary]
-    if any(receipt.pending for receipt in receipts):
+    if any(receipt.pending and receipt.count for receipt in receipts):
         lines.append("The files that contained them are being rewritten in the background.")
     notes = dict.fromkeys(note for receipt in receipts for note in receipt.notes)
     lines += [f"Note: {redact_locations(note)}." for note in notes if note != OPEN_SESSION_NOTE]

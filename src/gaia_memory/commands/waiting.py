@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gaia_memory.commands.command import Call
 from gaia_memory.models import PendingConversation
 
-_HERE = "There are messages here that I have not learned from yet"
+_HERE = "There are messages here that I have not searched for facts yet"
 
 
 def describe_waiting(call: Call, pending: Sequence[PendingConversation]) -> list[str]:
@@ -32,11 +32,15 @@ async def note_unsearched(call: Call) -> str:
 
 
 def _waiting(call: Call, pending: Sequence[PendingConversation]) -> tuple[bool, int]:
-    """Return whether something waits in this conversation, and in how many others."""
+    """Return whether something waits in this conversation, and in how many others.
+
+    A private conversation says that it learns nothing: what waits there was said before, and is not offered.
+    """
     if not call.memory.config.memory.auto_ingest:
         return False, 0
-    keys = {each.key for each in pending if each.messages}
-    return call.key in keys, len(keys - {call.key})
+    waiting = [each for each in pending if each.messages]
+    is_here = any(each.key == call.key and not each.is_private for each in waiting)
+    return is_here, len({each.key for each in waiting} - {call.key})
 
 
 def _count_others(count: int) -> str:

@@ -230,7 +230,7 @@ async def test_forget_yes_forgets_and_reports_the_count() -> None:
 @pytest.mark.acceptance("C12", "C13")
 async def test_forget_yes_without_facts_still_forgets_unlearned_messages() -> None:
     """There is nothing to forget, but earlier messages must not be learned later."""
-    memory = ListMemory(notes=(OPEN_SESSION_NOTE,))
+    memory = ListMemory(pending=True, notes=(OPEN_SESSION_NOTE,))
 
     reply = await run_command("/forget yes", memory)
 

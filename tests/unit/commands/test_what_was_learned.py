@@ -38,9 +38,18 @@ async def test_memory_says_what_waits_and_when_it_is_learned() -> None:
     lines = (await run_command("/memory", ListMemory(current_status=Status(state="ok", pending=tuple(pending))))).text
 
     assert lines.splitlines()[1:] == [
-        "There are messages here that I have not learned from yet: /reset does it now.",
+        "There are messages here that I have not searched for facts yet: /reset does it now.",
         "Another conversation of yours waits to be learned, once quiet for 30 minutes.",
     ]
+
+
+async def test_nothing_is_offered_to_be_learned_in_a_private_conversation() -> None:
+    """What waits there was said before it was private."""
+    here = replace(waiting(KEY, messages=2), is_private=True)
+    memory = ListMemory(["likes tea"], private=True, current_status=Status(state="ok", pending=(here,)))
+
+    for command in ("/memory", "/forget nuts"):
+        assert "/reset" not in (await run_command(command, memory)).text
 
 
 @pytest.mark.parametrize(
