@@ -27,6 +27,9 @@ async def _reset(call: Call) -> str:
         return _REPLIES[outcome]
     is_private = await call.flags.is_private(call.key)
     lines = [_REPLIES[outcome], _describe_learned(call, is_private=is_private)]
+    if earlier := await _count_learned_before(call):
+        facts = "1 fact" if earlier == 1 else f"{earlier} facts"
+        lines.append(f"From earlier in this conversation I had already learned {facts}.")
     if outcome == "cleared" and is_private:
         await call.flags.set_private(call.key, False)
         lines.append(_NOT_PRIVATE)
@@ -39,6 +42,15 @@ def _describe_learned(call: Call, *, is_private: bool) -> str:
     if is_private:
         return _WAS_PRIVATE
     return _NOTHING_NEW if call.memory.config.memory.auto_ingest else _LEARNING_OFF
+
+
+async def _count_learned_before(call: Call) -> int:
+    """Count the facts that the conversation taught before this reset: a long one is learned bit by bit."""
+    facts = await call.memory.facts(call.scope)
+    of_it = [each for each in facts if each.session_id == call.key.session]
+    new_ids = {each.id for each in call.learned.first}
+    count = sum(each.created_at.timestamp() > call.learned.since and each.id not in new_ids for each in of_it)
+    return max(0, count - (call.learned.count - len(new_ids)))
 
 
 def format_learned(learned: LearnedFacts) -> list[str]:

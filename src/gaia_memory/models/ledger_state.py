@@ -254,10 +254,11 @@ class LearnedFacts:
     """The new facts that conversations gave: their number, and the first of them, at most `MAX_LEARNED_FACTS`.
 
     `is_private`: there was nothing to learn, because the conversation is private. `is_nothing_left`: its new messages
-    were commands or are forgotten.
+    were commands or are forgotten. `since` is when the conversation was last cleared, in seconds since the epoch.
     """
 
     count: int = 0
+    since: float = 0.0
     first: list[Fact] = field(default_factory=list)
     is_private: bool = False
     is_nothing_left: bool = False

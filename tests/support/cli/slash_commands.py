@@ -46,6 +46,7 @@ class ListMemory:
     fails_after_forgets: int | None = None
     notes: tuple[str, ...] = ()
     ids: Sequence[str] = ()
+    session: str | None = None
     shown: PendingConfirmations = field(default_factory=PendingConfirmations)
     config: GaiaConfig = field(default_factory=GaiaConfig)
     active_context: str = DEFAULT_CONTEXT
@@ -83,7 +84,10 @@ class ListMemory:
 
     async def facts(self, scope: Scope) -> list[Fact]:
         self._check()
-        return [make_fact(self._ids.get(text, f"id of {text}"), text, scope=scope) for text in self.texts]
+        return [
+            make_fact(self._ids.get(text, f"id of {text}"), text, scope=scope, session=self.session)
+            for text in self.texts
+        ]
 
     async def holding(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
         """Return the facts with a word that starts like one of these, the best one last."""

@@ -28,6 +28,18 @@ async def test_a_reset_names_what_it_learned() -> None:
     assert "It was private: I learned nothing from it." in private
 
 
+async def test_a_reset_counts_what_the_conversation_had_taught_before() -> None:
+    """A long one is learned bit by bit, as its turns leave the window; another one's facts are not of it."""
+    memory = ListMemory([f"User likes tea {number}" for number in range(14)], session=KEY.session)
+    facts = await memory.facts(SCOPE)
+    had_learned = "From earlier in this conversation I had already learned"
+
+    for learned, count in ((facts[:1], "13 facts"), (facts[:13], "1 fact"), ([], "14 facts")):
+        assert (await run_command("/reset", memory, learned=learned)).text.endswith(f"\n{had_learned} {count}.")
+    assert had_learned not in (await run_command("/reset", memory, learned=facts)).text
+    assert had_learned not in (await run_command("/reset", ListMemory(memory.texts, session="another"))).text
+
+
 async def test_memory_says_what_waits_and_when_it_is_learned() -> None:
     """Other conversations are learned later; one without messages to learn is not named."""
     pending = [

@@ -94,6 +94,7 @@ class Consolidator:
             if lease is None or (only_due and lease.row.progress.is_done):
                 return "skipped"
             with record_learning(key, self._scope_of(key.app, key.user), learned) as record:
+                record.learned.since = lease.row.clearing.cleared_at or 0.0
                 outcome = record.outcome = await self._learn_and_clear(lease, record, clear=clear)
                 record.learned.is_private = lease.row.session.is_private and not record.turns
         return outcome
