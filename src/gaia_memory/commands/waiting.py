@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gaia_memory.commands.command import Call
 from gaia_memory.models import PendingConversation
 
-_HERE = "There are messages here that I have not searched for facts yet"
+_HERE = "There are messages here not yet searched for facts"
 
 
 def describe_waiting(call: Call, pending: Sequence[PendingConversation]) -> list[str]:

@@ -50,7 +50,7 @@ async def test_memory_says_what_waits_and_when_it_is_learned() -> None:
     lines = (await run_command("/memory", ListMemory(current_status=Status(state="ok", pending=tuple(pending))))).text
 
     assert lines.splitlines()[1:] == [
-        "There are messages here that I have not searched for facts yet: /reset does it now.",
+        "There are messages here not yet searched for facts: /reset does it now.",
         "Another conversation of yours waits to be learned, once quiet for 30 minutes.",
     ]
 
