@@ -31,19 +31,32 @@ async def answer_after_learning(case: Case) -> str:
     return await _answer((case.question,), await asyncio.to_thread(memories_after, case.said))
 
 
+async def answer_after_conversation(case: Case) -> str:
+    """Return the answer to the question of a case in a new conversation; what was said before was learned as one."""
+    facts = await asyncio.to_thread(facts_of, case.said)
+    days = [(FIRST_DAY + timedelta(seconds=at)).isoformat() for at in range(len(facts))]
+    return await _answer(
+        (case.question,), [{"text": fact, "timestamp": day} for fact, day in zip(facts, days, strict=True)]
+    )
+
+
 def memories_after(said: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the facts that messages leave, learned one a day, as a recall without a limit finds them."""
     current: list[Statement] = []
     for day, message in enumerate(said):
         said_at = FIRST_DAY + timedelta(days=day)
-        entry = json.dumps([{"role": "user", "content": message}])
-        prompt = f"## New Messages\n{entry}\n\n## Observation Date\n{said_at:%Y-%m-%d}"
-        for fact in extract_facts(prompt):
+        for fact in facts_of((message,), said_at):
             new = Statement(text=fact, said_at=said_at, id=f"{len(current):04}{fact}")
             decision = decide_by_rule(new, current)
             ended = decision.existing if decision and decision.action in ("UPDATE", "DELETE") else ()
             current = [*(each for each in current if each.id not in ended), new]
     return [{"text": each.text, "timestamp": each.said_at.isoformat()} for each in current]
+
+
+def facts_of(said: tuple[str, ...], said_at: datetime = FIRST_DAY) -> list[str]:
+    """Return what is learned of the messages of one conversation."""
+    entries = json.dumps([{"role": "user", "content": message} for message in said])
+    return extract_facts(f"## New Messages\n{entries}\n\n## Observation Date\n{said_at:%Y-%m-%d}")
 
 
 async def _answer(said: tuple[str, ...], memories: list[dict[str, Any]]) -> str:

@@ -15,6 +15,7 @@ from gaia_memory.adk.models.statement_changes import (
     contradicts,
     statement_asked,
     states_profession,
+    tells_new_role,
     topic_words,
     without_dates,
 )
@@ -160,8 +161,16 @@ _VERBS = frozenset(
 )
 """Verbs that answer nothing alone where the question has another word: "Do I like tea?" is about tea."""
 
-_OWN_ORIGIN_QUESTION = re.compile(r"\bwhere (?:am i|do i come|are we|do we come) from\b", re.IGNORECASE)
-_ORIGIN = re.compile(r"\b(?:from|(?:born|grew up|raised) in) [A-ZÀ-Þ]")
+_OWN_ORIGIN_QUESTION = re.compile(
+    r"\b(?:where (?:am i|do i come|are we|do we come) from|(?:woher|wo) komme ich|"
+    r"d'où (?:est-ce que )?(?:je viens|viens-je)|de dónde (?:soy|vengo))\b",
+    re.IGNORECASE,
+)
+_ORIGIN = re.compile(
+    r"\b(?:from|(?:born|grew up|raised) in|(?:komme|kommt|bin|ist|stamme|stammt) aus|(?:geboren|aufgewachsen) in|"
+    r"(?:viens|vient|suis|est|originaire) d(?:e|u)|née? à|(?:soy|es|vengo|viene) de|(?:nací|nació) en) [A-ZÀ-Þ]|"
+    r"\b(?:viens|vient|suis|est|originaire) d'[A-ZÀ-Þ]"
+)
 _KIND = re.compile(
     r"\b(?:(?:kind|sort|type|genre|sorte|tipo|clase)s? (?:of|de)|(?:art|sorte)(?:en)? von) |\b(?:genre|type|sorte) d'",
     re.IGNORECASE,
@@ -289,7 +298,8 @@ def _fit(question: _Question, text: str) -> _Fit:
     lacks_age = _ANY_AGE_QUESTION.search(question.text) and not tells_age(text)
     # "My son is 7" tells no number of children.
     is_other_number = _COUNT_QUESTION.search(question.text) and tells_age(text)
-    if lacks_company or lacks_age or is_other_number or _denies_another(question, text):
+    tells_no_place = question.answer_types & PLACE and tells_new_role(text)
+    if lacks_company or lacks_age or is_other_number or tells_no_place or _denies_another(question, text):
         return _NO_FIT
     return _fit_by_words(
         question, without_clauses_about_others(text, question.required) if is_about_person(question.text) else text

@@ -174,6 +174,8 @@ class Changes:
                 replaced += [(earlier[order], newer.order) for order in decision.existing]
             if any(claim.is_change for claim in _claims(newer.text)):
                 replaced += [(each, newer.order) for each in earlier.values() if contradicts(newer, each.text)]
+            if tells_new_role(newer.text):
+                replaced += [(each, newer.order) for each in earlier.values() if _states_mere_profession(each.text)]
         return replaced
 
 
@@ -256,6 +258,16 @@ def states_profession(text: str) -> bool:
     """Return whether a statement says what the person is by trade: "I'm a teacher"."""
     found = _OWN_PROFESSION.search(text)
     return found is not None and category_of(_WORKPLACE.sub("", text[found.start() :])) == "work"
+
+
+def tells_new_role(text: str) -> bool:
+    """Return whether a statement tells of a new position at work: "I got promoted to head of sales"."""
+    return any(claim.slot == "role" and claim.is_change and not claim.subject for claim in _claims(text))
+
+
+def _states_mere_profession(text: str) -> bool:
+    """Return whether a statement says what the person is by trade, and not where."""
+    return not subject_words(text) and _WORKPLACE.search(text) is None and states_profession(text)
 
 
 def category_of(text: str) -> str | None:

@@ -25,7 +25,7 @@ _MY = re.compile(
 )
 _SUBJECT_I = re.compile(
     rf"\b(?:I|I'm|I've|im|we|ich|wir|je|nous|yo|{_SPANISH_VERBS})\b|\bj'|\bnos \w+mos\b|"
-    r"(?:^|\band |\bbut |, )User\b(?!')",
+    r"\Aon (?:a|est|s'est|va|vit|habite)\b|(?:^|\band |\bbut |, )User\b(?!')",
     re.IGNORECASE,
 )
 _USER = re.compile(r"\bUser\b|\butilisat(?:eur|rice)\b|\b(?:Be)?nutzer(?:in)?\b|\busuari[oa]\b")

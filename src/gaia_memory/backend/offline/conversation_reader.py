@@ -236,7 +236,8 @@ class ConversationReader:
             return
         if grammar.patterns["doubt"].match(statement) or sentences.is_request_to_forget(statement):
             return
-        for piece in _split_run_on(_strip_lead_in(statement, grammar), grammar):
+        statement = sentences.unfold_introduction(_strip_lead_in(statement, grammar))
+        for piece in _split_run_on(statement, grammar):
             for clause in grammar.split_clauses(piece):
                 named = self._referents.resolve(clause, grammar)
                 if told := self._tell(named, grammar):

@@ -59,6 +59,11 @@ def to_command(sentence: str) -> str:
     return _TABLES.replace("remember", sentence)
 
 
+def unfold_introduction(sentence: str) -> str:
+    """Return "I'm Ben, I'm 34, I'm from Dublin" for "I'm Ben, 34, from Dublin"; any other sentence as it is."""
+    return _TABLES.replace("introduction", sentence)
+
+
 def is_small_talk(text: str) -> bool:
     """Return whether a text is nothing but greetings, thanks, interjections, or kind or unkind words to the model."""
     return _P["small_talk"].match(text.strip().strip(_QUOTES)) is not None

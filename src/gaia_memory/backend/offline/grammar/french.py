@@ -99,7 +99,7 @@ def _tell(text: str) -> str | None:
         end = found.end()
     told += text[end:]
     told = re.sub(rf"\b(?P<word>[sn])e (?=[{_TABLES.parts['vowel']}])", r"\g<word>'", told)
-    if re.match(r"nous sommes \w+s\W*\Z", text, re.IGNORECASE):
+    if re.match(r"(?:nous (?:nous )?sommes|on (?:s')?est) \w+s\W*\Z", text, re.IGNORECASE):
         told = re.sub(r"(?<!ai|oi|eu)s(?=\W*\Z)", "", told)
     told = re.sub(r"\b(?:mon|notre)\b(?=.)", "son", told, flags=re.IGNORECASE)
     told = re.sub(r"\bma\b", "sa", told, flags=re.IGNORECASE)
