@@ -67,7 +67,21 @@ INTRODUCTIONS = (
     Case(("Me llamo Ana de Armas.",), "¿De dónde soy?", ES),
     Case(("Me llamo Ana de Armas.",), "¿Cómo me llamo?", "Te llamas Ana de Armas."),
 )
-FIRST_MINUTES = (*TRADES, *PROMOTIONS, *SEPARATIONS, *INTRODUCTIONS)
+SECOND_SUBJECTS = (
+    Case(("Wir fahren nach Rom und das Hotel heißt Ibis.",), "Wie heißt das Hotel?", "heißt Ibis", ("Rom",)),
+    Case(("On va à Rome et l'hôtel s'appelle Ibis.",), "Comment s'appelle l'hôtel ?", "Ibis", ("Rome",)),
+    Case(("Vamos a Roma y el hotel se llama Ibis.",), "¿Cómo se llama el hotel?", "Ibis", ("Roma",)),
+    Case(("We're going to Rome and the hotel is called Ibis.",), "What is the hotel called?", "Ibis", ("Rome",)),
+    Case(("I have a cat and Rex is my dog.",), "Who is Rex?", "Rex is your dog.", ("cat",)),
+    Case(("Ich wohne in Ulm und Anna wohnt in Graz.",), "Wo wohne ich?", "Du wohnst in Ulm.", ("Graz",)),
+    Case(("J'habite à Lyon et Anna habite à Nice.",), "Où est-ce que j'habite ?", "Tu habites à Lyon.", ("Nice",)),
+    Case(("Vivo en Lima y Anna vive en Quito.",), "¿Dónde vivo?", "Vives en Lima.", ("Quito",)),
+    Case(("I live in Rome and Anna lives in Oslo.",), "Where does Anna live?", "Oslo", ("Rome",)),
+    Case(("Meine Mutter wohnt in Ulm und Tom wohnt in Graz.",), "Wo wohnt meine Mutter?", "Ulm", ("Graz",)),
+    Case(("Anna vit à Lyon et Tom habite à Nice.",), "Où habite Tom ?", "Nice", ("Lyon",)),
+    Case(("Anna vive en Lima y Tom vive en Quito.",), "¿Dónde vive Tom?", "Quito", ("Lima",)),
+)
+FIRST_MINUTES = (*TRADES, *PROMOTIONS, *SEPARATIONS, *INTRODUCTIONS, *SECOND_SUBJECTS)
 
 SMALL_TALK = (
     "I had a terrible day.",

@@ -35,3 +35,18 @@ async def test_how_a_day_was_is_small_talk(said: str) -> None:
 def test_what_happened_on_a_day_is_kept(said: str) -> None:
     """It is more than how the day was."""
     assert len(facts_of((said,))) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I dreamed that Tom is rich and Anna is poor.",
+        "Je rêve que Paul est riche et Anna est célèbre.",
+        "Sueño que Pablo es rico y Anna es famosa.",
+        "Meine Mutter und der Hund ist krank.",
+        "I like Tom and Anna.",
+    ],
+)
+def test_what_goes_on_in_one_clause_is_one_fact(said: str) -> None:
+    """The second clause of a dream is as much of a dream as the first."""
+    assert len(facts_of((said,))) == 1

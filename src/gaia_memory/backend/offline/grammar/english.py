@@ -12,7 +12,7 @@ from gaia_memory.backend.offline.grammar.english_verbs import (
     is_verb,
     participle,
 )
-from gaia_memory.backend.offline.grammar.rules import Grammar, capitalize
+from gaia_memory.backend.offline.grammar.rules import Grammar, capitalize, opens_with_other_subject
 
 _P = TABLES.patterns
 
@@ -38,6 +38,8 @@ def _opening_subject(left: str, right: str, joint: str) -> str | None:
     if _P["subordinate"].match(left) or not _has_verb(left) or _P["elliptical"].match(right):
         return None
     clause = re.split(r",|\s+(?:and|but)\s", right[:120], maxsplit=1)[0]
+    if opens_with_other_subject(joint, left, right, _P):
+        return ""
     if _P["new_subject"].match(right) or _continues_about(left, right):
         return "" if _has_verb(clause) or _has_verb(right[:120].split(",")[0]) else None
     shared = _P["shared_subject"].match(right)

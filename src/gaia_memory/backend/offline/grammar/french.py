@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gaia_memory.backend.offline.grammar.rules import Grammar, capitalize, load_tables
+from gaia_memory.backend.offline.grammar.rules import Grammar, capitalize, load_tables, opens_with_other_subject
 
 _TABLES = load_tables("french")
 _P = _TABLES.patterns
@@ -23,7 +23,9 @@ def split_clauses(sentence: str) -> list[str]:
         is_clause = (
             " " in left and not _P["subordinate"].match(left) and not left.lower().endswith(("moi", "qui", "que"))
         )
-        if is_clause and _P["opening"].match(right) and (_P["subject"].search(left) or _P["possessive"].match(left)):
+        speaks = _P["subject"].search(left) or _P["possessive"].match(left)
+        is_other = opens_with_other_subject(joint[0], left, right, _P) and (speaks or _P["other_subject"].match(left))
+        if is_clause and (is_other or (speaks and _P["opening"].match(right))):
             clauses.append(left)
             start = joint.end()
     return [*clauses, sentence[start:]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gaia_memory.backend.offline.categories import category_of
-from gaia_memory.backend.offline.grammar.rules import Grammar, capitalize, load_tables
+from gaia_memory.backend.offline.grammar.rules import Grammar, capitalize, load_tables, opens_with_other_subject
 
 _TABLES = load_tables("german")
 _P = _TABLES.patterns
@@ -34,7 +34,11 @@ def split_clauses(sentence: str) -> list[str]:
         left, right = f"{subject}{sentence[start : joint.start()]}", sentence[joint.end() :]
         if re.match(rf"(?:{_P['subordinate'].pattern})\b", left, re.IGNORECASE):
             continue
-        opens = _opening_subject(left, right, is_comma=joint[0].strip() == ",")
+        is_clause = re.search(r"\b(?:ich|wir)\b", left, re.IGNORECASE) or _P["other_subject"].match(left)
+        if is_clause and opens_with_other_subject(joint[0], left, right, _P):
+            opens: str | None = ""
+        else:
+            opens = _opening_subject(left, right, is_comma=joint[0].strip() == ",")
         if opens is not None:
             clauses.append(left)
             start, subject = joint.end(), opens

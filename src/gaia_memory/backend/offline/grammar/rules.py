@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -51,8 +51,8 @@ class Grammar:
     tables: Tables
     """With the patterns `lead_in` ("by the way"), `doubt` (beginnings of guesses and hypotheticals), `birthday_today`,
     `pronoun` (a subject that needs a person named before), `dangling` (a pronoun that stands for nobody named), and
-    `person…` (whom a fact is about); `next_statement`, `statement` and `unfinished` for lines without punctuation; the
-    part `birthday_fact` and the list `months`."""
+    `person…` (whom a fact is about); `other_subject` for a clause that follows "and"; `next_statement`, `statement` and
+    `unfinished` for lines without punctuation; the part `birthday_fact` and the list `months`."""
 
     split_clauses: Callable[[str], list[str]]
     """Splits a sentence into its statements."""
@@ -100,6 +100,15 @@ def _fill(pattern: str, parts: dict[str, str]) -> str:
 
 def _lines(text: str) -> list[list[str]]:
     return [line.split() for line in re.split(r"[|\n]", text) if line.strip()]
+
+
+def opens_with_other_subject(joint: str, left: str, right: str, patterns: Mapping[str, re.Pattern[str]]) -> bool:
+    """Return whether a conjunction joins a clause with a subject of its own to a finished one.
+
+    Not in "I dreamed that Tom is rich and Anna is poor", whose second clause is as much of a dream as the first.
+    """
+    is_finished = patterns["unfinished"].search(left) is None and "," not in left
+    return bool(joint.strip(" ,")) and is_finished and patterns["other_subject"].match(right) is not None
 
 
 def capitalize(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gaia_memory.backend.offline.grammar.rules import Grammar, capitalize, load_tables
+from gaia_memory.backend.offline.grammar.rules import Grammar, capitalize, load_tables, opens_with_other_subject
 
 _TABLES = load_tables("spanish")
 _P = _TABLES.patterns
@@ -31,7 +31,8 @@ def split_clauses(sentence: str) -> list[str]:
     clauses, start = [], 0
     for joint in _P["joint"].finditer(sentence):
         left, right = sentence[start : joint.start()], sentence[joint.end() :]
-        if _opens_clause(right) and _is_clause(left):
+        is_other = opens_with_other_subject(joint[0], left, right, _P)
+        if (_is_clause(left) and (is_other or _opens_clause(right))) or (is_other and _P["other_subject"].match(left)):
             clauses.append(left)
             start = joint.end()
     return [*clauses, sentence[start:]]
