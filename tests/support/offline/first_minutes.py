@@ -81,7 +81,65 @@ SECOND_SUBJECTS = (
     Case(("Anna vit à Lyon et Tom habite à Nice.",), "Où habite Tom ?", "Nice", ("Lyon",)),
     Case(("Anna vive en Lima y Tom vive en Quito.",), "¿Dónde vive Tom?", "Quito", ("Lima",)),
 )
-FIRST_MINUTES = (*TRADES, *PROMOTIONS, *SEPARATIONS, *INTRODUCTIONS, *SECOND_SUBJECTS)
+_NORA = ("My wife is called Nora.", "I live in Rome.")
+CORRECTED = (
+    Case(("My son Leo is three.", "No, he's four."), "How old is Leo?", "four", ("three",)),
+    Case(("My wife's name is Nora.", "No, it's Norah."), "What is my wife's name?", "Your wife's name is Norah."),
+    Case((*_NORA, "My wife's name isn't Nora, it's Norah."), "What is my wife's name?", "Your wife is called Norah."),
+    Case((*_NORA, "My wife isn't called Nora, she's called Norah."), "Who is my wife?", "Your wife is called Norah."),
+    Case((*_NORA, "My dog isn't called Nora, it's Max."), "What is my wife's name?", "Your wife is called Nora."),
+    Case(
+        ("Meine Frau heißt Nora.", "Meine Frau heißt nicht Nora, sondern Norah."),
+        "Wie heißt meine Frau?",
+        "Deine Frau heißt Norah.",
+    ),
+    Case(
+        ("Ma femme s'appelle Nora.", "Ma femme ne s'appelle pas Nora, mais Norah."),
+        "Comment s'appelle ma femme ?",
+        "Ta femme s'appelle Norah.",
+    ),
+    Case(
+        ("Mi mujer se llama Nora.", "No se llama Nora, sino Norah."),
+        "¿Cómo se llama mi mujer?",
+        "Tu mujer se llama Norah.",
+    ),
+    Case(("I'm vegan.", "I'm not vegan, I'm vegetarian."), "Am I vegan?", "You are vegetarian."),
+    # A name that looks like a Spanish verb.
+    Case(
+        ("Mi hijo Leo tiene tres años.", "No, tiene cuatro."), "¿Cuántos años tiene Leo?", "Leo, tu hijo, tiene cuatro"
+    ),
+    Case(("Leo vive en Madrid.",), "¿Dónde vivo?", ES),
+)
+MEETING = "The meeting is on Friday at 9."
+RESCHEDULED = (
+    Case((MEETING, "It got moved to Monday."), "When is the meeting?", "The meeting is on Monday", ("Friday", "9.")),
+    Case((MEETING, "It got moved to Monday at 10."), "When is the meeting?", "on Monday at 10", ("Friday",)),
+    Case(
+        ("My exam is on 3 May.", "It was postponed to tomorrow."), "When is my exam?", "Your exam is tomorrow", ("May",)
+    ),
+    Case(
+        ("Die Besprechung ist am Freitag um 9.", "Sie wurde auf Montag verschoben."),
+        "Wann ist die Besprechung?",
+        "am Montag",
+        ("Freitag",),
+    ),
+    Case(
+        ("La réunion est vendredi à 9h.", "Elle a été reportée au 3 mai."),
+        "Quand est la réunion ?",
+        "La réunion est le 3 mai",
+        ("vendredi",),
+    ),
+    Case(
+        ("La reunión es el viernes a las 9.", "La han movido al lunes."),
+        "¿Cuándo es la reunión?",
+        "el lunes",
+        ("viernes",),
+    ),
+    Case(("La reunión es el viernes.", "Se ha aplazado al 3 de mayo."), "¿Cuándo es la reunión?", "el 3 de mayo"),
+    Case((MEETING, "It was cancelled on Monday."), "When is the meeting?", "", ("9", "Monday")),
+    Case((MEETING, "It got moved to 3 pm."), "When is the meeting?", "", ("9", "3")),
+)
+FIRST_MINUTES = (*TRADES, *PROMOTIONS, *SEPARATIONS, *INTRODUCTIONS, *SECOND_SUBJECTS, *CORRECTED, *RESCHEDULED)
 
 SMALL_TALK = (
     "I had a terrible day.",

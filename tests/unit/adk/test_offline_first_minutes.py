@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from gaia_memory.adk.models.offline_phrases import PHRASES
-from support.offline.first_minutes import FIRST_MINUTES, SMALL_TALK
+from support.offline.first_minutes import CORRECTED, FIRST_MINUTES, RESCHEDULED, SMALL_TALK
 from support.offline.offline_conversations import Case, is_right
 from support.offline.offline_requests import answer_after_conversation, answer_of, facts_of
 
@@ -22,6 +22,12 @@ async def test_a_newcomer_is_answered_rightly(case: Case, answer: Callable[[Case
 
     assert is_right(case, found), found
     assert not [word for word in case.absent if word in found]
+
+
+@pytest.mark.parametrize("said", [case.said for case in (*CORRECTED[:2], *CORRECTED[5:9], *RESCHEDULED[:7])])
+def test_a_correction_leaves_one_fact(said: tuple[str, ...]) -> None:
+    """Not the old one beside it, and not none."""
+    assert len(facts_of(said)) == 1
 
 
 @pytest.mark.parametrize("said", SMALL_TALK)

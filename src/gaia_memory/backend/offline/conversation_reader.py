@@ -104,10 +104,12 @@ class ConversationReader:
         """Return the content of a message with that of its next sentence."""
         normalized = sentences.normalize(sentence)
         correction = _correction_in(normalized)
-        if correction and (amended := self._amend(quotations.restore(correction.value))):
+        if correction and (amended := self._amend(quotations.restore(correction.value), correction.about)):
             return _changed(content, [amended[0]], [amended[1]])
         if correction and correction.is_certain and self._is_mere_value(correction.value):
             return content._replace(is_unclear=bool(self._stated))
+        if moved := self._move(normalized):
+            return _changed(content, [moved[0]], [moved[1]])
         said = self._read_next(correction.value if correction and correction.is_certain else sentence, quotations)
         replaced = self._find_replaced(said) if correction and correction.is_certain and said.facts else []
         is_retraction = self._retracts(normalized, said)
@@ -131,16 +133,32 @@ class ConversationReader:
         )
         return _changed(content, replaced, said.facts)
 
-    def _amend(self, value: str) -> tuple[SpokenFact, SpokenFact] | None:
+    def _amend(self, value: str, about: str | None) -> tuple[SpokenFact, SpokenFact] | None:
         """Return which statement a value such as "at 11" corrects, and the corrected one; None if that is not clear."""
         if not self._stated or not corrections.is_value(value):
             return None
         facts = self._answered() or self._stated[-1].facts
+        if about is not None:
+            facts = [each for said in self._stated for each in said.facts if corrections.is_about(each.said, about)]
         amended = [(each, found) for each in facts if (found := self._amend_fact(each, value))]
         amended.sort(key=lambda each: -each[1][0])
         if not amended or (len(amended) > 1 and amended[0][1][0] == amended[1][1][0]):
             return None
         old, (_, new) = amended[0]
+        return self._put_in_place(old, new)
+
+    def _move(self, sentence: str) -> tuple[SpokenFact, SpokenFact] | None:
+        """Return which statement "It got moved to Monday" is about, and the same with the new day; None if none is."""
+        moved = [
+            (old, new)
+            for old in self._withdrawn()[0]
+            if (language := language_of(sentences.normalize(old.said), self._language)) and not old.is_resolved
+            if (text := corrections.reschedule(old.said, sentence, self._day, language))
+            for new in self._read_sentence(text, language)
+        ]
+        return self._put_in_place(*moved[0]) if len(moved) == 1 else None
+
+    def _put_in_place(self, old: SpokenFact, new: SpokenFact) -> tuple[SpokenFact, SpokenFact]:
         self._forget([old])
         self._before, self._answer = Said(new.said, [new], is_question=False), None
         self._stated.append(self._before)

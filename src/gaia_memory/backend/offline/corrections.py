@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 
 from gaia_memory.backend.offline.grammar.rules import load_tables
+from gaia_memory.language.dates import Anchor, read
 from gaia_memory.language.function_words import FUNCTION_WORDS
 from gaia_memory.language.tokenizer import index_tokens
 
@@ -24,7 +26,10 @@ _STEM_CHARACTERS = 3
 _USER = frozenset(("user", "nutzer", "nutzers", "utilisateur", "usuario"))
 _NUMBERS = _TABLES.words("numbers")
 _NAMING = _TABLES.words("naming")
+_NAMES = frozenset(("name", "nom", "nombre"))
 _FIRST_SUBJECTS = _TABLES.words("first_subjects")
+_ONE_DAY = timedelta(days=1)
+_ON = {"en": "on ", "de": "am ", "es": "el "}
 _MARKS = ",;:()\"'"
 _CONTRAST = re.compile(
     r"\b(?:sondern|sino|but (?:in|at|a|an|the)|mais (?:à|en|un|une))\b|"
@@ -41,6 +46,9 @@ class Correction(NamedTuple):
     value: str
     is_certain: bool
     """Whether nothing else can be meant: "No, two", not "Wait, two"."""
+
+    about: str | None = None
+    """What it is a value of, if it says so: "My wife's name"."""
 
 
 class Amendment(NamedTuple):
@@ -67,6 +75,30 @@ def contradicts(sentence: str, before: str, *, is_answer: bool) -> bool:
     return is_answer or not (_words(sentence) <= _REFUSALS or is_denial(before))
 
 
+def reschedule(statement: str, sentence: str, day: date, language: str) -> str | None:
+    """Return "The meeting is on Monday" for "The meeting is on Friday at 9" after "It got moved to Monday".
+
+    The hour may have changed with the day. None where the sentence or the statement does not tell one day.
+    """
+    now = datetime.combine(day, time(), tzinfo=UTC)
+    before, after = (read(text, now, UTC, language) for text in (statement, sentence))
+    if not _P["overtaken"].match(sentence) or len(before) != 1 or len(after) != 1:
+        return None
+    [old], [new] = before, after
+    is_mere_hour = new.has_time and new.anchor is Anchor.INFERRED and new.start.date() == day
+    if is_mere_hour or new.recurrence or new.end - new.start > _ONE_DAY:
+        return None
+    start = next(
+        (at for lead in _P["new_date"].finditer(sentence) if new.span[0] <= (at := lead.end()) < new.span[1]), 0
+    )
+    if not start:
+        return None
+    new_date = sentence[start : new.span[1]]
+    if new.anchor is not Anchor.RELATIVE:
+        new_date = ("le " if new_date[0].isdigit() else "") + new_date if language == "fr" else _ON[language] + new_date
+    return f"{statement[: old.span[0]]}{new_date}{statement[old.span[1] :]}"
+
+
 def is_bare_contradiction(sentence: str) -> bool:
     """Return whether a sentence has no words but those of "That's wrong" or "No, not any more"."""
     words = _words(sentence)
@@ -87,6 +119,9 @@ def split_correction(sentence: str) -> Correction | None:
     if misspoken := _P["misspoken"].match(sentence):
         old, new = misspoken["old"], misspoken["new"].strip(" .!")
         return Correction(f"it's {new}, not {old}" if is_value(old) and is_value(new) else new, is_certain=True)
+    if replacement := _P["replacement"].match(sentence):
+        value = f"it's {replacement['new']}, not {replacement['old']}"
+        return Correction(value, is_certain=False, about=replacement["about"])
     found = _P["correction"].match(sentence)
     if not found:
         return Correction(sentence, is_certain=True) if _P["contrast"].match(sentence) else None
@@ -163,6 +198,11 @@ def without_denial(statement: str) -> str:
 def content_words(text: str) -> frozenset[str]:
     """Return the words of a text without function words: those that an answer repeats of a statement."""
     return frozenset(index_tokens(text)) - _FUNCTION_WORDS
+
+
+def is_about(statement: str, about: str) -> bool:
+    """Return whether a statement has the words for what a value is of; that it is a name is told in several ways."""
+    return content_words(about) - _NAMES <= content_words(statement)
 
 
 def repeats(answer: str, statement: str) -> bool:

@@ -126,7 +126,7 @@ def _tell_of_speaker(text: str) -> str | None:
     for found in _P["word"].finditer(text):
         verb = conjugate(found[0]) if not _P["before_noun"].fullmatch(previous) else None
         is_own_clause = not told or previous.lower() in _CLAUSE_WORDS or previous.lower() in ("no", "me", "ya")
-        if verb and is_own_clause and not _is_conjunction(found, text, bool(told)):
+        if verb and is_own_clause and not _is_name(found, text) and not _is_conjunction(found, text, bool(told)):
             before = text[end : found.start()]
             if not told:
                 group = re.search(rf"{_TABLES.parts['verb_group']}\Z", before, re.IGNORECASE)
@@ -147,6 +147,13 @@ def _tell_of_speaker(text: str) -> str | None:
         if _P["personal"].search(text) and not _P["possessive"].search(text)
         else _P["possessive"].sub(_owned, text)
     )
+
+
+def _is_name(found: re.Match[str], text: str) -> bool:
+    """Return whether a capital begins a name that looks like a verb: "Leo vive en Madrid", "Leo, mi hijo"."""
+    after = text[found.end() :]
+    is_subject = after.startswith(",") or not THIRD_PERSON.isdisjoint(after.lower().removeprefix(" se ").split()[:1])
+    return found[0][0].isupper() and is_subject
 
 
 def _is_conjunction(found: re.Match[str], text: str, has_verb: bool) -> bool:
