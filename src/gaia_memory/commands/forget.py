@@ -28,6 +28,7 @@ from gaia_memory.redaction.redact_locations import redact_locations
 _NO = re.compile(
     r"(?:no|nah|nope|nein|non|no[,]? (?:thanks|thank you|gracias)|nein[,]? danke|non[,]? merci)[.!\s]*", re.IGNORECASE
 )
+_PLAIN_YES = re.compile(r"(?:yes|ja|oui|s[ií])[.!\s]*", re.IGNORECASE)
 _YES = re.compile(r"(?:(?P<what>.*\S)\s+)?yes[.!]*", re.IGNORECASE | re.DOTALL)
 
 _BACK = re.compile(r"(?P<what>.*\S)\s+back[.!]*", re.IGNORECASE | re.DOTALL)
@@ -51,20 +52,29 @@ _NOT_LEARNED = "I will not learn from what you have said so far."
 _NOTHING_FORGOTTEN = "Nothing was forgotten."
 _NAME = "forget"
 
-UNCONFIRMED_ANSWER = "(yes)"
-"""The argument that stands for a yes without the command, which confirms nothing."""
+PLAIN_YES = "(yes)"
+"""The argument that stands for a yes without the command, which confirms the rows that were just shown."""
+
+UNCONFIRMED_ANSWER = "(agreed)"
+"""The argument that stands for any other agreement, which may mean something else and confirms nothing."""
 
 
 def answer_to_question(text: str) -> str | None:
     """Return the argument of /forget for a message that answers its open question; None for any other message."""
     if _NO.fullmatch(text.strip()):
         return text.strip()
+    if _PLAIN_YES.fullmatch(text.strip()):
+        return PLAIN_YES
     return UNCONFIRMED_ANSWER if is_agreement(text) else None
 
 
 async def _forget(call: Call) -> str:
-    if call.argument == UNCONFIRMED_ANSWER:
-        return _repeat_confirmation(call)
+    selection_text, _ = call.pending_confirmations.latest(call.key, _NAME) or ("", ())
+    if call.argument == UNCONFIRMED_ANSWER or (call.argument == PLAIN_YES and not selection_text):
+        return _repeat_confirmation(selection_text)
+    if call.argument == PLAIN_YES:
+        call.pending_confirmations.close_question(call.key)
+        return await _forget_some(call, selection_text, is_confirmed=True)
     if call.pending_confirmations.close_question(call.key) and _NO.fullmatch(call.argument):
         call.pending_confirmations.discard(call.key, _NAME)
         await call.flags.set_pending_confirmation(call.key, False)
@@ -78,9 +88,8 @@ async def _forget(call: Call) -> str:
     return await (_handle_yes(call) if confirmed else _ask(call))
 
 
-def _repeat_confirmation(call: Call) -> str:
-    """Ask for the whole command: what cannot be undone needs more than a word that may mean something else."""
-    selection_text, _ = call.pending_confirmations.latest(call.key, _NAME) or ("", ())
+def _repeat_confirmation(selection_text: str) -> str:
+    """Ask for the whole command: to forget everything needs more than a yes, and some rows more than an "ok"."""
     return f"Nothing was forgotten yet. Send /forget {f'{selection_text} yes'.lstrip()} to confirm."
 
 
@@ -179,7 +188,9 @@ def _preview(found: Sequence[Row], selection_text: str) -> str:
     lines += [*(row.list_item for row in found[:PAGE_SIZE]), ""]
     if len(found) > PAGE_SIZE:
         lines.append(f"{format_count(len(found) - PAGE_SIZE)} more will stay: ask for them again afterwards.")
-    return "\n".join([*lines, f"Send /forget {selection_text} yes to confirm; anything else changes nothing."])
+    return "\n".join(
+        [*lines, f"Send /forget {selection_text} yes to confirm, or just yes; anything else changes nothing."]
+    )
 
 
 async def _forget_rows(call: Call, fact_ids: Sequence[str]) -> str:

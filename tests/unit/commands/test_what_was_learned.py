@@ -113,9 +113,45 @@ async def test_a_no_answers_an_open_question_of_forget(question: str, refusal: s
     assert "Nothing is forgotten yet" in (await run_command("/forget tea yes", memory)).text
 
 
-@pytest.mark.parametrize("consent", ["yes", "Yes, please!", "ja", "oui", "ok."])
-@pytest.mark.parametrize(("question", "confirmation"), [("/forget", "/forget yes"), ("/forget tea", "/forget tea yes")])
-async def test_a_bare_yes_to_a_question_of_forget_forgets_nothing_and_says_so(
+@pytest.mark.parametrize("consent", ["yes", "Ja.", "oui", "sí", "si!"])
+@pytest.mark.parametrize("question", ["/forget tea", "/forget 1"])
+async def test_a_plain_yes_forgets_the_rows_that_were_just_shown(question: str, consent: str) -> None:
+    """And the question is closed then: a second yes reaches the model."""
+    memory = ListMemory(["likes tea", "likes jazz"])
+    await run_command(question, memory)
+    parsed = parse(consent, has_open_question=memory.shown.has_open_question(KEY))
+    assert parsed is not None
+    answer = await run_command("/{} {}".format(*parsed), memory)
+
+    assert answer.text.startswith("I forgot 1 fact about you.")
+    assert len(memory.texts) == 1
+    assert not memory.shown.has_open_question(KEY)
+
+
+async def test_a_plain_yes_forgets_nothing_that_it_was_not_asked_about() -> None:
+    """What the words find now is shown first."""
+    memory = ListMemory(["likes tea"])
+    await run_command("/forget tea", memory)
+    memory.texts.append("drinks tea at five")
+    parsed = parse("yes", has_open_question=memory.shown.has_open_question(KEY))
+    assert parsed is not None
+    answer = await run_command("/{} {}".format(*parsed), memory)
+
+    assert "please look first" in answer.text
+    assert len(memory.texts) == 2
+
+
+@pytest.mark.parametrize(
+    ("question", "consent", "confirmation"),
+    [
+        ("/forget", "yes", "/forget yes"),
+        ("/forget", "Ja", "/forget yes"),
+        ("/forget", "ok.", "/forget yes"),
+        ("/forget tea", "Yes, please!", "/forget tea yes"),
+        ("/forget tea", "ok.", "/forget tea yes"),
+    ],
+)
+async def test_an_agreement_that_may_mean_something_else_forgets_nothing_and_says_so(
     question: str, confirmation: str, consent: str
 ) -> None:
     """It never reaches the model, which might say that it is done; the question stays open."""
