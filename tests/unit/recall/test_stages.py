@@ -209,3 +209,19 @@ def test_a_fact_that_begins_with_the_named_person_counts():
 def test_questions_in_a_text_reduce_its_value(text, share):
     """Their share counts, in any script and without the speaker; long texts lose less."""
     assert stages.question_share(pool("team", make_fact("a", text))[1])[0] == pytest.approx(share, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("asked", "own"),
+    [("Where do I live?", [1, 0, 1, 0]), ("Wo wohne ich?", [1, 0, 1, 0]), ("Where does my sister live?", [0, 0, 0, 0])],
+)
+def test_a_question_about_oneself_is_about_facts_that_begin_with_the_user(asked, own):
+    """Not about those of a relative, nor the other way round."""
+    facts = [
+        make_fact("a", "User lives in Bern"),
+        make_fact("b", "User's sister lives in Rome"),
+        make_fact("c", "Der Nutzer wohnt in Ulm"),
+        make_fact("d", "Die Schwester des Nutzers wohnt in Graz"),
+    ]
+
+    assert stages.subject(*pool(asked, *facts)).tolist() == own

@@ -15,7 +15,12 @@ from gaia_memory.recall.index.candidates import CandidateMatrix
 from gaia_memory.recall.index.columns import NO_CATEGORY
 from gaia_memory.recall.index.fact_columns import score_by_day
 from gaia_memory.recall.query.dates import DateMentions
-from gaia_memory.recall.query.parsed_query import ParsedQuery, expected_answer_types, refers_to_assistant
+from gaia_memory.recall.query.parsed_query import (
+    ParsedQuery,
+    asks_about_speaker,
+    expected_answer_types,
+    refers_to_assistant,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +33,9 @@ MAX_RARE_NAME_FACTS = 3
 
 USER_SPEAKERS = frozenset({"user", "human"})
 """Names of the user as a speaker, in ADK and elsewhere; answers carry the name of the agent."""
+
+USER_NAMES = ("user", "nutzer", "utilisateur")
+"""How facts name the user at their beginning."""
 
 _DAY_SECONDS = 86_400
 _BM25_K1 = 1.0
@@ -118,8 +126,15 @@ def subject(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]
     """Return 1 for facts that begin with the name in the question; several names are ambiguous and count for none.
 
     A fact without a speaker begins with the person it is about: "Maria volunteers", but not "John admires Maria". An
-    utterance begins with the person spoken to, so it does not count.
+    utterance begins with the person spoken to, so it does not count. "Where do I live?" names the user: "User lives in
+    Bern", but not "User's sister lives in Rome".
     """
+    if not question.proper_names and asks_about_speaker(question.text):
+        found = np.zeros(len(pool))
+        for name in USER_NAMES:
+            found[pool.find_leading_name(name)] = 1.0
+        found[pool.find_leading_name("s")] = 0.0
+        return found
     named = [rows for rows in map(pool.find_leading_name, sorted(question.proper_names)) if len(rows)]
     found = np.zeros(len(pool))
     if len(named) == 1:
