@@ -29,7 +29,7 @@ _NAMING = _TABLES.words("naming")
 _NAMES = frozenset(("name", "nom", "nombre"))
 _FIRST_SUBJECTS = _TABLES.words("first_subjects")
 _ONE_DAY = timedelta(days=1)
-_ON = {"en": "on ", "de": "am ", "es": "el "}
+_DATE_PREPOSITIONS = {"en": "on ", "de": "am ", "es": "el "}
 _MARKS = ",;:()\"'"
 _CONTRAST = re.compile(
     r"\b(?:sondern|sino|but (?:in|at|a|an|the)|mais (?:à|en|un|une))\b|"
@@ -95,7 +95,11 @@ def reschedule(statement: str, sentence: str, day: date, language: str) -> str |
         return None
     new_date = sentence[start : new.span[1]]
     if new.anchor is not Anchor.RELATIVE:
-        new_date = ("le " if new_date[0].isdigit() else "") + new_date if language == "fr" else _ON[language] + new_date
+        new_date = (
+            ("le " if new_date[0].isdigit() else "") + new_date
+            if language == "fr"
+            else _DATE_PREPOSITIONS[language] + new_date
+        )
     return f"{statement[: old.span[0]]}{new_date}{statement[old.span[1] :]}"
 
 

@@ -110,8 +110,8 @@ def _term_variants(part: str, written: str) -> frozenset[str]:
     return frozenset({part, *(each for form in word_variants(written) for each in query_tokens(form))})
 
 
-_SPEAKER = re.compile(r"\b(?:i|ich|je)\b|\bj['\u2019]", re.IGNORECASE)
-_OWNED = re.compile(r"\b(?:my|mein\w*|mon|ma|mes)\b", re.IGNORECASE)
+_SPEAKER_PATTERN = re.compile(r"\b(?:i|ich|je)\b|\bj['\u2019]", re.IGNORECASE)
+_OWNER_PATTERN = re.compile(r"\b(?:my|mein\w*|mon|ma|mes)\b", re.IGNORECASE)
 _FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine|myself|we|our|us)\b", re.IGNORECASE)
 _ASSISTANT_REFERENCE = re.compile(
     r"\bdid you\b|\byou(?:'ve|'d| had| have)? (?:\w+ )?(?:told|said|gave|wrote|list|suggest|recommend|mention|provid"
@@ -123,7 +123,7 @@ _ASSISTANT_REFERENCE = re.compile(
 
 def asks_about_speaker(question: str) -> bool:
     """Return whether a question is about the one who asks, not about somebody of theirs: "Where do I live?"."""
-    return _SPEAKER.search(question) is not None and _OWNED.search(question) is None
+    return _SPEAKER_PATTERN.search(question) is not None and _OWNER_PATTERN.search(question) is None
 
 
 def refers_to_assistant(question: str) -> bool | None:
