@@ -20,9 +20,11 @@ from gaia_memory.adk.models.statement_changes import (
     without_dates,
 )
 from gaia_memory.adk.models.statement_subjects import (
+    find_identity,
     has_other_owner,
     has_other_subject,
     is_about_person,
+    names_user,
     subject_words,
     without_clauses_about_others,
 )
@@ -113,24 +115,6 @@ _PAST_MARK = re.compile(
     r"\b(?:used to|no longer|not any ?more|any ?more|formerly|früher|nicht mehr|avant|autrefois|plus à|ya no|antes)\b",
     re.IGNORECASE,
 )
-_OWN_NAME = re.compile(
-    r"\b(?:call me|I go by|User goes by|ich heiße|je m'appelle|me llamo|User is called|User wants to be called|"
-    r"(?:my|User's) name(?: is|'s)|l'utilisat(?:eur|rice) s'appelle|(?:be)?nutzer(?:in)? hei(?:ß|ss)t|"
-    r"usuari[oa] se llama|(?:mein|der) (?:vor)?name (?:des nutzers )?(?:ist|lautet)|"
-    r"(?:mon|le) (?:pré)?nom (?:de l'utilisateur )?est|(?:mi|el) nombre (?:del usuario )?es|"
-    r"moi,? c'est (?-i:[A-ZÉ])\w+)\b|\AName:",
-    re.IGNORECASE,
-)
-_OWN_IDENTITY = re.compile(
-    r"\b(?:(?:[Ii]ch bin|Nutzer(?:in)? ist)\s+(?:(?:der|die)\s+)?(?!\w+(?:erin|ist|istin|ste)\b|"
-    r"(?!(?:Peter|Alexander|Oliver|Walter|Werner|Günth?er|Rainer|Dieter|Holger|Volker|Rüdiger|Jennifer|Esther)\b)\w+er\b)|"
-    r"(?:I am|[Ii]'?m|User is|[Jj]e suis|[Uu]tilisat(?:eur|rice) est|[Ss]oy|usuari[oa] es)\s+(?:(?:el|la)\s+)?)"
-    r"(?!(?:German|French|Spanish|English|American|British|Italian|Irish|Dutch|Swedish|Polish|Portuguese|Turkish|Indian|"
-    r"Chinese|Japanese|Jewish|Deutsche|Türkin|Polin|Single|Christ|Student|Boss|Typ)\b)"
-    r"[A-ZÄÖÜÉ][a-zäöüßéèí]+(?!\w|\s(?:von|of|de|d'|meine|in)\b)"
-)
-"""A name, unless the word is known for something else, such as a trade."""
-
 _NAME_QUESTION = re.compile(
     r"what(?:'?s| is) my name|who am i\W*$|wie heiße ich|wer bin ich|mein name|"
     r"comment (?:est-ce que )?(?:je )?m'appelle|mon (?:nom|prénom)|quién soy|cómo me llamo|mi nombre",
@@ -307,11 +291,11 @@ def _fit(question: _Question, text: str) -> _Fit:
 
 
 def _tells_own_name(question: _Question, text: str) -> bool:
-    if _OWN_NAME.search(text):
+    if names_user(text):
         return True
-    identity = _OWN_IDENTITY.search(text)
-    is_of_another = has_other_subject(question.text, question.words, text)
-    return identity is not None and category_of(identity[0]) is None and not is_of_another
+    # A trade has a capital letter in German, too.
+    is_trade = category_of(identity := find_identity(text)) is not None
+    return bool(identity) and not is_trade and not has_other_subject(question.text, question.words, text)
 
 
 def _fit_by_words(question: _Question, text: str) -> _Fit:

@@ -96,6 +96,24 @@ _POSSESSOR = re.compile(
     r"\b(?!User's)(?P<owner>[^\W\d_]+)'s\s+(?!my\b|our\b|the\b|an?\b|User's)(?P<noun>[^\W\d_]+(?:\s+[^\W\d_]+)?)|"
     r"\b(?:his|her)\s+(?P<other>[^\W\d_]+)"
 )
+_OWN_NAME = re.compile(
+    r"\b(?:call me|I go by|User goes by|ich heiße|je m'appelle|me llamo|User is called|User wants to be called|"
+    r"(?:my|User's) name(?: is|'s)|l'utilisat(?:eur|rice) s'appelle|(?:be)?nutzer(?:in)? hei(?:ß|ss)t|"
+    r"usuari[oa] se llama|(?:mein|der) (?:vor)?name (?:des nutzers )?(?:ist|lautet)|"
+    r"(?:mon|le) (?:pré)?nom (?:de l'utilisateur )?est|(?:mi|el) nombre (?:del usuario )?es|"
+    r"moi,? c'est (?-i:[A-ZÉ])\w+)\b|\AName:",
+    re.IGNORECASE,
+)
+_OWN_IDENTITY = re.compile(
+    r"\b(?:(?:[Ii]ch bin|Nutzer(?:in)? ist)\s+(?:(?:der|die)\s+)?(?!\w+(?:erin|ist|istin|ste)\b|"
+    r"(?!(?:Peter|Alexander|Oliver|Walter|Werner|Günth?er|Rainer|Dieter|Holger|Volker|Rüdiger|Jennifer|Esther)\b)\w+er\b)|"
+    r"(?:I am|[Ii]'?m|User is|[Jj]e suis|[Uu]tilisat(?:eur|rice) est|[Ss]oy|usuari[oa] es)\s+(?:(?:el|la)\s+)?)"
+    r"(?!(?:German|French|Spanish|English|American|British|Italian|Irish|Dutch|Swedish|Polish|Portuguese|Turkish|Indian|"
+    r"Chinese|Japanese|Jewish|Deutsche|Türkin|Polin|Single|Christ|Student|Boss|Typ)\b)"
+    r"[A-ZÄÖÜÉ][a-zäöüßéèí]+(?!\w|\s(?:von|of|de|d'|meine|in)\b)"
+)
+"""A name, unless the word is known for something else, such as a trade."""
+
 _CALLED_NAME = re.compile(r"\b(?:called|named|name is|heißt|s'appelle|se llama) ([A-ZÀ-Þ]\w+)")
 _ATTRIBUTES = frozenset(("name", "nom", "nombre", "age", "alter", "edad"))
 _MAX_PRONOUNS = 8
@@ -217,6 +235,17 @@ def _is_somebody_else(question: str, words: Sequence[str], found: re.Match[str])
         *implied_words(found.string),
     ]
     return not _names(words, " ".join(named))
+
+
+def names_user(statement: str) -> bool:
+    """Return whether a statement says what the user is called: "My name is Ada"."""
+    return _OWN_NAME.search(statement) is not None
+
+
+def find_identity(statement: str) -> str:
+    """Return the words that say who the user is, by a name or a trade: "I'm Ada"; empty if there are none."""
+    found = _OWN_IDENTITY.search(statement)
+    return found[0] if found else ""
 
 
 def has_other_owner(nouns: Sequence[str], statement: str) -> bool:
