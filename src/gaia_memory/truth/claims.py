@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
+from itertools import chain, product
 from typing import Any
 
 import snowballstemmer
@@ -40,6 +41,11 @@ _UNREADABLE_SIGNS = re.compile(
     "|[\U0001f602\U0001f609\U0001f61c\U0001f61d\U0001f643\U0001f923]"
 )
 _ADDED_DATE = re.compile(r"\s*\([^()]*\d{4}[^()]*\)")
+_CORRECTION = re.compile(
+    r"(?P<new>.+), (?:(?:and|und|et|y) )?(?:not|nicht|(?:non )?pas|no) (?P<old>[^\W_]+(?:[ '-][^\W_]+){0,2})\Z"
+)
+"""A statement and what its last words take the place of: "My dog is called Rex, not Max"."""
+
 _CLOCK_GRAINS = (Grain.MINUTE, Grain.HOUR, Grain.PART_OF_DAY)
 """A number that may also be an age: "moved to London at 18"."""
 
@@ -84,8 +90,21 @@ def _read_statement(text: str, said_at: datetime, zone: tzinfo | None, speaker: 
     text = re.sub(r"[\s.!]+\Z", "", retold["said"] if retold else text)
     if len(text) > _MAX_CHARACTERS or _UNREADABLE_SIGNS.search(text):
         return ()
-    readers = (_Reader(rules, said_at, fold(speaker)) for rules in load_rules())
-    return tuple(dict.fromkeys(claim for reader in readers for claim in reader.read(text)))
+    readers = [_Reader(rules, said_at, fold(speaker)) for rules in load_rules()]
+    corrected = _CORRECTION.match(text)
+    if corrected is None:
+        return tuple(dict.fromkeys(claim for reader in readers for claim in reader.read(text)))
+    said, old = corrected["new"].split(), corrected["old"].split()
+    wrong = " ".join([*said[: -len(old)], *old])
+    pairs = (product(reader.read(corrected["new"]), reader.read(wrong)) for reader in readers)
+    return tuple(
+        dict.fromkeys(
+            replace(new, old=before.value, is_bare=False)
+            for new, before in chain.from_iterable(pairs)
+            if (new.subject, new.slot, new.key) == (before.subject, before.slot, before.key)
+            and not (new.is_denial or before.is_denial)
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,8 @@ def _effect(later: Claim, earlier: Claim) -> tuple[_Effect, str]:
 
 def _effect_on_clause(later: Claim, earlier: Claim) -> tuple[_Effect, str]:
     """Return the effect of "no longer drinks coffee" on "drinks coffee", or the other way round."""
+    if later.old:
+        return (_Effect.REPLACE, "correction") if later.old == earlier.value else (_Effect.NOTHING, "")
     if later.is_denial == earlier.is_denial:
         return _Effect.NOTHING, ""
     if later.value == earlier.value:
@@ -251,14 +253,15 @@ def _effect_on_slot(later: Claim, earlier: Claim) -> _Effect:
     if earlier.is_denial:
         is_again = is_same_value and bool(later.value) and not later.is_denial
         return _Effect.REPLACE if is_again else _Effect.NOTHING
+    # Employers have the preposition for a key.
+    is_meant = is_same_key or later.slot == "employer"
     if later.is_denial and not later.value:
-        is_meant = is_same_key or later.slot == "employer"
         return _Effect.RETRACT_IF_ONLY_ONE if is_meant else _Effect.NOTHING
     if later.is_denial:
         is_meant = is_same_value and (is_same_key or later.slot not in ("phone", "email", "favourite"))
         return _Effect.RETRACT if is_meant else _Effect.NOTHING
     if later.old:
-        return _Effect.REPLACE if earlier.value == later.old else _Effect.NOTHING
+        return _Effect.REPLACE if earlier.value == later.old and is_meant else _Effect.NOTHING
     if is_same_value and is_same_key:
         is_repeated = later.is_bare and earlier.is_bare and not (later.is_change or earlier.is_change)
         return _Effect.SAME if is_repeated else _Effect.NOTHING
