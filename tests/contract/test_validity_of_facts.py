@@ -147,3 +147,19 @@ async def test_the_state_of_a_prompt_tells_whether_something_is_due(database):
             seen.append((await facts.prompt_state(tx, ITAY, now=NOW, due_until=day(until))).has_due)
 
     assert seen == [False, False, True]
+
+
+async def test_the_state_of_a_prompt_tells_whether_a_fact_is_true_now(database):
+    """What has ended, what is yet to begin and another person's facts make no profile."""
+    facts, seen = SqlFacts(), []
+    await write(database, NewFact("Likes tea"), scope=NOA)
+    for fact in (
+        NewFact("Has a guest", valid_until=day(-1)),
+        NewFact("Moves to Rome", valid_from=day(9)),
+        NewFact("Plays chess"),
+    ):
+        await write(database, fact)
+        async with database.read_transaction() as tx:
+            seen.append((await facts.prompt_state(tx, ITAY, now=NOW, due_until=NOW)).may_have_profile)
+
+    assert seen == [False, False, True]

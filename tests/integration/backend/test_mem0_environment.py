@@ -129,6 +129,10 @@ async def main():
     async with open_memory({"home": sys.argv[1], "model": "offline"}) as gaia:
         await gaia.memory.remember(gaia.scope("ada"), "Likes tea.")
         await gaia.memory.settled()
+        # The follower does it once nothing is left to follow.
+        async with asyncio.timeout(60):
+            while not gc.get_freeze_count():
+                await asyncio.sleep(0.05)
         gc.collect()
         print(before, gc.get_freeze_count(), len(gc.get_objects()))
 

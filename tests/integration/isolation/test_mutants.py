@@ -107,8 +107,8 @@ OF_COMPARING = 15
 """Conditions on facts that wait to be compared, on pairs and leases; `contract/test_undecided_facts.py` tests them with
 another person's."""
 
-OF_VALIDITY = 3
-"""Conditions on what a prompt depends on: expired facts, the last ending, what is due;
+OF_VALIDITY = 4
+"""Conditions on what a prompt depends on: expired facts, the last ending, whether there are facts, what is due;
 `contract/test_validity_of_facts.py` tests it with another person's."""
 
 OF_PAST_READING = 12
