@@ -279,6 +279,7 @@ NAMED_ONCE = (
 )
 """What one sentence says besides something else."""
 
+GRAZ = ("I live in Graz with my girlfriend Eva and my cat Minka.", "Eva and I broke up.")
 AMENDED = (
     Case(("I'm flying to Rome next Monday.", "I cancelled my flight to Rome."), "Am I flying to Rome?", "cancelled"),
     Case(("I'm flying to Oslo next Friday.", "I cancelled my trip to Oslo."), "When am I flying to Oslo?", "cancelled"),
@@ -300,6 +301,23 @@ AMENDED = (
     Case(("Ich habe zwei Kinder, Jan und Ida.", "Mein Sohn heißt Jan."), "Wie heißen meine Kinder?", "Ida"),
     Case(("We have two dogs, Rex and Fido.", "Rex died."), "Who is Fido?", "Rex and Fido"),
     Case(("We have two dogs, Rex and Fido.", "Rex died."), "Do I have a dog?", "Rex died"),
+    Case(("I have a cat and a dog.", "I no longer have a dog."), "Do I have a cat?", "a cat and a dog"),
+    Case(("I play tennis and football.", "I no longer play football."), "Do I play tennis?", "You play tennis"),
+    Case(("I smoke and drink.", "I quit smoking."), "Do I drink?", "You smoke and drink.\nYou quit smoking."),
+    Case(("Tengo un perro y un gato.", "Ya no tengo perro."), "¿Tengo un gato?", "un perro y un gato"),
+    Case(GRAZ, "Where do I live?", "Graz"),
+    Case(GRAZ, "What's my cat's name?", "Minka"),
+    Case(GRAZ, "Who is my girlfriend?", "broke up"),
+    Case(GRAZ, "What do you know about me?", "Graz"),
+    Case(("I live in Berlin.", "My flight to Berlin was cancelled."), "Where do I live?", "Berlin"),
+    Case(("I'm flying to Rome on Friday.", "I'm not going to Rome anymore."), "When am I flying to Rome?", "not going"),
+    Case(("I'm going to Lima in July.", "I cancelled the Lima trip."), "When am I going to Lima?", "cancelled"),
+    Case(("I'm getting married in May.", "The wedding is off."), "Am I getting married?", "off"),
+    Case(("I love Thai food. I hate mushrooms.",), "What don't I like?", "hate mushrooms", ("Thai",)),
+    Case(("I love Thai food.", "I hate mushrooms."), "What food do I hate?", "mushrooms", ("Thai",)),
+    Case(("Ich liebe Sushi und hasse Oliven.",), "Was mag ich nicht?", "Oliven", ("Sushi",)),
+    Case(("J'aime le fromage et je déteste les olives.",), "Qu'est-ce que je n'aime pas ?", "olives", ("fromage",)),
+    Case(("My daughter Layla plays the violin.",), "How many children do I have?", EN, ("violin",)),
 )
 
 

@@ -13,8 +13,10 @@ from gaia_memory.adk.models.statement_changes import (
     Statement,
     category_of,
     contradicts,
+    denies_another,
     statement_asked,
     states_profession,
+    tells_dislike,
     tells_new_role,
     topic_words,
     without_dates,
@@ -80,15 +82,6 @@ _TIME = re.compile(
     r"\d|\b(?:before|after|during|until|every|vor|nach|bis|jede\w*|avant|après|chaque|antes|después|cada)\b",
     re.IGNORECASE,
 )
-_DENIED_RELATION = re.compile(
-    r"(?:\bnot|n't)\s+(?:[\w-]+\s+){1,3}?(?:to|with|from|about|of)\s+(?!any(?:thing|one|body)\b)(?P<whom>.+)|"
-    r"\bnicht\b.*?\b(?:gegen|mit|auf|von)\s+(?!irgend)(?P<wen>.+)|\bpas\s+(?:\w+\s+)?\w+\s+(?:à|aux?|avec|de)\s+(?P<qui>.+)|"
-    r"\bno\s+\w+\s+\w+\s+(?:a|al|con|de)\s+(?P<quien>.+)",
-    re.IGNORECASE,
-)
-"""What a denial is confined to: "not married to my job", "not allergic to milk"."""
-
-_ENDING = re.compile(r"\b(?:any ?more|any ?longer|no longer|nicht mehr|ne .*plus|ya no)\b", re.IGNORECASE)
 _POSSESSED_NOUN = re.compile(
     r"\b(?:my|our|mein(?:e[nmrs]?)?|unser(?:e[nmrs]?)?|mon|ma|mes|notre|nos|mis?|User's|their)\s+(?P<noun>[^\W\d_]+)",
     re.IGNORECASE,
@@ -128,8 +121,15 @@ _YES_NO_QUESTION = re.compile(
     r"\W*(?:am|do|did|is|are|was|have|bin|mag|esse|trinke|suis-je|est-ce que je|soy|me gustan?)\b", re.IGNORECASE
 )
 _OPEN_QUESTION = re.compile(r"\W*(?:what|which|was|welche\w*|qu'est-ce que|quel\w*|qué)\b", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(?:not|cannot|nicht|pas|no)\b|n't\b", re.IGNORECASE)
+_ANYTHING = frozenset(("food", "foods", "thing", "things", "stuff", "essen", "comida", "cosas", "choses"))
 _COUNT_QUESTION = re.compile(
     r"\b(?:how many|wie viele|combien d|cuánt[oa]s)(?! (?:years|jahre|ans|años)\b)", re.IGNORECASE
+)
+_QUANTITY = re.compile(
+    r"\d|\b(?:an?|no|one|two|three|four|five|six|both|twins|many|several|eine?n?|kein\w*|zwei|drei|vier|fünf|sechs|une?|"
+    r"deux|trois|quatre|cinq|un[oa]?|dos|tres|cuatro|cinco|and|und|et|y)\b",
+    re.IGNORECASE,
 )
 _COMPANY_QUESTION = re.compile(r"\b(?:with (?:me|us)|mit (?:mir|uns)|avec (?:moi|nous)|conmigo)\b", re.IGNORECASE)
 _COMPANY = re.compile(r"\b(?:with|mit|avec|con)\b", re.IGNORECASE)
@@ -177,6 +177,7 @@ class _Question:
     names: tuple[str, ...]
     answer_types: int
     has_one_answer: bool
+    asks_dislike: bool = field(default=False)
     asks_for_name: bool = field(default=False)
     is_about_name: bool = field(default=False)
     is_about_age: bool = field(default=False)
@@ -217,6 +218,8 @@ def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers
     best: _Fit | None = None
     for fit, statement in fitting:
         changed_at = ended.get(statement, -1)
+        if any(each.order == changed_at for each in changes.partial_ends(statement, question.words)):
+            changed_at = -1
         if best is None:
             outdated_at = max(outdated_at, changed_at)
         if changed_at >= 0 or statement.order < outdated_at:
@@ -235,8 +238,8 @@ def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers
     if outdated_at >= 0 and not answers:
         answers = [each for each in statements if each.order == outdated_at and not each.takes_back]
     answers = answers[:1] if question.has_one_answer else answers
-    answers += [each for answer in answers for each in changes.partial_ends(answer) if each not in answers]
-    return Answers(answers, is_outdated=outdated_at >= 0 and not answers)
+    ends = dict.fromkeys(each for answer in answers for each in changes.partial_ends(answer, question.words))
+    return Answers(list(dict.fromkeys((*answers, *ends))), is_outdated=outdated_at >= 0 and not answers)
 
 
 def _parse_question(text: str) -> _Question:
@@ -250,6 +253,11 @@ def _parse_question(text: str) -> _Question:
         required |= set(index_tokens(asked["thing"]))
     named = (_GERMAN_NAME if language == "de" else _NAME).finditer(text)
     names = {token for found in named for token in index_tokens(found["name"])}
+    disliked = [word for word in words if is_same_word(word, "hate")]
+    asks_dislike = bool(_OPEN_QUESTION.match(text) and (disliked or _NEGATION.search(text)))
+    if asks_dislike:
+        required |= set(disliked)
+        without_name = tuple(word for word in without_name if word not in _ANYTHING)
     answer_types = (
         PLACE * bool(_PLACE_QUESTION.search(text))
         | MOMENT * bool(_MOMENT_QUESTION.search(text))
@@ -262,7 +270,8 @@ def _parse_question(text: str) -> _Question:
         names=tuple(names.intersection(without_name)),
         answer_types=answer_types,
         has_one_answer=bool(answer_types or _SINGLE_ANSWER_QUESTION.search(text)),
-        asks_for_name=without_name != words,
+        asks_dislike=asks_dislike,
+        asks_for_name=not NAME_WORDS.isdisjoint(words),
         is_about_name=bool(_NAME_QUESTION.search(text)),
         is_about_age=bool(_AGE_QUESTION.search(text)),
     )
@@ -278,12 +287,16 @@ def _fit(question: _Question, text: str) -> _Fit:
         return _Fit(1.0 + _TYPE_BONUS) if tells_own_age(text) else _NO_FIT
     if _OWN_ORIGIN_QUESTION.search(question.text):
         return _Fit(float(bool(_ORIGIN.search(text))))
-    lacks_company = _COMPANY_QUESTION.search(question.text) and not _COMPANY.search(text)
-    lacks_age = _ANY_AGE_QUESTION.search(question.text) and not tells_age(text)
-    # "My son is 7" tells no number of children.
-    is_other_number = _COUNT_QUESTION.search(question.text) and tells_age(text)
-    tells_no_place = question.answer_types & PLACE and tells_new_role(text)
-    if lacks_company or lacks_age or is_other_number or tells_no_place or _denies_another(question, text):
+    misses = (
+        _COMPANY_QUESTION.search(question.text) and not _COMPANY.search(text),
+        _ANY_AGE_QUESTION.search(question.text) and not tells_age(text),
+        # "My son is 7" tells no number of children.
+        _COUNT_QUESTION.search(question.text) and (tells_age(text) or not _QUANTITY.search(text)),
+        question.answer_types & PLACE and tells_new_role(text),
+        question.asks_dislike and not tells_dislike(text),
+        denies_another(text, question.text),
+    )
+    if any(misses):
         return _NO_FIT
     return _fit_by_words(
         question, without_clauses_about_others(text, question.required) if is_about_person(question.text) else text
@@ -303,11 +316,7 @@ def _fit_by_words(question: _Question, text: str) -> _Fit:
     if not question.words or not words:
         return _NO_FIT
     mates = {word: [other for other in words if _is_mate(question, word, other)] for word in question.words}
-    implied = set(implied_words(text, without_dates(text)))
-    if _ANY_AGE_QUESTION.search(question.text):
-        implied.add("age")
-    if not question.answer_types & PLACE and states_profession(text):
-        implied.add("work")
+    implied = _implied_by(question, text)
     for word in question.words:
         mates[word] = mates[word] or [word for each in implied if is_same_word(word, each)]
     matched = [word for word, others in mates.items() if others]
@@ -330,6 +339,18 @@ def _fit_by_words(question: _Question, text: str) -> _Fit:
     score += _TYPE_BONUS * (has_type and score > 0)
     bonus = _wording_bonus(question, text, score, is_literal=set(matched).issubset(words))
     return _Fit(score and score + bonus, tuple(matched))
+
+
+def _implied_by(question: _Question, text: str) -> set[str]:
+    """Return the words of the question that a statement does without."""
+    implied = set(implied_words(text, without_dates(text)))
+    if _ANY_AGE_QUESTION.search(question.text):
+        implied.add("age")
+    if question.asks_dislike:
+        implied.add("like")
+    if not question.answer_types & PLACE and states_profession(text):
+        implied.add("work")
+    return implied
 
 
 def _lacks_topic(
@@ -367,16 +388,6 @@ def _may_tell(question: _Question, text: str, implied: set[str]) -> bool:
         # A slot that the question asks for is filled with a name.
         return bool(implied or _HERE_OR_THERE.search(text))
     return not question.answer_types & MOMENT or bool(_TIME.search(text) or without_dates(text) != text)
-
-
-def _denies_another(question: _Question, text: str) -> bool:
-    """Return whether a statement denies a relation to what the question does not name."""
-    found = _DENIED_RELATION.search(text)
-    if found is None or _ENDING.search(text):
-        return False
-    asked = index_tokens(question.text)
-    related = topic_words(next(filter(None, found.groups())), detect_language(text))
-    return not any(is_same_word(one, other) for one in related for other in asked)
 
 
 def _is_mate(question: _Question, word: str, other: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +12,9 @@ from gaia_memory.adk.models.offline_phrases import detect_language
 from gaia_memory.adk.models.statement_subjects import subject_words
 from gaia_memory.adk.models.topic_words import (
     ALL_FUNCTION_WORDS,
+    NAME_WORDS,
     SLOT_WORDS,
+    TRAVEL_WORDS,
     USER_WORDS,
     implied_words,
     is_same_word,
@@ -49,9 +51,21 @@ _WORKPLACE = re.compile(r" (?:at|in|bei[m]?|im|an|auf|à|aux?|chez|dans|en) .*")
 """Where somebody works may be of another category: "infirmière à l'hôpital"."""
 
 
-_LISTED_NAMES = re.compile(
-    r"[A-ZÀ-Þ]\w+(?:,? (?:and|und|et|y|&) |, )[A-ZÀ-Þ]\w+(?:(?:,? (?:and|und|et|y|&) |, )[A-ZÀ-Þ]\w+)*"
+_DENIED_RELATION = re.compile(
+    r"(?:\bnot|n't)\s+(?:[\w-]+\s+){1,3}?(?:to|with|from|about|of)\s+(?!any(?:thing|one|body)\b)(?P<whom>.+)|"
+    r"\bnicht\b.*?\b(?:gegen|mit|auf|von)\s+(?!irgend)(?P<wen>.+)|\bpas\s+(?:\w+\s+)?\w+\s+(?:à|aux?|avec|de)\s+(?P<qui>.+)|"
+    r"\bno\s+\w+\s+\w+\s+(?:a|al|con|de)\s+(?P<quien>.+)",
+    re.IGNORECASE,
 )
+"""What a denial is confined to: "not married to my job", "not allergic to milk"."""
+
+_ENDING = re.compile(r"\b(?:any ?more|any ?longer|no longer|nicht mehr|ne .*plus|ya no)\b", re.IGNORECASE)
+_MIN_FURTHER_WORDS = 2
+"""What a statement says besides: "I drive a red Golf" is all about the car."""
+
+_AND_PATTERN = r"(?:,? (?:and|und|et|y|&) |, )"
+_LISTED_NAMES = re.compile(rf"[A-ZÀ-Þ]\w+(?:{_AND_PATTERN}[A-ZÀ-Þ]\w+)+")
+_LISTED_WORDS = re.compile(rf"\w+(?:{_AND_PATTERN}(?:(?:an?|the|my|our|eine?n?|mein\w*|une?|des|un[oa]?|mi) )?\w+)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,29 +143,34 @@ class Changes:
             ended[statement] = max(at, ended.get(statement, at))
         return ended
 
-    def partial_ends(self, statement: Statement) -> list[Statement]:
-        """Return what later ended only a part of a statement: "Rex died" of "I have two dogs, Rex and Fido"."""
-        orders = {
-            each.order for each in self._changes if each.order > statement.order and _names_more(statement.text, each)
-        }
+    def partial_ends(self, statement: Statement, asked: Sequence[str]) -> list[Statement]:
+        """Return what later ended only that part of a statement which a question with these words does not ask for.
+
+        "Rex died" ends a part of "I have two dogs, Rex and Fido", and "Eva and I broke up" one of "I live in Graz with
+        Eva" where the question is where.
+        """
+        orders = {each.order for each in self._changes_of(statement) if _spares(statement.text, each, asked)}
         return [each for each in self._statements if each.order in orders and not each.takes_back]
 
     def _changed_at(self, statement: Statement) -> int:
         """Return the age of the newest change of a statement; -1 if it still holds."""
+        changes = self._changes_of(statement)
+        return max((each.order for each in changes if not _names_more(statement.text, each)), default=-1)
+
+    def _changes_of(self, statement: Statement) -> Iterator[_Change]:
         words = (
             *topic_words(statement.text, detect_language(statement.text)),
             # "I quit my job" ends "I'm a nurse", too.
             *(["work"] if states_profession(statement.text) else []),
         )
         is_denied, about = self.is_denial(statement), subject_words(statement.text)
-        newer = (
-            change.order
-            for change in self._changes
-            if change.order > statement.order and (is_denied or not change.resumes)
-            if (_mentions(words, change.subject) if change.subject else not about or _mentions(change.words, about))
-            if _denies(change, words) and not _names_more(statement.text, change)
-        )
-        return max(newer, default=-1)
+        for change in self._changes:
+            is_newer = change.order > statement.order and (is_denied or not change.resumes)
+            concerns = (
+                _mentions(words, change.subject) if change.subject else not about or _mentions(change.words, about)
+            )
+            if is_newer and concerns and _denies(change, words):
+                yield change
 
     def _replaced_at(self, statements: Sequence[Statement]) -> list[tuple[Statement, int]]:
         """Return the statements that learning a later one would end, with the age of that one."""
@@ -179,6 +198,24 @@ class Changes:
         return replaced
 
 
+def tells_dislike(text: str) -> bool:
+    """Return whether a text says what somebody hates, or does not do or like."""
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline import corrections
+
+    return corrections.is_denial(text) or _mentions(["hate"], index_tokens(text))
+
+
+def denies_another(text: str, question: str) -> bool:
+    """Return whether a statement denies a relation to what the question does not name."""
+    found = _DENIED_RELATION.search(text)
+    if found is None or _ENDING.search(text):
+        return False
+    asked = index_tokens(question)
+    related = topic_words(next(filter(None, found.groups())), detect_language(text))
+    return not any(is_same_word(one, other) for one in related for other in asked)
+
+
 def statement_asked(question: str) -> str:
     """Return what a yes/no question asks about as a statement: "I live in Oslo" for "Do I still live in Oslo?"."""
     text = _STILL.sub(" ", question.strip(" ¿?!.")).strip()
@@ -199,9 +236,12 @@ def contradicts(statement: Statement, asked: str) -> bool:
 
 
 def without_outdated(statements: Sequence[Statement]) -> list[Statement]:
-    """Return the statements that no newer one ends."""
-    ended = Changes(statements).ended_at(statements)
-    return [each for each in statements if not each.takes_back and each not in ended]
+    """Return the statements that no newer one ends as a whole."""
+    changes = Changes(statements)
+    ended = changes.ended_at(statements)
+    return [
+        each for each in statements if not each.takes_back and (each not in ended or changes.partial_ends(each, ()))
+    ]
 
 
 def _claims(text: str) -> tuple[Claim, ...]:
@@ -240,7 +280,32 @@ def _mentions(words: Sequence[str], others: Collection[str]) -> bool:
 def _denies(change: _Change, words: Sequence[str]) -> bool:
     """Return whether a change ends a statement with these words: it shares most besides its subject, or has no more."""
     said, changed = ([each for each in some if not _mentions([each], change.subject)] for some in (words, change.words))
-    return share_most(changed, said) or bool(change.subject and not changed)
+    if not TRAVEL_WORDS.isdisjoint(said) and not TRAVEL_WORDS.isdisjoint(change.words):
+        # Who "cancelled the trip to Rome" is not "flying to Rome" either.
+        changed = [each for each in changed if each not in TRAVEL_WORDS]
+    return share_most(changed, said) if changed else bool(change.subject)
+
+
+def _spares(text: str, change: _Change, asked: Sequence[str]) -> bool:
+    """Return whether a change leaves that part of a statement true which a question asks for."""
+    if _names_more(text, change):
+        return True
+    gone = (*change.words, *change.subject)
+    words = [word for word in topic_words(text, detect_language(text)) if word not in NAME_WORDS]
+    further = [word for word in words if not _mentions([word], (*gone, *asked))]
+    is_about_more = not _mentions(asked, gone) and len(further) >= _MIN_FURTHER_WORDS + (not asked)
+    return is_about_more or _lists_more(text, gone, asked)
+
+
+def _lists_more(text: str, gone: Sequence[str], asked: Sequence[str]) -> bool:
+    """Return whether a statement lists what a question asks for beside what is gone: "I have a cat and a dog"."""
+    for listed in _LISTED_WORDS.finditer(text):
+        items = [word for word in index_tokens(listed[0]) if word not in ALL_FUNCTION_WORDS]
+        lost = [word for word in items if _mentions([word], gone)]
+        kept = [word for word in items if word not in lost]
+        if lost and kept and (not _mentions(asked, lost) or _mentions(asked, kept)):
+            return True
+    return False
 
 
 def _names_more(text: str, change: _Change) -> bool:

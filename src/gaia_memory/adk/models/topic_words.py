@@ -101,6 +101,15 @@ USER_WORDS = {
     *("user", "nutzer", "nutzerin", "nutzers", "benutzer", "benutzerin", "benutzers", "usuario", "usuaria"),
     *("utilisateur", "utilisatrice"),
 }
+TRAVEL_WORDS = frozenset(
+    (
+        *("go", "goes", "going", "went", "travel", "travelling", "trip", "journey", "flight", "fly", "flying", "visit"),
+        *("gehe", "gehen", "fahre", "fahren", "fliege", "fliegen", "flug", "reise", "reisen"),
+        *("vais", "aller", "pars", "partir", "voyage", "vol", "voy", "vamos", "ir", "viaje", "vuelo", "viajo"),
+    )
+)
+"""Words for a trip, whichever way."""
+
 NAME_WORDS = frozenset(
     (
         *("name", "names", "named", "call", "called", "heisse", "heisst", "heissen", "appelle", "nom"),
