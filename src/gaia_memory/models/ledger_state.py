@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -253,6 +253,7 @@ class SweepProgress:
 class LearnedFacts:
     """The new facts that conversations gave: their number, and the first of them, at most `MAX_LEARNED_FACTS`.
 
+    What the same conversation replaced is not among them.
     `is_private`: there was nothing to learn, because the conversation is private. `is_nothing_left`: its new messages
     were commands or are forgotten. `since` is when the conversation was last cleared, in seconds since the epoch.
     """
@@ -262,10 +263,15 @@ class LearnedFacts:
     first: list[Fact] = field(default_factory=list)
     is_private: bool = False
     is_nothing_left: bool = False
+    _ids: set[str] = field(default_factory=set)
 
-    def add(self, written: AddResult) -> None:
-        """Add the facts of a write that are new."""
-        self.add_facts([fact for fact, is_new in zip(written.facts, written.is_new, strict=True) if is_new])
+    def add(self, written: AddResult, *, past_ids: Set[str] = frozenset()) -> None:
+        """Add the facts of a write that are new, and drop those that it made past."""
+        new = [fact for fact, is_new in zip(written.facts, written.is_new, strict=True) if is_new]
+        self.count -= len(self._ids & past_ids)
+        self.first = [fact for fact in self.first if fact.id not in past_ids]
+        self._ids = (self._ids | {fact.id for fact in new}) - past_ids
+        self.add_facts([fact for fact in new if fact.id not in past_ids])
 
     def add_facts(self, facts: Sequence[Fact], *, count: int | None = None) -> None:
         """Add `facts`, the first of `count` new ones (default: all of them)."""

@@ -85,13 +85,15 @@ class PlannedFact:
 class AppliedPlan:
     """What a plan has done: the facts written, all facts of the plan, and how many were judged, replaced and queued.
 
-    A judged fact was compared by rule or by a model. `lost` counts the facts whose targets had changed.
+    A judged fact was compared by rule or by a model. `lost` counts the facts whose targets had changed. `past_ids` are
+    the replaced facts that are not current any more.
     """
 
     written: AddResult
     facts: tuple[Fact, ...] = ()
     judged: int = 0
     replaced: int = 0
+    past_ids: frozenset[str] = frozenset()
     queued: int = 0
     lost: int = 0
 
@@ -135,7 +137,7 @@ async def apply_plan(
     results = [None if step is None else await _fact_of(facts, tx, scope, step, new, now) for step in steps]
     new_ids = [None if fact is None else fact.id for fact in results]
     said = set(new_ids)
-    replaced = await end_outdated(facts, tx, scope, steps, new_ids, now=now)
+    ended = await end_outdated(facts, tx, scope, steps, new_ids, now=now)
     undecided: list[UndecidedFact] = []
     for step, fact in zip(steps, results, strict=True):
         if step is None or fact is None:
@@ -155,7 +157,8 @@ async def apply_plan(
         written=written,
         facts=tuple(fact for fact in results if fact is not None),
         judged=sum(bool(step and (step.actor or step.compared)) for step in steps),
-        replaced=replaced,
+        replaced=len(ended),
+        past_ids=frozenset(ended) - (await facts.stored(tx, scope, ended)).keys(),
         queued=len(undecided),
         lost=sum(step is not planned for step, planned in zip(steps, plan, strict=True)),
     )

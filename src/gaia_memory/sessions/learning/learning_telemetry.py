@@ -45,7 +45,7 @@ class LearningRecord:
         self.turns += len({turn.seq for chunk in chunks for turn in chunk.turns})
         self.facts += len(applied.written)
         self.reconciled.update(judged=applied.judged, replaced=applied.replaced, queued=applied.queued)
-        self.learned.add(applied.written)
+        self.learned.add(applied.written, past_ids=applied.past_ids)
 
 
 @contextmanager

@@ -22,12 +22,14 @@ async def end_outdated(
     new_ids: Sequence[str | None],
     *,
     now: datetime,
-) -> int:
-    """Store the endings that come with the steps of a plan, in the order in which they were said; count them.
+) -> list[str]:
+    """Store the endings that come with the steps of a plan, in the order in which they were said.
+
+    Return the fact of each ending; one that was said after its ending is current still.
 
     `new_ids` are the facts that the steps have written.
     """
-    count = 0
+    ended: list[str] = []
     said = [step.extracted.fact.said_at or now if step else now for step in steps]
     rivals = await facts.rivals(tx, scope, {each for each in new_ids if each is not None})
     for place in sorted(range(len(steps)), key=lambda at: (said[at], at)):
@@ -52,8 +54,9 @@ async def end_outdated(
         said_after = {new_ids[at] for at in range(place + 1, len(steps)) if said[at] == said[place]}
         kept = [each for each in found if each.fact_id not in {each.ended_by, *said_after}]
         if kept:
-            count += len(kept) - len(await facts.end_facts(tx, scope, kept, now=now))
-    return count
+            lost = await facts.end_facts(tx, scope, kept, now=now)
+            ended += [each.fact_id for each in kept if each not in lost]
+    return ended
 
 
 async def _decided_endings(
