@@ -129,7 +129,7 @@ _FORMS: Mapping[Language, _Forms] = {
             (r"\b(?:[Ee]l|[Ll]a) ([\w -]+?) del usuario\b", r"tu \1"),
             (r"\b[Ll][ao]s ([\w -]+?) del usuario\b", r"tus \1"),
         ],
-        others=r"\b(?:él|su|sus|consigo|les?)\b|\b(?:y|pero|que|cuando|porque) (?:[a-z]+[ae]|es|no)\b|«",
+        others=r"\b(?:él|su|sus|consigo|les?|que l[oa]s?)\b|\b(?:y|pero|que|cuando|porque) (?:[a-z]+[ae]|es|no)\b|«",
         pronouns={"se ": "te "},
     ),
 }
@@ -148,6 +148,9 @@ def to_second_person(statement: str, language: Language = "en") -> str | None:
     text = text[lead.end() :] if (lead := GRAMMARS[language].patterns["lead_in"].match(text)) else text
     if language != "en":
         return _turn_told(GRAMMARS[language].to_third_person(text) or "", _FORMS[language])
+    if any(GRAMMARS["en"].patterns[each].match(text) for each in ("call_me", "refusal")):
+        # With "you" in the place of "me", a request would be another one: "Call you Liz."
+        text = GRAMMARS["en"].to_third_person(text) or ""
     if not text or _ABOUT_THE_MODEL.search(text) or not _ABOUT_THE_PERSON.search(text):
         return None
     if re.search(r"\bUser\b", text):
