@@ -28,7 +28,7 @@ from gaia_memory.redaction.redact_locations import redact_locations
 _NO = re.compile(
     r"(?:no|nah|nope|nein|non|no[,]? (?:thanks|thank you|gracias)|nein[,]? danke|non[,]? merci)[.!\s]*", re.IGNORECASE
 )
-_PLAIN_YES = re.compile(r"(?:yes|ja|oui|s[ií])[.!\s]*", re.IGNORECASE)
+_PLAIN_YES = re.compile(r"(?:y|yes|ja|oui|s[ií])[.!\s]*", re.IGNORECASE)
 _YES = re.compile(r"(?:(?P<what>.*\S)\s+)?yes[.!]*", re.IGNORECASE | re.DOTALL)
 
 _BACK = re.compile(r"(?P<what>.*\S)\s+back[.!]*", re.IGNORECASE | re.DOTALL)

@@ -113,7 +113,7 @@ async def test_a_no_answers_an_open_question_of_forget(question: str, refusal: s
     assert "Nothing is forgotten yet" in (await run_command("/forget tea yes", memory)).text
 
 
-@pytest.mark.parametrize("consent", ["yes", "Ja.", "oui", "sí", "si!"])
+@pytest.mark.parametrize("consent", ["yes", "y", "Y.", "Ja.", "oui", "sí", "si!"])
 @pytest.mark.parametrize("question", ["/forget tea", "/forget 1"])
 async def test_a_plain_yes_forgets_the_rows_that_were_just_shown(question: str, consent: str) -> None:
     """And the question is closed then: a second yes reaches the model."""
