@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import Enum, auto
 
@@ -155,9 +156,11 @@ def _kind_without_fact(text: str) -> MessageKind:
     return next((kind for kind, is_this in kinds.items() if is_this), MessageKind.STATEMENT)
 
 
-def asks_for_last_words(question: str) -> bool:
-    """Return whether a question asks what the person said just before it."""
-    return _LAST_WORDS.match(question) is not None
+def find_last_words(question: str, earlier: Sequence[str]) -> str | None:
+    """Return the last message that is more than questions and commands, if a question asks for what was just said."""
+    if not _LAST_WORDS.match(question):
+        return None
+    return next((message for message in reversed(earlier) if not all(map(_asks, _sentences(message)))), None)
 
 
 def find_question(message: str) -> str:
@@ -180,6 +183,10 @@ def _is_question(sentence: str) -> bool:
 
 def _is_command(sentence: str) -> bool:
     return bool(_FORGET.match(sentence) or _REQUEST.match(sentence)) and not _is_reminder(sentence)
+
+
+def _asks(sentence: str) -> bool:
+    return _is_question(sentence) or _is_command(sentence)
 
 
 def _is_reminder(sentence: str) -> bool:

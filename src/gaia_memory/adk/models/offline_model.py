@@ -16,7 +16,7 @@ from google.genai import types
 from pydantic import PrivateAttr
 
 from gaia_memory.adk.models.answer_ranking import rank_answers
-from gaia_memory.adk.models.message_kinds import MessageKind, asks_for_last_words, classify, find_question
+from gaia_memory.adk.models.message_kinds import MessageKind, classify, find_last_words, find_question
 from gaia_memory.adk.models.offline_phrases import (
     PHRASES,
     STOCK_REPLIES,
@@ -42,6 +42,7 @@ INTRODUCTION = PHRASES["en"].introduction
 _INTRODUCTIONS = tuple(phrases.introduction for phrases in PHRASES.values())
 
 _PROFILE_BLOCK = re.compile(r"<USER_PROFILE>(.*?)</USER_PROFILE>", re.DOTALL)
+_SHORT_WORD = re.compile(r"\W*\w{1,2}\W*")
 _PIECE = re.compile(r"\S+\s*|\s+")
 _TRANSFERRED_CONTEXT = "For context:"
 """How ADK begins a user content that holds what another agent said."""
@@ -205,10 +206,7 @@ def _queries(question: str) -> list[str]:
 
 def _acknowledge(request: LlmRequest, kind: MessageKind, messages: Sequence[_Message], phrases: Phrases) -> str:
     """Return the reply to a message that asks for nothing known."""
-    replies = {
-        MessageKind.ABOUT_THE_MODEL: phrases.introduction,
-        MessageKind.FORGET: phrases.nothing_forgotten,
-    }
+    replies = {MessageKind.ABOUT_THE_MODEL: phrases.introduction, MessageKind.FORGET: phrases.nothing_forgotten}
     if kind in replies:
         return replies[kind]
     if messages and contains_credential(messages[-1].text, allow_numbers=allow_numbers.get()):
@@ -315,8 +313,8 @@ def _answer_question(
     if classify(text)[0] is MessageKind.OVERVIEW:
         return _describe_everything(statements, phrases) or default
     question = find_question(text)
-    if asks_for_last_words(question) and messages[1:]:
-        return phrases.said.format(messages[-2].text)
+    if last_words := find_last_words(question, [each.text for each in messages[:-1]]):
+        return phrases.said.format(last_words)
     answers = rank_answers(question, statements)
     if answers.is_outdated:
         return phrases.outdated
@@ -350,10 +348,11 @@ def _turned_around(statement: Statement, phrases: Phrases) -> str | None:
 
 
 def _language_of(messages: Sequence[_Message]) -> Language:
-    """Return the language of the last message, or of those before where it has no word that tells."""
+    """Return the language of the last message, or of those before where it has no word that tells: "si", "y"."""
     language: Language = "en"
-    for message in messages[-_MAX_CONTEXT_MESSAGES:]:
-        language = detect_language(message.text, default=language)
+    for at, message in enumerate(messages[-_MAX_CONTEXT_MESSAGES:]):
+        if at == 0 or not _SHORT_WORD.fullmatch(message.text):
+            language = detect_language(message.text, default=language)
     return language
 
 
