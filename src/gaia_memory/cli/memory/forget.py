@@ -82,8 +82,8 @@ async def forget(
 
     Copies that imports gave to other users stay, except those that `--copies` deletes: what nothing else taught there.
     Works while memory is off. Exits with 1 if the user, the fact or the conversation is unknown, or if a file or the
-    receipt could not be written after the facts were deleted. While memory is on, a user whose facts are all forgotten is
-    still known.
+    receipt could not be written after the facts were deleted. While memory is on, a user whose facts are all forgotten
+    is still known.
     """
     if fact_id is not None and session is not None:
         print_error("pass --id or --session, not both")
