@@ -14,7 +14,10 @@ _START_ANSWER = (
     "This conversation is private from here on: I learn nothing from it, but still use what I know about you. "
     "/private off ends that."
 )
-_END_ANSWER = "This conversation is no longer private. I will never learn what you said while it was."
+_END_ANSWER = (
+    "This conversation is no longer private. I will never learn what you said while it was; "
+    "it stays in this conversation until /reset."
+)
 _NOT_PRIVATE = "This conversation is not private: I may learn from it. /private on changes that."
 
 

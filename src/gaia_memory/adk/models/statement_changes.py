@@ -293,7 +293,8 @@ def _spares(text: str, change: _Change, asked: Sequence[str]) -> bool:
     gone = (*change.words, *change.subject)
     words = [word for word in topic_words(text, detect_language(text)) if word not in NAME_WORDS]
     further = [word for word in words if not _mentions([word], (*gone, *asked))]
-    is_about_more = not _mentions(asked, gone) and len(further) >= _MIN_FURTHER_WORDS + (not asked)
+    # "I quit my job" is about all of "I work as a nurse at the hospital".
+    is_about_more = not _mentions((*asked, *words[:1]), gone) and len(further) >= _MIN_FURTHER_WORDS + (not asked)
     return is_about_more or _lists_more(text, gone, asked)
 
 

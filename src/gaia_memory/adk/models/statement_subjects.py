@@ -98,8 +98,9 @@ _POSSESSOR = re.compile(
 )
 _OWN_NAME = re.compile(
     r"\b(?:call me|I go by|User goes by|ich heiße|je m'appelle|me llamo|User is called|User wants to be called|"
-    r"(?:my|User's) name(?: is|'s)|l'utilisat(?:eur|rice) s'appelle|(?:be)?nutzer(?:in)? hei(?:ß|ss)t|"
-    r"usuari[oa] se llama|(?:mein|der) (?:vor)?name (?:des nutzers )?(?:ist|lautet)|"
+    r"(?:my|User's) name(?: is|'s)|(?<!de )l'utilisat(?:eur|rice) s'appelle|"
+    r"(?:(?:be)?nutzer|(?<!der )(?:be)?nutzerin) hei(?:ß|ss)t|"
+    r"(?<!del )(?<!de la )usuari[oa] se llama|(?:mein|der) (?:vor)?name (?:des nutzers )?(?:ist|lautet)|"
     r"(?:mon|le) (?:pré)?nom (?:de l'utilisateur )?est|(?:mi|el) nombre (?:del usuario )?es|"
     r"moi,? c'est (?-i:[A-ZÉ])\w+)\b|\AName:",
     re.IGNORECASE,

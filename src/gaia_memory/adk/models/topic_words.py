@@ -181,11 +181,21 @@ def is_same_word(one: str, other: str) -> bool:
     if not _meanings(one).isdisjoint(_meanings(other)):
         return True
     shorter, longer = sorted((one, other), key=len)
+    if not _german_verb_stems(one).isdisjoint(_german_verb_stems(other)):
+        return True
     if not _stems(one).isdisjoint(_stems(other)):
         return len(shorter) >= _MIN_TYPO_CHARACTERS or _is_inflected(shorter, longer)
     if len(shorter) < _MIN_TYPO_CHARACTERS or one[0] != other[0]:
         return False
     return difflib.SequenceMatcher(None, one, other).ratio() >= _TYPO_RATIO
+
+
+@lru_cache(maxsize=20_000)
+def _german_verb_stems(word: str) -> frozenset[str]:
+    """Return what may be the stem of a word as a form such as "rauche", "raucht", "rauchst" or "rauchen"."""
+    endings = ("e", "t", "st", "en")
+    stems = (word.removesuffix(ending) for ending in endings if word.endswith(ending))
+    return frozenset(stem for stem in stems if len(stem) > _MIN_STEM_CHARACTERS)
 
 
 def implied_words(*wordings: str) -> tuple[str, ...]:
