@@ -20,8 +20,8 @@ from gaia_memory.telemetry import log_fields, memory_span
 logger = logger_for(__name__)
 
 OPEN_SESSION_NOTE = (
-    "messages in a conversation that is not cleared yet stay in the session database: `gaia sweep --force` clears it, "
-    "unless sessions.clear is `keep`"
+    "messages in an open session stay there until it is cleared: `gaia sweep --force` does that, unless sessions.clear "
+    "is `keep`"
 )
 """The note of a receipt while the user has an open session, which forgetting does not clear."""
 
