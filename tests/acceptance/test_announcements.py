@@ -286,11 +286,13 @@ async def _wait_for(log: Path, count: int) -> list[str]:
 
 @pytest.mark.acceptance("W21")
 async def test_two_processes_that_are_killed_announce_each_task_once(tmp_path: Path) -> None:
-    """One dies before its second announcement, one after it recorded some, and others go on."""
+    """One dies before its second announcement, one after it recorded some, and others go on.
+
+    The first two run one after the other: beside each other, one may announce everything before the other has started.
+    """
     log, home = tmp_path / "log", tmp_path / "home"
     ids = await _remember_for_all(home)
-    first = [await _start(home, log, "claimed", 2), await _start(home, log, "recorded", 2)]
-    ended = [await process.wait() for process in first]
+    ended = [await (await _start(home, log, point, 2)).wait() for point in ("claimed", "recorded")]
     second = [await _start(home, log, "claimed", 1), await _start(home, log)]
     try:
         announced = await _wait_for(log, len(ids))
