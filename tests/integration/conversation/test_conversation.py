@@ -17,7 +17,7 @@ from google.genai import types
 
 from gaia_memory.adk.conversation import Reply
 from gaia_memory.adk.failure_replies import APOLOGY
-from gaia_memory.adk.models.offline_model import OfflineModel
+from gaia_memory.adk.models.offline.offline_model import OfflineModel
 from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder
 from gaia_memory.errors import MemoryUnavailable, ModelUnavailableError
 from gaia_memory.models import NewFact

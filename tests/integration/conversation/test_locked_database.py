@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.engine import URL
 
-from gaia_memory.adk.models.offline_model import OfflineModel
+from gaia_memory.adk.models.offline.offline_model import OfflineModel
 from gaia_memory.database import bounded_waits
 from gaia_memory.database import sqlite as sqlite_settings
 from gaia_memory.database.migrate import VERSION_TABLE

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from gaia_memory.adk.models.message_kinds import MessageKind, classify
-from gaia_memory.adk.models.offline_model import INTRODUCTION, OfflineModel
+from gaia_memory.adk.models.offline.message_kinds import MessageKind, classify
+from gaia_memory.adk.models.offline.offline_model import INTRODUCTION, OfflineModel
 from gaia_memory.backend.offline.rule_extraction import extract_facts
 from gaia_memory.truth.reconcile_by_rule import Statement, decide_by_rule
 

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from gaia_memory.adk.models.answer_ranking import rank_answers
-from gaia_memory.adk.models.message_kinds import MessageKind, classify, find_question
-from gaia_memory.adk.models.offline_phrases import PHRASES, detect_language
-from gaia_memory.adk.models.second_person import to_second_person
-from gaia_memory.adk.models.statement_changes import Statement, without_outdated
-from gaia_memory.adk.models.topic_words import is_same_word
+from gaia_memory.adk.models.offline.answer_ranking import rank_answers
+from gaia_memory.adk.models.offline.message_kinds import MessageKind, classify, find_question
+from gaia_memory.adk.models.offline.offline_phrases import PHRASES, detect_language
+from gaia_memory.adk.models.offline.second_person import to_second_person
+from gaia_memory.adk.models.offline.statement_changes import Statement, without_outdated
+from gaia_memory.adk.models.offline.topic_words import is_same_word
 from gaia_memory.language.function_words import Language
 from support.offline.misleading_conversations import ALL_MISLEADING
 from support.offline.newcomer_conversations import NEWCOMER_CASES

@@ -13,7 +13,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
-from gaia_memory.adk.models.offline_model import INTRODUCTION, OfflineModel
+from gaia_memory.adk.models.offline.offline_model import INTRODUCTION, OfflineModel
 from gaia_memory.backend.offline.rule_extraction import extract_facts
 
 pytestmark = pytest.mark.heavy

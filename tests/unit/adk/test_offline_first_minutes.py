@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from gaia_memory.adk.models.offline_phrases import PHRASES
+from gaia_memory.adk.models.offline.offline_phrases import PHRASES
 from support.offline.first_minutes import CORRECTED, FIRST_MINUTES, RESCHEDULED, SMALL_TALK
 from support.offline.offline_conversations import Case, is_right
 from support.offline.offline_requests import answer_after_conversation, answer_of, facts_of

@@ -10,8 +10,8 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
-from gaia_memory.adk.models import offline_model
-from gaia_memory.adk.models.offline_model import INTRODUCTION, OfflineModel
+from gaia_memory.adk.models.offline import offline_model
+from gaia_memory.adk.models.offline.offline_model import INTRODUCTION, OfflineModel
 from gaia_memory.adk.tools.fact_framing import PRIVATE_INSTRUCTION
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.screen import reject_unkeepable

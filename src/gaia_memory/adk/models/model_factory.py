@@ -36,7 +36,7 @@ def build_model(name: str) -> BaseLlm:
         ConfigError: ADK does not know the model, or a package or a key is missing.
     """
     if name == "offline" or (name == "auto" and not can_reach_gemini(os.environ)):
-        from gaia_memory.adk.models.offline_model import OfflineModel
+        from gaia_memory.adk.models.offline.offline_model import OfflineModel
 
         return OfflineModel()
     from google.adk.agents.llm_agent import LlmAgent

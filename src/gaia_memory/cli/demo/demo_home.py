@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from google.adk.agents.llm_agent import LlmAgent
 
-from gaia_memory.adk.models.offline_model import INTRODUCTION
+from gaia_memory.adk.models.offline.offline_model import INTRODUCTION
 from gaia_memory.cli.demo.demo_settings import OFFLINE, PATIENCE_SECONDS, demo_settings
 from gaia_memory.config.sources.load import load
 from gaia_memory.errors import StoreStalledError

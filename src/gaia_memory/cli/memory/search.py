@@ -139,7 +139,7 @@ async def _add_other_wordings(
 
     "User moved to Oslo" answers "Where do I live?" with half the score that its own words would give.
     """
-    from gaia_memory.adk.models.topic_words import related_words
+    from gaia_memory.adk.models.offline.topic_words import related_words
     from gaia_memory.recall.query.expansion import ADDED_TERM_WEIGHT
 
     related = await asyncio.to_thread(related_words, question)
@@ -179,7 +179,7 @@ def _without_padding(hits: Sequence[Hit], question: str) -> list[Hit]:
 
     Without vectors that have a meaning, others have only the neighbours or some letters of one that was meant.
     """
-    from gaia_memory.adk.models.topic_words import is_same_word
+    from gaia_memory.adk.models.offline.topic_words import is_same_word
     from gaia_memory.language.function_words import FUNCTION_WORDS
     from gaia_memory.language.tokenizer import index_tokens
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from enum import Enum, auto
 
-from gaia_memory.adk.models.topic_words import ALL_FUNCTION_WORDS, implied_words, is_same_name, is_same_word
+from gaia_memory.adk.models.offline.topic_words import ALL_FUNCTION_WORDS, implied_words, is_same_name, is_same_word
 from gaia_memory.language.tokenizer import index_tokens
 
 _ADDRESS = re.compile(

@@ -15,9 +15,9 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import PrivateAttr
 
-from gaia_memory.adk.models.answer_ranking import rank_answers
-from gaia_memory.adk.models.message_kinds import MessageKind, classify, find_last_words, find_question
-from gaia_memory.adk.models.offline_phrases import (
+from gaia_memory.adk.models.offline.answer_ranking import rank_answers
+from gaia_memory.adk.models.offline.message_kinds import MessageKind, classify, find_last_words, find_question
+from gaia_memory.adk.models.offline.offline_phrases import (
     PHRASES,
     STOCK_REPLIES,
     Phrases,
@@ -25,9 +25,9 @@ from gaia_memory.adk.models.offline_phrases import (
     detect_language,
     without_stock_replies,
 )
-from gaia_memory.adk.models.second_person import to_second_person
-from gaia_memory.adk.models.statement_changes import Statement, remembered_statements, without_outdated
-from gaia_memory.adk.models.topic_words import asks_for_trade, related_words
+from gaia_memory.adk.models.offline.second_person import to_second_person
+from gaia_memory.adk.models.offline.statement_changes import Statement, remembered_statements, without_outdated
+from gaia_memory.adk.models.offline.topic_words import asks_for_trade, related_words
 from gaia_memory.adk.plugins.run_context import allow_numbers, current_conversation, forgotten_check
 from gaia_memory.adk.plugins.turn_notes import NOTES_START
 from gaia_memory.adk.tools.fact_framing import PRIVATE_INSTRUCTION

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gaia_memory.adk.models.offline_phrases import detect_language
-from gaia_memory.adk.models.statement_subjects import subject_words
-from gaia_memory.adk.models.topic_words import (
+from gaia_memory.adk.models.offline.offline_phrases import detect_language
+from gaia_memory.adk.models.offline.statement_subjects import subject_words
+from gaia_memory.adk.models.offline.topic_words import (
     ALL_FUNCTION_WORDS,
     NAME_WORDS,
     SLOT_WORDS,

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gaia_memory.adk.models.offline_phrases import detect_language
-from gaia_memory.adk.models.statement_changes import (
+from gaia_memory.adk.models.offline.offline_phrases import detect_language
+from gaia_memory.adk.models.offline.statement_changes import (
     Changes,
     Statement,
     category_of,
@@ -21,7 +21,7 @@ from gaia_memory.adk.models.statement_changes import (
     topic_words,
     without_dates,
 )
-from gaia_memory.adk.models.statement_subjects import (
+from gaia_memory.adk.models.offline.statement_subjects import (
     find_identity,
     has_other_owner,
     has_other_subject,
@@ -30,7 +30,7 @@ from gaia_memory.adk.models.statement_subjects import (
     subject_words,
     without_clauses_about_others,
 )
-from gaia_memory.adk.models.topic_words import (
+from gaia_memory.adk.models.offline.topic_words import (
     NAME_WORDS,
     asks_for_trade,
     implied_words,
