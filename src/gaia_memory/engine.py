@@ -38,7 +38,7 @@ from gaia_memory.sessions.learning.sweep import Progress, Sweeper
 from gaia_memory.sessions.learning.sweep_scheduler import SweepScheduler
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
-from gaia_memory.sessions.transcript_registry import TranscriptFinder, TranscriptRegistry
+from gaia_memory.sessions.transcript_registry import TranscriptRegistry
 from gaia_memory.sessions.turns.message_debounce import MessageDebouncer
 from gaia_memory.sessions.turns.session_locks import SessionLocks
 from gaia_memory.sessions.turns.turn_presence import TurnPresence
@@ -81,6 +81,7 @@ class Engine:
         self.conversations = LedgerClient(database, self.ledger, self.facts, clock, owner=self.owner)
         self.turns = TurnPresence(self.conversations)
         self.transcripts = TranscriptRegistry()
+        self.set_transcript_fallback = self.transcripts.set_fallback
         self._sessions = SessionEngine(database, lambda: (self.config.sessions_url, self.config.memory_url))
         self._has_started = False
         self.follower = StoreFollower(
@@ -96,7 +97,7 @@ class Engine:
         self.circuit_breaker = ModelCircuitBreaker(clock)
         self.memory = self._build_memory(projects)
         self.consolidator = self._build_consolidator()
-        self.last_waiting_turn = self.consolidator.last_waiting_turn
+        self.can_read, self.last_waiting_turn = self.consolidator.can_read, self.consolidator.last_waiting_turn
         self._sweeper = self._build_sweeper()
         self._reconcile_queue = ReconcileQueue(
             client=self.conversations,
@@ -215,10 +216,6 @@ class Engine:
         """The `mem0.Memory` over the follower's store; raises `StoreNotOwnedError` if another process owns it."""
         return self.follower.mem0
 
-    def set_transcript_fallback(self, finder: TranscriptFinder, *, keeps_existing: bool = False) -> None:
-        """Find the sessions of apps without a host in this process with `finder`."""
-        self.transcripts.set_fallback(finder, keeps_existing=keeps_existing)
-
     def sessions_engine(self) -> AsyncEngine:
         """Return the engine of the session database, opened at first use and closed with this one."""
         return self._sessions.get()
@@ -280,9 +277,10 @@ class Engine:
         await self._sessions.truncate_wal()
         return outcome
 
-    async def can_read(self, key: SessionKey) -> bool:
-        """Return True if the host of an app is in this process and has the session."""
-        return await self.consolidator.can_read(key)
+    async def delete_forgotten(self, scope: Scope, session_id: str | None = None) -> int:
+        """Delete the open sessions of a scope, or one, in which nothing is left to learn; return how many stay open."""
+        remaining = await self.consolidator.delete_forgotten(scope, session_id)
+        return remaining if await self._sessions.truncate_wal() else max(remaining, 1)
 
     async def learn(self, key: SessionKey, turns: Sequence[Turn], metadata: Metadata | None = None) -> int:
         """Learn turns handed over by the host, with metadata for the facts; returns how many facts they gave."""

@@ -260,6 +260,29 @@ async def test_unlearned_messages_leave_every_file_once_their_session_is_cleared
     assert files_holding(sut.home, "zanzibarnuts", but="nothing is left out") == []
 
 
+@pytest.mark.parametrize("since", ["a turn", "a message"])
+async def test_a_session_with_news_since_the_forget_is_not_deleted_but_learned(make: Make, since: str) -> None:
+    """The forget does not reach what is said after it, and a running turn may say something."""
+    sut = await make(extractor=[facts("User likes rain")])
+    key = sut.conversation("u", "cli").key
+    await sut.chat("u", "cli", "I like zanzibarnuts")
+    await sut.chat("u", "telegram", "zanzibarnuts are great")
+    await sut.gaia.memory.forget(sut.scope("u"))
+    turn = await begin_turn(sut.gaia.engine, key) if since == "a turn" else None
+    if turn is None:
+        await sut.chat("u", "cli", "I like rain")
+    remaining = await sut.gaia.engine.delete_forgotten(sut.scope("u"))
+    if turn is not None:
+        await sut.gaia.engine.turns.release(turn)
+        await sut.chat("u", "cli", "I like rain")
+    await sut.sweep_after_idle()
+
+    assert remaining == 1
+    assert await sut.texts("u") == ["User likes rain"]
+    assert len(sut.EXT) == 1
+    assert "zanzibarnuts" not in sut.EXT[0]
+
+
 async def test_a_forgotten_conversation_is_not_learned_later(make: Make) -> None:
     """Pending messages of the conversation are forgotten too; later messages are learned."""
     sut = await make(extractor=[facts("User likes rain")])

@@ -130,9 +130,9 @@ class Forgetter:
             if any(removed.values()):
                 await self.outbox.record_erasure(tx, scope, now=now.timestamp())
             pending = bool(await self.outbox.pending_erasures(tx))
-            has_open_sessions = await self.ledger.count_open_sessions(tx, user=scope.user, app=scope.app)
+            open_sessions = await self.ledger.open_sessions(tx, user=scope.user, app=scope.app)
         count = removed.pop("facts", 0)
-        notes = (OPEN_SESSION_NOTE,) if has_open_sessions else ()
+        notes = (OPEN_SESSION_NOTE,) if open_sessions else ()
         if remaining:
             notes = (*notes, _copies_note(remaining, have_other_source=copies))
         return Receipt(count=count, removed=removed, pending=pending, notes=notes, copies=remaining)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, and_, case, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, and_, case, literal, or_, select, update
 
 from gaia_memory.database.dialects import dialect_insert
 from gaia_memory.database.id_encoding import decode_id, encode_id, index_key, replace_unstorable
@@ -84,12 +84,12 @@ class SqlLedger(TurnMixin, LeaseMixin, ConversationQueryMixin):
         statement = select(conversations).where(_where_user(user, app), conversations.c.forgotten_at.is_not(None))
         return {rows.session_key(row): row.forgotten_at for row in await tx.execute(statement)}
 
-    async def count_open_sessions(self, tx: Transaction, *, user: str, app: str | None) -> int:
-        """Count the sessions of a user that had turns and were not cleared since."""
+    async def open_sessions(self, tx: Transaction, *, user: str, app: str | None) -> list[SessionKey]:
+        """Return the sessions of a user that had turns and were not cleared since."""
         table = conversations.c
         is_open = or_(table.turn_no > table.done_turn_no, and_(table.turn_no > 0, table.cleared_at.is_(None)))
-        statement = select(func.count()).select_from(conversations).where(_where_user(user, app), is_open)
-        return int((await tx.execute(statement)).scalar_one())
+        statement = select(table.app, table.user_id, table.session_id).where(_where_user(user, app), is_open)
+        return [rows.session_key(row) for row in await tx.execute(statement)]
 
     async def set_anchor(self, tx: Transaction, key: SessionKey, anchor: WindowAnchor) -> None:
         """Remember where the replay window begins."""

@@ -246,8 +246,8 @@ class Ledger(Protocol):
     async def forgotten_sessions(self, tx: Transaction, *, user: str, app: str | None) -> dict[SessionKey, float]:
         """Return the user's sessions that were forgotten as a whole, with the time up to which."""
 
-    async def count_open_sessions(self, tx: Transaction, *, user: str, app: str | None) -> int:
-        """Count the sessions of a user that had turns and were not cleared since."""
+    async def open_sessions(self, tx: Transaction, *, user: str, app: str | None) -> list[SessionKey]:
+        """Return the sessions of a user that had turns and were not cleared since."""
 
     async def is_bootstrapped(self, tx: Transaction, app: str) -> bool:
         """Return True if the sessions older than the ledger have been entered for this app."""

@@ -54,7 +54,7 @@ class Merger:
                 f"conversations of {scope.user!r} are not learned yet ({len(waiting)} in all) and would be learned "
                 "separately: run `gaia sweep --force`, then merge"
             )
-        has_history = state.revision > 0 or await self.ledger.count_open_sessions(tx, user=scope.user, app=scope.app)
+        has_history = state.revision > 0 or await self.ledger.open_sessions(tx, user=scope.user, app=scope.app)
         if not has_history and not is_known_user:
             app_note = "" if scope.app is None else f" in the app {scope.app!r}"
             raise InvalidInputError(

@@ -120,6 +120,35 @@ def test_while_memory_is_off_an_unknown_user_is_reported_along_with_that_fact(co
     assert done.err == IS_OFF.format("nobody")
 
 
+@pytest.mark.parametrize(
+    ("setting", "arguments", "stays"),
+    [
+        pytest.param("", (), False, id="everything"),
+        pytest.param(OFF, (), False, id="while memory is off"),
+        pytest.param("memory: {llm: {provider: agent}}", (), False, id="learned elsewhere"),
+        pytest.param("", ("--session", "itay:cli"), False, id="the conversation"),
+        pytest.param("", ("--session", "itay:trip"), True, id="another conversation"),
+        pytest.param("", ("--id", "fact"), True, id="one fact"),
+        pytest.param("sessions: {clear: keep}", (), True, id="kept"),
+        pytest.param("sessions: {clear: rewind}", (), True, id="rewound, so that it stays in the file"),
+    ],
+)
+def test_an_open_conversation_is_deleted_with_what_was_forgotten(
+    tmp_path: Path, setting: str, arguments: tuple[str, ...], stays: bool
+) -> None:
+    """Where it stays, a note says so, and only then."""
+    config = str(write_offline_config(tmp_path))
+    memory(config, "add", "itay", "likes tea")
+    for channel in ("cli", "trip")[: 1 + ("itay:trip" in arguments)]:
+        run_gaia("chat", "--user", "itay", "--channel", channel, "--config", config, stdin=f"I like {WORD}.\n")
+    chosen = [rows(config, "itay")["likes tea"] if each == "fact" else each for each in arguments]
+    done = forget(str(write_offline_config(tmp_path, setting)), *chosen)
+
+    assert (done.code, done.err) == (0, "")
+    assert bool(files_with(WORD)) == stays
+    assert ("messages in an open session stay there" in done.out) == stays
+
+
 @pytest.mark.slow
 def test_a_receipt_that_cannot_be_written_is_printed_after_the_facts_are_reported_gone(config: str) -> None:
     """Then the failed file and the reason; the files are still rewritten."""

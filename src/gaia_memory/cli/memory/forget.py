@@ -80,6 +80,7 @@ async def forget(
 ) -> None:
     """Forget everything about a user, one fact, or a conversation. Earlier messages are never learned again.
 
+    Without `--id`, open conversations without anything left to learn are deleted; a note says if one has to stay.
     Copies that imports gave to other users stay, except those that `--copies` deletes: what nothing else taught there.
     Works while memory is off. Exits with 1 if the user, the fact or the conversation is unknown, or if a file or the
     receipt could not be written after the facts were deleted. While memory is on, a user whose facts are all forgotten
@@ -103,10 +104,9 @@ async def forget(
             if not as_json:
                 # Before anything that may fail or be interrupted.
                 print_line(f"{_summary(report)}{_unlearned_note(report)}")
+            save_report(report, file)
+            report = await _rewrite_files(engine, await _delete_sessions(engine, scope, report))
             receipt_error = save_report(report, file)
-            if report.receipt.pending:
-                report = await _rewrite_files(engine, report)
-                receipt_error = save_report(report, file)
     if as_json:
         print_json(report.to_dict())
     else:
@@ -138,7 +138,26 @@ async def _forget(
     )
 
 
+async def _delete_sessions(engine: Engine, scope: Scope, report: ForgetReport) -> ForgetReport:
+    """Delete the open sessions that the forget left without anything to learn; forgetting one fact leaves them open."""
+    from gaia_memory.forget.delete import OPEN_SESSION_NOTE
+
+    notes = report.receipt.notes
+    if report.fact_id or OPEN_SESSION_NOTE not in notes:
+        return report
+    from gaia_memory.adk.gaia import Gaia
+
+    # `Gaia` makes the sessions readable for the engine.
+    if await Gaia(engine, None).engine.delete_forgotten(scope, report.session):
+        return report
+    return replace(
+        report, receipt=replace(report.receipt, notes=tuple(note for note in notes if note != OPEN_SESSION_NOTE))
+    )
+
+
 async def _rewrite_files(engine: Engine, report: ForgetReport) -> ForgetReport:
+    if not report.receipt.pending:
+        return report
     try:
         with progress_bar("Rewriting files") as advance:
             finished_by = await engine.memory.finish_erasures(advance)

@@ -31,7 +31,7 @@ class SessionClearer:
         mode: ClearMode,
     ) -> bool:
         """Clear what was read, as `mode` says; False if there was a new message meanwhile."""
-        effective_mode = _auto_mode(lease.row, transcript) if mode == "auto" else mode
+        effective_mode = resolve_mode(mode, lease.row, transcript)
         row, key, owner = lease.row, lease.row.key, self._client.owner
         if effective_mode == "keep":
             await self._client.release(key, is_done=True)
@@ -66,6 +66,8 @@ class SessionClearer:
         return nullcontext() if lease.turn_owner else self._locks.for_session(lease.row.key)
 
 
-def _auto_mode(row: LedgerRow, transcript: Transcript) -> Literal["delete", "rewind"]:
-    """Return how "auto" clears: a session of a foreign Runner is rewound, because it may be open in a browser."""
+def resolve_mode(mode: ClearMode, row: LedgerRow, transcript: Transcript) -> Literal["delete", "rewind", "keep"]:
+    """Return what "auto" means: a session of a foreign Runner is rewound, because it may be open in a browser."""
+    if mode != "auto":
+        return mode
     return "rewind" if row.session.is_foreign else transcript.clear_method

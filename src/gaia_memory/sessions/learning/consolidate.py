@@ -21,7 +21,7 @@ from gaia_memory.log import logger_for
 from gaia_memory.models import LearnedFacts, LedgerRow, Metadata, Scope, SessionKey, TranscriptSlice, Turn
 from gaia_memory.ports import Transcript
 from gaia_memory.ports.external import MISSING_AGENT_MODEL, MISSING_AGENT_MODEL_REMEDY
-from gaia_memory.sessions.clearing.clear import SessionClearer
+from gaia_memory.sessions.clearing.clear import SessionClearer, resolve_mode
 from gaia_memory.sessions.learning.async_iter import is_empty, to_async_iter
 from gaia_memory.sessions.learning.backoff import record_failure
 from gaia_memory.sessions.learning.conversation_lease import ConversationLease, acquire_lease
@@ -109,6 +109,35 @@ class Consolidator:
             transcript_slice, transcript = await self._read_unlearned(lease.row)
             is_cleared = await self._clearer.clear(lease, transcript_slice, transcript, mode=self._settings().clear)
         return "learned" if is_cleared else "kept"
+
+    async def delete_forgotten(self, scope: Scope, session_id: str | None = None) -> int:
+        """Delete the open sessions of a scope, or one, in which nothing is left to learn; return how many stay open.
+
+        One with a running turn stays, as does one that is not found here or that `sessions.clear` does not delete.
+        """
+        async with self._client.database.read_transaction() as tx:
+            keys = await self._client.ledger.open_sessions(tx, user=scope.user, app=scope.app)
+        await self._transcripts.resolve(key for key in keys if key.app not in self._transcripts.apps)
+        chosen = [key for key in keys if session_id in (None, key.session) and key.app in self._transcripts.apps]
+        return len(keys) - sum([await self._delete_if_forgotten(key) for key in chosen])
+
+    async def _delete_if_forgotten(self, key: SessionKey) -> bool:
+        try:
+            async with acquire_lease(self._client, key) as lease:
+                if lease is None:
+                    return False
+                row, scope = lease.row, self._scope_of(key.app, key.user)
+                found, transcript = await self._read_unlearned(row)
+                if found is None or resolve_mode(self._settings().clear, row, transcript) != "delete":
+                    return False
+                if await self.learner.has_learnable(row, scope, found.turns):
+                    return False
+                return await self._clearer.clear(lease, found, transcript, mode="delete")
+        except Exception as error:
+            # What was forgotten is forgotten: the next sweep clears it.
+            fields = log_fields("conversation.not_cleared", key, error=type(error).__name__)
+            logger.warning("conversation %s is not cleared yet: %s", key.session, type(error).__name__, extra=fields)
+            return False
 
     async def learn(self, key: SessionKey, turns: Sequence[Turn], metadata: Metadata | None = None) -> int:
         """Learn turns given by the host, each event once, even if their session cannot be read.

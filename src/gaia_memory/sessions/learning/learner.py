@@ -17,7 +17,7 @@ from gaia_memory.learn.screen import add_details, build_drafts, drop_assistant_c
 from gaia_memory.models import Chunk, Draft, EventPosition, LedgerRow, Message, NewFact, Scope, Turn
 from gaia_memory.ports import Extractor, FactStore, Transaction
 from gaia_memory.sessions.clearing.clear import ClearMode
-from gaia_memory.sessions.learning.async_iter import batches, mark_last, to_async_iter, without_last
+from gaia_memory.sessions.learning.async_iter import batches, is_empty, mark_last, to_async_iter, without_last
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.learning_telemetry import LearningRecord
 from gaia_memory.sessions.ledger_client import LedgerClient
@@ -107,11 +107,18 @@ class Learner:
 
     async def start(self, row: LedgerRow, scope: Scope, record: LearningRecord) -> LearningState:
         """Return the initial state for a conversation whose lease was acquired."""
+        return LearningState(
+            row=row, scope=scope, record=record, forgotten_at=await self._load_forgotten_at(row, scope)
+        )
+
+    async def has_learnable(self, row: LedgerRow, scope: Scope, turns: AsyncIterable[Turn]) -> bool:
+        """Return True if something in these turns is still to be learned."""
+        return not await is_empty(self._learnable_turns(turns, row, await self._load_forgotten_at(row, scope)))
+
+    async def _load_forgotten_at(self, row: LedgerRow, scope: Scope) -> float | None:
         async with self._client.database.read_transaction() as tx:
             state = await self._facts.state(tx, scope)
-        return LearningState(
-            row=row, scope=scope, record=record, forgotten_at=_latest(state.forgotten_at, row.progress.forgotten_at)
-        )
+        return _latest(state.forgotten_at, row.progress.forgotten_at)
 
     async def learn(
         self,
@@ -132,7 +139,9 @@ class Learner:
         context = await self._context_before(before, learning)
         pending_chunks: list[Chunk] = []
         drafts: list[Draft] = []
-        learnable_turns = self._learnable_turns(without_last(turns, left_out), learning)
+        learnable_turns = self._learnable_turns(
+            without_last(turns, left_out), row, learning.forgotten_at, is_handed_over=learning.is_handed_over
+        )
         pieces = split_into_chunks(
             learnable_turns, key=row.key, preceding=context, zone=zone, bad_answer_count=row.failures.bad_answers
         )
@@ -154,22 +163,24 @@ class Learner:
 
     async def _context_before(self, before: Sequence[Turn], learning: LearningState) -> Sequence[Message]:
         """Return the messages of the turn before; none if any of it must not be shown."""
-        kept = [turn async for turn in self._learnable_turns(to_async_iter(before[-1:]), learning)]
+        last = to_async_iter(before[-1:])
+        kept = [turn async for turn in self._learnable_turns(last, learning.row, learning.forgotten_at)]
         is_whole = bool(kept) and kept[-1].event_ids[-1] == before[-1].event_ids[-1]
         return kept[-1].messages if is_whole else ()
 
-    async def _learnable_turns(self, turns: AsyncIterable[Turn], learning: LearningState) -> AsyncIterator[Turn]:
+    async def _learnable_turns(
+        self, turns: AsyncIterable[Turn], row: LedgerRow, cutoff: float | None, *, is_handed_over: bool = False
+    ) -> AsyncIterator[Turn]:
         """Drop turns that were forgotten, and messages that may be private or must not be learned from (again)."""
-        cutoff = learning.forgotten_at
         async for batch in batches(turns, TURNS_PER_SKIP_QUERY):
             kept = [turn for turn in batch if cutoff is None or turn.messages[0].said_at.timestamp() > cutoff]
             ids = {event_id for turn in kept for event_id in turn.event_ids}
             async with self._client.database.read_transaction() as tx:
-                skipped = await self._client.ledger.skipped_events(tx, learning.row.key, event_ids=ids)
+                skipped = await self._client.ledger.skipped_events(tx, row.key, event_ids=ids)
             for turn in kept:
-                messages = tuple(message for message in turn.messages if _may_be_learned(message, learning, skipped))
+                messages = tuple(message for message in turn.messages if _may_be_learned(message, row, skipped))
                 # An answer to a message that must not be learned from may repeat it.
-                if messages and (learning.is_handed_over or not _only_answers(messages, turn, skipped)):
+                if messages and (is_handed_over or not _only_answers(messages, turn, skipped)):
                     yield replace(turn, messages=messages)
 
     async def _extract(self, chunk: Chunk) -> list[Draft]:
@@ -277,8 +288,8 @@ def _event_ids(chunk_batch: Sequence[Chunk]) -> set[str]:
     return {event_id for chunk in chunk_batch for turn in chunk.turns for event_id in turn.event_ids}
 
 
-def _may_be_learned(message: Message, learning: LearningState, skipped: Collection[str]) -> bool:
-    is_private = message.may_be_private and learning.row.session.is_private
+def _may_be_learned(message: Message, row: LedgerRow, skipped: Collection[str]) -> bool:
+    is_private = message.may_be_private and row.session.is_private
     return not is_private and message.event_id not in skipped
 
 
