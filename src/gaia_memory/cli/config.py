@@ -6,17 +6,14 @@ import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import ConfigOption, JsonOption, load_config
+from gaia_memory.cli.engines import ConfigOption, JsonOption, check_providers, load_config
 from gaia_memory.cli.ui.command_app import CommandApp
 from gaia_memory.cli.ui.fact_output import print_json, print_rows
 from gaia_memory.cli.ui.terminal import print_error, print_line, print_note, print_text, silence_logger
-
-if TYPE_CHECKING:
-    from gaia_memory.config.sources.load import LoadedConfig
 
 app = CommandApp(no_args_is_help=True, help="Check, show and describe the configuration.")
 
@@ -65,11 +62,10 @@ def check(
             loaded = load_config(path)
             source, problems = loaded.source, list(loaded.warnings)
             display_source = source if loaded.path else f"{source}{_lookup_note()}"
-            asyncio.run(_check_providers(loaded))
+            asyncio.run(check_providers(loaded))
     except ConfigError as error:
         source = source or error.source
         problems += error.problems
-        problems += [line for line in _provider_problems(source) if line not in problems]
     problems += _unknown_variables(problems)
     if as_json:
         print_json({"ok": not problems, "source": source, "problems": problems})
@@ -93,26 +89,6 @@ def _unknown_variables(problems: Sequence[str]) -> list[str]:
         for name, meant in suggestions.items()
         if not any(line.startswith(f"{name}:") for line in problems)
     ]
-
-
-def _provider_problems(source: str) -> Sequence[str]:
-    """Return what is wrong with the providers of a file that has other problems; nothing if it cannot be read."""
-    from gaia_memory.config.sources.environment import PROVIDER_SECTIONS
-    from gaia_memory.config.sources.load import load
-    from gaia_memory.config.sources.yaml_file import read_snapshot
-    from gaia_memory.errors import ConfigError
-
-    try:
-        memory = read_snapshot(Path(source)).settings().get("memory")
-        sections = {part: memory[part] for part in PROVIDER_SECTIONS if part in memory} if memory else {}
-        with silence_logger("gaia_memory.config"):
-            asyncio.run(_check_providers(load({"memory": sections})))
-    except ConfigError as error:
-        return error.problems
-    except TypeError:
-        # `memory` is no section, which is a problem that is listed.
-        return []
-    return []
 
 
 def _line_numbers(source: str) -> dict[str, int]:
@@ -139,20 +115,6 @@ def _lookup_note() -> str:
 
     home = load(None).config.home
     return f" (GAIA_CONFIG names no file, and there is no {home / FILE_NAME})"
-
-
-async def _check_providers(loaded: LoadedConfig) -> None:
-    """Check providers with mem0 if they are not the usual ones, because mem0 takes a second to load."""
-    import tempfile
-
-    from gaia_memory.engine_probe import EngineProbe
-
-    with tempfile.TemporaryDirectory(prefix="gaia-config-") as scratch:
-        probe = await EngineProbe.open(loaded.config, Path(scratch))
-        try:
-            await probe.check_providers()
-        finally:
-            await probe.close()
 
 
 @app.command("show", epilog=_SHOW_EXAMPLES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import wraps
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
 
-from gaia_memory.cli.ui.terminal import print_note, progress_bar
+from gaia_memory.cli.ui.terminal import LOGGER_NAME, print_note, progress_bar, silence_logger
 
 if TYPE_CHECKING:
     from gaia_memory.config.sources.load import LoadedConfig
@@ -97,10 +97,57 @@ _DISABLED_REMEDY = (
 def load_config(
     path: Path | None, *, model: str | None = None, settings: Mapping[str, Any] | None = None
 ) -> LoadedConfig:
-    """Return the configuration of a command, overridden by the command's own `settings`."""
-    from gaia_memory.config.sources.load import load, locate
+    """Return the configuration of a command, overridden by the command's own `settings`. Call it off an event loop.
 
-    return load(path if path is not None else locate(), model=model, settings=settings)
+    Raises:
+        ConfigError: the error lists every problem, those of the providers, too.
+    """
+    from gaia_memory.config.sources.load import load, locate
+    from gaia_memory.errors import ConfigError
+
+    try:
+        return load(path if path is not None else locate(), model=model, settings=settings)
+    except ConfigError as error:
+        more = [line for line in _provider_problems(Path(error.source)) if line not in error.problems]
+        raise type(error)([*error.problems, *more], source=error.source) from error
+
+
+async def check_providers(loaded: LoadedConfig) -> None:
+    """Check providers with mem0 if they are not the usual ones, because mem0 takes a second to load.
+
+    Raises:
+        ConfigError: a provider or one of its keys is unknown; all are listed.
+    """
+    import tempfile
+
+    from gaia_memory.engine_probe import EngineProbe
+
+    with tempfile.TemporaryDirectory(prefix="gaia-config-") as scratch:
+        probe = await EngineProbe.open(loaded.config, Path(scratch))
+        try:
+            await probe.check_providers()
+        finally:
+            await probe.close()
+
+
+def _provider_problems(path: Path) -> Sequence[str]:
+    """Return what is wrong with the providers of a file that has other problems; nothing if it cannot be read."""
+    from gaia_memory.config.sources.environment import PROVIDER_SECTIONS
+    from gaia_memory.config.sources.load import load
+    from gaia_memory.config.sources.yaml_file import read_snapshot
+    from gaia_memory.errors import ConfigError
+
+    try:
+        memory = read_snapshot(path).settings().get("memory") if path.is_file() else None
+        sections = {part: memory[part] for part in PROVIDER_SECTIONS if part in memory} if memory else {}
+        with silence_logger(f"{LOGGER_NAME}.config"):
+            asyncio.run(check_providers(load({"memory": sections})))
+    except ConfigError as error:
+        return error.problems
+    except TypeError:
+        # `memory` is no section, which is a problem that is listed.
+        return []
+    return []
 
 
 def sync_command(command: Callable[Parameters, Coroutine[Any, Any, None]]) -> Callable[Parameters, None]:

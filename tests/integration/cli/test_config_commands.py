@@ -228,6 +228,29 @@ def test_all_problems_are_found_in_one_pass_with_their_lines(tmp_path: Path) -> 
     assert "'gemnii' is not a provider; did you mean 'gemini'?" in lines[2]
 
 
+def test_each_command_names_all_problems_of_the_file(tmp_path: Path) -> None:
+    """Also those that its own settings would hide, and a wrong provider."""
+    file = write_offline_config(tmp_path, "memory: {enabledd: true, llm: {provider: offlin}}", "sessions: many")
+    check, chat, served = (
+        run_gaia(*command, "--config", str(file)) for command in (("config", "check"), ("chat",), ("memory", "list"))
+    )
+
+    named = ["sessions", "memory.enabledd", "memory.llm.provider"]
+    assert [line.split(": ")[2] for line in check.err.splitlines()] == named
+    for done in (chat, served):
+        assert (done.code, done.out) == (1, "")
+        assert [line.strip("- ").partition(":")[0] for line in done.err.splitlines()[1:]] == named
+
+
+def test_a_wrong_variable_without_a_file_is_the_only_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No missing file is named."""
+    monkeypatch.setenv("GAIA_SESSIONS__WINDOW_TURNS", "many")
+    done = run_gaia("config", "check")
+
+    assert done.code == 1
+    assert [line.split(": ")[2] for line in done.err.splitlines()] == ["GAIA_SESSIONS__WINDOW_TURNS"]
+
+
 @pytest.mark.parametrize("url", ["mysql://db/x", "mysql+aiomysql://me:hush-hush@db/x", "mongodb://db/x"])
 def test_a_database_that_is_not_supported_is_named_with_the_supported_ones(tmp_path: Path, url: str) -> None:
     """Moving it into a variable would not help."""

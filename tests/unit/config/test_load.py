@@ -52,6 +52,19 @@ def test_an_empty_file_or_section_means_the_defaults(file, text):
     assert loaded(file, text).config == GaiaConfig()
 
 
+@pytest.mark.parametrize("layer", ["argument", "variable"])
+def test_a_section_without_keys_is_refused_also_if_one_of_its_keys_is_overridden(file, layer):
+    """The override would hide that the rest of the section is missing."""
+    overrides = {
+        "argument": {"settings": {"sessions": {"window_turns": 3}}},
+        "variable": {"environ": {"GAIA_SESSIONS__WINDOW_TURNS": "3"}},
+    }
+    with pytest.raises(ConfigError) as caught:
+        loaded(file, "sessions: many\n", **overrides[layer])
+
+    assert caught.value.problems == ("sessions: 'many' is not allowed; give a section: `key: value` lines, indented",)
+
+
 @pytest.mark.acceptance("G04")
 def test_an_unknown_key_causes_a_warning_with_a_suggestion(file, caplog):
     """The rest of the file is loaded."""

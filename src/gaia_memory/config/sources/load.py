@@ -141,10 +141,11 @@ class _LayeredConfig:
         environ: Mapping[str, str],
         arguments: Mapping[str, Any],
     ) -> None:
-        self._name, self._path, self._environ, self._arguments = name, path, environ, arguments
+        self._name, self._path, self._environ = name, path, environ
         clean, self._secrets = drop_secrets(data)
         self._file = normalize_providers(clean)
-        self._variables = normalize_providers(read_environment(environ))
+        self._arguments = _without_hiding(arguments, self._file)
+        self._variables = _without_hiding(normalize_providers(read_environment(environ)), self._file)
 
     def build(self, origin: Origin | None) -> LoadedConfig:
         """Check everything, then return the configuration or raise an error."""
@@ -208,6 +209,15 @@ def normalize_providers(data: Mapping[Any, Any]) -> dict[Any, Any]:
         part: normalize_provider(memory[part]) for part in PROVIDER_SECTIONS if isinstance(memory.get(part), Mapping)
     }
     return {**data, "memory": {**memory, **parts}}
+
+
+def _without_hiding(overrides: Mapping[str, Any], base: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return overrides without keys of a section that `base` has as a single value: all of it has to be refused."""
+    return {
+        name: value
+        for name, value in overrides.items()
+        if base.get(name) is None or isinstance(base[name], Mapping) or not isinstance(value, Mapping)
+    }
 
 
 def _deep_merge(base: Mapping[Any, Any], overrides: Mapping[Any, Any]) -> dict[Any, Any]:
