@@ -84,6 +84,25 @@ def test_without_a_key_a_search_finds_what_the_chat_answers(config: str) -> None
     assert found("bob", "--limit", "1") == ["User lives in Hamburg with two dogs"]
 
 
+@pytest.mark.parametrize(
+    ("question", "first", "scores"),
+    [
+        ("where do I live", "User moved to Porto", [0.5, 0.25]),
+        ("Where does my mom live?", "User's mom lives in Lisbon", [1.0]),
+        ("who lives in Lisbon", "User's mom lives in Lisbon", [1.0]),
+    ],
+)
+def test_a_question_about_oneself_is_not_answered_first_by_a_fact_about_a_relative(
+    config: str, question: str, first: str, scores: list[float]
+) -> None:
+    """Even if it alone has the words of the question."""
+    memory(config, "add", "ada", "User's mom lives in Lisbon", "User moved to Porto", "User's cat is called Tom")
+    found = memory(config, "search", "ada", question, "--json").json_output["memories"]
+
+    assert found[0]["text"] == first
+    assert [round(each["score"], 2) for each in found][: len(scores)] == scores
+
+
 def test_added_facts_are_listed_and_found(config: str) -> None:
     """Facts given as arguments are stored verbatim, once, and shown with their source."""
     added = memory(config, "add", "itay", "Allergic to nuts", "Sister is called Noa")

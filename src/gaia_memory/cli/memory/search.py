@@ -55,6 +55,9 @@ AnyHit = TypeVar("AnyHit", bound="Hit")
 _SCORE_NOTE = "A score from 0 to 1 says how well a fact answers; `why` shows what it consists of."
 _LOWEST_SHOWN_SCORE = 0.005
 """A lower score would be shown as 0.00: such a fact only fills the list."""
+_OTHER_SUBJECT_WEIGHT = 0.25
+"""Share of the score of a fact about somebody else than the one who asks: less than one in other words has."""
+
 _PART_NAMES = {
     "vectors": "the search by meaning",
     "rewriting": "the words that the model would have added",
@@ -137,26 +140,31 @@ async def _add_other_wordings(
 ) -> RecallResult:
     """Return a recall by words alone with the facts that answer in others, as those of the offline chat model do.
 
-    "User moved to Oslo" answers "Where do I live?" with half the score that its own words would give.
+    "User moved to Oslo" answers "Where do I live?" with half the score that its own words would give, "User's mom lives
+    in Rome" with a quarter.
     """
+    from gaia_memory.adk.models.offline.statement_subjects import has_other_subject, is_about_person
     from gaia_memory.adk.models.offline.topic_words import related_words
     from gaia_memory.recall.query.expansion import ADDED_TERM_WEIGHT
 
     related = await asyncio.to_thread(related_words, question)
-    if not related:
-        return recalled
     known = {hit.fact.id for hit in recalled.hits}
-    found = [hit for hit in await memory.recall(scope, related, **options) if hit.fact.id not in known]
-    others = [
-        replace(
-            hit,
-            score=ADDED_TERM_WEIGHT * hit.score,
-            why={name: ADDED_TERM_WEIGHT * part for name, part in hit.why.items()},
-        )
-        for hit in _without_padding(found, question)
-    ]
-    hits = sorted([*recalled.hits, *others], key=lambda hit: -hit.score)
+    found = (
+        [hit for hit in await memory.recall(scope, related, **options) if hit.fact.id not in known] if related else []
+    )
+    best = max((hit.score for hit in found), default=0.0) or 1.0
+    others = [_weigh(hit, ADDED_TERM_WEIGHT / best) for hit in _without_padding(found, question)]
+    hits = [*recalled.hits, *others]
+    if is_about_person(question):
+        asked = sorted(_content_words(question))
+        is_other = [has_other_subject(question, asked, hit.fact.text) for hit in hits]
+        hits = [_weigh(hit, _OTHER_SUBJECT_WEIGHT if other else 1.0) for hit, other in zip(hits, is_other, strict=True)]
+    hits.sort(key=lambda hit: -hit.score)
     return replace(recalled, hits=tuple(hits[: options["limit"] or len(hits)]))
+
+
+def _weigh(hit: Hit, weight: float) -> Hit:
+    return replace(hit, score=weight * hit.score, why={name: weight * part for name, part in hit.why.items()})
 
 
 def _mask_hits(recalled: RecallResult, *, allow_numbers: bool) -> RecallResult:
@@ -180,15 +188,21 @@ def _without_padding(hits: Sequence[Hit], question: str) -> list[Hit]:
     Without vectors that have a meaning, others have only the neighbours or some letters of one that was meant.
     """
     from gaia_memory.adk.models.offline.topic_words import is_same_word
-    from gaia_memory.language.function_words import FUNCTION_WORDS
     from gaia_memory.language.tokenizer import index_tokens
 
-    asked = index_tokens(question)
-    content = set(asked).difference(*FUNCTION_WORDS.values()) or asked
+    content = _content_words(question)
     sharing = [
         hit for hit in hits if any(is_same_word(one, other) for one in content for other in index_tokens(hit.fact.text))
     ]
     return sharing or [hit for hit in hits if any(hit.why.get(part, 0.0) > 0 for part in ("dates", "names", "subject"))]
+
+
+def _content_words(question: str) -> Collection[str]:
+    from gaia_memory.language.function_words import FUNCTION_WORDS
+    from gaia_memory.language.tokenizer import index_tokens
+
+    asked = index_tokens(question)
+    return set(asked).difference(*FUNCTION_WORDS.values()) or asked
 
 
 def _recall_to_dict(recalled: RecallResult) -> dict[str, Any]:

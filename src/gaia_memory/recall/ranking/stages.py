@@ -37,6 +37,9 @@ USER_SPEAKERS = frozenset({"user", "human"})
 USER_NAMES = ("user", "nutzer", "utilisateur")
 """How facts name the user at their beginning."""
 
+_GENITIVE = "s"
+"""What is indexed of the ending in "User's sister", which names whose sister it is."""
+
 _DAY_SECONDS = 86_400
 _BM25_K1 = 1.0
 BM25_B = 0.75
@@ -133,7 +136,7 @@ def subject(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]
         found = np.zeros(len(pool))
         for name in USER_NAMES:
             found[pool.find_leading_name(name)] = 1.0
-        found[pool.find_leading_name("s")] = 0.0
+        found[pool.find_leading_name(_GENITIVE)] = 0.0
         return found
     named = [rows for rows in map(pool.find_leading_name, sorted(question.proper_names)) if len(rows)]
     found = np.zeros(len(pool))
