@@ -119,6 +119,7 @@ class _Reader:
         for pattern, new in self.rules.rewrites:
             text = pattern.sub(new, text)
         yield from self._read_plan(text)
+        yield from self._read_second_job(text)
         if self.rules.unsure.search(text):
             return
         dated = _tidy(self.rules.fillers.sub(" ", _ADDED_DATE.sub("", text)))
@@ -140,6 +141,15 @@ class _Reader:
         for claim in self._read_slots(plan):
             if claim.slot == "plan" and not claim.is_denial:
                 yield replace(claim, is_bare=False, happened_by=None if mention is None else mention.end)
+
+    def _read_second_job(self, text: str) -> Iterator[Claim]:
+        """Yield that somebody has another job, or one now and then, as far as it may be so."""
+        said = {meaning for word in index_tokens(text) for meaning in (word, meanings().get(word, word))}
+        if said.isdisjoint(words("jobs")) or said.isdisjoint(words("second_jobs") | words("side_roles")):
+            return
+        found = self.rules.subject.match(text)
+        for subject in {self.speaker, self._subject(found["who"] if found else "")} - {None}:
+            yield Claim(subject=subject or "", slot="second job", value=(), is_bare=False)
 
     def _read_undated(self, text: str, mention: DateMention | None, is_change: bool) -> Iterator[Claim]:
         affirmed, denial = self._without_denial(text)

@@ -58,14 +58,18 @@ class RuleDecision:
 
 
 class _Effect(IntEnum):
-    """What a later statement does to an earlier one; the stronger effect is the greater."""
+    """What a later statement does to an earlier one; the stronger effect is the greater.
+
+    A fact that `MAY_BE_MEANT` keeps another from being the only one.
+    """
 
     NOTHING = 0
     DOUBT = 1
     SAME = 2
     RETRACT_IF_ONLY_ONE = 3
-    REPLACE = 4
-    RETRACT = 5
+    MAY_BE_MEANT = 4
+    REPLACE = 5
+    RETRACT = 6
 
 
 def searches_for_rivals(new: Statement) -> list[str]:
@@ -110,7 +114,8 @@ def _decision(
     affected: dict[_Effect, list[tuple[str, str]]], outdated_by: Sequence[tuple[str, str]]
 ) -> RuleDecision | None:
     candidates = affected[_Effect.RETRACT_IF_ONLY_ONE]
-    retracted = affected[_Effect.RETRACT] + (candidates if len(candidates) == 1 else [])
+    is_one = len(candidates) == 1 and not affected[_Effect.MAY_BE_MEANT]
+    retracted = affected[_Effect.RETRACT] + (candidates if is_one else [])
     replaced, same, doubted = affected[_Effect.REPLACE], affected[_Effect.SAME], affected[_Effect.DOUBT]
     action: Action = "UPDATE" if replaced else "DELETE" if retracted else "NONE" if same else "ADD"
     # A statement that replaces facts takes the place of those that say the same, too.
@@ -168,7 +173,10 @@ def _effect(later: Claim, earlier: Claim) -> tuple[_Effect, str]:
         return _end_of_plan(later, earlier), later.slot
     if later.slot == earlier.slot:
         return _doubt_of_partner(later, earlier) or _effect_on_slot(later, earlier), later.slot
-    further_effects = {"home": _doubt_of_home, "switch": _end_of_switch, "owned": _end_of_use, "habit": _end_of_use}
+    further_effects = {
+        **{"home": _doubt_of_home, "employer": _end_of_job, "switch": _end_of_switch},
+        **{"owned": _end_of_use, "habit": _end_of_use},
+    }
     if earlier.is_denial or later.slot not in further_effects:
         return _Effect.NOTHING, ""
     return further_effects[later.slot](later, earlier), later.slot
@@ -198,6 +206,17 @@ def _doubt_of_home(later: Claim, earlier: Claim) -> _Effect:
         if place and (place == gone or (not gone and are_rival_places(later.value, place))):
             return _Effect.DOUBT
     return _Effect.NOTHING
+
+
+def _end_of_job(later: Claim, earlier: Claim) -> _Effect:
+    """Take back what "quit my job" may mean, and doubt what only may be work: "works at the hospital"."""
+    if later.value or not later.is_denial:
+        return _Effect.NOTHING
+    if earlier.slot == CLAUSE:
+        is_doubtful = earlier.value[0] == "work" and not words("workplaces").isdisjoint(earlier.words[1:2])
+        return _Effect.DOUBT if is_doubtful else _Effect.NOTHING
+    effects = {"role": _Effect.RETRACT_IF_ONLY_ONE, "second job": _Effect.MAY_BE_MEANT}
+    return effects.get(earlier.slot, _Effect.NOTHING)
 
 
 def _end_of_switch(later: Claim, earlier: Claim) -> _Effect:
@@ -259,6 +278,8 @@ def _effect_on_slot(later: Claim, earlier: Claim) -> _Effect:
         return _Effect.RETRACT_IF_ONLY_ONE if is_meant else _Effect.NOTHING
     if later.is_denial:
         is_meant = is_same_value and (is_same_key or later.slot not in ("phone", "email", "favourite"))
+        # "No longer works as a nurse at Lidl" says nothing of another place.
+        is_meant = is_meant and not (later.slot == "role" and later.key)
         return _Effect.RETRACT if is_meant else _Effect.NOTHING
     if later.old:
         return _Effect.REPLACE if earlier.value == later.old and is_meant else _Effect.NOTHING
@@ -295,7 +316,7 @@ def _is_rival(later: Claim, earlier: Claim) -> bool:
     rivals: dict[str, Callable[[], bool]] = {
         "home": lambda: are_rival_places(later.value, earlier.value),
         "employer": lambda: is_employed,
-        "role": lambda: is_disjoint and later.is_change and words("side_roles").isdisjoint(later.value),
+        "role": lambda: is_same_key and is_disjoint and later.is_change and words("side_roles").isdisjoint(later.value),
         # "Studies optics" may be a part of "studies physics".
         "studies": lambda: is_disjoint and later.is_change and words("subjects").issuperset(later.value),
         "name": lambda: later.is_change,
