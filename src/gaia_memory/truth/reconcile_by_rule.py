@@ -269,6 +269,8 @@ def _end_of_plan(later: Claim, earlier: Claim) -> _Effect:
 def _effect_on_slot(later: Claim, earlier: Claim) -> _Effect:
     """Return the effect on an earlier claim of the same slot."""
     is_same_value, is_same_key = later.value == earlier.value, later.key == earlier.key
+    if later.slot == "relation" and not is_same_key:
+        return _Effect.NOTHING
     if earlier.is_denial:
         is_again = is_same_value and bool(later.value) and not later.is_denial
         return _Effect.REPLACE if is_again else _Effect.NOTHING

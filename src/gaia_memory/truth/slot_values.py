@@ -141,6 +141,6 @@ def _parse_plan(text: str, rules: LanguageRules) -> Value | None:
 
 _PARSERS: Mapping[str, Callable[[str, LanguageRules], Value | None]] = {
     **{"home": _parse_place, "employer": _parse_employer, "diet": _parse_diet},
-    **{"name": _parse_name, "nickname": _parse_nickname, "partner": _parse_name},
+    **{"name": _parse_name, "nickname": _parse_nickname, "partner": _parse_name, "relation": _parse_name},
     **{"plan": _parse_plan, "age": _parse_age, "weight": _parse_weight, "phone": _parse_phone, "email": _parse_email},
 }
