@@ -210,6 +210,11 @@ def test_two_statements_of_one_sentence_are_two_facts(said: str, facts: list[str
         ("Ich wohne in Köln. Quatsch, in Bonn.", ["Der Nutzer wohnt in Bonn"]),
         ("J'habite à Lyon, non attends, à Nantes", ["L'utilisateur habite à Nantes"]),
         ("Vivo en Madrid, no, espera, en Sevilla", ["El usuario vive en Sevilla"]),
+        ("I have 3 cats, no 4", ["User has 4 cats"]),
+        ("Me llamo Paula, no, Petra", ["El usuario se llama Petra"]),
+        ("Me llamo Paula, no Petra", ["El usuario se llama Paula, no Petra"]),
+        ("Vivo en Roma, no en París", ["El usuario vive en Roma, no en París"]),
+        ("J'habite à Rome, non à Paris", ["L'utilisateur habite à Rome, non à Paris"]),
     ],
 )
 def test_a_correction_in_the_same_message_replaces_what_it_corrects(said: str, facts: list[str]) -> None:

@@ -249,7 +249,7 @@ class ConversationReader:
             return
         grammar = GRAMMARS[language]
         normalized = capitalize_name(sentences.normalize(sentence))
-        statement = corrections.apply_correction(_strip_lead_in(normalized, grammar))
+        statement = corrections.apply_correction(_strip_lead_in(normalized, grammar), language)
         if sentences.is_question_or_link(normalized) or sentences.is_request_to_forget(normalized):
             return
         if grammar.patterns["doubt"].match(statement) or sentences.is_request_to_forget(statement):

@@ -231,11 +231,13 @@ def denied_words(denial: str) -> tuple[frozenset[str], ...]:
     return tuple({words_and_denial(text)[0] for text in (denial, _CLAUSE_END.split(denial)[0])})
 
 
-def apply_correction(sentence: str) -> str:
+def apply_correction(sentence: str, language: str) -> str:
     """Return "my colour is green" for "my colour is teal, no wait, green".
 
     A correction with a subject replaces the statement. One that is not clear changes nothing.
     """
+    if language in ("es", "fr") and _P["mere_contrast"].search(sentence):
+        return sentence
     parts = _P["marker"].split(sentence)
     corrected = parts[0]
     for part in parts[1:]:
