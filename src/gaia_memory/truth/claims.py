@@ -52,7 +52,7 @@ _CLOCK_GRAINS = (Grain.MINUTE, Grain.HOUR, Grain.PART_OF_DAY)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What a statement says about `subject` (empty: the user).
+    """What a statement says about `subject` (empty: the user), who is a `relation` of the user as far as it says so.
 
     `value` are the words or names that the slot holds, of a clause the meanings of its `words`; `old` is what the value
     took the place of. `key` says which of several: of what the favourite, which phone. A change is told as new. A bare
@@ -62,6 +62,7 @@ class Claim:
     subject: str
     slot: str
     value: tuple[str, ...]
+    relation: str = ""
     key: str = ""
     old: tuple[str, ...] = ()
     is_denial: bool = False
@@ -118,6 +119,16 @@ class _Reader:
     def read(self, text: str) -> Iterator[Claim]:
         for pattern, new in self.rules.rewrites:
             text = pattern.sub(new, text)
+        yield from self._read_rewritten(text)
+        found = None if self.speaker else self.rules.related.match(text)
+        if found is not None:
+            name = found["name"] or found["named"]
+            relation = _meanings_of(found["relation"] or found["as"])
+            for claim in self._read_rewritten(f"{name}{text[found.end() :]}"):
+                if claim.subject == fold(name):
+                    yield replace(claim, relation=relation, is_bare=False)
+
+    def _read_rewritten(self, text: str) -> Iterator[Claim]:
         yield from self._read_plan(text)
         yield from self._read_second_job(text)
         if self.rules.unsure.search(text):
@@ -188,7 +199,7 @@ class _Reader:
 
     def _fill_slot(self, sentence: SentencePattern, groups: dict[str, str]) -> Iterator[Claim]:
         subject = self._subject(groups.get("who", ""))
-        key = " ".join(meanings().get(word, word) for word in index_tokens(groups.get("key", "")))
+        key = _meanings_of(groups.get("key", ""))
         value, old = (
             parse_value(sentence.slot, key, groups[name], self.said_at, self.rules) if groups.get(name) else ()
             for name in ("value", "old")
@@ -246,7 +257,7 @@ class _Reader:
         if not who or folded in self.rules.selves or fold(who) in self.rules.selves:
             return self.speaker
         name = folded.removeprefix("von ").removeprefix("de ").split()
-        is_name = _words_for_user().isdisjoint(folded.split()) and words("no_names").isdisjoint(name)
+        is_name = words_for_user().isdisjoint(folded.split()) and words("no_names").isdisjoint(name)
         return " ".join(name) if is_name else None
 
 
@@ -264,7 +275,8 @@ def _find_dates(text: str, said_at: datetime, zone: tzinfo, direction: Direction
 
 
 @lru_cache
-def _words_for_user() -> frozenset[str]:
+def words_for_user() -> frozenset[str]:
+    """Return the words that mean the user as a subject or an owner in any language."""
     return frozenset(word for rules in load_rules() for name in rules.selves for word in name.split())
 
 
@@ -276,6 +288,10 @@ def _meaning(word: str, language: str) -> str:
 @lru_cache
 def _stemmer(language: str) -> Any:
     return snowballstemmer.stemmer(language)
+
+
+def _meanings_of(text: str) -> str:
+    return " ".join(meanings().get(word, word) for word in index_tokens(text))
 
 
 def _tidy(text: str) -> str:

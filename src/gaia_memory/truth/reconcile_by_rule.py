@@ -9,6 +9,7 @@ from enum import IntEnum
 from itertools import product
 
 from gaia_memory.truth.claims import CLAUSE, Claim, read_statement
+from gaia_memory.truth.namesakes import Mention, are_one_person, is_introduced
 from gaia_memory.truth.plan import Action
 from gaia_memory.truth.rule_tables import meanings, place_names, slot_words, words
 from gaia_memory.truth.slot_values import are_rival_places, may_be_one_person
@@ -92,14 +93,15 @@ def decide_by_rule(new: Statement, current: Iterable[Statement]) -> RuleDecision
     claims = read_statement(new.text, new.said_at, new.speaker)
     if not claims:
         return None
+    facts = sorted(current, key=lambda fact: (fact.said_at, fact.id))
+    known = [(each.text, each.speaker, read_statement(each.text, each.said_at, each.speaker)) for each in (new, *facts)]
     affected: dict[_Effect, list[tuple[str, str]]] = {effect: [] for effect in _Effect}
     outdated_by: list[tuple[str, str]] = []
-    for fact in sorted(current, key=lambda fact: (fact.said_at, fact.id)):
-        others = read_statement(fact.text, fact.said_at, fact.speaker)
+    for fact, (*_, others) in zip(facts, known[1:], strict=True):
         if new.said_at >= fact.said_at:
-            effect, rule = _strongest(claims, others, new.said_at, fact.said_at)
+            effect, rule = _strongest(claims, others, new.said_at, fact.said_at, known)
         else:
-            effect, rule = _strongest(others, claims, fact.said_at, new.said_at)
+            effect, rule = _strongest(others, claims, fact.said_at, new.said_at, known)
         if new.said_at < fact.said_at and effect is _Effect.SAME:
             # The statement is known, with all that its later repetition did.
             return RuleDecision(action="NONE", rule=rule, existing=(fact.id,))
@@ -133,16 +135,30 @@ def _decision(
 
 
 def _strongest(
-    later: Sequence[Claim], earlier: Sequence[Claim], later_said_at: datetime, earlier_said_at: datetime
+    later: Sequence[Claim],
+    earlier: Sequence[Claim],
+    later_said_at: datetime,
+    earlier_said_at: datetime,
+    known: Sequence[Mention],
 ) -> tuple[_Effect, str]:
     """Return the strongest effect of a statement on an earlier one, and the name of its rule."""
     effects = [
-        _effect(one, other)
+        _without_loss(_effect(one, other), one, other, known)
         for one in later
         for other in earlier
         if one.subject == other.subject and _may_outdate(one, other, later_said_at, earlier_said_at)
     ]
     return max(effects, default=(_Effect.NOTHING, ""))
+
+
+def _without_loss(
+    effect: tuple[_Effect, str], later: Claim, earlier: Claim, known: Sequence[Mention]
+) -> tuple[_Effect, str]:
+    """Return the effect on one of the same name; a mere doubt, where nothing else says that Max is the brother."""
+    if effect[0] is _Effect.NOTHING or not are_one_person(later, earlier, known):
+        return _Effect.NOTHING, ""
+    is_lost = earlier.relation and not later.relation and not is_introduced(earlier.subject, known)
+    return (min(effect[0], _Effect.DOUBT), effect[1]) if is_lost else effect
 
 
 def _may_outdate(later: Claim, earlier: Claim, later_said_at: datetime, earlier_said_at: datetime) -> bool:

@@ -62,6 +62,9 @@ class LanguageRules:
     """What the person is called as a subject or an owner."""
 
     subject: re.Pattern[str]
+    related: re.Pattern[str]
+    """Somebody with a name and what they are to the user: "my brother Max"."""
+
     own_verb: re.Pattern[str] | None
     """A beginning that tells of the speaker without a subject."""
 
@@ -149,6 +152,10 @@ def _load_language(language: str) -> LanguageRules:
         articles=frozenset(index_tokens(table["articles"])),
         selves=frozenset(map(fold, (*table["user"], *table["owner"], *table.get("owned_by", ()), "me"))),
         subject=_compile(rf"{_group('who', table)} (?P<rest>\S.*)"),
+        related=_compile(
+            rf"(?:(?:{'|'.join(table['owner'])}) (?P<relation>[\w-]+) (?P<name>{_NAME})|(?P<named>{_NAME}), "
+            rf"(?:der|die|das|le|la|el) (?P<as>[\w-]+) (?:{'|'.join(table.get('owned_by', ['(?!)']))}),)(?= \S)"
+        ),
         own_verb=_compile(table["own_verb"]) if "own_verb" in table else None,
         sentences=tuple(
             SentencePattern(slot, kind, _compile(_PLACEHOLDER.sub(lambda found: _fill(found, table), text) + r"\Z"))

@@ -129,6 +129,11 @@ UNRELATED = (
     Case(("I'm not married to my job",), "Am I married?", EN),
     Case(("My doctor's name is Dr Lee",), "What is my name?", EN),
     Case(("My sister's dog is called Max",), "What is my dog called?", EN),
+    Case(
+        ("My brother Max lives in Rome", "My friend Max moved to Paris"),
+        "Where does my brother live?",
+        "lives in Rome.",
+    ),
     Case(("I work out every morning",), "Where do I work?", EN),
     Case(("I live for music",), "Where do I live?", EN),
     Case(("I bought a birthday card for Tom",), "When is my birthday?", EN),

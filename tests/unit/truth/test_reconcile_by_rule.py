@@ -232,6 +232,41 @@ def test_another_subject_ends_nothing(action: str | None, new: str, existing: st
                 assert decide(new, f"{other}{existing.removeprefix(subject)}") is None
 
 
+MAX_IN_ROME, MAX_MOVED = "User's brother Max lives in Rome", "Max moved to Paris"
+
+
+def test_a_name_is_that_of_a_relative_where_there_is_only_one() -> None:
+    """It ends what is known of "my brother Max" if that he is the brother is known besides, else it is doubted."""
+    introduced = "User's brother is called Max"
+
+    assert ended(decide(MAX_MOVED, MAX_IN_ROME, introduced, "Max eats meat", "Anna lives in Rome")) == (MAX_IN_ROME,)
+    assert decide(MAX_MOVED, MAX_IN_ROME) == RuleDecision(action="ADD", rule="home", in_doubt=(MAX_IN_ROME,))
+    german = ("Max, der Bruder des Nutzers, wohnt in Rom", "Der Bruder des Nutzers heißt Max")
+    assert ended(decide("Max ist nach Paris gezogen", *german)) == german[:1]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        *("User's dog is called Max", "User's friend Max eats meat", "Max is User's boss", "User met Max Berg"),
+        *("User has a neighbour named Max", "Anna is married to Max", "Max, der Chef des Nutzers, wohnt in Rom"),
+        *("Anna's brother is called Max", "Perhaps Max is an actor"),
+    ],
+)
+def test_a_name_that_others_may_have_ends_nothing(other: str) -> None:
+    """Nobody knows which Max moved."""
+    decision = decide(MAX_MOVED, MAX_IN_ROME, "User's brother is called Max", other)
+
+    assert decision is None or MAX_IN_ROME not in (*ended(decision), *decision.in_doubt)
+
+
+def test_another_speaker_may_know_another_of_the_same_name() -> None:
+    """In a channel with several people."""
+    noa = Statement(text=MAX_MOVED, said_at=JUNE, speaker="Noa")
+
+    assert decide_by_rule(noa, [Statement(id="max", text=MAX_IN_ROME, said_at=MARCH)]) is None
+
+
 @given(st.sampled_from(ALL_TEXTS), st.lists(st.sampled_from(ALL_TEXTS), max_size=12, unique=True), st.randoms())
 def test_the_order_of_the_facts_does_not_matter(new: str, texts: list[str], random: Any) -> None:
     """Only when they were said; and the same question has the same answer."""

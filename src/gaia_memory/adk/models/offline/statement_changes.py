@@ -226,6 +226,8 @@ def contradicts(statement: Statement, asked: str) -> bool:
     """Return whether a statement fills the slot that `asked` is about with another value: "I moved to Berlin"."""
     return any(
         (one.subject, one.slot) == (other.subject, other.slot)
+        # "My friend Max" is another one than "my brother Max".
+        and ("" in (one.relation, other.relation) or one.relation == other.relation)
         and one.slot in _SINGLE_SLOTS
         and (one.key == other.key or one.slot == "employer")
         and not one.is_denial

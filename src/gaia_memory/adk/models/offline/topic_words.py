@@ -203,7 +203,8 @@ def implied_words(*wordings: str) -> tuple[str, ...]:
     # The rules of four languages take 0.1 s to read, which no start-up should wait for.
     from gaia_memory.truth.claims import read_statement
 
-    claims = (claim for text in wordings for claim in read_statement(text, _ANY_TIME))
+    # "My sister Anna lives in Oslo" says so itself, and of somebody else.
+    claims = (claim for text in wordings for claim in read_statement(text, _ANY_TIME) if not claim.relation)
     return tuple(dict.fromkeys(word for claim in claims for word in SLOT_WORDS.get(claim.slot, ())))
 
 
