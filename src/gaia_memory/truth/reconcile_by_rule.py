@@ -207,8 +207,16 @@ def _effect_on_clause(later: Claim, earlier: Claim) -> tuple[_Effect, str]:
     if later.value == earlier.value:
         return (_Effect.RETRACT, "no-longer") if later.is_denial else (_Effect.REPLACE, "again")
     size = len(later.value)
-    is_part = later.is_denial and earlier.value[:size] == later.value and earlier.words[size] in words("links")
+    is_narrower = earlier.value[:size] == later.value and earlier.words[size] in words("links")
+    is_part = later.is_denial and (is_narrower or later.value in _listed(earlier))
     return (_Effect.DOUBT, "no-longer") if is_part else (_Effect.NOTHING, "")
+
+
+def _listed(clause: Claim) -> list[tuple[str, ...]]:
+    """Return "plays chess" and "plays the cello" for "plays chess and the cello"."""
+    starts = [1, *(at + 1 for at, word in enumerate(clause.words) if word in words("and"))]
+    ends = [*(start - 1 for start in starts[1:]), len(clause.words)]
+    return [clause.value[:1] + clause.value[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def _doubt_of_home(later: Claim, earlier: Claim) -> _Effect:
