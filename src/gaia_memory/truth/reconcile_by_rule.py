@@ -301,7 +301,10 @@ def _effect_on_slot(later: Claim, earlier: Claim) -> _Effect:
     # Employers have the preposition for a key.
     is_meant = is_same_key or later.slot == "employer"
     if later.is_denial and not later.value:
-        return _Effect.RETRACT_IF_ONLY_ONE if is_meant else _Effect.NOTHING
+        # Who "joined Facebook" and "started with Python" may have told of no job.
+        is_certain = later.slot != "employer" or earlier.key or earlier.is_change
+        sure = _Effect.RETRACT_IF_ONLY_ONE if is_certain else _Effect.DOUBT
+        return sure if is_meant else _Effect.NOTHING
     if later.is_denial:
         is_meant = is_same_value and (is_same_key or later.slot not in ("phone", "email", "favourite"))
         # "No longer works as a nurse at Lidl" says nothing of another place.
