@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from gaia_memory.adk.models.offline.offline_phrases import detect_language
+from gaia_memory.adk.models.offline.question_reading import OPEN_QUESTION, Question, parse_question
 from gaia_memory.adk.models.offline.statement_changes import (
     Changes,
     Statement,
@@ -31,18 +32,15 @@ from gaia_memory.adk.models.offline.statement_subjects import (
     without_clauses_about_others,
 )
 from gaia_memory.adk.models.offline.topic_words import (
-    NAME_WORDS,
     asks_for_trade,
     implied_words,
     is_same_name,
     is_same_word,
-    name_livelihood,
     share_most,
     tells_name,
 )
 from gaia_memory.language.answer_types import (
     MOMENT,
-    NUMBER,
     PLACE,
     detect_answer_types,
     tells_age,
@@ -57,20 +55,7 @@ MIN_SCORE = 0.5
 _TYPE_BONUS, _WORD_BONUS, _PAST_PENALTY = 0.3, 0.1, 0.4
 _MAX_ANSWERS = 2
 
-_PLACE_QUESTION = re.compile(
-    r"\b(?:where|which (?:city|town|country)|wo|woher|wohin|où|d'où|dónde|donde|adónde)\b", re.IGNORECASE
-)
 _PLACE = re.compile(r"\b(?:nach|aus|bei|à|en|a) [A-ZÀ-Þ]")
-_MOMENT_QUESTION = re.compile(r"\b(?:when|what (?:day|time|date)|wann|quand|cuándo|cuando)\b", re.IGNORECASE)
-_NUMBER_QUESTION = re.compile(
-    r"\b(?:how (?:many|much|old|tall|long)|wie (?:viele?|alt|gro(?:ß|ss)|lange)|combien|quel âge|cuánt[oa]s?)\b",
-    re.IGNORECASE,
-)
-_SINGLE_ANSWER_QUESTION = re.compile(
-    r"\b(?:who|what(?:'s| is) my|which|wer|wie hei(?:ß|ss)|mein name|qui|comment|quel(?:le)? est|quién|cómo|cuál|"
-    r"favou?rite|liebling\w*|préféré\w*|favorit[oa])\b",
-    re.IGNORECASE,
-)
 _HERE_OR_THERE = re.compile(
     r"\b(?:in|at|near|from|to|on|by|with|next|outside|around|abroad|home|here|there|remote(?:ly)?|bei|beim|im|am|auf|an|nach|zu|zur|aus|"
     r"hier|mit|à|au|aux|chez|en|dans|de|ici|avec|a|cerca|desde|aquí|con)\b|(?<=\w )(?-i:[A-ZÀ-Þ])\w",
@@ -82,47 +67,14 @@ _TIME = re.compile(
     r"\d|\b(?:before|after|during|until|every|vor|nach|bis|jede\w*|avant|après|chaque|antes|después|cada)\b",
     re.IGNORECASE,
 )
-_POSSESSED_NOUN = re.compile(
-    r"\b(?:my|our|mein(?:e[nmrs]?)?|unser(?:e[nmrs]?)?|mon|ma|mes|notre|nos|mis?|User's|their)\s+(?P<noun>[^\W\d_]+)",
-    re.IGNORECASE,
-)
-_ASKED_THING = re.compile(
-    r"(?:what(?:'?s| is| was| are)|which is|tell me|wie (?:ist|lautet)|was ist|quel(?:le)?s? (?:est|sont)|"
-    r"cuál(?:es)? (?:es|son)) "
-    r"(?:my|our|mein(?:e[nmrs]?)?|unsere?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?) (?P<thing>[^\d,;.]+?)"
-    r"(?: (?:now|again|jetzt|maintenant|ahora))?\W*\Z",
-    re.IGNORECASE,
-)
-"""A question for one thing: "What is my phone number?" is about a number, not about the phone."""
-
-_NAME = re.compile(r"(?<=\w )(?P<name>[A-ZÀ-Þ][^\W\d_]+)")
-_GERMAN_NAME = re.compile(
-    r"\b(?!(?i:ich|du|wir|er|sie|es|man|der|die|das|dem|den|des|[mdsk]?eine?[nmrs]?|unsere?[nmrs]?|ihre?[nmrs]?|"
-    r"welche?[nmrs]?|viele?|zu[mr]|i[mn]|am|bei[m]?|mir|dir|uns|wie|und|oder)\b)"
-    r"(?:[a-zäöüß]+|(?:Ist|Hat|Mag|Kann|War|Wird|Will|Soll|Muss|Darf|[A-ZÄÖÜ][a-zäöüß]+t)|"
-    r"(?i:mein|unser)e?[nmrs]? [A-ZÄÖÜ]\w+)\s(?P<name>[A-ZÄÖÜ][^\W\d_]+)"
-)
-"""German nouns have capitals, too: a name follows a verb or "my sister", without an article."""
-
 _PAST_MARK = re.compile(
     r"\b(?:used to|no longer|not any ?more|any ?more|formerly|früher|nicht mehr|avant|autrefois|plus à|ya no|antes)\b",
     re.IGNORECASE,
-)
-_NAME_QUESTION = re.compile(
-    r"what(?:'?s| is) my name|who am i\W*$|wie heiße ich|wer bin ich|mein name|"
-    r"comment (?:est-ce que )?(?:je )?m'appelle|mon (?:nom|prénom)|quién soy|cómo me llamo|mi nombre",
-    re.IGNORECASE,
-)
-_AGE_QUESTION = re.compile(
-    r"how old am i|my age|wie alt bin ich|quel âge (?:ai|j'ai)|cuántos años tengo|mi edad", re.IGNORECASE
 )
 _ANY_AGE_QUESTION = re.compile(r"\b(?:how old|wie alt|quel âge|cuántos años)\b", re.IGNORECASE)
 _YES_NO_QUESTION = re.compile(
     r"\W*(?:am|do|did|is|are|was|have|bin|mag|esse|trinke|suis-je|est-ce que je|soy|me gustan?)\b", re.IGNORECASE
 )
-_OPEN_QUESTION = re.compile(r"\W*(?:what|which|was|welche\w*|qu'est-ce que|quel\w*|qué)\b", re.IGNORECASE)
-_NEGATION = re.compile(r"\b(?:not|cannot|nicht|pas|no)\b|n't\b", re.IGNORECASE)
-_ANYTHING = frozenset(("food", "foods", "thing", "things", "stuff", "essen", "comida", "cosas", "choses"))
 _COUNT_QUESTION = re.compile(
     r"\b(?:how many|wie viele|combien d|cuánt[oa]s)(?! (?:years|jahre|ans|años)\b)", re.IGNORECASE
 )
@@ -155,10 +107,6 @@ _ORIGIN = re.compile(
     r"(?:viens|vient|suis|est|originaire) d(?:e|u)|née? à|(?:soy|es|vengo|viene) de|(?:nací|nació) en) [A-ZÀ-Þ]|"
     r"\b(?:viens|vient|suis|est|originaire) d'[A-ZÀ-Þ]"
 )
-_KIND = re.compile(
-    r"\b(?:(?:kind|sort|type|genre|sorte|tipo|clase)s? (?:of|de)|(?:art|sorte)(?:en)? von) |\b(?:genre|type|sorte) d'",
-    re.IGNORECASE,
-)
 
 
 class Answers(NamedTuple):
@@ -167,20 +115,6 @@ class Answers(NamedTuple):
     statements: list[Statement]
     is_outdated: bool = False
     """Whether there is none because the person took back what would have answered."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    text: str
-    words: tuple[str, ...]
-    required: tuple[str, ...]
-    names: tuple[str, ...]
-    answer_types: int
-    has_one_answer: bool
-    asks_dislike: bool = field(default=False)
-    asks_for_name: bool = field(default=False)
-    is_about_name: bool = field(default=False)
-    is_about_age: bool = field(default=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,13 +134,13 @@ def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers
     what fits less well takes its place only if it is as new as the denial; else the denial answers. "Do I live in
     Oslo?" is answered with what says newer that it is another place.
     """
-    question = _parse_question(question_text)
+    question = parse_question(question_text)
     fits = [(_fit(question, each.text), each) for each in statements if not each.takes_back]
     fits = [(fit, each) for fit, each in fits if fit.score >= MIN_SCORE]
     changes = Changes(statements)
     ended = changes.ended_at([each for _, each in fits])
     # "I don't live in Milan" tells less than "I live in Rome", which it does not deny.
-    is_open = question.has_one_answer or _OPEN_QUESTION.match(question_text)
+    is_open = question.has_one_answer or OPEN_QUESTION.match(question_text)
     denials = changes.bare_denials if is_open else set[int]()
     asks_denial = changes.is_denial(Statement(question_text, 0))
     fitting = sorted(
@@ -242,42 +176,7 @@ def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers
     return Answers(list(dict.fromkeys((*answers, *ends))), is_outdated=outdated_at >= 0 and not answers)
 
 
-def _parse_question(text: str) -> _Question:
-    text = _KIND.sub("", text)
-    text = name_livelihood(text)
-    language = detect_language(text)
-    words = topic_words(text, language)
-    without_name = tuple(word for word in words if word not in NAME_WORDS)
-    required = {token for noun in _POSSESSED_NOUN.findall(text) for token in index_tokens(noun)}
-    if asked := _ASKED_THING.search(text):
-        required |= set(index_tokens(asked["thing"]))
-    named = (_GERMAN_NAME if language == "de" else _NAME).finditer(text)
-    names = {token for found in named for token in index_tokens(found["name"])}
-    disliked = [word for word in words if is_same_word(word, "hate")]
-    asks_dislike = bool(_OPEN_QUESTION.match(text) and (disliked or _NEGATION.search(text)))
-    if asks_dislike:
-        required |= set(disliked)
-        without_name = tuple(word for word in without_name if word not in _ANYTHING)
-    answer_types = (
-        PLACE * bool(_PLACE_QUESTION.search(text))
-        | MOMENT * bool(_MOMENT_QUESTION.search(text))
-        | NUMBER * bool(_NUMBER_QUESTION.search(text))
-    )
-    return _Question(
-        text=text,
-        words=without_name or words,
-        required=tuple((required | names).intersection(without_name)),
-        names=tuple(names.intersection(without_name)),
-        answer_types=answer_types,
-        has_one_answer=bool(answer_types or _SINGLE_ANSWER_QUESTION.search(text)),
-        asks_dislike=asks_dislike,
-        asks_for_name=not NAME_WORDS.isdisjoint(words),
-        is_about_name=bool(_NAME_QUESTION.search(text)),
-        is_about_age=bool(_AGE_QUESTION.search(text)),
-    )
-
-
-def _fit(question: _Question, text: str) -> _Fit:
+def _fit(question: Question, text: str) -> _Fit:
     """Return the share of the question's words in a statement, with a bonus for the kind of answer asked for."""
     if question.is_about_name:
         return _Fit(float(_tells_own_name(question, text)))
@@ -303,7 +202,7 @@ def _fit(question: _Question, text: str) -> _Fit:
     )
 
 
-def _tells_own_name(question: _Question, text: str) -> bool:
+def _tells_own_name(question: Question, text: str) -> bool:
     if names_user(text):
         return True
     # A trade has a capital letter in German, too.
@@ -311,7 +210,7 @@ def _tells_own_name(question: _Question, text: str) -> bool:
     return bool(identity) and not is_trade and not has_other_subject(question.text, question.words, text)
 
 
-def _fit_by_words(question: _Question, text: str) -> _Fit:
+def _fit_by_words(question: Question, text: str) -> _Fit:
     words = topic_words(text, detect_language(text))
     if not question.words or not words:
         return _NO_FIT
@@ -341,7 +240,7 @@ def _fit_by_words(question: _Question, text: str) -> _Fit:
     return _Fit(score and score + bonus, tuple(matched))
 
 
-def _implied_by(question: _Question, text: str) -> set[str]:
+def _implied_by(question: Question, text: str) -> set[str]:
     """Return the words of the question that a statement does without."""
     implied = set(implied_words(text, without_dates(text)))
     if _ANY_AGE_QUESTION.search(question.text):
@@ -354,7 +253,7 @@ def _implied_by(question: _Question, text: str) -> set[str]:
 
 
 def _lacks_topic(
-    question: _Question, words: Sequence[str], mates: Mapping[str, Sequence[str]], matched: Sequence[str]
+    question: Question, words: Sequence[str], mates: Mapping[str, Sequence[str]], matched: Sequence[str]
 ) -> bool:
     """Return whether the words that a statement shares with a question are not those that the question is about."""
     # "Do I hate my boss?" asks for a feeling.
@@ -375,14 +274,14 @@ def _tells_feeling(words: Sequence[str]) -> bool:
     )
 
 
-def _wording_bonus(question: _Question, text: str, score: float, *, is_literal: bool) -> float:
+def _wording_bonus(question: Question, text: str, score: float, *, is_literal: bool) -> float:
     """Return what the wording adds: "Am I vegetarian?" asks for this word, and "not any more" answers it, too."""
     if _YES_NO_QUESTION.match(question.text):
         return _WORD_BONUS * is_literal
     return -_PAST_PENALTY * bool(score > MIN_SCORE and _PAST_MARK.search(text))
 
 
-def _may_tell(question: _Question, text: str, implied: set[str]) -> bool:
+def _may_tell(question: Question, text: str, implied: set[str]) -> bool:
     """Return whether a statement with all words of a question may tell where or when; any may tell how many."""
     if question.answer_types & PLACE:
         # A slot that the question asks for is filled with a name.
@@ -390,7 +289,7 @@ def _may_tell(question: _Question, text: str, implied: set[str]) -> bool:
     return not question.answer_types & MOMENT or bool(_TIME.search(text) or without_dates(text) != text)
 
 
-def _is_mate(question: _Question, word: str, other: str) -> bool:
+def _is_mate(question: Question, word: str, other: str) -> bool:
     return is_same_name(word, other) if word in question.names else is_same_word(word, other)
 
 

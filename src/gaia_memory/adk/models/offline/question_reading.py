@@ -1,0 +1,115 @@
+"""Reads what a question to the offline model asks for: its words, whose they are, and the kind of the answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from gaia_memory.adk.models.offline.offline_phrases import detect_language
+from gaia_memory.adk.models.offline.statement_changes import topic_words
+from gaia_memory.adk.models.offline.topic_words import NAME_WORDS, is_same_word, name_livelihood
+from gaia_memory.language.answer_types import MOMENT, NUMBER, PLACE
+from gaia_memory.language.tokenizer import index_tokens
+
+_PLACE_QUESTION = re.compile(
+    r"\b(?:where|which (?:city|town|country)|wo|woher|wohin|où|d'où|dónde|donde|adónde)\b", re.IGNORECASE
+)
+_MOMENT_QUESTION = re.compile(r"\b(?:when|what (?:day|time|date)|wann|quand|cuándo|cuando)\b", re.IGNORECASE)
+_NUMBER_QUESTION = re.compile(
+    r"\b(?:how (?:many|much|old|tall|long)|wie (?:viele?|alt|gro(?:ß|ss)|lange)|combien|quel âge|cuánt[oa]s?)\b",
+    re.IGNORECASE,
+)
+_SINGLE_ANSWER_QUESTION = re.compile(
+    r"\b(?:who|what(?:'s| is) my|which|wer|wie hei(?:ß|ss)|mein name|qui|comment|quel(?:le)? est|quién|cómo|cuál|"
+    r"favou?rite|liebling\w*|préféré\w*|favorit[oa])\b",
+    re.IGNORECASE,
+)
+_POSSESSED_NOUN = re.compile(
+    r"\b(?:my|our|mein(?:e[nmrs]?)?|unser(?:e[nmrs]?)?|mon|ma|mes|notre|nos|mis?|User's|their)\s+(?P<noun>[^\W\d_]+)",
+    re.IGNORECASE,
+)
+_ASKED_THING = re.compile(
+    r"(?:what(?:'?s| is| was| are)|which is|tell me|wie (?:ist|lautet)|was ist|quel(?:le)?s? (?:est|sont)|"
+    r"cuál(?:es)? (?:es|son)) "
+    r"(?:my|our|mein(?:e[nmrs]?)?|unsere?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?) (?P<thing>[^\d,;.]+?)"
+    r"(?: (?:now|again|jetzt|maintenant|ahora))?\W*\Z",
+    re.IGNORECASE,
+)
+"""A question for one thing: "What is my phone number?" is about a number, not about the phone."""
+
+_NAME = re.compile(r"(?<=\w )(?P<name>[A-ZÀ-Þ][^\W\d_]+)")
+_GERMAN_NAME = re.compile(
+    r"\b(?!(?i:ich|du|wir|er|sie|es|man|der|die|das|dem|den|des|[mdsk]?eine?[nmrs]?|unsere?[nmrs]?|ihre?[nmrs]?|"
+    r"welche?[nmrs]?|viele?|zu[mr]|i[mn]|am|bei[m]?|mir|dir|uns|wie|und|oder)\b)"
+    r"(?:[a-zäöüß]+|(?:Ist|Hat|Mag|Kann|War|Wird|Will|Soll|Muss|Darf|[A-ZÄÖÜ][a-zäöüß]+t)|"
+    r"(?i:mein|unser)e?[nmrs]? [A-ZÄÖÜ]\w+)\s(?P<name>[A-ZÄÖÜ][^\W\d_]+)"
+)
+"""German nouns have capitals, too: a name follows a verb or "my sister", without an article."""
+
+_NAME_QUESTION = re.compile(
+    r"what(?:'?s| is) my name|who am i\W*$|wie heiße ich|wer bin ich|mein name|"
+    r"comment (?:est-ce que )?(?:je )?m'appelle|mon (?:nom|prénom)|quién soy|cómo me llamo|mi nombre",
+    re.IGNORECASE,
+)
+_AGE_QUESTION = re.compile(
+    r"how old am i|my age|wie alt bin ich|quel âge (?:ai|j'ai)|cuántos años tengo|mi edad", re.IGNORECASE
+)
+OPEN_QUESTION = re.compile(r"\W*(?:what|which|was|welche\w*|qu'est-ce que|quel\w*|qué)\b", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(?:not|cannot|nicht|pas|no)\b|n't\b", re.IGNORECASE)
+_ANYTHING = frozenset(("food", "foods", "thing", "things", "stuff", "essen", "comida", "cosas", "choses"))
+_KIND = re.compile(
+    r"\b(?:(?:kind|sort|type|genre|sorte|tipo|clase)s? (?:of|de)|(?:art|sorte)(?:en)? von) |\b(?:genre|type|sorte) d'",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a question asks for."""
+
+    text: str
+    words: tuple[str, ...]
+    required: tuple[str, ...]
+    names: tuple[str, ...]
+    answer_types: int
+    has_one_answer: bool
+    asks_dislike: bool = field(default=False)
+    asks_for_name: bool = field(default=False)
+    is_about_name: bool = field(default=False)
+    is_about_age: bool = field(default=False)
+
+
+def parse_question(text: str) -> Question:
+    """Return what a question asks for."""
+    text = _KIND.sub("", text)
+    text = name_livelihood(text)
+    language = detect_language(text)
+    words = topic_words(text, language)
+    without_name = tuple(word for word in words if word not in NAME_WORDS)
+    required = {token for noun in _POSSESSED_NOUN.findall(text) for token in index_tokens(noun)}
+    if asked := _ASKED_THING.search(text):
+        required |= set(index_tokens(asked["thing"]))
+    named = (_GERMAN_NAME if language == "de" else _NAME).finditer(text)
+    names = {token for found in named for token in index_tokens(found["name"])}
+    disliked = [word for word in words if is_same_word(word, "hate")]
+    asks_dislike = bool(OPEN_QUESTION.match(text) and (disliked or _NEGATION.search(text)))
+    if asks_dislike:
+        required |= set(disliked)
+        without_name = tuple(word for word in without_name if word not in _ANYTHING)
+    answer_types = (
+        PLACE * bool(_PLACE_QUESTION.search(text))
+        | MOMENT * bool(_MOMENT_QUESTION.search(text))
+        | NUMBER * bool(_NUMBER_QUESTION.search(text))
+    )
+    return Question(
+        text=text,
+        words=without_name or words,
+        required=tuple((required | names).intersection(without_name)),
+        names=tuple(names.intersection(without_name)),
+        answer_types=answer_types,
+        has_one_answer=bool(answer_types or _SINGLE_ANSWER_QUESTION.search(text)),
+        asks_dislike=asks_dislike,
+        asks_for_name=not NAME_WORDS.isdisjoint(words),
+        is_about_name=bool(_NAME_QUESTION.search(text)),
+        is_about_age=bool(_AGE_QUESTION.search(text)),
+    )
