@@ -23,6 +23,7 @@ from gaia_memory.adk.models.offline.statement_changes import (
     without_dates,
 )
 from gaia_memory.adk.models.offline.statement_subjects import (
+    by_name,
     find_identity,
     has_other_owner,
     has_other_subject,
@@ -242,7 +243,7 @@ def _fit_by_words(question: Question, text: str) -> _Fit:
 
 def _implied_by(question: Question, text: str) -> set[str]:
     """Return the words of the question that a statement does without."""
-    implied = set(implied_words(text, without_dates(text)))
+    implied = set(implied_words(text, without_dates(text), by_name(text, text)))
     if _ANY_AGE_QUESTION.search(question.text):
         implied.add("age")
     if question.asks_dislike:

@@ -17,6 +17,7 @@ from pydantic import PrivateAttr
 
 from gaia_memory.adk.models.offline.answer_ranking import rank_answers
 from gaia_memory.adk.models.offline.message_kinds import MessageKind, classify, find_last_words, find_question
+from gaia_memory.adk.models.offline.named_people import with_relations
 from gaia_memory.adk.models.offline.offline_phrases import (
     PHRASES,
     STOCK_REPLIES,
@@ -308,8 +309,8 @@ def _answer_question(
 ) -> str:
     """Return the answer to the last message from this conversation, the profile and `memories`; else `default`."""
     remembered = remembered_statements(_profile_lines(request), memories)
-    statements = [*remembered, *_statements_in(messages, len(remembered))]
     text = messages[-1].text if messages else ""
+    statements = with_relations([*remembered, *_statements_in(messages, len(remembered))], text)
     if classify(text)[0] is MessageKind.OVERVIEW:
         return _describe_everything(statements, phrases) or default
     question = find_question(text)

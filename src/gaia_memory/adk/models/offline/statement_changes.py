@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gaia_memory.adk.models.offline.offline_phrases import detect_language
-from gaia_memory.adk.models.offline.statement_subjects import subject_words
+from gaia_memory.adk.models.offline.statement_subjects import by_name, subject_words
 from gaia_memory.adk.models.offline.topic_words import (
     ALL_FUNCTION_WORDS,
     NAME_WORDS,
@@ -183,9 +183,9 @@ class Changes:
             if newer.takes_back or not earlier:
                 continue
             decision = reconcile_by_rule.decide_by_rule(
-                reconcile_by_rule.Statement(text=newer.text, said_at=today),
+                reconcile_by_rule.Statement(text=by_name(newer.text, newer.text), said_at=today),
                 [
-                    reconcile_by_rule.Statement(id=order, text=each.text, said_at=today - _RECENT)
+                    reconcile_by_rule.Statement(id=order, text=by_name(each.text, newer.text), said_at=today - _RECENT)
                     for order, each in earlier.items()
                 ],
             )

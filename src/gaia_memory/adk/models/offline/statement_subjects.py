@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Sequence
 from enum import Enum, auto
+from typing import NamedTuple
 
 from gaia_memory.adk.models.offline.topic_words import ALL_FUNCTION_WORDS, implied_words, is_same_name, is_same_word
 from gaia_memory.language.tokenizer import index_tokens
@@ -116,6 +117,9 @@ _OWN_IDENTITY = re.compile(
 """A name, unless the word is known for something else, such as a trade."""
 
 _CALLED_NAME = re.compile(r"\b(?:called|named|name is|heißt|s'appelle|se llama) ([A-ZÀ-Þ]\w+)")
+_NAME_OF_RELATION = re.compile(
+    r"\s+(?:is (?:called|named)|heißt|s'appelle|se llama) (?P<name>[A-ZÀ-Þ]\w+)(?!\w| [A-ZÀ-Þ])"
+)
 _ATTRIBUTES = frozenset(("name", "nom", "nombre", "age", "alter", "edad"))
 _MAX_PRONOUNS = 8
 _MAX_WORDS_OF_NAME = 3
@@ -144,6 +148,14 @@ _VERB_BEFORE = re.compile(r"(?:\bUser|\band|\bbut|\bor|\balso|\bnever|\balways|\
 _NOT_PLURAL = frozenset(("always", "sometimes", "nowadays", "perhaps", "this", "besides", "afterwards", "does", "has"))
 
 
+class Relation(NamedTuple):
+    """One of the user's people or pets, whom a statement begins with."""
+
+    relation: str
+    name: str
+    designation: str
+
+
 class Referent(Enum):
     """Whom the pronouns of a fact stand for."""
 
@@ -166,6 +178,34 @@ def subject_words(statement: str) -> frozenset[str]:
         return frozenset()
     words = (word for word in index_tokens(statement) if word not in _NO_SUBJECTS and not word.endswith("ly"))
     return frozenset(itertools.islice(words, 1))
+
+
+def find_relation(statement: str) -> Relation | None:
+    """Return "brother", "Max" and "My brother Max" for "My brother Max lives in Rome" or "My brother is called Max".
+
+    None for a statement that does not begin with a relation that it names, or is about what is theirs.
+    """
+    found = _OTHER_SUBJECT.match(statement) or _RELATION_SUBJECT.match(statement)
+    if found is None or found.groupdict().get("pronoun") or _OWNER_AND_THING.match(statement):
+        return None
+    called = _NAME_OF_RELATION.match(statement, found.end())
+    name = found["name"] or (called["name"] if called else "")
+    designation = found[0] if found["name"] else f"{found[0]} {name}"
+    if found.re is _RELATION_SUBJECT:
+        relative = found[0].removeprefix(f"{found['name']}, ")
+        designation = f"{name}, {relative[0].lower()}{relative[1:]},"
+    return Relation(found["noun"].split()[-1].casefold(), name.strip(), designation) if name else None
+
+
+def by_name(statement: str, newer: str) -> str:
+    """Return "Max lives in Rome" for "My brother Max lives in Rome", which the truth rules take for no home of his.
+
+    Only if a newer statement is about a brother called Max, too: with the name alone it may be about another one.
+    """
+    one, other = find_relation(statement), find_relation(newer)
+    if one is None or other is None or one[:2] != other[:2] or not statement.startswith(one.designation):
+        return statement
+    return f"{one.name}{statement[len(one.designation) :]}"
 
 
 def _begins_with_verb(statement: str) -> bool:
