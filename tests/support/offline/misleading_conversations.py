@@ -6,6 +6,7 @@ stands for any answer without the words that must be absent.
 
 from __future__ import annotations
 
+from support.offline.later_statements import LATER_STATEMENTS
 from support.offline.offline_conversations import UNKNOWN, Case
 
 EN, DE, FR, ES = UNKNOWN
@@ -330,26 +331,8 @@ AMENDED = (
 )
 
 
-MAX = "My brother Max lives in Rome"
-RELATIONS_OF_NAMES = (
-    Case((MAX, "Max moved to Paris"), "Where does my brother live?", "Paris", ("Rome",)),
-    Case((MAX, "Max moved to Paris"), "my brother?", "Your brother Max moved to Paris.", ("Rome",)),
-    Case((MAX, "Max has just relocated to Cork"), "Where does my brother live?", "Cork", ("Rome",)),
-    Case((MAX, "My boss Max lives in Bonn", "Max moved to Oslo"), "Where does my boss live?", "Bonn", ("Oslo", "Rome")),
-    Case((MAX, "My friend Tom is a vet", "Tom moved to Oslo"), "Where does my brother live?", "Rome", ("Oslo",)),
-    Case(
-        ("Mein Bruder Max wohnt in Rom", "Max ist nach Paris gezogen"), "Wo wohnt mein Bruder?", "nach Paris", ("Rom",)
-    ),
-    Case(("Mon frère Max habite à Rome", "Max a déménagé à Paris"), "Où habite mon frère ?", "à Paris", ("Rome",)),
-    Case(("Mi hermano Max vive en Roma", "Max se mudó a París"), "¿Dónde vive mi hermano?", "a París", ("Roma",)),
-    Case(("My daughter Mia is 4", "Mia turned 5"), "How old is my daughter?", "5", ("4",)),
-    Case(("My sister is called Anna", "Anna lives in Oslo"), "Where does my sister live?", "Your sister Anna lives in"),
-    Case(("My son is called Tim", "Tim's dog is called Rex"), "What is my son called?", "Tim", ("Rex",)),
-)
-"""A later statement has the name alone."""
-
 ALL_MISLEADING = {
-    "relations of names": RELATIONS_OF_NAMES,
+    **LATER_STATEMENTS,
     "amended": AMENDED,
     "likes": LIKES,
     "named once": NAMED_ONCE,

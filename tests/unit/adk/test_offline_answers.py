@@ -10,7 +10,8 @@ from gaia_memory.adk.models.offline.answer_ranking import rank_answers
 from gaia_memory.adk.models.offline.message_kinds import MessageKind, classify, find_question
 from gaia_memory.adk.models.offline.offline_phrases import PHRASES, detect_language
 from gaia_memory.adk.models.offline.second_person import to_second_person
-from gaia_memory.adk.models.offline.statement_changes import Statement, without_outdated
+from gaia_memory.adk.models.offline.statement_changes import without_outdated
+from gaia_memory.adk.models.offline.statements import Statement
 from gaia_memory.adk.models.offline.topic_words import is_same_word
 from gaia_memory.language.function_words import Language
 from support.offline.misleading_conversations import ALL_MISLEADING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,16 +12,12 @@ from gaia_memory.adk.models.offline.offline_phrases import detect_language
 from gaia_memory.adk.models.offline.question_reading import OPEN_QUESTION, Question, parse_question
 from gaia_memory.adk.models.offline.statement_changes import (
     Changes,
-    Statement,
-    category_of,
     contradicts,
     denies_another,
     statement_asked,
     states_profession,
     tells_dislike,
     tells_new_role,
-    topic_words,
-    without_dates,
 )
 from gaia_memory.adk.models.offline.statement_subjects import (
     by_name,
@@ -32,6 +29,7 @@ from gaia_memory.adk.models.offline.statement_subjects import (
     subject_words,
     without_clauses_about_others,
 )
+from gaia_memory.adk.models.offline.statements import Statement, category_of, topic_words, without_dates
 from gaia_memory.adk.models.offline.topic_words import (
     asks_for_trade,
     implied_words,
@@ -172,9 +170,11 @@ def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers
         answers = contrary[-1:]
     if outdated_at >= 0 and not answers:
         answers = [each for each in statements if each.order == outdated_at and not each.takes_back]
-    answers = answers[:1] if question.has_one_answer else answers
-    ends = dict.fromkeys(each for answer in answers for each in changes.partial_ends(answer, question.words))
-    return Answers(list(dict.fromkeys((*answers, *ends))), is_outdated=outdated_at >= 0 and not answers)
+        answers += [beside for each in answers for beside in changes.beside(each)]
+    elif question.has_one_answer:
+        answers = answers[:1]
+    later = [(*changes.partial_ends(each, question.words), *changes.additions(each)) for each in answers]
+    return Answers(list(dict.fromkeys(itertools.chain(answers, *later))), is_outdated=outdated_at >= 0 and not answers)
 
 
 def _fit(question: Question, text: str) -> _Fit:

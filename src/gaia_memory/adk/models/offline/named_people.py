@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gaia_memory.adk.models.offline.statement_changes import Statement, without_dates
 from gaia_memory.adk.models.offline.statement_subjects import find_relation
+from gaia_memory.adk.models.offline.statements import Statement, without_dates
 
 
 def with_relations(statements: Sequence[Statement], question: str) -> list[Statement]:

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,9 +27,11 @@ from gaia_memory.adk.models.offline.offline_phrases import (
     detect_language,
     without_stock_replies,
 )
+from gaia_memory.adk.models.offline.question_reading import queries_for
 from gaia_memory.adk.models.offline.second_person import to_second_person
-from gaia_memory.adk.models.offline.statement_changes import Statement, remembered_statements, without_outdated
-from gaia_memory.adk.models.offline.topic_words import asks_for_trade, related_words
+from gaia_memory.adk.models.offline.statement_changes import without_outdated
+from gaia_memory.adk.models.offline.statements import Statement, remembered_statements
+from gaia_memory.adk.models.offline.topic_words import asks_for_trade
 from gaia_memory.adk.plugins.run_context import allow_numbers, current_conversation, forgotten_check
 from gaia_memory.adk.plugins.turn_notes import NOTES_START
 from gaia_memory.adk.tools.fact_framing import PRIVATE_INSTRUCTION
@@ -189,20 +192,13 @@ def _answer(request: LlmRequest) -> _Answer:
         return [types.Part.from_function_call(name="remember", args={"fact": fact})]
     if kind in (MessageKind.QUESTION, MessageKind.OVERVIEW):
         if "load_memory" in request.tools_dict:
-            queries = _queries(find_question(text)) if kind is MessageKind.QUESTION else _OVERVIEW_QUERIES
+            queries = queries_for(find_question(text)) if kind is MessageKind.QUESTION else _OVERVIEW_QUERIES
             look_ups = [("load_memory", {"query": query}) for query in queries]
             if "recall" in request.tools_dict and asks_for_trade(find_question(text)):
                 look_ups.append(("recall", {"category": "work"}))
             return [types.Part.from_function_call(name=name, args=args) for name, args in look_ups]
         return _answer_question(request, messages, [], phrases, default=phrases.no_memory)
     return _acknowledge(request, kind, messages, phrases)
-
-
-def _queries(question: str) -> list[str]:
-    """Return what to look up for a question: itself, and the other words in which a newer fact may answer it."""
-    related = related_words(question)
-    # "Everything" makes memory return more of what fits less well.
-    return [question, f"Everything: {related}"] if related else [question]
 
 
 def _acknowledge(request: LlmRequest, kind: MessageKind, messages: Sequence[_Message], phrases: Phrases) -> str:
@@ -266,16 +262,17 @@ def _statements_in(messages: Sequence[_Message], first: int) -> list[Statement]:
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.
     from gaia_memory.backend.offline.corrections import is_denial
 
-    found: list[tuple[str, bool, bool]] = []
-    for message, reading in _read(messages):
+    found: list[Statement] = []
+    for moment, (message, reading) in enumerate(_read(messages)):
         # Who takes a denial back has denied nothing of what they said before it.
         denied = {text for each in reading.taken_back if is_denial(each.said) for text in each[:2]}
-        found = [each for each in found if each[0] not in denied]
+        found = [each for each in found if each.text not in denied]
         withdrawn = (each.said for each in reading.taken_back if not is_denial(each.said))
-        found += [(text, False, True) for text in (*withdrawn, *reading.denials)]
+        found += [Statement(text, 0, takes_back=True) for text in (*withdrawn, *reading.denials)]
         if not contains_credential(message, allow_numbers=allow_numbers.get()):
-            found += [(each.told if each.is_resolved else each.said, each.is_resolved, False) for each in reading.facts]
-    return [Statement(text, at, fact, takes_back=wrong) for at, (text, fact, wrong) in enumerate(found, first)]
+            told = ((each.told if each.is_resolved else each.said, each.is_resolved) for each in reading.facts)
+            found += [Statement(text, 0, is_resolved, moment=f"{moment}") for text, is_resolved in told]
+    return [replace(each, order=order) for order, each in enumerate(found, first)]
 
 
 def _describe_responses(

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 
 from gaia_memory.adk.models.offline.offline_phrases import detect_language
-from gaia_memory.adk.models.offline.statement_changes import topic_words
-from gaia_memory.adk.models.offline.topic_words import NAME_WORDS, is_same_word, name_livelihood
+from gaia_memory.adk.models.offline.statements import topic_words
+from gaia_memory.adk.models.offline.topic_words import NAME_WORDS, is_same_word, name_livelihood, related_words
 from gaia_memory.language.answer_types import MOMENT, NUMBER, PLACE
 from gaia_memory.language.tokenizer import index_tokens
 
@@ -54,9 +54,18 @@ _NAME_QUESTION = re.compile(
 _AGE_QUESTION = re.compile(
     r"how old am i|my age|wie alt bin ich|quel âge (?:ai|j'ai)|cuántos años tengo|mi edad", re.IGNORECASE
 )
-OPEN_QUESTION = re.compile(r"\W*(?:what|which|was|welche\w*|qu'est-ce que|quel\w*|qué)\b", re.IGNORECASE)
+OPEN_QUESTION = re.compile(
+    r"\W*(?:what|which|was|welche\w*|qu'est-ce que|(?:à |de )?quoi|quel\w*|qué)\b", re.IGNORECASE
+)
 _NEGATION = re.compile(r"\b(?:not|cannot|nicht|pas|no)\b|n't\b", re.IGNORECASE)
 _ANYTHING = frozenset(("food", "foods", "thing", "things", "stuff", "essen", "comida", "cosas", "choses"))
+_PLANS = re.compile(
+    r"\b(?!.*(?:beruflich|dans la vie|for (?:a living|work)))"
+    r"(?:what (?:are (?:my|our) plans|(?:am I|are we) (?:doing|planning|going to do|up to))|was (?:sind meine pläne|"
+    r"(?:mache|habe) ich|machen wir)|quels sont mes projets|qu'est-ce que je (?:fais|vais faire)|"
+    r"qué (?:planes tengo|hago|voy a hacer))\b(?: for)?",
+    re.IGNORECASE,
+)
 _KIND = re.compile(
     r"\b(?:(?:kind|sort|type|genre|sorte|tipo|clase)s? (?:of|de)|(?:art|sorte)(?:en)? von) |\b(?:genre|type|sorte) d'",
     re.IGNORECASE,
@@ -82,6 +91,9 @@ class Question:
 def parse_question(text: str) -> Question:
     """Return what a question asks for."""
     text = _KIND.sub("", text)
+    # "What am I doing at Christmas?" is answered with whatever is at Christmas.
+    if (plans := _PLANS.sub("I", text)) != text and topic_words(plans, detect_language(text)):
+        text = plans
     text = name_livelihood(text)
     language = detect_language(text)
     words = topic_words(text, language)
@@ -113,3 +125,10 @@ def parse_question(text: str) -> Question:
         is_about_name=bool(_NAME_QUESTION.search(text)),
         is_about_age=bool(_AGE_QUESTION.search(text)),
     )
+
+
+def queries_for(question: str) -> list[str]:
+    """Return what to look up for a question: itself, and the other words in which a newer fact may answer it."""
+    related = related_words(question)
+    # "Everything" makes memory return more of what fits less well.
+    return [question, f"Everything: {related}"] if related else [question]

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gaia_memory.adk.models.offline.offline_phrases import detect_language
 from gaia_memory.adk.models.offline.statement_subjects import by_name, subject_words
+from gaia_memory.adk.models.offline.statements import Statement, category_of, topic_words, without_dates
 from gaia_memory.adk.models.offline.topic_words import (
     ALL_FUNCTION_WORDS,
     NAME_WORDS,
     SLOT_WORDS,
     TRAVEL_WORDS,
-    USER_WORDS,
     implied_words,
     is_same_word,
     share_most,
 )
-from gaia_memory.language import dates
-from gaia_memory.language.function_words import FUNCTION_WORDS, Language
 from gaia_memory.language.tokenizer import index_tokens
-from gaia_memory.models import IN_DOUBT_MARK
 
 if TYPE_CHECKING:
     from gaia_memory.truth.claims import Claim
 
-_ADDED_DATE = re.compile(r"\s*\([^()]*\d{4}[^()]*\)")
 _RECENT = timedelta(days=60)
 """Who says "I moved last month" speaks of the home that they named before, if only yesterday."""
 
@@ -65,37 +60,19 @@ _MIN_FURTHER_WORDS = 2
 
 _AND_PATTERN = r"(?:,? (?:and|und|et|y|&) |, )"
 _LISTED_NAMES = re.compile(rf"[A-ZÀ-Þ]\w+(?:{_AND_PATTERN}[A-ZÀ-Þ]\w+)+")
-_LISTED_WORDS = re.compile(rf"\w+(?:{_AND_PATTERN}(?:(?:an?|the|my|our|eine?n?|mein\w*|une?|des|un[oa]?|mi) )?\w+)+")
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A sentence of the person, or a fact about them or others (`is_fact`); a higher `order` is newer.
-
-    One that `takes_back` answers nothing: it says that an earlier one with these words is wrong.
-    """
-
-    text: str
-    order: int
-    is_fact: bool = False
-    is_in_doubt: bool = False
-    takes_back: bool = False
-
-
-def remembered_statements(profile_lines: Sequence[str], memories: Sequence[Mapping[str, Any]]) -> list[Statement]:
-    """Return the facts of the profile and of look-ups, oldest first, each once and with its doubt.
-
-    The lines of the profile have no age, but of one topic the newest comes first. Those that memory has returned stand
-    where they belong.
-    """
-    by_age = sorted(memories, key=lambda memory: str(memory.get("timestamp", "")))
-    recalled = {str(memory.get("text", "")): bool(memory.get("in_doubt")) for memory in by_age}
-    listed = {
-        line.removeprefix(IN_DOUBT_MARK).strip(): line.startswith(IN_DOUBT_MARK) for line in reversed(profile_lines)
-    }
-    facts = {text: doubt for text, doubt in listed.items() if text not in recalled} | recalled
-    known = [(text, doubt) for text, doubt in facts.items() if text]
-    return [Statement(text, order, is_fact=True, is_in_doubt=doubt) for order, (text, doubt) in enumerate(known)]
+_LISTED_WORDS = re.compile(
+    rf"\w+(?:{_AND_PATTERN}(?:(?:an?|the|my|our|eine?n?|d(?:er|ie|as|en)|mein\w*|une?|d(?:es|u)|(?:de )?la|aux?|les?|"
+    r"un[oa]?|el|l[ao]s|al|mi) |l')?\w+)+"
+)
+_CONJUNCTION = re.compile(r",? (?:and|und|et|y)\s")
+_MOVE = re.compile(
+    r"\b(?:moved|postponed|rescheduled|pushed back|brought forward|verschoben|(?:vor)?verlegt|reportée?s?|"
+    r"déplacée?s?|avancée?s?|mov(?:id[oa]s?|í|ió)|aplazad[oa]s?|pospuest[oa]s?)\b",
+    re.IGNORECASE,
+)
+_PRONOUNS = frozenset(
+    ("it", "them", "they", "him", "her", "ihn", "sie", "es", "lo", "la", "los", "las", "that", "this")
+)
 
 
 class _Change(NamedTuple):
@@ -105,6 +82,8 @@ class _Change(NamedTuple):
     words: tuple[str, ...]
     subject: frozenset[str]
     resumes: bool
+    said: tuple[str, ...] = ()
+    """All words of the sentence."""
 
 
 class Changes:
@@ -123,9 +102,11 @@ class Changes:
                 words,
                 subject_words(each.text),
                 not each.takes_back and corrections.is_resumption(each.text),
+                topic_words(each.text, detect_language(each.text)),
             )
             for each in statements
-            for words in _changed_words(corrections.without_denial(each.text))
+            for clause in _changing_clauses(each.text)
+            for words in _changed_words(corrections.without_denial(clause))
             if each.takes_back or corrections.is_denial(each.text) or corrections.is_resumption(each.text)
         ]
         successors = {each.order for each in statements if corrections.names_successor(each.text)}
@@ -152,6 +133,28 @@ class Changes:
         orders = {each.order for each in self._changes_of(statement) if _spares(statement.text, each, asked)}
         return [each for each in self._statements if each.order in orders and not each.takes_back]
 
+    def additions(self, statement: Statement) -> list[Statement]:
+        """Return what was said next about a statement by a pronoun, "I sold it", or later of its new date."""
+        known, found = index_tokens(statement.text), []
+        for each in self._statements:
+            is_move, words = bool(_MOVE.search(each.text)), _words_of_change(each.text)
+            # "I sold it" takes nothing back, though it is no fact where nobody knows what "it" is.
+            is_said = not each.takes_back or (not words and _PRONOUNS.intersection(index_tokens(each.text)))
+            is_of_date = is_move and words and all(_mentions([word], known) for word in words)
+            is_next = each.order == statement.order + 1 and not words and (is_move or self.is_denial(each))
+            if is_said and each.order > statement.order and (is_next or is_of_date):
+                found.append(each)
+        return found
+
+    def beside(self, end: Statement) -> list[Statement]:
+        """Return what the message that ends something says next of the same subject: "… and bought a Volvo"."""
+        return [
+            each
+            for each in self._statements
+            if end.moment and each.moment == end.moment and each.order == end.order + 1
+            if subject_words(each.text) == subject_words(end.text) and not each.takes_back
+        ]
+
     def _changed_at(self, statement: Statement) -> int:
         """Return the age of the newest change of a statement; -1 if it still holds."""
         changes = self._changes_of(statement)
@@ -167,7 +170,9 @@ class Changes:
         for change in self._changes:
             is_newer = change.order > statement.order and (is_denied or not change.resumes)
             concerns = (
-                _mentions(words, change.subject) if change.subject else not about or _mentions(change.words, about)
+                _mentions(words, change.subject) or _is_same_trip(words, change)
+                if change.subject
+                else not about or _mentions(change.words, about)
             )
             if is_newer and concerns and _denies(change, words):
                 yield change
@@ -275,14 +280,40 @@ def _changed_words(text: str) -> list[tuple[str, ...]]:
     return [(each, *others) for each in SLOT_WORDS["partner"] if each != "partner" or not is_of_marriage]
 
 
+def _changing_clauses(text: str) -> list[str]:
+    """Return a sentence, and the clauses of it that deny: "I sold the Golf" of "I sold the Golf and bought a Polo"."""
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline import corrections
+
+    return list(dict.fromkeys((text, *filter(corrections.is_denial, _CONJUNCTION.split(text)))))
+
+
+def _words_of_change(text: str) -> list[str]:
+    """Return the words for what a statement changes: none in "I sold it" and "It got moved to Monday"."""
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline import corrections
+
+    words = _words_without_dates(_MOVE.sub(" ", corrections.without_denial(text)))
+    return [word for word in words if word not in _PRONOUNS]
+
+
 def _mentions(words: Sequence[str], others: Collection[str]) -> bool:
     return any(is_same_word(word, other) for word in words for other in others)
+
+
+def _are_trips(*words: Collection[str]) -> bool:
+    return not any(TRAVEL_WORDS.isdisjoint(each) for each in words)
+
+
+def _is_same_trip(words: Sequence[str], change: _Change) -> bool:
+    """Return whether a statement tells of the trip that a change is about: of its time or its place."""
+    return _are_trips(words, change.subject) and _mentions(words, set(change.said) - TRAVEL_WORDS)
 
 
 def _denies(change: _Change, words: Sequence[str]) -> bool:
     """Return whether a change ends a statement with these words: it shares most besides its subject, or has no more."""
     said, changed = ([each for each in some if not _mentions([each], change.subject)] for some in (words, change.words))
-    if not TRAVEL_WORDS.isdisjoint(said) and not TRAVEL_WORDS.isdisjoint(change.words):
+    if _are_trips(said, change.words):
         # Who "cancelled the trip to Rome" is not "flying to Rome" either.
         changed = [each for each in changed if each not in TRAVEL_WORDS]
     return share_most(changed, said) if changed else bool(change.subject)
@@ -338,28 +369,6 @@ def _states_mere_profession(text: str) -> bool:
     return not subject_words(text) and _WORKPLACE.search(text) is None and states_profession(text)
 
 
-def category_of(text: str) -> str | None:
-    """Return what a statement is about, as far as one of its words tells."""
-    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
-    from gaia_memory.backend.offline import categories
-
-    return categories.category_of(text)
-
-
-def topic_words(text: str, language: Language) -> tuple[str, ...]:
-    """Return the distinct words of a text without the function words of its language."""
-    words = dict.fromkeys(index_tokens(text))
-    return tuple(word for word in words if word not in FUNCTION_WORDS[language] and word not in USER_WORDS)
-
-
 def _words_without_dates(text: str) -> tuple[str, ...]:
     words = topic_words(without_dates(text), "en")
     return tuple(word for word in words if word not in ALL_FUNCTION_WORDS)
-
-
-def without_dates(text: str) -> str:
-    """Return a text without the dates in it."""
-    text = _ADDED_DATE.sub("", text)
-    for mention in reversed(dates.read(text, datetime.now(UTC), UTC)):
-        text = text[: mention.span[0]] + text[mention.span[1] :]
-    return text

@@ -1,0 +1,75 @@
+"""The statements that the offline model answers from, their words and what they are about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from gaia_memory.adk.models.offline.topic_words import USER_WORDS
+from gaia_memory.language import dates
+from gaia_memory.language.function_words import FUNCTION_WORDS, Language
+from gaia_memory.language.tokenizer import index_tokens
+from gaia_memory.models import IN_DOUBT_MARK
+
+_ADDED_DATE = re.compile(r"\s*\([^()]*\d{4}[^()]*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of the person, or a fact about them or others (`is_fact`); a higher `order` is newer.
+
+    One that `takes_back` answers nothing: it says that an earlier one with these words is wrong.
+    """
+
+    text: str
+    order: int
+    is_fact: bool = False
+    is_in_doubt: bool = False
+    takes_back: bool = False
+    moment: str = ""
+    """When it was said: statements of one message have the same."""
+
+
+def remembered_statements(profile_lines: Sequence[str], memories: Sequence[Mapping[str, Any]]) -> list[Statement]:
+    """Return the facts of the profile and of look-ups, oldest first, each once and with its doubt.
+
+    The lines of the profile have no age, but of one topic the newest comes first. Those that memory has returned stand
+    where they belong.
+    """
+    by_age = sorted(memories, key=lambda memory: str(memory.get("timestamp", "")))
+    recalled = {str(memory.get("text", "")): bool(memory.get("in_doubt")) for memory in by_age}
+    moments = {str(memory.get("text", "")): str(memory.get("timestamp", "")) for memory in by_age}
+    listed = {
+        line.removeprefix(IN_DOUBT_MARK).strip(): line.startswith(IN_DOUBT_MARK) for line in reversed(profile_lines)
+    }
+    facts = {text: doubt for text, doubt in listed.items() if text not in recalled} | recalled
+    known = [(text, doubt) for text, doubt in facts.items() if text]
+    return [
+        Statement(text, order, is_fact=True, is_in_doubt=doubt, moment=moments.get(text, ""))
+        for order, (text, doubt) in enumerate(known)
+    ]
+
+
+def category_of(text: str) -> str | None:
+    """Return what a statement is about, as far as one of its words tells."""
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline import categories
+
+    return categories.category_of(text)
+
+
+def topic_words(text: str, language: Language) -> tuple[str, ...]:
+    """Return the distinct words of a text without the function words of its language."""
+    words = dict.fromkeys(index_tokens(text))
+    return tuple(word for word in words if word not in FUNCTION_WORDS[language] and word not in USER_WORDS)
+
+
+def without_dates(text: str) -> str:
+    """Return a text without the dates in it."""
+    text = _ADDED_DATE.sub("", text)
+    for mention in reversed(dates.read(text, datetime.now(UTC), UTC)):
+        text = text[: mention.span[0]] + text[mention.span[1] :]
+    return text
