@@ -30,6 +30,7 @@ _CLOCK_TIME = re.compile(
     r"\b(?:at|um|à|a las?)\s\d{1,2}\b(?!\s(?-i:[A-Z]))",
     re.IGNORECASE,
 )
+_HOUR = re.compile(r"\d{1,2}(?:[:.]\d\d)?(?:\s?(?:[ap]\.?m\b\.?|uhr\b|h(?:\d\d)?\b))?", re.IGNORECASE)
 _TITLE = re.compile(
     r"[\"\u201c\u201e\u00ab][^\"\u201d\u201c\u00bb]{2,}|['\u2018][A-Z][^'\u2019]{2,}['\u2019]|\b(?:called|named)\b"
 )
@@ -70,7 +71,14 @@ _OWN_AGE = re.compile(
 
 def tells_clock_time(text: str) -> bool:
     """Return whether a text names a time of the day: "at 4pm", "um 9 Uhr", "à 8h", "a las 5"."""
-    return _CLOCK_TIME.search(text) is not None
+    return find_hour(text) is not None
+
+
+def find_hour(text: str) -> tuple[int, int] | None:
+    """Return where the first time of the day stands in a text, without the preposition: "2 pm", "9" of "at 9"."""
+    found = _CLOCK_TIME.search(text)
+    hour = found and _HOUR.search(text, found.start())
+    return hour.span() if hour else None
 
 
 def tells_age(text: str) -> bool:

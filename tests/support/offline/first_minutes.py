@@ -137,7 +137,16 @@ RESCHEDULED = (
     ),
     Case(("La reunión es el viernes.", "Se ha aplazado al 3 de mayo."), "¿Cuándo es la reunión?", "el 3 de mayo"),
     Case((MEETING, "It was cancelled on Monday."), "When is the meeting?", "", ("9", "Monday")),
-    Case((MEETING, "It got moved to 3 pm."), "When is the meeting?", "", ("9", "3")),
+    Case((MEETING, "It got moved to 3 pm."), "When is the meeting?", "The meeting is on Friday at 3 pm", ("9",)),
+    Case((MEETING, "It got moved from 9 am to 3 pm."), "When is the meeting?", "on Friday at 3 pm", ("9",)),
+    Case(("The meeting is on Friday from 2 to 4 pm.", "It got moved to 3 pm."), "When is the meeting?", "", ("2", "3")),
+    Case(("The meeting is on Friday.", "It got moved to 3 pm."), "When is the meeting?", "", ("Friday", "3")),
+    Case(
+        ("Der Termin ist am Freitag um 9.", "Er wurde auf 10 Uhr verschoben."),
+        "Wann ist der Termin?",
+        "am Freitag um 10 Uhr",
+    ),
+    Case(("La cita es el viernes a las 9.", "La han movido a las 10."), "¿Cuándo es la cita?", "el viernes a las 10"),
 )
 FIRST_MINUTES = (*TRADES, *PROMOTIONS, *SEPARATIONS, *INTRODUCTIONS, *SECOND_SUBJECTS, *CORRECTED, *RESCHEDULED)
 

@@ -8,7 +8,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import NamedTuple
 
 from gaia_memory.backend.offline.grammar.rules import load_tables
-from gaia_memory.language.dates import Anchor, read
+from gaia_memory.language.answer_types import find_hour
+from gaia_memory.language.dates import Anchor, DateMention, read
 from gaia_memory.language.function_words import FUNCTION_WORDS
 from gaia_memory.language.tokenizer import index_tokens
 
@@ -28,7 +29,7 @@ _NUMBERS = _TABLES.words("numbers")
 _NAMING = _TABLES.words("naming")
 _NAMES = frozenset(("name", "nom", "nombre"))
 _FIRST_SUBJECTS = _TABLES.words("first_subjects")
-_ONE_DAY = timedelta(days=1)
+_ONE_DAY, _ONE_HOUR = timedelta(days=1), timedelta(hours=1)
 _DATE_PREPOSITIONS = {"en": "on ", "de": "am ", "es": "el "}
 _MARKS = ",;:()\"'"
 _CONTRAST = re.compile(
@@ -78,21 +79,20 @@ def contradicts(sentence: str, before: str, *, is_answer: bool) -> bool:
 def reschedule(statement: str, sentence: str, day: date, language: str) -> str | None:
     """Return "The meeting is on Monday" for "The meeting is on Friday at 9" after "It got moved to Monday".
 
-    The hour may have changed with the day. None where the sentence or the statement does not tell one day.
+    The hour may have changed with the day, but a new hour is one of the same day. None where the sentence or the
+    statement does not tell one day.
     """
     now = datetime.combine(day, time(), tzinfo=UTC)
     before, after = (read(text, now, UTC, language) for text in (statement, sentence))
     if not _P["overtaken"].match(sentence) or len(before) != 1 or len(after) != 1:
         return None
     [old], [new] = before, after
-    is_mere_hour = new.has_time and new.anchor is Anchor.INFERRED and new.start.date() == day
-    if is_mere_hour or new.recurrence or new.end - new.start > _ONE_DAY:
+    leads = (lead.span() for lead in _P["new_date"].finditer(sentence))
+    lead, start = next((span for span in leads if new.span[0] <= span[1] < new.span[1]), (0, 0))
+    if not start or new.recurrence or new.end - new.start > _ONE_DAY:
         return None
-    start = next(
-        (at for lead in _P["new_date"].finditer(sentence) if new.span[0] <= (at := lead.end()) < new.span[1]), 0
-    )
-    if not start:
-        return None
+    if new.has_time and new.anchor is Anchor.INFERRED and new.start.date() == day:
+        return _at_hour(statement, old, sentence[lead : new.span[1]])
     new_date = sentence[start : new.span[1]]
     if new.anchor is not Anchor.RELATIVE:
         new_date = (
@@ -101,6 +101,15 @@ def reschedule(statement: str, sentence: str, day: date, language: str) -> str |
             else _DATE_PREPOSITIONS[language] + new_date
         )
     return f"{statement[: old.span[0]]}{new_date}{statement[old.span[1] :]}"
+
+
+def _at_hour(statement: str, date: DateMention, new: str) -> str | None:
+    start, end = date.span
+    old_hour, new_hour = find_hour(statement[start:end]), find_hour(new)
+    # "From 2 to 4 pm" has two hours.
+    if old_hour is None or new_hour is None or date.end - date.start > _ONE_HOUR:
+        return None
+    return f"{statement[: start + old_hour[0]]}{new[new_hour[0] : new_hour[1]]}{statement[start + old_hour[1] :]}"
 
 
 def is_bare_contradiction(sentence: str) -> bool:
