@@ -148,7 +148,52 @@ RESCHEDULED = (
     ),
     Case(("La cita es el viernes a las 9.", "La han movido a las 10."), "¿Cuándo es la cita?", "el viernes a las 10"),
 )
-FIRST_MINUTES = (*TRADES, *PROMOTIONS, *SEPARATIONS, *INTRODUCTIONS, *SECOND_SUBJECTS, *CORRECTED, *RESCHEDULED)
+LOWER_CASE_NAMES = (
+    Case(
+        ("i'm tired", "i'm sam"), "What's my name?", "You said: I'm sam | I remember: User is sam", ("You are", "tired")
+    ),
+    Case(("soy eva",), "¿cómo me llamo?", "Dijiste: soy eva | Tengo anotado: El usuario es eva"),
+    Case(("je suis luc",), "comment je m'appelle ?", "Tu as dit : je suis luc | J'ai retenu : L'utilisateur est luc"),
+    Case(("ich bin jan",), "wie heiße ich?", "Du hast gesagt: ich bin jan | Gemerkt habe ich mir: Der Nutzer ist jan"),
+    Case(("i'm vegan",), "What's my name?", EN, ("vegan",)),
+    Case(("i'm sam", "My name is Sam Hill"), "What's my name?", "Your name is Sam Hill.", ("sam",)),
+)
+"""A word without a capital may be no name: the person is quoted, and only where no rule knows the word."""
+
+ASKED_VERBS = (
+    Case(("I play tennis",), "What sport do I play?", "You play tennis."),
+    Case(("I play tennis", "I play the guitar"), "What sport do I play?", EN, ("guitar",)),
+    Case(("I play tennis", "I no longer play tennis"), "What sport do I play?", "", ("You play",)),
+    Case(("I study law",), "What subject do I study?", "You study law."),
+    Case(("Ich spiele Tennis",), "Welchen Sport spiele ich?", "Du spielst Tennis."),
+    Case(("I like tea",), "What colour do I like?", EN, ("tea",)),
+)
+"""The only statement with the verb of "What … do I play?" answers it."""
+
+DUTIES = (
+    Case(("Remind me to call mum on Friday", "I have to pay the rent"), "Any reminders?", "call mum"),
+    Case(("Remind me to call mum on Friday", "I have to pay the rent"), "What's on my list?", "pay the rent"),
+    Case(("I have to call the dentist tomorrow",), "What are my reminders?", "call the dentist tomorrow"),
+    Case(("Remind me to call mum on Friday",), "What do I have to do on Friday?", "call mum", ("found",)),
+    Case(("I have to call mum tomorrow",), "What do I have to do on Sunday?", EN, ("mum",)),
+    Case(("I don't have to call mum", "I must pay"), "Any reminders?", "You must pay.", ("mum",)),
+    Case(("My sister has to work tomorrow",), "What do I have to do tomorrow?", EN, ("work",)),
+    Case(("Erinnere mich am Freitag an den Zahnarzt",), "Woran soll ich denken?", "Zahnarzt"),
+    Case(("Je dois appeler le dentiste demain",), "Qu'est-ce que je dois faire ?", "dentiste"),
+    Case(("Tengo que llamar al dentista mañana",), "¿Qué tengo que hacer mañana?", "dentista"),
+)
+"""What has to be done is answered with all that asks for a reminder or tells a duty."""
+
+FIRST_MINUTES = (
+    *(*LOWER_CASE_NAMES, *ASKED_VERBS, *DUTIES),
+    *TRADES,
+    *PROMOTIONS,
+    *SEPARATIONS,
+    *INTRODUCTIONS,
+    *SECOND_SUBJECTS,
+    *CORRECTED,
+    *RESCHEDULED,
+)
 
 SMALL_TALK = (
     "I had a terrible day.",

@@ -65,6 +65,14 @@ def test_a_fact_about_another_person_is_no_answer(fact: str, question: str) -> N
     assert rank_answers(question, [Statement(fact, 0, is_fact=True)]).statements == []
 
 
+@pytest.mark.parametrize("question", ["What do I have to do tomorrow?", "Any reminders?", "What's on my list?"])
+def test_a_note_with_a_date_is_a_duty(question: str) -> None:
+    """As `/remember call the dentist tomorrow` leaves it."""
+    note = Statement("call the dentist tomorrow", 0, is_fact=True)
+
+    assert rank_answers(question, [note, Statement("User was born on 3 May", 1, is_fact=True)]).statements == [note]
+
+
 @pytest.mark.parametrize(
     ("said", "question", "answer"),
     [

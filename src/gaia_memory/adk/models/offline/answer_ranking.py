@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gaia_memory.adk.models.offline.offline_phrases import detect_language
-from gaia_memory.adk.models.offline.question_reading import OPEN_QUESTION, Question, parse_question
+from gaia_memory.adk.models.offline.question_reading import (
+    OPEN_QUESTION,
+    Question,
+    asks_for_duties,
+    find_asked_verb,
+    parse_question,
+)
 from gaia_memory.adk.models.offline.statement_changes import (
     Changes,
     contradicts,
@@ -18,6 +24,7 @@ from gaia_memory.adk.models.offline.statement_changes import (
     states_profession,
     tells_dislike,
     tells_new_role,
+    without_outdated,
 )
 from gaia_memory.adk.models.offline.statement_subjects import (
     by_name,
@@ -46,13 +53,14 @@ from gaia_memory.language.answer_types import (
     tells_clock_time,
     tells_own_age,
 )
+from gaia_memory.language.dates.reminder_requests import asks_for_reminder
 from gaia_memory.language.tokenizer import index_tokens
 
 MIN_SCORE = 0.5
 """The least share of the question's words that an answer contains."""
 
 _TYPE_BONUS, _WORD_BONUS, _PAST_PENALTY = 0.3, 0.1, 0.4
-_MAX_ANSWERS = 2
+_MAX_ANSWERS, _MAX_DUTIES = 2, 10
 
 _PLACE = re.compile(r"\b(?:nach|aus|bei|à|en|a) [A-ZÀ-Þ]")
 _HERE_OR_THERE = re.compile(
@@ -84,6 +92,13 @@ _QUANTITY = re.compile(
 )
 _COMPANY_QUESTION = re.compile(r"\b(?:with (?:me|us)|mit (?:mir|uns)|avec (?:moi|nous)|conmigo)\b", re.IGNORECASE)
 _COMPANY = re.compile(r"\b(?:with|mit|avec|con)\b", re.IGNORECASE)
+_DUTY = re.compile(
+    r"\b(?:(?:have|has|need|needs) to|must(?! have)|muss|dois|doit|tengo que|tiene que|debo|debe)\b", re.IGNORECASE
+)
+_NEGATED_DUTY = re.compile(r"n't |\b(?:not|never|no longer|nicht|pas|no|ya no)\b", re.IGNORECASE)
+_LOWER_CASE_IDENTITY = re.compile(
+    r"(?i:i'?m|i am|user is|ich bin|der nutzer ist|je suis|l'utilisateur est|soy|el usuario es) [a-zà-ÿ]+\W*"
+)
 _VERBS = frozenset(
     (
         *("like", "love", "enjoy", "prefer", "hate", "dislike", "eat", "drink", "live", "work", "speak", "play"),
@@ -115,6 +130,9 @@ class Answers(NamedTuple):
     is_outdated: bool = False
     """Whether there is none because the person took back what would have answered."""
 
+    is_in_own_words: bool = False
+    """Whether only their wording is known: "i'm sam" may have a name or an adjective."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
@@ -133,7 +151,16 @@ def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers
     what fits less well takes its place only if it is as new as the denial; else the denial answers. "Do I live in
     Oslo?" is answered with what says newer that it is another place.
     """
+    if asks_for_duties(question_text) and (duties := _duties(question_text, statements)):
+        return Answers(duties[:_MAX_DUTIES])
     question = parse_question(question_text)
+    answers = _rank(question, question_text, statements)
+    if answers.statements or answers.is_outdated:
+        return answers
+    return Answers(_guess(question, _own(statements)), is_in_own_words=question.is_about_name)
+
+
+def _rank(question: Question, question_text: str, statements: Sequence[Statement]) -> Answers:
     fits = [(_fit(question, each.text), each) for each in statements if not each.takes_back]
     fits = [(fit, each) for fit, each in fits if fit.score >= MIN_SCORE]
     changes = Changes(statements)
@@ -174,7 +201,44 @@ def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers
     elif question.has_one_answer:
         answers = answers[:1]
     later = [(*changes.partial_ends(each, question.words), *changes.additions(each)) for each in answers]
-    return Answers(list(dict.fromkeys(itertools.chain(answers, *later))), is_outdated=outdated_at >= 0 and not answers)
+    return Answers(
+        list(dict.fromkeys(itertools.chain(answers, *later))),
+        is_outdated=outdated_at >= 0 and not answers,
+    )
+
+
+def _guess(question: Question, statements: Sequence[Statement]) -> list[Statement]:
+    """Return what of the person's own statements may answer a question whose words they do not have."""
+    if question.is_about_name:
+        found = [each for each in statements if _LOWER_CASE_IDENTITY.fullmatch(each.text)]
+        found = [each for each in found if not category_of(each.text) and not implied_words(each.text)]
+    elif (verb := find_asked_verb(question.text)) and not _tells_feeling([verb]):
+        words = {each: topic_words(each.text, detect_language(each.text)) for each in statements}
+        found = [each for each in words if any(_is_form_of(word, verb) for word in words[each])]
+    else:
+        return []
+    return found if len(found) == 1 else []
+
+
+def _duties(question: str, statements: Sequence[Statement]) -> list[Statement]:
+    """Return what the person has to do or wants to be reminded of, on the day that a question names, newest first."""
+    day = set(index_tokens(question)) - set(index_tokens(without_dates(question)))
+    return [each for each in _own(statements) if _is_duty(each.text) and day.issubset(index_tokens(each.text))][::-1]
+
+
+def _own(statements: Sequence[Statement]) -> list[Statement]:
+    """Return the statements of the person about themselves that still hold."""
+    return [each for each in without_outdated(statements) if not subject_words(each.text)]
+
+
+def _is_duty(text: str) -> bool:
+    """Return whether a statement asks for a reminder, tells a duty, or is a note with a date: "call mum on Friday"."""
+    is_note = without_dates(text) != text and not is_about_person(text) and "User" not in text
+    return asks_for_reminder(text) or is_note or bool(_DUTY.search(text) and not _NEGATED_DUTY.search(text))
+
+
+def _is_form_of(word: str, verb: str) -> bool:
+    return word[:3] == verb[:3] and is_same_word(word, verb)
 
 
 def _fit(question: Question, text: str) -> _Fit:

@@ -313,12 +313,12 @@ def _answer_question(
     question = find_question(text)
     if last_words := find_last_words(question, [each.text for each in messages[:-1]]):
         return phrases.said.format(last_words)
-    answers = rank_answers(question, statements)
-    if answers.is_outdated:
+    if (answers := rank_answers(question, statements)).is_outdated:
         return phrases.outdated
     if statements and default == phrases.unknown:
         default = phrases.not_found  # The rules may have missed it.
-    return "\n".join(_render(answer, phrases) for answer in answers.statements) or default
+    tell = _quote if answers.is_in_own_words else _render
+    return "\n".join(tell(answer, phrases) for answer in answers.statements) or default
 
 
 def _describe_everything(statements: Sequence[Statement], phrases: Phrases) -> str:
@@ -329,8 +329,11 @@ def _describe_everything(statements: Sequence[Statement], phrases: Phrases) -> s
 
 
 def _render(answer: Statement, phrases: Phrases) -> str:
-    frame = phrases.remembered if answer.is_fact else phrases.said
-    return _tell(answer, phrases, frame.format(answer.text))
+    return _tell(answer, phrases, _quote(answer, phrases))
+
+
+def _quote(answer: Statement, phrases: Phrases) -> str:
+    return (phrases.remembered if answer.is_fact else phrases.said).format(answer.text)
 
 
 def _tell(statement: Statement, phrases: Phrases, quoted: str) -> str:

@@ -72,6 +72,20 @@ _KIND = re.compile(
 )
 
 
+_WHICH_QUESTION = re.compile(
+    r"\W*(?:what|which|welche\w*|quel\w*|qué) \w+ (?:(?:do I|est-ce que je|je) )?(?P<verb>\w+)(?: ich|-je)?\W*\Z",
+    re.IGNORECASE,
+)
+_DUTY_QUESTION = re.compile(
+    r"\b(?:(?:any|my) (?:reminders|to-?dos|tasks)|on my (?:to-?do |task )?list|"
+    r"(?:do I (?:have|need) to|should I|must I) do|should I remember|"
+    r"woran (?:soll|muss) ich denken|was muss ich|auf meiner liste|meine (?:erinnerungen|aufgaben)|"
+    r"je dois faire|dois-je faire|mes (?:rappels|tâches)|tengo que hacer|debo hacer|mis (?:recordatorios|tareas))\b",
+    re.IGNORECASE,
+)
+_DUTIES = "Everything: reminders, wants to be reminded, has to, needs to, must, call, pay, buy, appointment"
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a question asks for."""
@@ -127,8 +141,19 @@ def parse_question(text: str) -> Question:
     )
 
 
+def asks_for_duties(question: str) -> bool:
+    """Return whether a question asks what the person has to do or wants to be reminded of."""
+    return _DUTY_QUESTION.search(question) is not None
+
+
+def find_asked_verb(question: str) -> str | None:
+    """Return "play" for "What sport do I play?"; None for any other question."""
+    found = _WHICH_QUESTION.match(question)
+    return found["verb"].casefold() if found else None
+
+
 def queries_for(question: str) -> list[str]:
     """Return what to look up for a question: itself, and the other words in which a newer fact may answer it."""
-    related = related_words(question)
     # "Everything" makes memory return more of what fits less well.
-    return [question, f"Everything: {related}"] if related else [question]
+    related = [f"Everything: {words}"] if (words := related_words(question)) else []
+    return [question, *related, *[_DUTIES][: asks_for_duties(question)]]
