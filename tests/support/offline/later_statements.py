@@ -81,7 +81,23 @@ LISTS = (
 )
 """The end of one thing leaves the other."""
 
+LIDL = "I work at Lidl"
+DISMISSALS = (
+    Case((LIDL, "I got fired"), "Where do I work?", "You got fired.", ("Lidl",)),
+    Case((LIDL, "I got fired from Lidl"), "Where do I work?", "You got fired from Lidl.", ("work",)),
+    Case((LIDL, "I got fired from the choir"), "Where do I work?", "You work at Lidl.", ("choir",)),
+    Case((LIDL, "My brother got fired"), "Where do I work?", "You work at Lidl.", ("fired",)),
+    Case((LIDL, "I got fired up about chess"), "Where do I work?", "You work at Lidl.", ("fired",)),
+    Case((LIDL, "I was laid off", "I work at Aldi"), "Where do I work?", "You work at Aldi.", ("Lidl",)),
+    Case(("I'm a nurse", "I retired"), "What's my job?", "You retired.", ("nurse",)),
+    Case(("Ich arbeite bei Lidl", "Ich bin jetzt arbeitslos"), "Wo arbeite ich?", "arbeitslos", ("Lidl",)),
+    Case(("Je travaille chez Lidl", "J'ai été licencié"), "Où est-ce que je travaille ?", "licencié", ("Lidl",)),
+    Case(("Trabajo en Lidl", "Estoy en paro"), "¿Dónde trabajo?", "en paro", ("Lidl",)),
+)
+"""Who lost their work says so without a word for it."""
+
 LATER_STATEMENTS = {
+    "dismissals": DISMISSALS,
     "relations of names": RELATIONS_OF_NAMES,
     "said with an end": SAID_WITH_AN_END,
     "cancelled trips": CANCELLED_TRIPS,

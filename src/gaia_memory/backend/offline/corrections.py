@@ -183,7 +183,7 @@ def is_denial(statement: str) -> bool:
 
     Not if it goes on with what took it up again: "I quit smoking but started again".
     """
-    found = _P["denial"].search(statement) or _P["separation"].search(statement)
+    found = next(filter(None, (_P[name].search(statement) for name in ("denial", "separation", "dismissal"))), None)
     return found is not None and not _P["resumption"].search(statement, found.end())
 
 
@@ -195,6 +195,11 @@ def is_resumption(statement: str) -> bool:
 def names_successor(denial: str) -> bool:
     """Return whether a denial says what holds instead: "not in Bern any more, but in Basel"."""
     return _CONTRAST.search(denial) is not None
+
+
+def loses_work(statement: str) -> bool:
+    """Return whether a statement says that somebody has lost their work: "I got fired", but not "… from the choir"."""
+    return _P["dismissal"].search(statement) is not None and not _P["dismissed_from"].search(statement)
 
 
 def without_separation(statement: str) -> str:

@@ -106,7 +106,7 @@ class Changes:
             )
             for each in statements
             for clause in _changing_clauses(each.text)
-            for words in _changed_words(corrections.without_denial(clause))
+            for words in _changed_words(clause)
             if each.takes_back or corrections.is_denial(each.text) or corrections.is_resumption(each.text)
         ]
         successors = {each.order for each in statements if corrections.names_successor(each.text)}
@@ -271,6 +271,9 @@ def _changed_words(text: str) -> list[tuple[str, ...]]:
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.
     from gaia_memory.backend.offline import corrections
 
+    if corrections.loses_work(text):
+        return [("work",)]
+    text = corrections.without_denial(text)
     words = _words_without_dates(text)
     others = _words_without_dates(corrections.without_separation(text))
     if others == words:

@@ -209,13 +209,16 @@ def by_name(statement: str, newer: str) -> str:
 
 
 def _begins_with_verb(statement: str) -> bool:
-    """Return whether a statement leaves its subject out, which is the user then: "Works at Lidl", "Empecé en Renfe"."""
+    """Return whether a statement leaves its subject out, which is the user then: "Works at Lidl", "Empecé en Renfe".
+
+    Others may have done it to the user: "Me despidieron".
+    """
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.
     from gaia_memory.backend.offline.grammar import english_verbs, spanish
 
     words = re.findall(r"[^\W\d_]+", re.sub(r"\A(?:(?:ya|no|me|nos) )+", "", statement, flags=re.IGNORECASE))
     first = next(iter(words), "")
-    return english_verbs.is_verb(first) or spanish.conjugate(first) is not None
+    return statement.startswith("Me ") or english_verbs.is_verb(first) or spanish.conjugate(first) is not None
 
 
 def is_about_person(question: str) -> bool:
