@@ -81,6 +81,16 @@ LISTS = (
 )
 """The end of one thing leaves the other."""
 
+SISTERS = ("My sister Anna lives in Rome", "My sister Eva lives in Oslo")
+TWO_OF_A_RELATION = (
+    Case((*SISTERS, "Anna moved to Bonn"), "Where does my sister live?", "Bonn.\nYour sister Eva lives in", ("Rome",)),
+    Case((*SISTERS, "Anna moved to Bonn"), "Where does Eva live?", "Oslo", ("Bonn", "Rome")),
+    Case(SISTERS, "Where does my sister live?", "Eva lives in Oslo.\nYour sister Anna lives in Rome."),
+    Case(("My dog Rex is 4", "My dog Bo is 2"), "How old is my dog?", "Rex"),
+    Case(("My son is called Tim", "My son is called Tom"), "What is my son called?", "Tom", ("Tim",)),
+)
+"""A question for one of two is answered with both."""
+
 LIDL = "I work at Lidl"
 DISMISSALS = (
     Case((LIDL, "I got fired"), "Where do I work?", "You got fired.", ("Lidl",)),
@@ -98,6 +108,7 @@ DISMISSALS = (
 
 LATER_STATEMENTS = {
     "dismissals": DISMISSALS,
+    "two of a relation": TWO_OF_A_RELATION,
     "relations of names": RELATIONS_OF_NAMES,
     "said with an end": SAID_WITH_AN_END,
     "cancelled trips": CANCELLED_TRIPS,

@@ -29,6 +29,7 @@ from gaia_memory.adk.models.offline.statement_changes import (
 from gaia_memory.adk.models.offline.statement_subjects import (
     by_name,
     find_identity,
+    find_relation,
     has_other_owner,
     has_other_subject,
     is_about_person,
@@ -199,12 +200,21 @@ def _rank(question: Question, question_text: str, statements: Sequence[Statement
         answers = [each for each in statements if each.order == outdated_at and not each.takes_back]
         answers += [beside for each in answers for beside in changes.beside(each)]
     elif question.has_one_answer:
-        answers = answers[:1]
+        others = [] if question.asks_for_name else answers[1:]
+        answers = [*answers[:1], *(each for each in others if _is_about_another(each.text, answers[0].text))]
     later = [(*changes.partial_ends(each, question.words), *changes.additions(each)) for each in answers]
     return Answers(
         list(dict.fromkeys(itertools.chain(answers, *later))),
         is_outdated=outdated_at >= 0 and not answers,
     )
+
+
+def _is_about_another(one: str, other: str) -> bool:
+    """Return whether two statements are about two sisters by their names, each of whom a question may mean."""
+    first, second = find_relation(one), find_relation(other)
+    if first is None or second is None:
+        return False
+    return first.relation == second.relation and first.name != second.name
 
 
 def _guess(question: Question, statements: Sequence[Statement]) -> list[Statement]:
