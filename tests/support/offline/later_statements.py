@@ -43,6 +43,11 @@ SAID_WITH_AN_END = (
     ),
     Case(("Conduzco un Seat", "Vendí el Seat y compré un Fiat"), "¿Qué coche conduzco?", "Fiat", ("Conduces",)),
     Case(("I play the piano", "I gave up the piano and took up the cello"), "What instrument do I play?", "cello"),
+    Case(
+        ("I learn Spanish", "I stopped learning Spanish and started Italian"),
+        "What language am I learning?",
+        "You stopped learning Spanish.\nYou started Italian.",
+    ),
     Case(("My boss is Karen", "Karen left and Omar took over"), "Who is my boss?", "Omar", ("is Karen",)),
     Case(("I drive a Volvo", "I sold it"), "What car do I drive?", "You drive a Volvo.\nYou sold it."),
     Case(("I drive a Volvo", "No."), "What car do I drive?", "You drive a Volvo.", ("No",)),

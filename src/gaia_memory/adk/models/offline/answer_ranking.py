@@ -198,13 +198,13 @@ def _rank(question: Question, question_text: str, statements: Sequence[Statement
         answers = contrary[-1:]
     if outdated_at >= 0 and not answers:
         answers = [each for each in statements if each.order == outdated_at and not each.takes_back]
-        answers += [beside for each in answers for beside in changes.beside(each)]
     elif question.has_one_answer:
         others = [] if question.asks_for_name else answers[1:]
         answers = [*answers[:1], *(each for each in others if _is_about_another(each.text, answers[0].text))]
+    besides = [changes.beside(each) for each in answers if outdated_at == each.order or each.order in denials]
     later = [(*changes.partial_ends(each, question.words), *changes.additions(each)) for each in answers]
     return Answers(
-        list(dict.fromkeys(itertools.chain(answers, *later))),
+        list(dict.fromkeys(itertools.chain(answers, *besides, *later))),
         is_outdated=outdated_at >= 0 and not answers,
     )
 
