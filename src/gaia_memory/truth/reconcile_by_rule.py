@@ -300,22 +300,28 @@ def _effect_on_slot(later: Claim, earlier: Claim) -> _Effect:
         return _Effect.REPLACE if is_again else _Effect.NOTHING
     # Employers have the preposition for a key.
     is_meant = is_same_key or later.slot == "employer"
-    if later.is_denial and not later.value:
-        # Who "joined Facebook" and "started with Python" may have told of no job.
-        is_certain = later.slot != "employer" or earlier.key or earlier.is_change
-        sure = _Effect.RETRACT_IF_ONLY_ONE if is_certain else _Effect.DOUBT
-        return sure if is_meant else _Effect.NOTHING
     if later.is_denial:
-        is_meant = is_same_value and (is_same_key or later.slot not in ("phone", "email", "favourite"))
-        # "No longer works as a nurse at Lidl" says nothing of another place.
-        is_meant = is_meant and not (later.slot == "role" and later.key)
-        return _Effect.RETRACT if is_meant else _Effect.NOTHING
+        return _effect_of_denial(later, earlier, is_meant=is_meant)
     if later.old:
         return _Effect.REPLACE if earlier.value == later.old and is_meant else _Effect.NOTHING
     if is_same_value and is_same_key:
         is_repeated = later.is_bare and earlier.is_bare and not (later.is_change or earlier.is_change)
         return _Effect.SAME if is_repeated else _Effect.NOTHING
     return _Effect.REPLACE if _is_rival(later, earlier) else _Effect.NOTHING
+
+
+def _effect_of_denial(later: Claim, earlier: Claim, *, is_meant: bool) -> _Effect:
+    """Return the effect of a denial on an earlier claim of the same slot, and with `is_meant` of the same kind."""
+    if not later.value:
+        # Who "joined Facebook" and "started with Python" may have told of no job.
+        is_certain = later.slot != "employer" or earlier.key or earlier.is_change
+        sure = _Effect.RETRACT_IF_ONLY_ONE if is_certain else _Effect.DOUBT
+        return sure if is_meant else _Effect.NOTHING
+    is_same_value, is_same_key = later.value == earlier.value, later.key == earlier.key
+    is_denied = is_same_value and (is_same_key or later.slot not in ("phone", "email", "favourite"))
+    # "No longer works as a nurse at Lidl" says nothing of another place.
+    is_denied = is_denied and not (later.slot == "role" and later.key)
+    return _Effect.RETRACT if is_denied else _Effect.NOTHING
 
 
 def _doubt_of_partner(later: Claim, earlier: Claim) -> _Effect:
