@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from importlib.resources import files
 
+from gaia_memory.language.stop_words import STOP_WORDS
+
 _TOKEN = re.compile(r"[A-Za-z0-9_+=-]{24,}")
 _HEX = re.compile(r"[0-9a-fA-F-]+")
 _ETHEREUM_KEY = re.compile(r"\b0x[0-9a-fA-F]{64}(?![0-9a-fA-F])")
@@ -47,6 +49,9 @@ _LESSON = re.compile(
 
 _MIN_SEED_WORDS = 12
 _MIN_KNOWN_WORDS = 11
+_MAX_STOP_WORDS = 4
+"""Of 2,048 words on the list 43 are stop words: three of a million wallets have more of them among their twelve words,
+and many sentences do, such as "only when you know that you will use this one, then you …"."""
 
 
 def find_random_tokens(text: str) -> Iterator[tuple[int, int]]:
@@ -76,7 +81,9 @@ def find_seed_phrases(text: str) -> Iterator[tuple[int, int]]:
     lesson = _LESSON.search(text)
     for first in range(len(words) - _MIN_SEED_WORDS + 1):
         is_lesson = lesson is not None and 0 <= words[first].start() - lesson.start() < _CONTEXT_CHARACTERS
-        if sum(is_known[first : first + _MIN_SEED_WORDS]) >= _MIN_KNOWN_WORDS and not is_lesson:
+        is_sentence = sum(word in STOP_WORDS for word in lower[first : first + _MIN_SEED_WORDS]) > _MAX_STOP_WORDS
+        known = sum(is_known[first : first + _MIN_SEED_WORDS])
+        if known >= _MIN_KNOWN_WORDS and not (is_lesson or is_sentence):
             yield words[first].start(), words[first + _MIN_SEED_WORDS - 1].end()
 
 
