@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from gaia_memory.adk.models.offline.offline_phrases import detect_language
-from gaia_memory.adk.models.offline.statement_subjects import by_name, subject_words
+from gaia_memory.adk.models.offline.statement_subjects import subject_words
 from gaia_memory.adk.models.offline.statements import Statement, category_of, topic_words, without_dates
 from gaia_memory.adk.models.offline.topic_words import (
     ALL_FUNCTION_WORDS,
@@ -188,19 +188,30 @@ class Changes:
             if newer.takes_back or not earlier:
                 continue
             decision = reconcile_by_rule.decide_by_rule(
-                reconcile_by_rule.Statement(text=by_name(newer.text, newer.text), said_at=today),
+                reconcile_by_rule.Statement(text=newer.text, said_at=today),
                 [
-                    reconcile_by_rule.Statement(id=order, text=by_name(each.text, newer.text), said_at=today - _RECENT)
+                    reconcile_by_rule.Statement(id=order, text=each.text, said_at=today - _RECENT)
                     for order, each in earlier.items()
                 ],
             )
             if decision and decision.action in ("UPDATE", "DELETE"):
                 replaced += [(earlier[order], newer.order) for order in decision.existing]
             if any(claim.is_change for claim in _claims(newer.text)):
-                replaced += [(each, newer.order) for each in earlier.values() if contradicts(newer, each.text)]
+                replaced += [(each, newer.order) for each in earlier.values() if self._contradicts(newer, each)]
             if tells_new_role(newer.text):
                 replaced += [(each, newer.order) for each in earlier.values() if _states_mere_profession(each.text)]
         return replaced
+
+    def _contradicts(self, newer: Statement, earlier: Statement) -> bool:
+        """Return whether a statement contradicts an earlier one, unless it may be about a namesake."""
+        relations = {
+            claim.relation
+            for each in self._statements
+            if contradicts(newer, each.text)
+            for claim in _claims(each.text)
+            if claim.relation
+        }
+        return contradicts(newer, earlier.text) and len(relations) <= 1
 
 
 def tells_dislike(text: str) -> bool:
