@@ -27,11 +27,10 @@ from gaia_memory.adk.models.offline.offline_phrases import (
     detect_language,
     without_stock_replies,
 )
-from gaia_memory.adk.models.offline.question_reading import queries_for
+from gaia_memory.adk.models.offline.question_reading import OVERVIEW_QUERIES, queries_for
 from gaia_memory.adk.models.offline.second_person import to_second_person
 from gaia_memory.adk.models.offline.statement_changes import without_outdated
 from gaia_memory.adk.models.offline.statements import Statement, remembered_statements
-from gaia_memory.adk.models.offline.topic_words import asks_for_trade
 from gaia_memory.adk.plugins.run_context import allow_numbers, current_conversation, forgotten_check
 from gaia_memory.adk.plugins.turn_notes import NOTES_START
 from gaia_memory.adk.tools.fact_framing import PRIVATE_INSTRUCTION
@@ -65,11 +64,9 @@ _MIN_WINDOW_MESSAGES = 20
 
 _MAX_MESSAGE_CHARACTERS = 4_000
 _MAX_OVERVIEW_LINES = 10
-_OVERVIEW_QUERIES = [
-    "name home work family birthday allergic lives works likes loves hates plans",
-    "Everything that ended: quit left stopped died moved sold lost gave up broke divorced changed no longer",
-]
-"""Looked up for "What do you know about me?", which has no word that a fact contains; what ended holds no longer."""
+_PAGES = [{"offset": offset, "limit": 50} for offset in range(0, 200, 50)]
+"""Also read for an answer, since a search need not find the later fact that changed what it finds. So many short facts
+keep to the tokens of a tool's answer."""
 
 _MAX_INTRODUCED_CONVERSATIONS = 1_024
 _Answer = str | list[types.Part]
@@ -192,10 +189,9 @@ def _answer(request: LlmRequest) -> _Answer:
         return [types.Part.from_function_call(name="remember", args={"fact": fact})]
     if kind in (MessageKind.QUESTION, MessageKind.OVERVIEW):
         if "load_memory" in request.tools_dict:
-            queries = queries_for(find_question(text)) if kind is MessageKind.QUESTION else _OVERVIEW_QUERIES
-            look_ups = [("load_memory", {"query": query}) for query in queries]
-            if "recall" in request.tools_dict and asks_for_trade(find_question(text)):
-                look_ups.append(("recall", {"category": "work"}))
+            queries = queries_for(find_question(text)) if kind is MessageKind.QUESTION else OVERVIEW_QUERIES
+            look_ups: list[tuple[str, dict[str, Any]]] = [("load_memory", {"query": query}) for query in queries]
+            look_ups += [("recall", page) for page in _PAGES if "recall" in request.tools_dict]
             return [types.Part.from_function_call(name=name, args=args) for name, args in look_ups]
         return _answer_question(request, messages, [], phrases, default=phrases.no_memory)
     return _acknowledge(request, kind, messages, phrases)

@@ -85,6 +85,12 @@ _DUTY_QUESTION = re.compile(
 )
 _DUTIES = "Everything: reminders, wants to be reminded, has to, needs to, must, call, pay, buy, appointment"
 
+OVERVIEW_QUERIES = [
+    "name home work family birthday allergic lives works likes loves hates plans",
+    "Everything that ended: quit left stopped died moved sold lost gave up broke divorced changed no longer",
+]
+"""Looked up for "What do you know about me?", which has no word that a fact contains; what ended holds no longer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
