@@ -13,7 +13,7 @@ from datetime import datetime
 from gaia_memory.database.pooling.conflicts import retries_conflicts
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.log import logger_for
-from gaia_memory.models import Fact, PendingConversation, Receipt, Scope
+from gaia_memory.models import Fact, PendingConversation, Receipt, Scope, SessionKey
 from gaia_memory.ports import Database, FactStore, Ledger, Outbox, Transaction
 from gaia_memory.telemetry import log_fields, memory_span
 
@@ -24,6 +24,16 @@ OPEN_SESSION_NOTE = (
     "is `keep`"
 )
 """The note of a receipt while the user has an open session, which forgetting does not clear."""
+
+HOST_SESSION_NOTE = (
+    "a conversation in your own Runner stays in the Runner's session database until you delete it there: see "
+    "docs/how-to/forget-someone.md"
+)
+"""The note of a receipt where such a conversation taught or may contain what was forgotten.
+
+Memory may have deleted it or may never have found it: the ledger does not tell, and an owner who looks in vain loses
+less than one who is not told.
+"""
 
 
 def _copies_note(count: int, *, have_other_source: bool) -> str:
@@ -113,6 +123,7 @@ class Forgetter:
             # otherwise commit between the read and the delete. In one order, or two calls might wait for each other.
             for each in sorted((scope, *(copied if copies else ())), key=lambda it: it.partition):
                 await self.facts.state(tx, each)
+            host_sessions = await self._host_sessions(tx, scope, fact_id, session_id)
             if fact_id is not None:
                 removed = await self._forget_fact(tx, scope, fact_id, said_until)
             elif session_id is not None:
@@ -132,10 +143,22 @@ class Forgetter:
             pending = bool(await self.outbox.pending_erasures(tx))
             open_sessions = await self.ledger.open_sessions(tx, user=scope.user, app=scope.app)
         count = removed.pop("facts", 0)
-        notes = (OPEN_SESSION_NOTE,) if open_sessions else ()
-        if remaining:
-            notes = (*notes, _copies_note(remaining, have_other_source=copies))
-        return Receipt(count=count, removed=removed, pending=pending, notes=notes, copies=remaining)
+        notes = [
+            *([OPEN_SESSION_NOTE] if open_sessions else []),
+            *([HOST_SESSION_NOTE] if host_sessions else []),
+            *([_copies_note(remaining, have_other_source=copies)] if remaining else []),
+        ]
+        return Receipt(count=count, removed=removed, pending=pending, notes=tuple(notes), copies=remaining)
+
+    async def _host_sessions(
+        self, tx: Transaction, scope: Scope, fact_id: str | None, session_id: str | None
+    ) -> list[SessionKey]:
+        """Return the sessions of the host's own Runner that taught a fact, or that are meant by the forget."""
+        keys = await self.ledger.foreign_sessions(tx, user=scope.user, app=scope.app)
+        if fact_id is None:
+            return [key for key in keys if session_id in (None, key.session)]
+        sources = await self.facts.sources(tx, scope, await self.facts.earlier_ids(tx, scope, [fact_id]))
+        return [key for key in keys if key in sources]
 
     async def _forget_fact(self, tx: Transaction, scope: Scope, fact_id: str, said_until: float) -> dict[str, int]:
         """Forget one fact and its earlier wordings; returns nothing for an unknown id."""

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from gaia_memory import open_memory
+from gaia_memory.testing import ScriptedLlm
 from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
+from support.plugin_host import APP, build_agent, open_plugin_host
 
 OFF = "memory: {enabled: false}"
 WORD = "zebrawood"
@@ -147,6 +149,39 @@ def test_an_open_conversation_is_deleted_with_what_was_forgotten(
     assert (done.code, done.err) == (0, "")
     assert bool(files_with(WORD)) == stays
     assert ("messages in an open session stay there" in done.out) == stays
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_meant"),
+    [
+        pytest.param((), True, id="everything"),
+        pytest.param(("--session", "s1"), True, id="the conversation"),
+        pytest.param(("--session", "itay:cli"), False, id="a conversation of `gaia chat`"),
+        pytest.param(("--id", f"I like {WORD}"), True, id="the fact that it taught"),
+        pytest.param(("--id", "likes tea"), False, id="a fact of the terminal"),
+    ],
+)
+def test_a_conversation_in_the_hosts_own_runner_is_named_as_what_stays(
+    tmp_path: Path, arguments: tuple[str, ...], is_meant: bool
+) -> None:
+    """Memory cannot delete what the host's session database holds, so the command and the receipt say so."""
+
+    async def talk() -> None:
+        agent, home = build_agent(ScriptedLlm(default="ok")), {"home": str(gaia_home())}
+        async with open_plugin_host(tmp_path, agent, config=home) as host:
+            await host.run_turn(f"/remember I like {WORD}")
+
+    asyncio.run(talk())
+    config = str(write_offline_config(tmp_path, f"app: {APP}"))
+    run_gaia("chat", "--user", "itay", "--channel", "cli", "--config", config, stdin="/remember I like teal.\n")
+    memory(config, "add", "itay", "likes tea")
+    chosen = [rows(config, "itay").get(each, each) for each in arguments]
+    done = forget(config, "--receipt", str(tmp_path / "receipt.json"), *chosen)
+
+    assert (done.code, done.err) == (0, "")
+    told = "Note: a conversation in your own Runner stays in the Runner's session database until you delete it there"
+    receipt = json.loads((tmp_path / "receipt.json").read_text())
+    assert [told in done.out, any("own Runner" in note for note in receipt["notes"])] == [is_meant, is_meant]
 
 
 @pytest.mark.slow
