@@ -315,7 +315,7 @@ async def test_memory_switched_off_by_an_admin_stays_off_after_a_restart(make: M
         back = (await talk.send("/memory")).text
 
     assert "Memory is off" in listed
-    assert "don't remember" in back
+    assert "Nothing is stored" in back
 
 
 def without_embedder(text: str) -> list[str]:

@@ -27,7 +27,7 @@ from gaia_memory.errors import ConfigError
 from gaia_memory.models import Status
 from gaia_memory.redaction.redact_locations import redact_locations
 
-NOTHING_REMEMBERED = "I don't remember anything about you yet."
+NOTHING_REMEMBERED = "Nothing is stored about you yet."
 
 _MAX_RANKED_ROWS = 100
 """The most matches that are ranked; further ones follow in the order of the list."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gaia_memory.commands.command import Call
 from gaia_memory.models import PendingConversation
 
-_HERE = "There are messages here not yet searched for facts"
+_HERE = "This conversation waits to be learned"
 
 
 def describe_waiting(call: Call, pending: Sequence[PendingConversation]) -> list[str]:
@@ -24,7 +24,7 @@ async def note_unsearched(call: Call) -> str:
     """Return a line for a search without a result, if messages wait that it could not see; else an empty text."""
     is_here, elsewhere = _waiting(call, (await call.memory.status(call.scope)).pending)
     if is_here:
-        return f"\n{_HERE}. They may contain it: send /reset, then search again."
+        return f"\n{_HERE}, and may contain it: send /reset, then search again."
     if elsewhere:
         minutes = call.memory.config.sessions.idle_consolidate_minutes
         return f"\n{_count_others(elsewhere)} to be learned, once quiet for {minutes:g} minutes, and may contain it."

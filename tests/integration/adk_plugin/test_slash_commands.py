@@ -153,7 +153,7 @@ async def test_a_command_rewritten_by_another_plugin_still_does_not_reach_the_mo
 
     [chunk] = extractor.chunks
     assert [message.text for message in chunk.messages] == ["first", "one", "second", "two"]
-    assert "don't remember" in events_text(command)
+    assert "Nothing is stored" in events_text(command)
     assert contents_text(model.requests[1]) == "first\none\nsecond"
     assert row is not None
     assert (row.turn.turn_no, row.turn.active_until) == (2, None)
@@ -262,4 +262,4 @@ async def test_a_command_after_a_clear_by_another_process_is_answered(tmp_path: 
         await (await host.engine()).consolidate(KEY)
         events = await host.run_turn("/memory")
 
-    assert "don't remember" in events_text(events)
+    assert "Nothing is stored" in events_text(events)

@@ -85,4 +85,4 @@ def test_in_a_browser_a_user_is_known_in_a_new_session(server: Server, tmp_path:
         page.start_new_session()
         page.send_message("What do you know about me?", "You like mauve")
         page.send_message("/forget yes", "I forgot 1 fact about you.")
-        page.send_message("/memory", "I don't remember anything about you yet.")
+        page.send_message("/memory", "Nothing is stored about you yet.")

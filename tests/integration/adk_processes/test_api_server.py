@@ -116,7 +116,7 @@ def test_commands_reach_no_model_no_later_request_and_no_extractor(
     assert agents.fact_texts("dan") == ["I own a purple kayak"]
     assert "1 fact" in server.stream("/forget yes", user="dan")
     assert agents.fact_texts("dan") == []
-    assert "don't remember anything" in server.send("/memory", user="dan")
+    assert "Nothing is stored" in server.send("/memory", user="dan")
     server.send("/remember My canoe is green", user="dan")
     assert len(gemini_rules.gemini.requests_of("agent")) == before
 

@@ -39,7 +39,7 @@ def test_a_user_lists_searches_and_forgets_facts(tmp_path: Path) -> None:
         page.send_message("/forget", "This forgets 2 facts about you")
         page.send_message("/forget yes!", "I forgot 2 facts about you.")
         page.start_new_session()
-        page.send_message("/memory", "I don't remember anything about you yet.")
+        page.send_message("/memory", "Nothing is stored about you yet.")
 
     assert "I remember 4 facts about you" in listed
     assert "I found 1 fact about you" in found

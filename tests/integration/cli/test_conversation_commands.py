@@ -66,7 +66,7 @@ def test_a_chat_remembers_what_was_just_said_and_says_what_waits(config: str) ->
     second = chat(config, "/reset")
 
     assert "You live in Oslo." in first.out
-    assert "There are messages here not yet searched for facts: /reset does it now." in first.out
+    assert "This conversation waits to be learned: /reset does it now." in first.out
     assert "This conversation waits to be learned" in first.err
     assert "after 30 quiet minutes" in " ".join(first.err.split())
     assert "I learned 1 thing:\n- User lives in Oslo" in second.out

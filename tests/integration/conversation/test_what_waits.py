@@ -15,7 +15,7 @@ from support.plugin_host import build_agent, open_plugin_host
 
 Say = Callable[[str], Coroutine[Any, Any, object]]
 
-_WAITS = "There are messages here not yet searched for facts"
+_WAITS = "This conversation waits to be learned"
 
 
 @pytest.fixture(params=["ours", "third-party"])

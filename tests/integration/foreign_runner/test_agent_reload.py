@@ -128,7 +128,7 @@ async def test_a_model_that_hangs_during_learning_delays_no_reload(
     await old.close()
     new = server.runner()
     listed = await run_turn(new, "/memory")
-    assert listed.startswith("I don't remember anything about you yet.")
+    assert listed.startswith("Nothing is stored about you yet.")
     took = time.monotonic() - started
     after = await server.engine()
     await after.memory.settled()

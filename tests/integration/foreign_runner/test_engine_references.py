@@ -114,7 +114,7 @@ async def test_the_last_part_to_close_closes_the_engine_and_the_next_use_reopens
         await run_turn(two, "/remember I like figs")
         await gaia.memory.settled()
         engine = await engine_of(one.plugin_manager.plugins[0])  # type: ignore[arg-type]
-    assert (await run_turn(one, "/memory")).startswith("I don't remember anything about you yet.")
+    assert (await run_turn(one, "/memory")).startswith("Nothing is stored about you yet.")
     await one.close()
     assert "I like figs" in await run_turn(two, "/memory")
     assert not await asyncio.to_thread(is_store_unowned, home)

@@ -123,7 +123,7 @@ def test_consecutive_turns_work_and_leave_nothing_behind(tmp_path: Path, kind: s
 
     assert answers[:3] == ["one", "two", "three"]
     assert answers[3] == "I will remember: I like plums"
-    listed = "1. likes figs (saved by the agent)\n2. I like plums\n\nThere are messages here"
+    listed = "1. likes figs (saved by the agent)\n2. I like plums\n\nThis conversation waits"
     assert answers[4].startswith(f"I remember 2 facts about you:\n{listed}")
     assert answers[5] == other_session == "ok"
     assert open_between == [0] * 6

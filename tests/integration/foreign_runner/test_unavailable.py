@@ -102,7 +102,7 @@ async def test_a_second_mistake_is_reported_too_and_one_after_a_fix_keeps_the_go
     # The last one is a new version of the file of a memory that worked: the good version before it stays in force.
     assert counts[:3] == [1, 2, 2]
     answer = await run_turn(host.runner, "/memory")
-    assert answer.startswith("I don't remember anything about you yet.\nThere is a problem: ")
+    assert answer.startswith("Nothing is stored about you yet.\nThere is a problem: ")
     assert "the last good version stays in force" in answer
     await host.runner.close()
 

@@ -66,7 +66,7 @@ async def test_a_session_that_contains_only_commands_has_nothing_that_waits(tmp_
         answer = await host.send("/memory")
 
     assert [each.key.session for each in pending if each.messages] == ["older"]
-    assert "not yet searched for facts" not in answer
+    assert "This conversation waits" not in answer
 
 
 @pytest.mark.usefixtures("manual_sweep")

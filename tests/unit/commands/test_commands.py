@@ -200,7 +200,7 @@ async def test_a_fact_of_several_lines_is_one_line_of_the_list() -> None:
 @pytest.mark.acceptance("C08")
 async def test_memory_of_an_unknown_user_is_empty() -> None:
     """The reply says so."""
-    assert "don't remember" in (await run_command("/memory", ListMemory())).text
+    assert "Nothing is stored" in (await run_command("/memory", ListMemory())).text
 
 
 @pytest.mark.acceptance("C09")

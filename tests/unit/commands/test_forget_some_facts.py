@@ -324,7 +324,7 @@ async def test_without_an_open_session_reset_is_not_suggested() -> None:
 
 async def test_forgetting_a_row_without_facts_says_so() -> None:
     """There is no row to choose."""
-    assert "don't remember" in await reply_to("/forget 3", ListMemory())
+    assert "Nothing is stored" in await reply_to("/forget 3", ListMemory())
 
 
 async def test_notes_of_receipts_are_shown_once_and_without_paths() -> None:

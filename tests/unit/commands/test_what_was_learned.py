@@ -50,7 +50,7 @@ async def test_memory_says_what_waits_and_when_it_is_learned() -> None:
     lines = (await run_command("/memory", ListMemory(current_status=Status(state="ok", pending=tuple(pending))))).text
 
     assert lines.splitlines()[1:] == [
-        "There are messages here not yet searched for facts: /reset does it now.",
+        "This conversation waits to be learned: /reset does it now.",
         "Another conversation of yours waits to be learned, once quiet for 30 minutes.",
     ]
 
@@ -67,7 +67,7 @@ async def test_nothing_is_offered_to_be_learned_in_a_private_conversation() -> N
 @pytest.mark.parametrize(
     ("sessions", "note"),
     [
-        (["itay:cli", "itay:web"], "They may contain it: send /reset, then search again."),
+        (["itay:cli", "itay:web"], "waits to be learned, and may contain it: send /reset, then search again."),
         (["itay:web", "itay:sms"], "2 other conversations of yours wait to be learned, once quiet for 30 minutes"),
         ([], ""),
     ],
