@@ -56,7 +56,8 @@ class Claim:
 
     `value` are the words or names that the slot holds, of a clause the meanings of its `words`; `old` is what the value
     took the place of. `key` says which of several: of what the favourite, which phone. A change is told as new. A bare
-    claim is all that the statement says. A dated event had happened by `happened_by`, and a plan is over by then.
+    claim is all that the statement says; an unsure one may hold for the moment only. A dated event had happened by
+    `happened_by`, and a plan is over by then.
     """
 
     subject: str
@@ -68,6 +69,7 @@ class Claim:
     is_denial: bool = False
     is_change: bool = False
     is_bare: bool = True
+    is_unsure: bool = False
     words: tuple[str, ...] = ()
     language: str = ""
     happened_by: datetime | None = None
@@ -119,6 +121,23 @@ class _Reader:
     def read(self, text: str) -> Iterator[Claim]:
         for pattern, new in self.rules.rewrites:
             text = pattern.sub(new, text)
+        yield from self._read_with_relation(text)
+        yield from self._read_denial_with_reason(text)
+
+    def _read_denial_with_reason(self, text: str) -> Iterator[Claim]:
+        """Yield what is denied before a reason: "is not allergic to nuts, the test was negative"."""
+        found = self.rules.reason.match(text)
+        if found is None or self.rules.unsure.search(found["why"]) or self._without_date(found["why"])[1]:
+            return
+        _, denial = self._without_denial(found["said"])
+        # "Does not drink coffee because of a cold" holds as long as the cold. What no word links may be no reason.
+        is_unsure = not found["link"] or (denial is not None and denial.kind == "plain")
+        if found["link"] or words("links").isdisjoint(index_tokens(found["why"])[:1]):
+            for claim in self._read_with_relation(found["said"]):
+                if claim.is_denial:
+                    yield replace(claim, is_bare=False, is_unsure=is_unsure)
+
+    def _read_with_relation(self, text: str) -> Iterator[Claim]:
         yield from self._read_rewritten(text)
         found = None if self.speaker else self.rules.related.match(text)
         if found is not None:

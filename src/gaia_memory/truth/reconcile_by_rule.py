@@ -154,11 +154,12 @@ def _strongest(
 def _without_loss(
     effect: tuple[_Effect, str], later: Claim, earlier: Claim, known: Sequence[Mention]
 ) -> tuple[_Effect, str]:
-    """Return the effect on one of the same name; a mere doubt, where nothing else says that Max is the brother."""
+    """Return the effect on one of the same name; a mere doubt of what is unsure, as that another Max is the brother."""
     if effect[0] is _Effect.NOTHING or not are_one_person(later, earlier, known):
         return _Effect.NOTHING, ""
     is_lost = earlier.relation and not later.relation and not is_introduced(earlier.subject, known)
-    return (min(effect[0], _Effect.DOUBT), effect[1]) if is_lost else effect
+    is_unsure = is_lost or later.is_unsure or earlier.is_unsure
+    return (min(effect[0], _Effect.DOUBT), effect[1]) if is_unsure else effect
 
 
 def _may_outdate(later: Claim, earlier: Claim, later_said_at: datetime, earlier_said_at: datetime) -> bool:

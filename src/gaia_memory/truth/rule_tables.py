@@ -53,6 +53,9 @@ class LanguageRules:
     rewrites: tuple[tuple[re.Pattern[str], str], ...]
     denials: tuple[Denial, ...]
     unsure: re.Pattern[str]
+    reason: re.Pattern[str]
+    """A statement and why it holds, after a word that links the two or after a comma."""
+
     now: re.Pattern[str]
     fillers: re.Pattern[str]
     negations: re.Pattern[str]
@@ -149,6 +152,7 @@ def _load_language(language: str) -> LanguageRules:
         rewrites=tuple((_compile(pattern), new) for pattern, new in table["rewrites"]),
         denials=tuple(Denial(_compile(pattern), new, next(iter(kind), "")) for pattern, new, *kind in table["denials"]),
         **{name: _any_of(table[name]) for name in ("unsure", "now", "fillers", "negations", "past")},
+        reason=_compile(rf"(?P<said>.+?)(?:,? (?P<link>{table['reason']})(?= \S+ \S)|,(?= \S+ \S+ \S))(?P<why>.+)\Z"),
         articles=frozenset(index_tokens(table["articles"])),
         selves=frozenset(map(fold, (*table["user"], *table["owner"], *table.get("owned_by", ()), "me"))),
         subject=_compile(rf"{_group('who', table)} (?P<rest>\S.*)"),

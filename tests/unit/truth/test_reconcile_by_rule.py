@@ -328,6 +328,14 @@ def test_any_text_is_read(text: str) -> None:
         ("El usuario se divorció", "La mujer del usuario se llama Ana"),
         ("La novia del usuario es ahora Lisa", "La novia del usuario es Ana"),
         ("El usuario vendió su Tesla", "El usuario conduce un Tesla"),
+        (
+            "User is not allergic to penicillin after all, the test was negative.",
+            "User is allergic to penicillin.",
+        ),
+        ("User does not drink coffee because of a cold", "User drinks coffee"),
+        ("Der Nutzer ist nicht allergisch gegen Nüsse, der Test war negativ", "Der Nutzer ist allergisch gegen Nüsse"),
+        ("L'utilisateur n'est pas allergique aux noix, le test était négatif", "L'utilisateur est allergique aux noix"),
+        ("El usuario no es alérgico al polen, la prueba fue negativa", "El usuario es alérgico al polen"),
     ],
 )
 def test_what_may_be_over_is_in_doubt(new: str, existing: str) -> None:
@@ -364,6 +372,9 @@ def test_what_may_be_over_is_in_doubt(new: str, existing: str) -> None:
         ("User weighs 170 pounds", "User weighs 80 kg"),
         ("User's dog weighs 20 kg", "User weighs 80 kg"),
         ("Die Frau des Nutzers ist jetzt Rentnerin", "Der Nutzer hat einen Hund"),
+        ("User is not allergic to nuts, only to peanut butter", "User is allergic to nuts"),
+        ("User no longer eats meat, at least at home", "User eats meat"),
+        ("User is allergic to nuts, the test was positive", "User is not allergic to nuts"),
     ],
 )
 def test_what_goes_on_is_not_in_doubt(new: str, existing: str) -> None:
