@@ -30,6 +30,15 @@ def is_introduced(name: str, known: Sequence[Mention]) -> bool:
     return any(_is_name_of(claim, name) and not claim.subject for *_, claims in known for claim in claims)
 
 
+def takes_name(later: Claim, earlier: Claim) -> bool:
+    """Return whether "my sister is called Astrid, not Ingrid" takes its name from "my sister Ingrid lives in Oslo".
+
+    What was told of her may hold.
+    """
+    is_of_relation = bool(later.old and earlier.relation) and (later.subject, later.key) == ("", earlier.relation)
+    return is_of_relation and earlier.subject == " ".join(later.old)
+
+
 def _is_about(mention: Mention, name: str, relation: str) -> bool:
     """Return whether a statement does without a name, or surely means the one with this relation."""
     text, speaker, claims = mention

@@ -9,7 +9,7 @@ from enum import IntEnum
 from itertools import product
 
 from gaia_memory.truth.claims import CLAUSE, Claim, read_statement
-from gaia_memory.truth.namesakes import Mention, are_one_person, is_introduced
+from gaia_memory.truth.namesakes import Mention, are_one_person, is_introduced, takes_name
 from gaia_memory.truth.plan import Action
 from gaia_memory.truth.rule_tables import meanings, place_names, slot_words, words
 from gaia_memory.truth.slot_values import are_rival_places, may_be_one_person
@@ -142,6 +142,8 @@ def _strongest(
     known: Sequence[Mention],
 ) -> tuple[_Effect, str]:
     """Return the strongest effect of a statement on an earlier one, and the name of its rule."""
+    if any(takes_name(one, other) for one in later for other in earlier):
+        return _Effect.DOUBT, "relation"
     effects = [
         _without_loss(_effect(one, other), one, other, known)
         for one in later
