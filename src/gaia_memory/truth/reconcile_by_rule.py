@@ -190,10 +190,12 @@ def _effect(later: Claim, earlier: Claim) -> tuple[_Effect, str]:
         return _effect_on_clause(later, earlier)
     if later.slot == "plan" and later.is_denial:
         return _end_of_plan(later, earlier), later.slot
+    if later.slot == "trade":
+        return _doubt_of_trade(later, earlier), later.slot
     if later.slot == earlier.slot:
         return _doubt_of_partner(later, earlier) or _effect_on_slot(later, earlier), later.slot
     further_effects = {
-        **{"home": _doubt_of_home, "employer": _end_of_job, "switch": _end_of_switch},
+        **{"home": _doubt_of_home, "employer": _end_of_job, "switch": _end_of_switch, "workplace": _end_of_workplace},
         **{"owned": _end_of_use, "habit": _end_of_use},
     }
     if earlier.is_denial or later.slot not in further_effects:
@@ -244,6 +246,27 @@ def _end_of_job(later: Claim, earlier: Claim) -> _Effect:
         return _Effect.DOUBT if is_doubtful else _Effect.NOTHING
     effects = {"role": _Effect.RETRACT_IF_ONLY_ONE, "second job": _Effect.MAY_BE_MEANT}
     return effects.get(earlier.slot, _Effect.NOTHING)
+
+
+def _end_of_workplace(later: Claim, earlier: Claim) -> _Effect:
+    """Take back what "quit my job at the hospital" may mean: "works as a nurse at Santa Maria hospital"."""
+    if earlier.slot == "second job":
+        return _Effect.MAY_BE_MEANT
+    if earlier.slot != CLAUSE or earlier.value[0] != "work":
+        return _Effect.NOTHING
+    start = next((at for at, word in enumerate(earlier.words) if word in words("workplaces")), len(earlier.words))
+    place = tuple(meanings().get(word, word) for word in earlier.words[start + 1 :])
+    size = len(later.value)
+    ends = [place[-size:], *([] if earlier.language == "english" else [place[:size]])]
+    is_meant = later.value in ends and words("links").isdisjoint(place)
+    return _Effect.RETRACT_IF_ONLY_ONE if is_meant else _Effect.NOTHING
+
+
+def _doubt_of_trade(later: Claim, earlier: Claim) -> _Effect:
+    """Doubt the trade of a nurse who "is now a teacher": it may be an addition."""
+    is_new = later.is_change and not later.is_denial and not earlier.is_denial
+    is_other = earlier.slot == "trade" and later.value != earlier.value
+    return _Effect.DOUBT if is_new and is_other else _Effect.NOTHING
 
 
 def _end_of_switch(later: Claim, earlier: Claim) -> _Effect:

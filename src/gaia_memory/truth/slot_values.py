@@ -22,6 +22,7 @@ _PHONE = re.compile(r"\+?[\d\s()./-]{5,25}")
 _MAX_AGE_YEARS = 120
 _MAX_NAME_WORDS = 4
 _MAX_WORDS = 8
+_MAX_TRADE_WORDS = 2
 _COMPARED_DIGITS = 9
 """The last digits of a phone number, in which "+49 151 …" and "0151 …" agree."""
 
@@ -76,6 +77,19 @@ def _parse_words(text: str, rules: LanguageRules) -> Value | None:
     value = tuple(meanings().get(word, word) for word in index_tokens(text) if word not in rules.articles)
     is_whole = words("links").isdisjoint(value) and not _LIST.search(text)
     return value if is_whole and 0 < len(value) <= _MAX_WORDS else None
+
+
+def _parse_trade(text: str, rules: LanguageRules) -> Value | None:
+    """Return the number of a known trade, from the noun of "head nurse" and "enfermera jefe"."""
+    said = _parse_words(text, rules)
+    noun = said[0 if rules.language in ("french", "spanish") else -1] if said and len(said) <= _MAX_TRADE_WORDS else ""
+    return next(((str(number),) for number, forms in enumerate(word_groups("trades")) if noun in forms), None)
+
+
+def _parse_workplace(text: str, rules: LanguageRules) -> Value | None:
+    """Return what is no part of a day: "lost the job in the evening"."""
+    value = _parse_words(text, rules)
+    return value if value and (words("no_employers") | words("second_jobs")).isdisjoint(value) else None
 
 
 def _parse_diet(text: str, rules: LanguageRules) -> Value | None:
@@ -141,6 +155,7 @@ def _parse_plan(text: str, rules: LanguageRules) -> Value | None:
 
 _PARSERS: Mapping[str, Callable[[str, LanguageRules], Value | None]] = {
     **{"home": _parse_place, "employer": _parse_employer, "diet": _parse_diet},
+    **{"trade": _parse_trade, "workplace": _parse_workplace},
     **{"name": _parse_name, "nickname": _parse_nickname, "partner": _parse_name, "relation": _parse_name},
     **{"plan": _parse_plan, "age": _parse_age, "weight": _parse_weight, "phone": _parse_phone, "email": _parse_email},
 }
