@@ -385,6 +385,7 @@ def _is_rival(later: Claim, earlier: Claim) -> bool:
         "age": lambda: int(later.value[0]) > int(earlier.value[0]) and not earlier.is_change,
         "birthday": lambda: later.value[:2] != earlier.value[:2],
         "favourite": lambda: is_same_key and is_disjoint and words("vague_favourites").isdisjoint(later.key.split()),
+        "count": lambda: later.value[0] == earlier.value[0] and later.value[1] != earlier.value[1],
         "weight": lambda: later.value[1] == earlier.value[1],
         "phone": lambda: is_same_key,
         "email": lambda: is_same_key,

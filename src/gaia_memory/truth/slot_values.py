@@ -92,6 +92,16 @@ def _parse_workplace(text: str, rules: LanguageRules) -> Value | None:
     return value if value and (words("no_employers") | words("second_jobs")).isdisjoint(value) else None
 
 
+def _parse_count(text: str, rules: LanguageRules) -> Value | None:
+    """Return the numbers of the words for "cats" and "three" in their lists."""
+    said = index_tokens(text)
+    places = [
+        next((str(place) for place, forms in enumerate(word_groups(name)) if word in forms), "")
+        for name, word in zip(("counts", "counted"), said, strict=False)
+    ]
+    return (places[1], places[0]) if len(said) == len(places) > 1 and all(places) else None
+
+
 def _parse_diet(text: str, rules: LanguageRules) -> Value | None:
     value = _parse_words(text, rules)
     return value if value and len(value) == 1 and value[0] in words("diets") else None
@@ -155,7 +165,7 @@ def _parse_plan(text: str, rules: LanguageRules) -> Value | None:
 
 _PARSERS: Mapping[str, Callable[[str, LanguageRules], Value | None]] = {
     **{"home": _parse_place, "employer": _parse_employer, "diet": _parse_diet},
-    **{"trade": _parse_trade, "workplace": _parse_workplace},
+    **{"trade": _parse_trade, "workplace": _parse_workplace, "count": _parse_count},
     **{"name": _parse_name, "nickname": _parse_nickname, "partner": _parse_name, "relation": _parse_name},
     **{"plan": _parse_plan, "age": _parse_age, "weight": _parse_weight, "phone": _parse_phone, "email": _parse_email},
 }
