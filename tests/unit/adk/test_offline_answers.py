@@ -151,6 +151,8 @@ def test_a_statement_is_turned_to_the_person(statement: str, turned: str) -> Non
         ("es", "Llámame Liz", None),
         ("es", "El usuario se mudó a Vigo", "Te mudaste a Vigo."),
         ("es", "El usuario se divorció", "Te divorciaste."),
+        ("es", "El usuario trabaja como enfermera en Vigo", "Trabajas como enfermera en Vigo."),
+        ("es", "Lucía, la hermana del usuario, trabaja en Vigo", "Lucía, tu hermana, trabaja en Vigo."),
         ("es", "Ahora vivo en Bilbao", "Ahora vives en Bilbao."),
         ("es", "El usuario casi nunca come carne", "Casi nunca comes carne."),
         ("es", "El usuario solamente habla inglés", None),

@@ -42,6 +42,7 @@ _FIRST_PERSON_BE = re.compile(rf"\b(?P<subject>I) (?P<adverbs>{_ADVERB})(?P<verb
 _POSSESSIVE = re.compile(r"\bUser's\b")
 _USER_AND_OTHERS = re.compile(r"\bUser and others(?P<contraction>'(?:ve|re|ll|d))?(?!\w)")
 _CONTRACTIONS = {"'ve": " have", "'re": " are", "'ll": " will", "'d": " would"}
+_TOLD_USER = re.compile(r"[Nn]utzer|utilisat|usuari")
 _RELATIVE_CLAUSE = re.compile(r"\b(?:who|whose|whom|which)\b")
 _WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
 _ABOUT_THE_PERSON = re.compile(r"\b(?:I|I'm|my|me|mine|we|our|us|User)\b|\bUser's|\bi'?m\b|\bi\b", re.IGNORECASE)
@@ -147,7 +148,9 @@ def to_second_person(statement: str, language: Language = "en") -> str | None:
     text = statement.replace("’", "'").strip()  # noqa: RUF001
     text = text[lead.end() :] if (lead := GRAMMARS[language].patterns["lead_in"].match(text)) else text
     if language != "en":
-        return _turn_told(GRAMMARS[language].to_third_person(text) or "", _FORMS[language])
+        # In a fact, the grammar would take a name for a verb: "Lucía" is one in "El usuario lucía".
+        told = text if _TOLD_USER.search(text) else GRAMMARS[language].to_third_person(text)
+        return _turn_told(told or "", _FORMS[language])
     if any(GRAMMARS["en"].patterns[each].match(text) for each in ("call_me", "refusal")):
         # With "you" in the place of "me", a request would be another one: "Call you Liz."
         text = GRAMMARS["en"].to_third_person(text) or ""
@@ -184,7 +187,7 @@ def _turn_told(told: str, forms: _Forms) -> str | None:
         verb = _second_person_verb(inverted or groups["verb"], forms)
         turned = f"{verb} {forms.you}" if inverted else f"{forms.you} {between}{verb}".strip()
         text = f"{text[: found.start()]}{turned}{text[found.end() :]}"
-    is_left = text == told or re.search(r"[Nn]utzer|utilisat|usuari", text) or re.search(forms.others, text)
+    is_left = text == told or _TOLD_USER.search(text) or re.search(forms.others, text)
     return None if is_left else _as_sentence(text)
 
 
