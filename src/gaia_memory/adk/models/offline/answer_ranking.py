@@ -21,7 +21,6 @@ from gaia_memory.adk.models.offline.statement_changes import (
     contradicts,
     denies_another,
     statement_asked,
-    states_profession,
     tells_dislike,
     tells_new_role,
     without_outdated,
@@ -37,7 +36,13 @@ from gaia_memory.adk.models.offline.statement_subjects import (
     subject_words,
     without_clauses_about_others,
 )
-from gaia_memory.adk.models.offline.statements import Statement, category_of, topic_words, without_dates
+from gaia_memory.adk.models.offline.statements import (
+    Statement,
+    category_of,
+    states_profession,
+    topic_words,
+    without_dates,
+)
 from gaia_memory.adk.models.offline.topic_words import (
     asks_for_trade,
     implied_words,

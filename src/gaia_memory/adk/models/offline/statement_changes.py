@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gaia_memory.adk.models.offline.offline_phrases import detect_language
 from gaia_memory.adk.models.offline.statement_subjects import subject_words
-from gaia_memory.adk.models.offline.statements import Statement, category_of, topic_words, without_dates
+from gaia_memory.adk.models.offline.statements import (
+    Statement,
+    names_workplace,
+    states_profession,
+    topic_words,
+    without_dates,
+)
 from gaia_memory.adk.models.offline.topic_words import (
     ALL_FUNCTION_WORDS,
     NAME_WORDS,
@@ -35,16 +41,6 @@ _QUESTION_VERB = re.compile(
 )
 _SINGLE_SLOTS = frozenset(("home", "employer", "role", "partner", "diet", "phone", "email", "weight", "nickname"))
 """Slots of the truth rules that hold one value at a time."""
-
-_OWN_PROFESSION = re.compile(
-    r"\b(?:I'?m|I am|(?:I|User) (?:now )?(?:runs?|owns?|drives?|manages?)|(?:is|was) an?|"
-    r"ich bin|ist (?!mein|unser)|je suis|est (?!m[ao]n?\b|notre)|soy|es (?!mi\b|nuestr))\b",
-    re.IGNORECASE,
-)
-
-_WORKPLACE = re.compile(r" (?:at|in|bei[m]?|im|an|auf|à|aux?|chez|dans|en) .*")
-"""Where somebody works may be of another category: "infirmière à l'hôpital"."""
-
 
 _DENIED_RELATION = re.compile(
     r"(?:\bnot|n't)\s+(?:[\w-]+\s+){1,3}?(?:to|with|from|about|of)\s+(?!any(?:thing|one|body)\b)(?P<whom>.+)|"
@@ -367,12 +363,6 @@ def _names_more(text: str, change: _Change) -> bool:
     )
 
 
-def states_profession(text: str) -> bool:
-    """Return whether a statement says what the person is by trade: "I'm a teacher"."""
-    found = _OWN_PROFESSION.search(text)
-    return found is not None and category_of(_WORKPLACE.sub("", text[found.start() :])) == "work"
-
-
 def tells_new_role(text: str) -> bool:
     """Return whether a statement tells of a new position at work: "I got promoted to head of sales"."""
     return any(claim.slot == "role" and claim.is_change and not claim.subject for claim in _claims(text))
@@ -380,7 +370,7 @@ def tells_new_role(text: str) -> bool:
 
 def _states_mere_profession(text: str) -> bool:
     """Return whether a statement says what the person is by trade, and not where."""
-    return not subject_words(text) and _WORKPLACE.search(text) is None and states_profession(text)
+    return not subject_words(text) and not names_workplace(text) and states_profession(text)
 
 
 def _words_without_dates(text: str) -> tuple[str, ...]:

@@ -15,6 +15,13 @@ from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.models import IN_DOUBT_MARK
 
 _ADDED_DATE = re.compile(r"\s*\([^()]*\d{4}[^()]*\)")
+_OWN_PROFESSION = re.compile(
+    r"\b(?:I'?m|I am|(?:I|User) (?:now )?(?:runs?|owns?|drives?|manages?)|(?:is|was) an?|"
+    r"ich bin|ist (?!mein|unser)|je suis|est (?!m[ao]n?\b|notre)|soy|es (?!mi\b|nuestr))\b",
+    re.IGNORECASE,
+)
+_WORKPLACE = re.compile(r" (?:at|in|bei[m]?|im|an|auf|à|aux?|chez|dans|en) .*")
+"""Where somebody works may be of another category: "infirmière à l'hôpital"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,17 @@ def category_of(text: str) -> str | None:
     from gaia_memory.backend.offline import categories
 
     return categories.category_of(text)
+
+
+def states_profession(text: str) -> bool:
+    """Return whether a statement says what the person is by trade: "I'm a teacher"."""
+    found = _OWN_PROFESSION.search(text)
+    return found is not None and category_of(_WORKPLACE.sub("", text[found.start() :])) == "work"
+
+
+def names_workplace(text: str) -> bool:
+    """Return whether a statement goes on with where somebody works: "… at the hospital"."""
+    return _WORKPLACE.search(text) is not None
 
 
 def topic_words(text: str, language: Language) -> tuple[str, ...]:
