@@ -111,7 +111,23 @@ DISMISSALS = (
 )
 """Who lost their work says so without a word for it."""
 
+WARD = "I work as a nurse at Santa Maria hospital."
+NEW_TRADES = (
+    Case((WARD, "I'm now a teacher."), "What's my job?", "You are now a teacher.", ("nurse",)),
+    Case((WARD, "I'm now a teacher."), "What do I do for a living?", "You are now a teacher.\nYou work as a nurse"),
+    Case((WARD, "I'm now a teacher."), "Am I a nurse?", "You are now a teacher.\nYou work as a nurse"),
+    Case(("I'm a nurse.", "I'm a teacher now."), "Am I a nurse?", "You are a teacher now.\nYou are a nurse."),
+    Case(
+        ("I'm a nurse.", "I'm a teacher now.", "I'm no longer a teacher."), "Am I a nurse?", "nurse", ("teacher now",)
+    ),
+    Case(("Ich bin Pfleger.", "Ich bin jetzt Lehrer."), "Bin ich Pfleger?", "Du bist jetzt Lehrer.\nDu bist Pfleger."),
+    Case(("Je suis infirmière.", "Je suis maintenant prof."), "Suis-je infirmière ?", "Tu es maintenant prof.\nTu es"),
+    Case(("Soy enfermera.", "Ahora soy profesora."), "¿Soy enfermera?", "Ahora eres profesora.\nEres enfermera."),
+)
+"""A trade of today is told before another one, which may go on."""
+
 LATER_STATEMENTS = {
+    "new trades": NEW_TRADES,
     "dismissals": DISMISSALS,
     "two of a relation": TWO_OF_A_RELATION,
     "relations of names": RELATIONS_OF_NAMES,

@@ -208,8 +208,9 @@ def _rank(question: Question, question_text: str, statements: Sequence[Statement
         answers = [*answers[:1], *(each for each in others if _is_about_another(each.text, answers[0].text))]
     besides = [changes.beside(each) for each in answers if outdated_at == each.order or each.order in denials]
     later = [(*changes.partial_ends(each, question.words), *changes.additions(each)) for each in answers]
+    before = map(changes.told_before, answers)
     return Answers(
-        list(dict.fromkeys(itertools.chain(answers, *besides, *later))),
+        list(dict.fromkeys(itertools.chain(*before, answers, *besides, *later))),
         is_outdated=outdated_at >= 0 and not answers,
     )
 

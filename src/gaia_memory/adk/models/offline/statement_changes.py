@@ -66,6 +66,9 @@ _MOVE = re.compile(
     r"déplacée?s?|avancée?s?|mov(?:id[oa]s?|í|ió)|aplazad[oa]s?|pospuest[oa]s?)\b",
     re.IGNORECASE,
 )
+_NOW = re.compile(
+    r"\b(?:now(?:adays)?|currently|jetzt|inzwischen|mittlerweile|maintenant|désormais|ahora)\b", re.IGNORECASE
+)
 _PRONOUNS = frozenset(
     ("it", "them", "they", "him", "her", "ihn", "sie", "es", "lo", "la", "los", "las", "that", "this")
 )
@@ -128,6 +131,19 @@ class Changes:
         """
         orders = {each.order for each in self._changes_of(statement) if _spares(statement.text, each, asked)}
         return [each for each in self._statements if each.order in orders and not each.takes_back]
+
+    def told_before(self, statement: Statement) -> list[Statement]:
+        """Return the later statements, newest first, without which a statement would mislead: of the trade of today."""
+        is_trade = not subject_words(statement.text) and (
+            states_profession(statement.text) or "work" in implied_words(statement.text)
+        )
+        found = [
+            each
+            for each in reversed(self._statements)
+            if each.order > statement.order and not each.takes_back and is_trade and _tells_new_profession(each.text)
+        ]
+        ended = self.ended_at(found)
+        return [each for each in found if each not in ended]
 
     def additions(self, statement: Statement) -> list[Statement]:
         """Return what was said next about a statement by a pronoun, "I sold it", or later of its new date."""
@@ -371,6 +387,11 @@ def tells_new_role(text: str) -> bool:
 def _states_mere_profession(text: str) -> bool:
     """Return whether a statement says what the person is by trade, and not where."""
     return not subject_words(text) and not names_workplace(text) and states_profession(text)
+
+
+def _tells_new_profession(text: str) -> bool:
+    """Return whether a statement says what the person is by trade by now, perhaps beside another one."""
+    return _NOW.search(text) is not None and not subject_words(text) and states_profession(text)
 
 
 def _words_without_dates(text: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from gaia_memory.models import IN_DOUBT_MARK
 
 _ADDED_DATE = re.compile(r"\s*\([^()]*\d{4}[^()]*\)")
 _OWN_PROFESSION = re.compile(
-    r"\b(?:I'?m|I am|(?:I|User) (?:now )?(?:runs?|owns?|drives?|manages?)|(?:is|was) an?|"
+    r"\b(?:I'?m|I am|(?:I|User) (?:now )?(?:runs?|owns?|drives?|manages?)|(?:is|was)(?: now| currently)? an?|"
     r"ich bin|ist (?!mein|unser)|je suis|est (?!m[ao]n?\b|notre)|soy|es (?!mi\b|nuestr))\b",
     re.IGNORECASE,
 )
