@@ -13,14 +13,14 @@ from gaia_memory.adk.models.offline.question_reading import (
     OPEN_QUESTION,
     Question,
     asks_for_duties,
+    denies_another,
     find_asked_verb,
     parse_question,
+    statement_asked,
 )
 from gaia_memory.adk.models.offline.statement_changes import (
     Changes,
     contradicts,
-    denies_another,
-    statement_asked,
     tells_dislike,
     tells_new_role,
     without_outdated,

@@ -33,24 +33,9 @@ if TYPE_CHECKING:
 _RECENT = timedelta(days=60)
 """Who says "I moved last month" speaks of the home that they named before, if only yesterday."""
 
-_STILL = re.compile(r"\b(?:still|noch|immer noch|encore|toujours|todavía|aún|sigo)\b", re.IGNORECASE)
-_QUESTION_VERB = re.compile(
-    r"\A(?:est-ce qu(?:e |')|(?:do|does) |"
-    r"(?P<verb>\w+) (?P<subject>(?:I|we|ich|wir|(?:my|our|mein\w*|unser\w*) \w+)\b))",
-    re.IGNORECASE,
-)
 _SINGLE_SLOTS = frozenset(("home", "employer", "role", "partner", "diet", "phone", "email", "weight", "nickname"))
 """Slots of the truth rules that hold one value at a time."""
 
-_DENIED_RELATION = re.compile(
-    r"(?:\bnot|n't)\s+(?:[\w-]+\s+){1,3}?(?:to|with|from|about|of)\s+(?!any(?:thing|one|body)\b)(?P<whom>.+)|"
-    r"\bnicht\b.*?\b(?:gegen|mit|auf|von)\s+(?!irgend)(?P<wen>.+)|\bpas\s+(?:\w+\s+)?\w+\s+(?:à|aux?|avec|de)\s+(?P<qui>.+)|"
-    r"\bno\s+\w+\s+\w+\s+(?:a|al|con|de)\s+(?P<quien>.+)",
-    re.IGNORECASE,
-)
-"""What a denial is confined to: "not married to my job", "not allergic to milk"."""
-
-_ENDING = re.compile(r"\b(?:any ?more|any ?longer|no longer|nicht mehr|ne .*plus|ya no)\b", re.IGNORECASE)
 _MIN_FURTHER_WORDS = 2
 """What a statement says besides: "I drive a red Golf" is all about the car."""
 
@@ -232,22 +217,6 @@ def tells_dislike(text: str) -> bool:
     from gaia_memory.backend.offline import corrections
 
     return corrections.is_denial(text) or _mentions(["hate"], index_tokens(text))
-
-
-def denies_another(text: str, question: str) -> bool:
-    """Return whether a statement denies a relation to what the question does not name."""
-    found = _DENIED_RELATION.search(text)
-    if found is None or _ENDING.search(text):
-        return False
-    asked = index_tokens(question)
-    related = topic_words(next(filter(None, found.groups())), detect_language(text))
-    return not any(is_same_word(one, other) for one in related for other in asked)
-
-
-def statement_asked(question: str) -> str:
-    """Return what a yes/no question asks about as a statement: "I live in Oslo" for "Do I still live in Oslo?"."""
-    text = _STILL.sub(" ", question.strip(" ¿?!.")).strip()
-    return _QUESTION_VERB.sub(lambda found: " ".join(filter(None, (found["subject"], found["verb"]))), text, count=1)
 
 
 def contradicts(statement: Statement, asked: str) -> bool:
