@@ -184,6 +184,33 @@ DUTIES = (
 )
 """What has to be done is answered with all that asks for a reminder or tells a duty."""
 
+INGRID = "My sister Ingrid lives in Oslo."
+WRONG_NAMES = (
+    *(
+        Case((INGRID, "No, my sister's name is Astrid, not Ingrid."), question, "Astrid, not Ingrid.\nYour sister")
+        for question in ("Where does my sister live?", "Who lives in Oslo?", "Who is Ingrid?")
+    ),
+    Case((INGRID, "Her name is Astrid, not Ingrid."), "Where does my sister live?", "Astrid, not Ingrid.\nYour"),
+    Case(
+        ("Meine Schwester Ingrid wohnt in Oslo.", "Sie heißt Astrid, nicht Ingrid."),
+        "Wo wohnt meine Schwester?",
+        "heißt Astrid, nicht Ingrid.\nIngrid, deine Schwester, wohnt",
+    ),
+    Case(
+        ("Ma sœur Ingrid habite à Oslo.", "Elle s'appelle Astrid, pas Ingrid."),
+        "Où habite ma sœur ?",
+        "s'appelle Astrid, pas Ingrid.\nIngrid, ta sœur, habite",
+    ),
+    Case(
+        ("Mi hermana Ingrid vive en Oslo.", "Se llama Astrid, no Ingrid."),
+        "¿Dónde vive mi hermana?",
+        "se llama Astrid, no Ingrid.\nIngrid, tu hermana, vive",
+    ),
+    Case(("My neighbour Petra has a dog.", "It's Paula, not Petra."), "Who has a dog?", "Paula", ("Petra",)),
+    Case(("My sister lives in Milan.", "I was born in Rome, not Milan."), "Where does my sister live?", "", ("Rome",)),
+)
+"""A name that was corrected is told with the correction, or not at all."""
+
 FIRST_MINUTES = (
     *(*LOWER_CASE_NAMES, *ASKED_VERBS, *DUTIES),
     *TRADES,
@@ -193,6 +220,7 @@ FIRST_MINUTES = (
     *SECOND_SUBJECTS,
     *CORRECTED,
     *RESCHEDULED,
+    *WRONG_NAMES,
 )
 
 SMALL_TALK = (

@@ -34,7 +34,7 @@ _DATE_PREPOSITIONS = {"en": "on ", "de": "am ", "es": "el "}
 _MARKS = ",;:()\"'"
 _CONTRAST = re.compile(
     r"\b(?:sondern|sino|but (?:in|at|a|an|the)|mais (?:à|en|un|une))\b|"
-    r",\s(?:and )?(?:not|nicht|(?:et )?(?:non )?pas|(?:y )?no)\s(?:\w+\s){0,2}\w+\W*\Z",
+    r",\s(?:and )?(?:not|nicht|(?:et )?(?:non )?pas|(?:y )?no)\s(?P<wrong>(?:\w+\s){0,2}\w+)\W*\Z",
     re.IGNORECASE,
 )
 """What a denial goes on with, or is added to: "…, but in Basel", "… is called Lucia, not Lucy"."""
@@ -195,6 +195,12 @@ def is_resumption(statement: str) -> bool:
 def names_successor(denial: str) -> bool:
     """Return whether a denial says what holds instead: "not in Bern any more, but in Basel"."""
     return _CONTRAST.search(denial) is not None
+
+
+def wrong_name(statement: str) -> str:
+    """Return the name that a statement says is wrong: "Ingrid" in "Her name is Astrid, not Ingrid"; else nothing."""
+    found = _CONTRAST.search(statement)
+    return found["wrong"] if found and found["wrong"] and found["wrong"].istitle() else ""
 
 
 def loses_work(statement: str) -> bool:

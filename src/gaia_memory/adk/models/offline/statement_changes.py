@@ -118,14 +118,18 @@ class Changes:
         return [each for each in self._statements if each.order in orders and not each.takes_back]
 
     def told_before(self, statement: Statement) -> list[Statement]:
-        """Return the later statements, newest first, without which a statement would mislead: of the trade of today."""
+        """Return the later statements, newest first, without which a statement would mislead.
+
+        They tell the person's trade of today, or that a name in the statement is wrong.
+        """
         is_trade = not subject_words(statement.text) and (
             states_profession(statement.text) or "work" in implied_words(statement.text)
         )
         found = [
             each
             for each in reversed(self._statements)
-            if each.order > statement.order and not each.takes_back and is_trade and _tells_new_profession(each.text)
+            if each.order > statement.order and not each.takes_back
+            if (is_trade and _tells_new_profession(each.text)) or _corrects_name(each.text, statement.text)
         ]
         ended = self.ended_at(found)
         return [each for each in found if each not in ended]
@@ -361,6 +365,18 @@ def _states_mere_profession(text: str) -> bool:
 def _tells_new_profession(text: str) -> bool:
     """Return whether a statement says what the person is by trade by now, perhaps beside another one."""
     return _NOW.search(text) is not None and not subject_words(text) and states_profession(text)
+
+
+def _corrects_name(text: str, earlier: str) -> bool:
+    """Return whether a text says that a name in an earlier one of the same subject is wrong: "…, not Ingrid"."""
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline import corrections
+
+    wrong = index_tokens(corrections.wrong_name(text))
+    is_about_it = not subject_words(text).isdisjoint(index_tokens(earlier)) or NAME_WORDS.intersection(
+        index_tokens(text)
+    )
+    return bool(wrong and is_about_it) and set(wrong) <= set(index_tokens(earlier))
 
 
 def _words_without_dates(text: str) -> tuple[str, ...]:
