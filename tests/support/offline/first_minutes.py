@@ -211,6 +211,31 @@ WRONG_NAMES = (
 )
 """A name that was corrected is told with the correction, or not at all."""
 
+PETS = ("I have a dog called Biscuit and a cat named Olive.", "Biscuit died last month.")
+LISBON = ("I live in Lisbon with my husband Tom and our two kids.", "Tom and I got divorced.")
+GRAZ = ("I live in Graz with my girlfriend Eva and my cat Minka.", "Eva and I broke up.")
+PARTIAL_ENDS = (
+    Case(PETS, "Do I have a dog?", ").\nYou have a dog | month.\nYou have a dog"),
+    Case(PETS, "Do I have a cat?", "a cat named Olive"),
+    Case((*PETS, "I don't have a cat."), "Do I have a dog?", "Biscuit died", ("Olive",)),
+    Case((*PETS, "I don't have a cat."), "Do I have a cat?", "You don't have a cat.", ("Olive",)),
+    Case((*PETS, "I don't have a cat."), "What do you know about me?", "You don't have a cat.", ("Olive",)),
+    Case(LISBON, "Who do I live with?", "got divorced.\nYou live in Lisbon"),
+    Case((*GRAZ, "My cat Minka died."), "Where do I live?", "You live in Graz"),
+    Case(
+        ("Ich habe einen Hund namens Rex und eine Katze namens Mimi.", "Rex ist gestorben."),
+        "Habe ich einen Hund?",
+        "Rex ist gestorben.\nDu hast",
+    ),
+    Case(
+        ("J'ai un chien nommé Rex et un chat nommé Félix.", "Rex est mort."),
+        "Est-ce que j'ai un chien ?",
+        "Rex est mort.\nTu as",
+    ),
+    Case(("Tengo un perro llamado Rex y un gato llamado Tom.", "Rex murió."), "¿Tengo un perro?", "Rex murió.\nTienes"),
+)
+"""What ended is told before a statement of which something is left, and without one of which nothing is."""
+
 FIRST_MINUTES = (
     *(*LOWER_CASE_NAMES, *ASKED_VERBS, *DUTIES),
     *TRADES,
@@ -221,6 +246,7 @@ FIRST_MINUTES = (
     *CORRECTED,
     *RESCHEDULED,
     *WRONG_NAMES,
+    *PARTIAL_ENDS,
 )
 
 SMALL_TALK = (

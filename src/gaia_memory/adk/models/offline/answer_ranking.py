@@ -17,11 +17,11 @@ from gaia_memory.adk.models.offline.question_reading import (
     find_asked_verb,
     parse_question,
     statement_asked,
+    tells_dislike,
 )
 from gaia_memory.adk.models.offline.statement_changes import (
     Changes,
     contradicts,
-    tells_dislike,
     tells_new_role,
     without_outdated,
 )
@@ -208,7 +208,8 @@ def _rank(question: Question, question_text: str, statements: Sequence[Statement
         answers = [*answers[:1], *(each for each in others if _is_about_another(each.text, answers[0].text))]
     besides = [changes.beside(each) for each in answers if outdated_at == each.order or each.order in denials]
     later = [(*changes.partial_ends(each, question.words), *changes.additions(each)) for each in answers]
-    before = map(changes.told_before, answers)
+    before = [changes.told_before(each, question.words) for each in answers]
+    answers = [each for each in answers if not changes.leaves_nothing(each)]
     return Answers(
         list(dict.fromkeys(itertools.chain(*before, answers, *besides, *later))),
         is_outdated=outdated_at >= 0 and not answers,

@@ -194,3 +194,11 @@ def statement_asked(question: str) -> str:
     """Return what a yes/no question asks about as a statement: "I live in Oslo" for "Do I still live in Oslo?"."""
     text = _STILL.sub(" ", question.strip(" ¿?!.")).strip()
     return _QUESTION_VERB.sub(lambda found: " ".join(filter(None, (found["subject"], found["verb"]))), text, count=1)
+
+
+def tells_dislike(text: str) -> bool:
+    """Return whether a text says what somebody hates, or does not do or like."""
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline import corrections
+
+    return corrections.is_denial(text) or any(is_same_word("hate", word) for word in index_tokens(text))

@@ -13,6 +13,7 @@ from gaia_memory.adk.models.offline.statements import (
     Statement,
     names_workplace,
     states_profession,
+    tells_new_profession,
     topic_words,
     without_dates,
 )
@@ -45,14 +46,13 @@ _LISTED_WORDS = re.compile(
     rf"\w+(?:{_AND_PATTERN}(?:(?:an?|the|my|our|eine?n?|d(?:er|ie|as|en)|mein\w*|une?|d(?:es|u)|(?:de )?la|aux?|les?|"
     r"un[oa]?|el|l[ao]s|al|mi) |l')?\w+)+"
 )
+_NAME = re.compile(r"(?<=\w )[A-ZÀ-Þ]\w+")
+_NAMED = re.compile(r"(\w+) (?:called|named|namens|nommée?|llamad[oa]) (\w+)")
 _CONJUNCTION = re.compile(r",? (?:and|und|et|y)\s")
 _MOVE = re.compile(
     r"\b(?:moved|postponed|rescheduled|pushed back|brought forward|verschoben|(?:vor)?verlegt|reportée?s?|"
     r"déplacée?s?|avancée?s?|mov(?:id[oa]s?|í|ió)|aplazad[oa]s?|pospuest[oa]s?)\b",
     re.IGNORECASE,
-)
-_NOW = re.compile(
-    r"\b(?:now(?:adays)?|currently|jetzt|inzwischen|mittlerweile|maintenant|désormais|ahora)\b", re.IGNORECASE
 )
 _PRONOUNS = frozenset(
     ("it", "them", "they", "him", "her", "ihn", "sie", "es", "lo", "la", "los", "las", "that", "this")
@@ -117,22 +117,43 @@ class Changes:
         orders = {each.order for each in self._changes_of(statement) if _spares(statement.text, each, asked)}
         return [each for each in self._statements if each.order in orders and not each.takes_back]
 
-    def told_before(self, statement: Statement) -> list[Statement]:
+    def told_before(self, statement: Statement, asked: Sequence[str]) -> list[Statement]:
         """Return the later statements, newest first, without which a statement would mislead.
 
-        They tell the person's trade of today, or that a name in the statement is wrong.
+        They tell the person's trade of today, that a name in the statement is wrong, or what of it ended: unless it
+        lists what is asked for beside that, as in "I smoke and drink".
         """
         is_trade = not subject_words(statement.text) and (
             states_profession(statement.text) or "work" in implied_words(statement.text)
         )
+        names = [word for name in _NAME.findall(statement.text) for word in index_tokens(name)]
+        gone = {each.order: (*each.words, *each.subject) for each in self._changes_of(statement)}
+        lists = [at for at, some in gone.items() if _lists_more(statement.text, some, asked)]
+        ends = [
+            each
+            for each in self.partial_ends(statement, asked)
+            if each.order not in lists or _mentions(names, gone[each.order])
+        ]
         found = [
             each
             for each in reversed(self._statements)
             if each.order > statement.order and not each.takes_back
-            if (is_trade and _tells_new_profession(each.text)) or _corrects_name(each.text, statement.text)
+            if each in ends
+            or (is_trade and tells_new_profession(each.text) and not subject_words(each.text))
+            or _corrects_name(each.text, statement.text)
         ]
         ended = self.ended_at(found)
         return [each for each in found if each not in ended]
+
+    def leaves_nothing(self, statement: Statement) -> bool:
+        """Return whether several changes together end a statement that each of them leaves a part of."""
+        changes = list(self._changes_of(statement))
+        gone = [word for each in changes for word in (*each.words, *each.subject)]
+        for named in _NAMED.finditer(statement.text):
+            pair = index_tokens(f"{named[1]} {named[2]}")
+            gone += pair if _mentions(pair, gone) else []
+        words = topic_words(statement.text, detect_language(statement.text))
+        return len(changes) > 1 and all(word in NAME_WORDS or _mentions([word], gone) for word in words)
 
     def additions(self, statement: Statement) -> list[Statement]:
         """Return what was said next about a statement by a pronoun, "I sold it", or later of its new date."""
@@ -215,14 +236,6 @@ class Changes:
         return contradicts(newer, earlier.text) and len(relations) <= 1
 
 
-def tells_dislike(text: str) -> bool:
-    """Return whether a text says what somebody hates, or does not do or like."""
-    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
-    from gaia_memory.backend.offline import corrections
-
-    return corrections.is_denial(text) or _mentions(["hate"], index_tokens(text))
-
-
 def contradicts(statement: Statement, asked: str) -> bool:
     """Return whether a statement fills the slot that `asked` is about with another value: "I moved to Berlin"."""
     return any(
@@ -243,7 +256,10 @@ def without_outdated(statements: Sequence[Statement]) -> list[Statement]:
     changes = Changes(statements)
     ended = changes.ended_at(statements)
     return [
-        each for each in statements if not each.takes_back and (each not in ended or changes.partial_ends(each, ()))
+        each
+        for each in statements
+        if not each.takes_back
+        if each not in ended or (changes.partial_ends(each, ()) and not changes.leaves_nothing(each))
     ]
 
 
@@ -360,11 +376,6 @@ def tells_new_role(text: str) -> bool:
 def _states_mere_profession(text: str) -> bool:
     """Return whether a statement says what the person is by trade, and not where."""
     return not subject_words(text) and not names_workplace(text) and states_profession(text)
-
-
-def _tells_new_profession(text: str) -> bool:
-    """Return whether a statement says what the person is by trade by now, perhaps beside another one."""
-    return _NOW.search(text) is not None and not subject_words(text) and states_profession(text)
 
 
 def _corrects_name(text: str, earlier: str) -> bool:

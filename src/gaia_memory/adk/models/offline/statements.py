@@ -22,6 +22,9 @@ _OWN_PROFESSION = re.compile(
 )
 _WORKPLACE = re.compile(r" (?:at|in|bei[m]?|im|an|auf|à|aux?|chez|dans|en) .*")
 """Where somebody works may be of another category: "infirmière à l'hôpital"."""
+_NOW = re.compile(
+    r"\b(?:now(?:adays)?|currently|jetzt|inzwischen|mittlerweile|maintenant|désormais|ahora)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,11 @@ def states_profession(text: str) -> bool:
     """Return whether a statement says what the person is by trade: "I'm a teacher"."""
     found = _OWN_PROFESSION.search(text)
     return found is not None and category_of(_WORKPLACE.sub("", text[found.start() :])) == "work"
+
+
+def tells_new_profession(text: str) -> bool:
+    """Return whether a statement says what the person is by trade by now, perhaps beside another one."""
+    return _NOW.search(text) is not None and states_profession(text)
 
 
 def names_workplace(text: str) -> bool:
