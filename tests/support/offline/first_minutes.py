@@ -236,6 +236,36 @@ PARTIAL_ENDS = (
 )
 """What ended is told before a statement of which something is left, and without one of which nothing is."""
 
+CORIANDER = ("I used to smoke but I quit in 2020.", "I can't stand coriander.", "I'm lactose intolerant.")
+DISLIKES = (
+    Case(CORIANDER, "What don't I like?", "can't stand coriander", ("quit", "lactose")),
+    Case(CORIANDER, "What food do I dislike?", "can't stand coriander", ("quit", "lactose")),
+    Case(("I don't eat pork.",), "What food don't I like?", "You don't eat pork."),
+    Case(
+        ("Ich kann Koriander nicht ausstehen.", "Ich rauche nicht mehr."), "Was mag ich nicht?", "Koriander", ("rauch",)
+    ),
+    Case(
+        ("Je ne supporte pas la coriandre.", "Je ne fume plus."),
+        "Qu'est-ce que je n'aime pas ?",
+        "coriandre",
+        ("fume",),
+    ),
+    Case(("No soporto el cilantro.", "Ya no fumo."), "¿Qué no me gusta?", "cilantro", ("fum",)),
+)
+"""What somebody has given up, or does not tolerate, is no dislike."""
+
+ANOTHER_QUESTION = (
+    Case(("My birthday is 3 March 1992.",), "Where was I born?", EN),
+    Case(("My birthday is on 3 March.",), "Where was I born?", EN),
+    Case(("I was born on 3 March 1992 in Graz.",), "Where was I born?", "Graz"),
+    Case(("My wife's name is Priya.",), "Does my wife work?", EN),
+    Case(("My wife's name is Priya.",), "What does my wife do?", EN),
+    Case(("My wife's name is Priya.",), "Who is my wife?", "Your wife's name is Priya."),
+    Case(("My wife is called Priya and she works at Lidl.",), "Does my wife work?", "Lidl"),
+    Case(("Meine Frau heißt Priya.",), "Arbeitet meine Frau?", DE),
+)
+"""A date tells no place, and a mere name nothing else."""
+
 FIRST_MINUTES = (
     *(*LOWER_CASE_NAMES, *ASKED_VERBS, *DUTIES),
     *TRADES,
@@ -247,6 +277,8 @@ FIRST_MINUTES = (
     *RESCHEDULED,
     *WRONG_NAMES,
     *PARTIAL_ENDS,
+    *DISLIKES,
+    *ANOTHER_QUESTION,
 )
 
 SMALL_TALK = (

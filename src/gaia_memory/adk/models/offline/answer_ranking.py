@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -44,6 +44,7 @@ from gaia_memory.adk.models.offline.statements import (
     without_dates,
 )
 from gaia_memory.adk.models.offline.topic_words import (
+    NAME_WORDS,
     asks_for_trade,
     implied_words,
     is_same_name,
@@ -76,6 +77,7 @@ _HERE_OR_THERE = re.compile(
 )
 """What tells a place, perhaps: "at the post office", "with my parents"; not "for music"."""
 
+_LEFT_OF_DATE = re.compile(r"\b(?:on|in|am|im|en|à)\W*\Z")
 _TIME = re.compile(
     r"\d|\b(?:before|after|during|until|every|vor|nach|bis|jede\w*|avant|après|chaque|antes|después|cada)\b",
     re.IGNORECASE,
@@ -116,6 +118,8 @@ _VERBS = frozenset(
     )
 )
 """Verbs that answer nothing alone where the question has another word: "Do I like tea?" is about tea."""
+
+_FEELINGS = ("like", "hate", "favourite", "stand", "bear", "fan", "keen", "ausstehen", "supporte", "soporto", "soporta")
 
 _OWN_ORIGIN_QUESTION = re.compile(
     r"\b(?:where (?:am i|do i come|are we|do we come) from|(?:woher|wo) komme ich|"
@@ -327,8 +331,8 @@ def _implied_by(question: Question, text: str) -> set[str]:
     implied = set(implied_words(text, without_dates(text), by_name(text, text)))
     if _ANY_AGE_QUESTION.search(question.text):
         implied.add("age")
-    if question.asks_dislike:
-        implied.add("like")
+    if question.asks_dislike and _tells_feeling(topic_words(text, detect_language(text)), "eat", "drink"):
+        implied.update(("like", "hate"))
     if not question.answer_types & PLACE and states_profession(text):
         implied.add("work")
     return implied
@@ -345,15 +349,23 @@ def _lacks_topic(
     # A name alone does not answer: "Where does Tom work?" is about his work, too.
     if set(matched).issubset(question.names) and not set(question.words).issubset(question.names):
         return True
+    # "My wife is called Priya" does not tell whether she works.
+    further = [word for word in words if word not in NAME_WORDS and not any(word in mates[each] for each in matched)]
+    is_mere_name = not NAME_WORDS.isdisjoint(words) and len(further) <= 1
+    missed = set(question.words).difference(matched)
+    if is_mere_name and not question.has_one_answer and _names_any(missed, _VERBS):
+        return True
     return not _VERBS.issuperset(question.words) and all(
         word in _VERBS and _VERBS.issuperset(mates[word]) for word in matched
     )
 
 
-def _tells_feeling(words: Sequence[str]) -> bool:
-    return any(
-        is_same_word(word, feeling) for word in words for feeling in ("like", "hate", "favourite", "stand", "fan")
-    )
+def _names_any(words: Collection[str], others: Collection[str]) -> bool:
+    return any(is_same_word(word, other) for word in words for other in others)
+
+
+def _tells_feeling(words: Sequence[str], *others: str) -> bool:
+    return _names_any(words, (*_FEELINGS, *others))
 
 
 def _wording_bonus(question: Question, text: str, score: float, *, is_literal: bool) -> float:
@@ -367,7 +379,7 @@ def _may_tell(question: Question, text: str, implied: set[str]) -> bool:
     """Return whether a statement with all words of a question may tell where or when; any may tell how many."""
     if question.answer_types & PLACE:
         # A slot that the question asks for is filled with a name.
-        return bool(implied or _HERE_OR_THERE.search(text))
+        return bool(implied or _HERE_OR_THERE.search(_LEFT_OF_DATE.sub("", without_dates(text))))
     return not question.answer_types & MOMENT or bool(_TIME.search(text) or without_dates(text) != text)
 
 
