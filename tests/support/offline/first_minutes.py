@@ -33,7 +33,12 @@ PROMOTIONS = (
     Case(("Soy contable.", "Me han ascendido a jefa de ventas."), "¿Cuál es mi trabajo?", "jefa", ("contable",)),
     Case(("Soy contable.", "He sido ascendida a gerente."), "¿En qué trabajo?", "gerente", ("contable",)),
     Case(("I'm a nurse.", "My sister got promoted to head nurse."), "What is my job?", "You are a nurse."),
-    Case(("I'm a nurse at Bosch.", "I got promoted to head nurse."), "Where do I work?", EN, ("head",)),
+    Case(
+        ("I'm a nurse at Bosch.", "I got promoted to head nurse."),
+        "Where do I work?",
+        "You got promoted to head nurse.\nYou are a nurse at Bosch.",
+    ),
+    Case(("I got promoted to head nurse.",), "Where do I work?", EN, ("head",)),
     Case(("I'm a nurse.", "I got promoted to head nurse.", "I'm a baker now."), "What's my job?", "baker", ("nurse",)),
 )
 SEPARATIONS = (
@@ -266,6 +271,44 @@ ANOTHER_QUESTION = (
 )
 """A date tells no place, and a mere name nothing else."""
 
+SONS = "I have two sons, Max (5) and Ben (8)."
+ENGINEER = "I'm a software engineer at Zendrix in Berlin."
+OSLO = "I'm flying to Oslo on 12 December to see my sister."
+COUNTS_AND_PLACES = (
+    Case((SONS,), "How many sons do I have?", "two sons"),
+    Case((SONS,), "How many children do I have?", "two sons"),
+    Case(("My son Max (5) plays chess.",), "How many sons do I have?", EN),
+    Case((ENGINEER,), "Where do I work?", "Zendrix"),
+    Case((ENGINEER,), "Which company do I work for?", "Zendrix"),
+    Case((ENGINEER,), "Where do I live?", EN),
+    Case(("Ich bin Tischler bei Bosch.",), "Bei welcher Firma arbeite ich?", "Bosch"),
+    Case(("Je suis fleuriste chez Dupont.",), "Dans quelle entreprise je travaille ?", "Dupont"),
+    Case(("Soy contable en Lima.",), "¿En qué empresa trabajo?", "Lima"),
+    Case(("I live in a flat in Kreuzberg.",), "Which city do I live in?", "Kreuzberg"),
+    Case(("Ich wohne in Köln.",), "In welcher Stadt wohne ich?", "Köln"),
+    Case(("I live with my parents.",), "Which company do I work for?", EN),
+)
+"""A number with ages in brackets, a trade with a workplace, a question for a kind of place."""
+
+TRIPS = (
+    Case((OSLO,), "Am I going to Oslo?", "You are flying to Oslo on 12 December to see your sister."),
+    Case((OSLO,), "What are my plans for December?", "You are flying to Oslo on 12 December to see your sister."),
+    Case(
+        (OSLO, "The trip to Oslo is cancelled."), "Am I going to Oslo?", "The trip to Oslo is cancelled.", ("flying",)
+    ),
+    Case((OSLO,), "Am I going to Paris?", EN),
+    Case((OSLO,), "Am I going to the gym?", EN),
+)
+"""Who flies somewhere goes there."""
+
+DENIED_ONLY = (
+    Case(("I'm not allergic to nuts after all.",), "What am I allergic to?", "You are not allergic to nuts"),
+    Case(("I'm allergic to kiwi.", "I'm not allergic to nuts."), "What am I allergic to?", "to kiwi", ("nuts",)),
+    Case(("Ich bin nicht allergisch gegen Milch.",), "Wogegen bin ich allergisch?", "nicht allergisch gegen Milch"),
+    Case(("No soy alérgica a la leche.",), "¿A qué soy alérgica?", "No eres alérgica a la leche."),
+)
+"""Of an open question, a denial is better than nothing."""
+
 FIRST_MINUTES = (
     *(*LOWER_CASE_NAMES, *ASKED_VERBS, *DUTIES),
     *TRADES,
@@ -279,6 +322,9 @@ FIRST_MINUTES = (
     *PARTIAL_ENDS,
     *DISLIKES,
     *ANOTHER_QUESTION,
+    *COUNTS_AND_PLACES,
+    *TRIPS,
+    *DENIED_ONLY,
 )
 
 SMALL_TALK = (

@@ -15,6 +15,7 @@ from gaia_memory.adk.models.offline.question_reading import (
     asks_for_duties,
     denies_another,
     find_asked_verb,
+    is_duty,
     parse_question,
     statement_asked,
     tells_dislike,
@@ -39,12 +40,14 @@ from gaia_memory.adk.models.offline.statement_subjects import (
 from gaia_memory.adk.models.offline.statements import (
     Statement,
     category_of,
+    names_workplace,
     states_profession,
     topic_words,
     without_dates,
 )
 from gaia_memory.adk.models.offline.topic_words import (
     NAME_WORDS,
+    TRAVEL_WORDS,
     asks_for_trade,
     implied_words,
     is_same_name,
@@ -60,7 +63,6 @@ from gaia_memory.language.answer_types import (
     tells_clock_time,
     tells_own_age,
 )
-from gaia_memory.language.dates.reminder_requests import asks_for_reminder
 from gaia_memory.language.tokenizer import index_tokens
 
 MIN_SCORE = 0.5
@@ -93,6 +95,7 @@ _YES_NO_QUESTION = re.compile(
 _COUNT_QUESTION = re.compile(
     r"\b(?:how many|wie viele|combien d|cuánt[oa]s)(?! (?:years|jahre|ans|años)\b)", re.IGNORECASE
 )
+_AGE_ASIDE = re.compile(r" \(\d{1,2}\)")
 _QUANTITY = re.compile(
     r"\d|\b(?:an?|no|one|two|three|four|five|six|both|twins|many|several|eine?n?|kein\w*|zwei|drei|vier|fünf|sechs|une?|"
     r"deux|trois|quatre|cinq|un[oa]?|dos|tres|cuatro|cinco|and|und|et|y)\b",
@@ -100,10 +103,6 @@ _QUANTITY = re.compile(
 )
 _COMPANY_QUESTION = re.compile(r"\b(?:with (?:me|us)|mit (?:mir|uns)|avec (?:moi|nous)|conmigo)\b", re.IGNORECASE)
 _COMPANY = re.compile(r"\b(?:with|mit|avec|con)\b", re.IGNORECASE)
-_DUTY = re.compile(
-    r"\b(?:(?:have|has|need|needs) to|must(?! have)|muss|dois|doit|tengo que|tiene que|debo|debe)\b", re.IGNORECASE
-)
-_NEGATED_DUTY = re.compile(r"n't |\b(?:not|never|no longer|nicht|pas|no|ya no)\b", re.IGNORECASE)
 _LOWER_CASE_IDENTITY = re.compile(
     r"(?i:i'?m|i am|user is|ich bin|der nutzer ist|je suis|l'utilisateur est|soy|el usuario es) [a-zà-ÿ]+\W*"
 )
@@ -244,18 +243,12 @@ def _guess(question: Question, statements: Sequence[Statement]) -> list[Statemen
 def _duties(question: str, statements: Sequence[Statement]) -> list[Statement]:
     """Return what the person has to do or wants to be reminded of, on the day that a question names, newest first."""
     day = set(index_tokens(question)) - set(index_tokens(without_dates(question)))
-    return [each for each in _own(statements) if _is_duty(each.text) and day.issubset(index_tokens(each.text))][::-1]
+    return [each for each in _own(statements) if is_duty(each.text) and day.issubset(index_tokens(each.text))][::-1]
 
 
 def _own(statements: Sequence[Statement]) -> list[Statement]:
     """Return the statements of the person about themselves that still hold."""
     return [each for each in without_outdated(statements) if not subject_words(each.text)]
-
-
-def _is_duty(text: str) -> bool:
-    """Return whether a statement asks for a reminder, tells a duty, or is a note with a date: "call mum on Friday"."""
-    is_note = without_dates(text) != text and not is_about_person(text) and "User" not in text
-    return asks_for_reminder(text) or is_note or bool(_DUTY.search(text) and not _NEGATED_DUTY.search(text))
 
 
 def _is_form_of(word: str, verb: str) -> bool:
@@ -276,10 +269,10 @@ def _fit(question: Question, text: str) -> _Fit:
         _COMPANY_QUESTION.search(question.text) and not _COMPANY.search(text),
         _ANY_AGE_QUESTION.search(question.text) and not tells_age(text),
         # "My son is 7" tells no number of children.
-        _COUNT_QUESTION.search(question.text) and (tells_age(text) or not _QUANTITY.search(text)),
+        _COUNT_QUESTION.search(question.text) and not _tells_count(_AGE_ASIDE.sub("", text)),
         question.answer_types & PLACE and tells_new_role(text),
         question.asks_dislike and not tells_dislike(text),
-        denies_another(text, question.text),
+        not OPEN_QUESTION.match(question.text) and denies_another(text, question.text),
     )
     if any(misses):
         return _NO_FIT
@@ -304,6 +297,9 @@ def _fit_by_words(question: Question, text: str) -> _Fit:
     implied = _implied_by(question, text)
     for word in question.words:
         mates[word] = mates[word] or [word for each in implied if is_same_word(word, each)]
+        if question.names and word in TRAVEL_WORDS:
+            # Who is "flying to Oslo" is "going to Oslo".
+            mates[word] = mates[word] or [each for each in words if each in TRAVEL_WORDS]
     matched = [word for word, others in mates.items() if others]
     if _lacks_topic(question, words, mates, matched):
         return _NO_FIT
@@ -333,7 +329,7 @@ def _implied_by(question: Question, text: str) -> set[str]:
         implied.add("age")
     if question.asks_dislike and _tells_feeling(topic_words(text, detect_language(text)), "eat", "drink"):
         implied.update(("like", "hate"))
-    if not question.answer_types & PLACE and states_profession(text):
+    if states_profession(text) and (names_workplace(text) or not question.answer_types & PLACE):
         implied.add("work")
     return implied
 
@@ -358,6 +354,10 @@ def _lacks_topic(
     return not _VERBS.issuperset(question.words) and all(
         word in _VERBS and _VERBS.issuperset(mates[word]) for word in matched
     )
+
+
+def _tells_count(text: str) -> bool:
+    return not tells_age(text) and _QUANTITY.search(text) is not None
 
 
 def _names_any(words: Collection[str], others: Collection[str]) -> bool:

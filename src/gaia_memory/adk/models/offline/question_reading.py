@@ -6,14 +6,23 @@ import re
 from dataclasses import dataclass, field
 
 from gaia_memory.adk.models.offline.offline_phrases import detect_language
-from gaia_memory.adk.models.offline.statements import topic_words
+from gaia_memory.adk.models.offline.statement_subjects import is_about_person
+from gaia_memory.adk.models.offline.statements import topic_words, without_dates
 from gaia_memory.adk.models.offline.topic_words import NAME_WORDS, is_same_word, name_livelihood, related_words
 from gaia_memory.language.answer_types import MOMENT, NUMBER, PLACE
+from gaia_memory.language.dates.reminder_requests import asks_for_reminder
 from gaia_memory.language.tokenizer import index_tokens
 
 _PLACE_QUESTION = re.compile(
     r"\b(?:where|which (?:city|town|country)|wo|woher|wohin|où|d'où|dónde|donde|adónde)\b", re.IGNORECASE
 )
+_PLACE_NOUN = re.compile(
+    r"\b(?:which|what|welche\w*|quelle?|qué) (?P<noun>city|town|country|company|firm|stadt|land|firma|ville|pays|"
+    r"entreprise|ciudad|país|empresa)\b(?=.*\b(?:live|work|wohn|arbeit|habit|travail|viv|trabaj))",
+    re.IGNORECASE,
+)
+"""How a question names the kind of place: a statement that tells it may have another word for it, or none."""
+
 _MOMENT_QUESTION = re.compile(r"\b(?:when|what (?:day|time|date)|wann|quand|cuándo|cuando)\b", re.IGNORECASE)
 _NUMBER_QUESTION = re.compile(
     r"\b(?:how (?:many|much|old|tall|long)|wie (?:viele?|alt|gro(?:ß|ss)|lange)|combien|quel âge|cuánt[oa]s?)\b",
@@ -55,7 +64,7 @@ _AGE_QUESTION = re.compile(
     r"how old am i|my age|wie alt bin ich|quel âge (?:ai|j'ai)|cuántos años tengo|mi edad", re.IGNORECASE
 )
 OPEN_QUESTION = re.compile(
-    r"\W*(?:what|which|was|welche\w*|qu'est-ce que|(?:à |de )?quoi|quel\w*|qué)\b", re.IGNORECASE
+    r"\W*(?:what|which|was|welche\w*|qu'est-ce que|(?:à |de )?quoi|quel\w*|(?:a )?qué|wogegen|wovor)\b", re.IGNORECASE
 )
 _NEGATION = re.compile(r"\b(?:not|cannot|nicht|pas|no)\b|n't\b", re.IGNORECASE)
 _ANYTHING = frozenset(("food", "foods", "thing", "things", "stuff", "essen", "comida", "cosas", "choses"))
@@ -98,6 +107,10 @@ _DENIED_RELATION = re.compile(
 """What a denial is confined to: "not married to my job", "not allergic to milk"."""
 
 _ENDING = re.compile(r"\b(?:any ?more|any ?longer|no longer|nicht mehr|ne .*plus|ya no)\b", re.IGNORECASE)
+_DUTY = re.compile(
+    r"\b(?:(?:have|has|need|needs) to|must(?! have)|muss|dois|doit|tengo que|tiene que|debo|debe)\b", re.IGNORECASE
+)
+_NEGATED_DUTY = re.compile(r"n't |\b(?:not|never|no longer|nicht|pas|no|ya no)\b", re.IGNORECASE)
 _DUTIES = "Everything: reminders, wants to be reminded, has to, needs to, must, call, pay, buy, appointment"
 
 OVERVIEW_QUERIES = [
@@ -137,6 +150,9 @@ def parse_question(text: str) -> Question:
     if asked := _ASKED_THING.search(text):
         required |= set(index_tokens(asked["thing"]))
     named = (_GERMAN_NAME if language == "de" else _NAME).finditer(text)
+    kind_of_place = _PLACE_NOUN.search(text)
+    if kind_of_place:
+        without_name = tuple(word for word in without_name if word not in index_tokens(kind_of_place["noun"]))
     names = {token for found in named for token in index_tokens(found["name"])}
     disliked = [word for word in words if is_same_word(word, "hate")]
     asks_dislike = bool(OPEN_QUESTION.match(text) and (disliked or _NEGATION.search(text)))
@@ -144,7 +160,7 @@ def parse_question(text: str) -> Question:
         required |= set(disliked)
         without_name = tuple(word for word in without_name if word not in _ANYTHING)
     answer_types = (
-        PLACE * bool(_PLACE_QUESTION.search(text))
+        PLACE * bool(kind_of_place or _PLACE_QUESTION.search(text))
         | MOMENT * bool(_MOMENT_QUESTION.search(text))
         | NUMBER * bool(_NUMBER_QUESTION.search(text))
     )
@@ -165,6 +181,12 @@ def parse_question(text: str) -> Question:
 def asks_for_duties(question: str) -> bool:
     """Return whether a question asks what the person has to do or wants to be reminded of."""
     return _DUTY_QUESTION.search(question) is not None
+
+
+def is_duty(text: str) -> bool:
+    """Return whether a statement asks for a reminder, tells a duty, or is a note with a date: "call mum on Friday"."""
+    is_note = without_dates(text) != text and not is_about_person(text) and "User" not in text
+    return asks_for_reminder(text) or is_note or bool(_DUTY.search(text) and not _NEGATED_DUTY.search(text))
 
 
 def find_asked_verb(question: str) -> str | None:

@@ -139,7 +139,7 @@ class Changes:
             for each in reversed(self._statements)
             if each.order > statement.order and not each.takes_back
             if each in ends
-            or (is_trade and tells_new_profession(each.text) and not subject_words(each.text))
+            or (is_trade and not subject_words(each.text) and _tells_new_work(each.text))
             or _corrects_name(each.text, statement.text)
         ]
         ended = self.ended_at(found)
@@ -371,6 +371,10 @@ def _names_more(text: str, change: _Change) -> bool:
 def tells_new_role(text: str) -> bool:
     """Return whether a statement tells of a new position at work: "I got promoted to head of sales"."""
     return any(claim.slot == "role" and claim.is_change and not claim.subject for claim in _claims(text))
+
+
+def _tells_new_work(text: str) -> bool:
+    return tells_new_profession(text) or tells_new_role(text)
 
 
 def _states_mere_profession(text: str) -> bool:

@@ -135,7 +135,9 @@ _OWN_LIST = re.compile(
 
 _NAME_AFTER_WORD = re.compile(r"(?P<before>[^\W\d_]+)[\s]+(?P<name>[A-ZÀ-Þ][\w'-]+)|(?P<listed>[,;&])\s*[A-ZÀ-Þ]\w+")
 _PLACE_PREPOSITIONS = frozenset(("in", "to", "from", "on", "since", "until", "near"))
-_WORDS_AFTER_A_PLACE = re.compile(r"\b(?:with|and|because|for|as|near|by|on|at|where|since|,)\s*$", re.IGNORECASE)
+_WORDS_AFTER_A_PLACE = re.compile(
+    r"\b(?:with|and|because|for|as|near|by|on|at|where|since|,|to (?:see|visit|meet))\s*$", re.IGNORECASE
+)
 _OTHER_PERSON = re.compile(
     r"\b(?:partner|boyfriend|girlfriend|husband|wife|spouse|fianc[ée]e?|friend|sister|brother|sibling|mother|mum|mom|"
     r"father|dad|parent|son|daughter|child|baby|children|people|men|women|man|woman|boy|girl|family|team|couple|"
