@@ -309,6 +309,18 @@ DENIED_ONLY = (
 )
 """Of an open question, a denial is better than nothing."""
 
+ENDED_TOGETHER = (
+    Case(("I live with Paul.", "Paul and I broke up."), "Who do I live with?", "broke up.\nYou live with Paul."),
+    Case(("My brother Paul lives in Oslo.", "Paul and I broke up."), "Where does my brother live?", "Oslo", ("broke",)),
+    Case(("Je vis avec Paul.", "Paul et moi avons rompu."), "Avec qui je vis ?", "rompu.\nTu vis avec Paul."),
+    Case(("Vivo con Ana en Vigo.", "Ana y yo nos separamos."), "¿Con quién vivo?", "\nVives con Ana en Vigo."),
+    Case(("Voy a Roma en mayo.", "El viaje a Roma está cancelado."), "¿Voy a Roma?", "cancelado", ("Vas a",)),
+    Case(("Voy a Roma en mayo.", "El viaje a Vigo está cancelado."), "¿Voy a Roma?", "Vas a Roma", ("cancelado",)),
+    Case(("Je vais à Rome en mai.", "Le voyage à Rome est annulé."), "Est-ce que je vais à Rome ?", "annulé"),
+    Case(("Ich fahre im Mai nach Rom.", "Die Reise nach Rom ist abgesagt."), "Fahre ich nach Rom?", "abgesagt"),
+)
+"""Who has parted from somebody may still live with them; a trip is called by another word when it is off."""
+
 FIRST_MINUTES = (
     *(*LOWER_CASE_NAMES, *ASKED_VERBS, *DUTIES),
     *TRADES,
@@ -325,6 +337,7 @@ FIRST_MINUTES = (
     *COUNTS_AND_PLACES,
     *TRIPS,
     *DENIED_ONLY,
+    *ENDED_TOGETHER,
 )
 
 SMALL_TALK = (

@@ -11,11 +11,11 @@ from gaia_memory.adk.models.offline.offline_phrases import detect_language
 from gaia_memory.adk.models.offline.statement_subjects import subject_words
 from gaia_memory.adk.models.offline.statements import (
     Statement,
+    content_words,
     names_workplace,
     states_profession,
     tells_new_profession,
     topic_words,
-    without_dates,
 )
 from gaia_memory.adk.models.offline.topic_words import (
     ALL_FUNCTION_WORDS,
@@ -134,11 +134,14 @@ class Changes:
             for each in self.partial_ends(statement, asked)
             if each.order not in lists or _mentions(names, gone[each.order])
         ]
+        own = set() if subject_words(statement.text) else set(index_tokens(statement.text))
+        parted = [each.order for each in self._changes if "partner" in each.words and own.intersection(each.words)]
         found = [
             each
             for each in reversed(self._statements)
             if each.order > statement.order and not each.takes_back
             if each in ends
+            or each.order in parted
             or (is_trade and not subject_words(each.text) and _tells_new_work(each.text))
             or _corrects_name(each.text, statement.text)
         ]
@@ -187,6 +190,8 @@ class Changes:
             *topic_words(statement.text, detect_language(statement.text)),
             # "I quit my job" ends "I'm a nurse", too.
             *(["work"] if states_profession(statement.text) else []),
+            # "Voy" is a function word, and yet one for a trip.
+            *TRAVEL_WORDS.intersection(index_tokens(statement.text)),
         )
         is_denied, about = self.is_denial(statement), subject_words(statement.text)
         for change in self._changes:
@@ -286,8 +291,8 @@ def _changed_words(text: str) -> list[tuple[str, ...]]:
     if corrections.loses_work(text):
         return [("work",)]
     text = corrections.without_denial(text)
-    words = _words_without_dates(text)
-    others = _words_without_dates(corrections.without_separation(text))
+    words = content_words(text)
+    others = content_words(corrections.without_separation(text))
     if others == words:
         implied = implied_words(text) if len(words) == 1 else ()
         return [(each,) for each in implied] or [words]
@@ -308,7 +313,7 @@ def _words_of_change(text: str) -> list[str]:
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.
     from gaia_memory.backend.offline import corrections
 
-    words = _words_without_dates(_MOVE.sub(" ", corrections.without_denial(text)))
+    words = content_words(_MOVE.sub(" ", corrections.without_denial(text)))
     return [word for word in words if word not in _PRONOUNS]
 
 
@@ -392,8 +397,3 @@ def _corrects_name(text: str, earlier: str) -> bool:
         index_tokens(text)
     )
     return bool(wrong and is_about_it) and set(wrong) <= set(index_tokens(earlier))
-
-
-def _words_without_dates(text: str) -> tuple[str, ...]:
-    words = topic_words(without_dates(text), "en")
-    return tuple(word for word in words if word not in ALL_FUNCTION_WORDS)

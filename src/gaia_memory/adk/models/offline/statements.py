@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from gaia_memory.adk.models.offline.topic_words import USER_WORDS
+from gaia_memory.adk.models.offline.topic_words import ALL_FUNCTION_WORDS, USER_WORDS
 from gaia_memory.language import dates
 from gaia_memory.language.function_words import FUNCTION_WORDS, Language
 from gaia_memory.language.tokenizer import index_tokens
@@ -99,3 +99,8 @@ def without_dates(text: str) -> str:
     for mention in reversed(dates.read(text, datetime.now(UTC), UTC)):
         text = text[: mention.span[0]] + text[mention.span[1] :]
     return text
+
+
+def content_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text without its dates and the function words of all languages."""
+    return tuple(word for word in topic_words(without_dates(text), "en") if word not in ALL_FUNCTION_WORDS)

@@ -105,6 +105,7 @@ TRAVEL_WORDS = frozenset(
     (
         *("go", "goes", "going", "went", "travel", "travelling", "trip", "journey", "flight", "fly", "flying", "visit"),
         *("gehe", "gehen", "fahre", "fahren", "fliege", "fliegen", "flug", "reise", "reisen"),
+        *("fahrt", "geht", "fliegt", "reist", "va", "viaja", "vuela", "part"),
         *("besuche", "besucht", "besuchen", "besuch", "visite", "visites", "visito", "visita", "visitar"),
         *("vais", "aller", "pars", "partir", "voyage", "vol", "voy", "vamos", "ir", "viaje", "vuelo", "viajo"),
     )
