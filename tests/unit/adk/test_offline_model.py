@@ -122,8 +122,8 @@ async def test_a_question_reads_all_facts_where_the_tool_recall_lists_them(quest
     [response], [without] = await answers(request), await answers(asked(words(question)))
     calls, others = ([each.name for each in found.get_function_calls()] for found in (response, without))
 
-    assert calls == [*others, *["recall"] * 4]
-    assert [each.args["offset"] for each in response.get_function_calls()[-4:]] == [0, 50, 100, 150]
+    assert calls == [*others, *["recall"] * 2]
+    assert [each.args["offset"] for each in response.get_function_calls()[-2:]] == [0, 75]
 
 
 async def test_the_offline_model_answers_from_the_profile_too() -> None:

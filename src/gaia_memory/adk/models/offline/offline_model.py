@@ -64,7 +64,7 @@ _MIN_WINDOW_MESSAGES = 20
 
 _MAX_MESSAGE_CHARACTERS = 4_000
 _MAX_OVERVIEW_LINES = 10
-_PAGES = [{"offset": offset, "limit": 50} for offset in range(0, 200, 50)]
+_PAGES = [{"offset": offset, "limit": 75} for offset in (0, 75)]
 """Also read for an answer, since a search need not find the later fact that changed what it finds. So many short facts
 keep to the tokens of a tool's answer."""
 
