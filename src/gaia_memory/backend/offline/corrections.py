@@ -32,7 +32,7 @@ _FIRST_SUBJECTS = _TABLES.words("first_subjects")
 _ONE_DAY, _ONE_HOUR = timedelta(days=1), timedelta(hours=1)
 _DATE_PREPOSITIONS = {"en": "on ", "de": "am ", "es": "el "}
 _MARKS = ",;:()\"'"
-_CONTRAST = re.compile(
+CONTRAST = re.compile(
     r"\b(?:sondern|sino|but (?:in|at|a|an|the)|mais (?:à|en|un|une))\b|"
     r",\s(?:and )?(?:not|nicht|(?:et )?(?:non )?pas|(?:y )?no)\s(?P<wrong>(?:\w+\s){0,2}\w+)\W*\Z",
     re.IGNORECASE,
@@ -194,13 +194,7 @@ def is_resumption(statement: str) -> bool:
 
 def names_successor(denial: str) -> bool:
     """Return whether a denial says what holds instead: "not in Bern any more, but in Basel"."""
-    return _CONTRAST.search(denial) is not None
-
-
-def wrong_name(statement: str) -> str:
-    """Return the name that a statement says is wrong: "Ingrid" in "Her name is Astrid, not Ingrid"; else nothing."""
-    found = _CONTRAST.search(statement)
-    return found["wrong"] if found and found["wrong"] and found["wrong"].istitle() else ""
+    return CONTRAST.search(denial) is not None
 
 
 def loses_work(statement: str) -> bool:

@@ -16,6 +16,7 @@ from gaia_memory.adk.models.offline.statements import (
     states_profession,
     tells_new_profession,
     topic_words,
+    wrong_name,
 )
 from gaia_memory.adk.models.offline.topic_words import (
     ALL_FUNCTION_WORDS,
@@ -47,7 +48,7 @@ _LISTED_WORDS = re.compile(
     r"un[oa]?|el|l[ao]s|al|mi) |l')?\w+)+"
 )
 _NAME = re.compile(r"(?<=\w )[A-ZÀ-Þ]\w+")
-_NAMED = re.compile(r"(\w+) (?:called|named|namens|nommée?|llamad[oa]) (\w+)")
+_NAMED_NOUN = re.compile(r"(\w+) (?:called|named|namens|nommée?|llamad[oa]) (\w+)")
 _CONJUNCTION = re.compile(r",? (?:and|und|et|y)\s")
 _MOVE = re.compile(
     r"\b(?:moved|postponed|rescheduled|pushed back|brought forward|verschoben|(?:vor)?verlegt|reportée?s?|"
@@ -134,7 +135,7 @@ class Changes:
             for each in self.partial_ends(statement, asked)
             if each.order not in lists or _mentions(names, gone[each.order])
         ]
-        own = set() if subject_words(statement.text) else set(index_tokens(statement.text))
+        own = set[str]() if subject_words(statement.text) else set(index_tokens(statement.text))
         parted = [each.order for each in self._changes if "partner" in each.words and own.intersection(each.words)]
         found = [
             each
@@ -152,7 +153,7 @@ class Changes:
         """Return whether several changes together end a statement that each of them leaves a part of."""
         changes = list(self._changes_of(statement))
         gone = [word for each in changes for word in (*each.words, *each.subject)]
-        for named in _NAMED.finditer(statement.text):
+        for named in _NAMED_NOUN.finditer(statement.text):
             pair = index_tokens(f"{named[1]} {named[2]}")
             gone += pair if _mentions(pair, gone) else []
         words = topic_words(statement.text, detect_language(statement.text))
@@ -389,10 +390,7 @@ def _states_mere_profession(text: str) -> bool:
 
 def _corrects_name(text: str, earlier: str) -> bool:
     """Return whether a text says that a name in an earlier one of the same subject is wrong: "…, not Ingrid"."""
-    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
-    from gaia_memory.backend.offline import corrections
-
-    wrong = index_tokens(corrections.wrong_name(text))
+    wrong = index_tokens(wrong_name(text))
     is_about_it = not subject_words(text).isdisjoint(index_tokens(earlier)) or NAME_WORDS.intersection(
         index_tokens(text)
     )
