@@ -212,6 +212,10 @@ WRONG_NAMES = (
         "se llama Astrid, no Ingrid.\nIngrid, tu hermana, vive",
     ),
     Case(("My neighbour Petra has a dog.", "It's Paula, not Petra."), "Who has a dog?", "Paula", ("Petra",)),
+    Case(("I take 20 mg of Ibu daily.", "It's 10 mg, not 20."), "What do I take?", "take 10 mg of Ibu", ("mg mg",)),
+    Case(
+        ("My meeting is at 10 on Friday.", "It's at 11, not 10."), "When is my meeting?", "is at 11 on Friday", ("10",)
+    ),
     Case(("My sister lives in Milan.", "I was born in Rome, not Milan."), "Where does my sister live?", "", ("Rome",)),
 )
 """A name that was corrected is told with the correction, or not at all."""

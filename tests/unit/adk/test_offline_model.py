@@ -126,6 +126,26 @@ async def test_a_question_reads_all_facts_where_the_tool_recall_lists_them(quest
     assert [each.args["offset"] for each in response.get_function_calls()[-2:]] == [0, 75]
 
 
+async def test_of_one_moment_the_list_of_facts_tells_which_was_said_later() -> None:
+    """What was learned of one message has one time; a search returns the best first."""
+    facts = [
+        {"text": text, "timestamp": "2026-11-02T12:00:00"} for text in ("User's car is a Ford.", "User has no car.")
+    ]
+    hits = responded("load_memory", status="success", memories=facts[::-1])
+    listed = responded("recall", status="success", memories=facts)
+    found = types.Content(role="user", parts=[*(hits.parts or []), *(listed.parts or [])])
+    request = asked(words("Do I have a car?"), found)
+
+    assert await text(request) == "You have no car."
+
+
+async def test_forget_that_says_what_is_not_learned() -> None:
+    """Learning takes the statement back, too."""
+    assert await text(asked(words("My favourite band is Muse."), words("Forget that."))) == (
+        "I will not learn: My favourite band is Muse."
+    )
+
+
 async def test_the_offline_model_answers_from_the_profile_too() -> None:
     """It quotes only the lines related to the question."""
     asks = asked(words("In which city, Berlin?"), FOUND_NOTHING, system=BLOCK)

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, time
 from typing import NamedTuple
 
 from gaia_memory.backend.offline import corrections, sentences
+from gaia_memory.backend.offline.amendments import amend
 from gaia_memory.backend.offline.grammar import english, french, german, spanish
 from gaia_memory.backend.offline.grammar.identify import language_of
 from gaia_memory.backend.offline.grammar.rules import Grammar
@@ -174,11 +175,11 @@ class ConversationReader:
         language = language_of(sentences.normalize(fact.said), self._language)
         if fact.is_resolved:
             # "She" may be another one by now.
-            amended = corrections.amend(fact.told, value)
+            amended = amend(fact.told, value)
             dated = relative_dates.annotate_dates(amended.text, self._day, language or "en") if amended else ""
             return (amended.likeness, SpokenFact(amended.text, amended.text, dated, True)) if amended else None
         quotations = Quotations(fact.said)
-        amended = corrections.amend(quotations.text, value)
+        amended = amend(quotations.text, value)
         facts = list(self._read_sentence(amended.text, language)) if amended else []
         return (amended.likeness, _restored(facts[0], quotations)) if amended and len(facts) == 1 else None
 

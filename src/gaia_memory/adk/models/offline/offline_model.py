@@ -199,9 +199,12 @@ def _answer(request: LlmRequest) -> _Answer:
 
 def _acknowledge(request: LlmRequest, kind: MessageKind, messages: Sequence[_Message], phrases: Phrases) -> str:
     """Return the reply to a message that asks for nothing known."""
-    replies = {MessageKind.ABOUT_THE_MODEL: phrases.introduction, MessageKind.FORGET: phrases.nothing_forgotten}
-    if kind in replies:
-        return replies[kind]
+    if kind is MessageKind.ABOUT_THE_MODEL:
+        return phrases.introduction
+    if kind is MessageKind.FORGET:
+        # "Forget that" takes the last statement back, as learning understands it.
+        withdrawn = [each.said for each in _read_last(messages).taken_back]
+        return phrases.withdrawn.format(" ".join(withdrawn)) if withdrawn else phrases.nothing_forgotten
     if messages and contains_credential(messages[-1].text, allow_numbers=allow_numbers.get()):
         return phrases.no_credentials
     reading = _read_last(messages)
@@ -284,11 +287,12 @@ def _describe_responses(
         return describe_refusal(str(answer.get("message")), phrases)
     if name != "load_memory":
         return "Done."
-    if failed := [each for each in answers if each.get("status") == "error"]:
-        return phrases.lookup_failed.format(failed[0].get("message", "memory did not answer"))
-    is_down = any(each.get("status") == "unavailable" for each in answers)
-    default = phrases.memory_down if is_down else phrases.unknown
-    memories = [memory for each in answers for memory in each.get("memories") or []]
+    if failed := next((each for each in answers if each.get("status") == "error"), None):
+        return phrases.lookup_failed.format(failed.get("message", "memory did not answer"))
+    default = phrases.memory_down if any(each.get("status") == "unavailable" for each in answers) else phrases.unknown
+    # Of one moment, those of `recall` come in the order in which they were said.
+    by_order = sorted(responses, key=lambda response: response.name != "recall")
+    memories = [memory for each in by_order for memory in (each.response or {}).get("memories") or []]
     return _answer_question(request, messages, memories, phrases, default=default)
 
 
