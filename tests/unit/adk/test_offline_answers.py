@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from gaia_memory.adk.models.offline import statement_changes
 from gaia_memory.adk.models.offline.answer_ranking import rank_answers
 from gaia_memory.adk.models.offline.message_kinds import MessageKind, classify, find_question
 from gaia_memory.adk.models.offline.offline_phrases import PHRASES, detect_language
@@ -467,3 +468,24 @@ def test_somebody_elses_denial_changes_nothing_of_the_user(said: str, denied: st
 
     assert [answer.text for answer in answers.statements][:1] == [said]
     assert not answers.is_outdated
+
+
+@pytest.mark.parametrize("question", ["Where do I live?", "What do you like?"])
+def test_three_times_as_many_changes_cost_at_most_nine_times_the_comparisons(
+    monkeypatch: pytest.MonkeyPatch, question: str
+) -> None:
+    """All facts of a person are read for an answer."""
+    counts: list[int] = []
+    compare = statement_changes.contradicts
+
+    def counted(statement: Statement, asked: str) -> bool:
+        counts[-1] += 1
+        return compare(statement, asked)
+
+    monkeypatch.setattr(statement_changes, "contradicts", counted)
+    for number in (10, 30):
+        counts.append(0)
+        homes = [Statement(f"User's friend Max{at} moved to Town{at}.", 2 * at) for at in range(number)]
+        rank_answers(question, [*homes, *(Statement(f"User moved to Town{at}.", 2 * at + 1) for at in range(number))])
+
+    assert counts[1] <= 10 * max(counts[0], 10)

@@ -166,7 +166,7 @@ def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers
     answers = _rank(question, question_text, statements)
     if answers.statements or answers.is_outdated:
         return answers
-    return Answers(_guess(question, _own(statements)), is_in_own_words=question.is_about_name)
+    return Answers(_guess(question, statements), is_in_own_words=question.is_about_name)
 
 
 def _rank(question: Question, question_text: str, statements: Sequence[Statement]) -> Answers:
@@ -237,18 +237,23 @@ def _guess(question: Question, statements: Sequence[Statement]) -> list[Statemen
         found = [each for each in words if any(_is_form_of(word, verb) for word in words[each])]
     else:
         return []
-    return found if len(found) == 1 else []
+    own = _own(found, statements)
+    return own if len(own) == 1 else []
 
 
 def _duties(question: str, statements: Sequence[Statement]) -> list[Statement]:
     """Return what the person has to do or wants to be reminded of, on the day that a question names, newest first."""
     day = set(index_tokens(question)) - set(index_tokens(without_dates(question)))
-    return [each for each in _own(statements) if is_duty(each.text) and day.issubset(index_tokens(each.text))][::-1]
+    duties = [each for each in statements if is_duty(each.text) and day.issubset(index_tokens(each.text))]
+    return _own(duties, statements)[::-1]
 
 
-def _own(statements: Sequence[Statement]) -> list[Statement]:
-    """Return the statements of the person about themselves that still hold."""
-    return [each for each in without_outdated(statements) if not subject_words(each.text)]
+def _own(some: Sequence[Statement], statements: Sequence[Statement]) -> list[Statement]:
+    """Return those of some statements that the person makes about themselves and that still hold."""
+    own = [each for each in some if not subject_words(each.text)]
+    # To compare all statements with each other takes seconds where there are many.
+    holding = without_outdated(statements) if own else []
+    return [each for each in own if each in holding]
 
 
 def _is_form_of(word: str, verb: str) -> bool:

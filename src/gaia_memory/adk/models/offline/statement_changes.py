@@ -225,21 +225,17 @@ class Changes:
             if decision and decision.action in ("UPDATE", "DELETE"):
                 replaced += [(earlier[order], newer.order) for order in decision.existing]
             if any(claim.is_change for claim in _claims(newer.text)):
-                replaced += [(each, newer.order) for each in earlier.values() if self._contradicts(newer, each)]
+                contradicted = [each for each in earlier.values() if contradicts(newer, each.text)]
+                if contradicted and not self._may_mean_another(newer):
+                    replaced += [(each, newer.order) for each in contradicted]
             if tells_new_role(newer.text):
                 replaced += [(each, newer.order) for each in earlier.values() if _states_mere_profession(each.text)]
         return replaced
 
-    def _contradicts(self, newer: Statement, earlier: Statement) -> bool:
-        """Return whether a statement contradicts an earlier one, unless it may be about a namesake."""
-        relations = {
-            claim.relation
-            for each in self._statements
-            if contradicts(newer, each.text)
-            for claim in _claims(each.text)
-            if claim.relation
-        }
-        return contradicts(newer, earlier.text) and len(relations) <= 1
+    def _may_mean_another(self, statement: Statement) -> bool:
+        """Return whether the one whom a statement names may be a namesake: "Max", of a boss and a brother."""
+        others = (each for each in self._statements if contradicts(statement, each.text))
+        return len({claim.relation for each in others for claim in _claims(each.text) if claim.relation}) > 1
 
 
 def contradicts(statement: Statement, asked: str) -> bool:
