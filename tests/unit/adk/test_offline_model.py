@@ -139,11 +139,24 @@ async def test_of_one_moment_the_list_of_facts_tells_which_was_said_later() -> N
     assert await text(request) == "You have no car."
 
 
-async def test_forget_that_says_what_is_not_learned() -> None:
-    """Learning takes the statement back, too."""
-    assert await text(asked(words("My favourite band is Muse."), words("Forget that."))) == (
-        "I will not learn: My favourite band is Muse."
-    )
+NOT_FORGOTTEN = "I have not forgotten anything. Send /forget to forget everything, or /forget WORDS."
+
+
+@pytest.mark.parametrize(
+    ("said", "reply"),
+    [
+        (
+            ("My favourite band is Muse.", "Forget that."),
+            f"I will not learn: My favourite band is Muse.\n{NOT_FORGOTTEN}",
+        ),
+        (("Remember that I like teal", "Forget that."), f"I will not learn: I like teal\n{NOT_FORGOTTEN}"),
+        (("Remember that I like teal", "That's wrong."), f"I will not learn: I like teal\n{NOT_FORGOTTEN}"),
+        (("I like teal.", "That's wrong."), "I will not learn: I like teal."),
+    ],
+)
+async def test_who_takes_back_what_is_saved_is_told_how_to_forget_it(said: tuple[str, ...], reply: str) -> None:
+    """Learning takes the statement back, too; what the tool `remember` or an earlier conversation saved stays."""
+    assert await text(asked(*map(words, said))) == reply
 
 
 async def test_the_offline_model_answers_from_the_profile_too() -> None:

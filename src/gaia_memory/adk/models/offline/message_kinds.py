@@ -133,6 +133,11 @@ def classify(message: str) -> tuple[MessageKind, str]:
     return _kind_without_fact(text), ""
 
 
+def asks_to_remember(message: str, statements: Sequence[str]) -> bool:
+    """Return whether a message asks to remember one of these statements, which memory then keeps at once."""
+    return classify(message)[0] is MessageKind.REMEMBER and any(each.strip(" .!") in message for each in statements)
+
+
 def _is_for_the_model(text: str) -> bool:
     """Return whether a text to be remembered is an instruction: "always answer in French", "to buy milk"."""
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.

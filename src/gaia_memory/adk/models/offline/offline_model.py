@@ -17,13 +17,20 @@ from google.genai import types
 from pydantic import PrivateAttr
 
 from gaia_memory.adk.models.offline.answer_ranking import rank_answers
-from gaia_memory.adk.models.offline.message_kinds import MessageKind, classify, find_last_words, find_question
+from gaia_memory.adk.models.offline.message_kinds import (
+    MessageKind,
+    classify,
+    find_last_words,
+    find_question,
+)
 from gaia_memory.adk.models.offline.named_people import with_relations
 from gaia_memory.adk.models.offline.offline_phrases import (
     PHRASES,
     STOCK_REPLIES,
     Phrases,
+    describe_correction,
     describe_refusal,
+    describe_withdrawn,
     detect_language,
     without_stock_replies,
 )
@@ -202,9 +209,8 @@ def _acknowledge(request: LlmRequest, kind: MessageKind, messages: Sequence[_Mes
     if kind is MessageKind.ABOUT_THE_MODEL:
         return phrases.introduction
     if kind is MessageKind.FORGET:
-        # "Forget that" takes the last statement back, as learning understands it.
-        withdrawn = [each.said for each in _read_last(messages).taken_back]
-        return phrases.withdrawn.format(" ".join(withdrawn)) if withdrawn else phrases.nothing_forgotten
+        # "Forget that" takes the last statement back, as learning understands it. What is stored stays.
+        return f"{describe_withdrawn(_read_last(messages), phrases)}\n{phrases.nothing_forgotten}".strip()
     if messages and contains_credential(messages[-1].text, allow_numbers=allow_numbers.get()):
         return phrases.no_credentials
     reading = _read_last(messages)
@@ -218,20 +224,7 @@ def _acknowledge(request: LlmRequest, kind: MessageKind, messages: Sequence[_Mes
         MessageKind.REQUEST: phrases.not_able,
     }
     default = replies.get(kind, phrases.private if is_private else phrases.nothing_found)
-    return _describe_correction(reading, phrases) or default
-
-
-def _describe_correction(reading: MessageContent, phrases: Phrases) -> str:
-    """Return what a message without a clear statement corrects, takes back or is too long for; else an empty text."""
-    if reading.is_cut:
-        return phrases.too_long
-    if reading.is_unclear:
-        return phrases.unclear
-    if reading.taken_back:
-        return phrases.withdrawn.format(" ".join(each.said for each in reading.taken_back))
-    if not reading.is_retraction:
-        return ""
-    return phrases.taken_back.format(reading.denials[-1]) if reading.denials else phrases.nothing_to_withdraw
+    return describe_correction(reading, [each.text for each in messages], phrases) or default
 
 
 def _read_last(messages: Sequence[_Message]) -> MessageContent:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING
 
+from gaia_memory.adk.models.offline.message_kinds import asks_to_remember
 from gaia_memory.language.function_words import Language
+
+if TYPE_CHECKING:
+    from gaia_memory.backend.offline.conversation_reader import MessageContent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,3 +244,22 @@ def detect_language(text: str, default: Language = "en") -> Language:
 
     found = language_of(text.replace("\u2019", "'"), default)
     return next((language for language in PHRASES if language == found), default)
+
+
+def describe_correction(reading: MessageContent, messages: Sequence[str], phrases: Phrases) -> str:
+    """Return what a message without a clear statement corrects, takes back or is too long for; else an empty text."""
+    if reading.is_cut:
+        return phrases.too_long
+    if reading.is_unclear:
+        return phrases.unclear
+    if withdrawn := describe_withdrawn(reading, phrases):
+        is_saved = any(asks_to_remember(each, [fact.said for fact in reading.taken_back]) for each in messages)
+        return f"{withdrawn}\n{phrases.nothing_forgotten}" if is_saved else withdrawn
+    if not reading.is_retraction:
+        return ""
+    return phrases.taken_back.format(reading.denials[-1]) if reading.denials else phrases.nothing_to_withdraw
+
+
+def describe_withdrawn(reading: MessageContent, phrases: Phrases) -> str:
+    """Return that what a message takes back is not learned; an empty text if it takes nothing back."""
+    return phrases.withdrawn.format(" ".join(each.said for each in reading.taken_back)) if reading.taken_back else ""
