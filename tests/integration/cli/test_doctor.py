@@ -437,7 +437,7 @@ async def test_a_server_in_use_passes(tmp_path: Path, monkeypatch: pytest.Monkey
     folder, lag = findings_of(used, "store")
     assert folder[0] == "ok"
     assert folder[1].startswith("the next agent or `gaia chat` creates ")
-    assert "it has yet to get 1 fact from the database" in lag[1]
+    assert "still to be copied from the database: 1 fact" in lag[1]
 
 
 def test_a_damaged_or_missing_store_is_only_a_warning(used: Path) -> None:
@@ -491,7 +491,7 @@ def test_the_backlog_of_the_store_is_reported(used: Path) -> None:
         connection.commit()
     _, lag, erasure = findings_of(run_doctor(used), "store")
 
-    assert lag[:2] == ("ok", "it has yet to get 2 facts from the database: the next agent or `gaia chat` adds them")
+    assert lag[:2] == ("ok", "still to be copied from the database: 2 facts, by the next agent or `gaia chat`")
     assert (erasure[0], "1 forget may still have text in files" in erasure[1]) == ("warn", True)
 
 

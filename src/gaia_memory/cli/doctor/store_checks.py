@@ -78,7 +78,7 @@ def _lag_findings(state: StoreState, *, is_running: bool) -> list[Finding]:
     findings: list[Finding] = []
     if state.lag:
         who = "the process that has it open" if is_running else _OPENER
-        findings += ok(f"it has yet to get {pluralize(state.lag, 'fact')} from the database: {who} adds them")
+        findings += ok(f"still to be copied from the database: {pluralize(state.lag, 'fact')}, by {who}")
     if state.erasures:
         remedy = "start your agent or `gaia chat`: it rewrites them in seconds"
         if is_running:
