@@ -33,7 +33,7 @@ from gaia_memory import open_memory
 from support.databases import memory_url
 
 ARMS = ("plain", "gaia")
-SETTINGS = ("sqlite 1", "sqlite 4", "postgresql 2", "postgresql 4")
+SETTINGS = ("sqlite 1", "sqlite 4", "postgresql 2", "postgresql 3", "postgresql 4")
 MODEL_SECONDS = 0.05
 TURNS_ALONE = 20
 POSTGRES_CONNECTIONS, PLAIN_CONNECTIONS, MOST_CONNECTIONS = 96, 15, 30
