@@ -74,13 +74,14 @@ class Consolidator:
         clear: bool = True,
         only_due: bool = False,
         claimed: LedgerRow | None = None,
+        left_out: int = 0,
         turn_owner: str = "",
         learned: LearnedFacts | None = None,
     ) -> Outcome:
         """Learn the messages since the watermark, and with `clear` clear what was learned.
 
         `turn_owner` is the turn that asks for it; `learned` gets the new facts; `claimed` is the row of a lease that
-        was taken for this.
+        was taken for this. Without `clear`, the last `left_out` turns are left to a later attempt.
 
         Returns "kept" if it was learned but not cleared, because there was a new message meanwhile; "skipped" if
         another owner has the lease, a turn is running, memory was switched off, the lease was lost, or the agent whose
@@ -95,7 +96,7 @@ class Consolidator:
                 return "skipped"
             with record_learning(key, self._scope_of(key.app, key.user), learned) as record:
                 record.learned.since = lease.row.clearing.cleared_at or 0.0
-                outcome = record.outcome = await self._learn_and_clear(lease, record, clear=clear)
+                outcome = record.outcome = await self._learn_and_clear(lease, record, clear=clear, left_out=left_out)
                 record.learned.is_private = lease.row.session.is_private and not record.turns
         return outcome
 
@@ -187,9 +188,13 @@ class Consolidator:
             )
         return sum([await self._purge_session(row.key, cutoff) for row in rows])
 
-    async def _learn_and_clear(self, lease: ConversationLease, record: LearningRecord, *, clear: bool) -> Outcome:
+    async def _learn_and_clear(
+        self, lease: ConversationLease, record: LearningRecord, *, clear: bool, left_out: int
+    ) -> Outcome:
         try:
-            transcript_slice, transcript = await self._learn_transcript(lease.row, record, with_running=clear)
+            transcript_slice, transcript = await self._learn_transcript(
+                lease.row, record, left_out=None if clear else left_out
+            )
             if transcript_slice is None and self._may_be_elsewhere(lease.row, transcript):
                 record.span.record_error("session_not_found")
                 await record_failure(
@@ -224,11 +229,12 @@ class Consolidator:
         return "learned" if is_done else "kept"
 
     async def _learn_transcript(
-        self, row: LedgerRow, record: LearningRecord, *, with_running: bool
+        self, row: LedgerRow, record: LearningRecord, *, left_out: int | None
     ) -> tuple[TranscriptSlice | None, Transcript]:
         """Learn the messages since the watermark; return them and the transcript they are from.
 
-        Without `with_running`, turns that began since the lease was taken are left to a later attempt.
+        The last `left_out` turns, and those that began since the lease was taken, are left to a later attempt; None for
+        no turn at all.
         """
         learning = await self._start_learning(row, record)
         transcript_slice, transcript = await self._read_unlearned(row)
@@ -239,7 +245,7 @@ class Consolidator:
             transcript_slice.turns,
             before=transcript_slice.before,
             end=transcript_slice.end,
-            left_out=0 if with_running else await self._count_new_turns(row),
+            left_out=0 if left_out is None else left_out + await self._count_new_turns(row),
         )
         return transcript_slice, transcript
 

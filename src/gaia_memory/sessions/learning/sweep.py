@@ -25,6 +25,7 @@ from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
 from gaia_memory.sessions.learning.discovery import Discovery
 from gaia_memory.sessions.learning.expiry import follow_clock
 from gaia_memory.sessions.ledger_client import LedgerClient
+from gaia_memory.sessions.replay_window import dropped_turn_count
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
 from gaia_memory.sessions.turns.turn_lease import TurnLease
 from gaia_memory.telemetry import error_frames, in_background, log_fields
@@ -38,6 +39,9 @@ POLL_SECONDS = 15.0
 """How long a sweep waits for a slow conversation before it looks for others that have become due."""
 
 _PAGE_SIZE = 100
+
+_WINDOW_PARTS = 10
+"""Turns are learned a tenth of the window before they leave it, so that recall finds them by then."""
 
 _Result = tuple[Outcome, LearnedFacts]
 """How a conversation ended, and what it gave."""
@@ -186,25 +190,29 @@ class Sweeper:
         if window_turns is None or lease.row is None or self._is_stopped:
             return
         window_turns = lease.window_turns or window_turns
-        if not self._can_start(lease.row, window_turns) or (row := await self._client.claim(key)) is None:
+        early = window_turns // _WINDOW_PARTS
+        if not self._can_start(lease.row, window_turns, early) or (row := await self._client.claim(key)) is None:
             return
-        if not self._can_start(row, window_turns):
+        if not self._can_start(row, window_turns, early):
             await self._client.release(key)
             return
-        # An empty context: the task is no part of the turn, its lease or its trace.
+        # The last turns wait for the corrections that may follow them. An empty context: the task is no part of the
+        # turn, its lease or its trace.
         task = asyncio.get_running_loop().create_task(
-            self._consolidate(key, claimed=row), name="gaia-window", context=Context()
+            self._consolidate(key, claimed=row, left_out=early), name="gaia-window", context=Context()
         )
         self._window_tasks[key] = self._tasks_by_user[key.user] = task
         task.add_done_callback(partial(self._free_slot, key.user))
         task.add_done_callback(lambda _: self._window_tasks.pop(key))
 
-    def _can_start(self, row: LedgerRow, window_turns: int) -> bool:
-        """Return True if more turns are unlearned than the window shows, and they can be learned now.
+    def _can_start(self, row: LedgerRow, window_turns: int, early: int) -> bool:
+        """Return True if the window drops an unlearned turn within the next `early` turns, and it can be learned now.
 
         Each failed attempt doubles the number of turns.
         """
-        app, is_wanted = row.key.app, row.progress.unlearned_turns > window_turns << row.failures.attempts
+        turn_no = row.turn.turn_no
+        dropped_count = dropped_turn_count(turn_no + early, window_turns << row.failures.attempts)
+        app, is_wanted = row.key.app, dropped_count > max(0, turn_no - row.progress.unlearned_turns)
         has_model = self._has_model_for(app) and not self._is_model_away()
         return is_wanted and has_model and app in self._transcripts.apps and self._has_slot_for(row.key)
 
@@ -319,12 +327,12 @@ class Sweeper:
             run.tally.add(task)
         return bool(ended)
 
-    async def _consolidate(self, key: SessionKey, *, claimed: LedgerRow | None = None) -> _Result:
+    async def _consolidate(self, key: SessionKey, *, claimed: LedgerRow | None = None, left_out: int = 0) -> _Result:
         learned = LearnedFacts()
         try:
             with in_background():
                 outcome = await self._consolidator.consolidate(
-                    key, clear=claimed is None, only_due=True, claimed=claimed, learned=learned
+                    key, clear=claimed is None, only_due=True, claimed=claimed, left_out=left_out, learned=learned
                 )
                 return outcome, learned
         except Exception as error:
