@@ -23,7 +23,7 @@ ich bin habe haben hab hat hast ist sind war waren der die das den dem des ein e
 nicht kein keine sich zu im in am an auf mit von bei fur aus nach uber um du dein deine mein meine meinen meinem
 meiner mich mir dir dich wir unser unsere uns er sie es ihr sein seine was wo wann wer wem wen wessen wie warum wieso
 welche welcher welches welchen welchem woher wohin worauf wogegen wovon kann konnte soll sollte wird werde wurde
-weisst weiss kennst noch schon auch denn mal jetzt gerade gern gerne bitte sag viel viele dass ja nein alles vergiss
+darf durfte weisst weiss kennst noch schon auch denn mal jetzt gerade gern gerne bitte sag viel viele dass ja nein alles vergiss
 losche mochte
 """,
     "fr": """

@@ -275,6 +275,17 @@ ANOTHER_QUESTION = (
 )
 """A date tells no place, and a mere name nothing else."""
 
+WALNUTS = ("I'm allergic to walnuts.", "I'm vegetarian.")
+NAMED_THINGS = (
+    Case(WALNUTS, "Can I eat walnuts?", "You are allergic to walnuts.", ("vegetarian",)),
+    Case(WALNUTS, "Can I eat cheese?", "You are vegetarian.", ("walnuts",)),
+    Case(WALNUTS, "Can I eat meat?", "You are vegetarian.", ("walnuts",)),
+    Case(("Ich bin allergisch gegen Nüsse.", "Ich bin Vegetarier."), "Darf ich Nüsse essen?", "gegen Nüsse"),
+    Case(("Je suis allergique aux noix.", "Je suis végétarien."), "Est-ce que je peux manger des noix ?", "aux noix"),
+    Case(("Soy alérgico a las nueces.", "Soy vegetariano."), "¿Puedo comer nueces?", "a las nueces"),
+)
+"""What may or can be done with a thing is asked of the thing."""
+
 SONS = "I have two sons, Max (5) and Ben (8)."
 ENGINEER = "I'm a software engineer at Zendrix in Berlin."
 OSLO = "I'm flying to Oslo on 12 December to see my sister."
@@ -338,6 +349,7 @@ FIRST_MINUTES = (
     *PARTIAL_ENDS,
     *DISLIKES,
     *ANOTHER_QUESTION,
+    *NAMED_THINGS,
     *COUNTS_AND_PLACES,
     *TRIPS,
     *DENIED_ONLY,

@@ -109,6 +109,8 @@ class ConversationReader:
             return _changed(content, [amended[0]], [amended[1]])
         if correction and correction.is_certain and self._is_mere_value(correction.value):
             return content._replace(is_unclear=bool(self._stated))
+        if content.is_retraction and (replacing := self._replace_denied(content.facts[-1:], normalized)):
+            return _changed(content, [], [replacing])
         if moved := self._move(normalized):
             return _changed(content, [moved[0]], [moved[1]])
         said = self._read_next(correction.value if correction and correction.is_certain else sentence, quotations)
@@ -158,6 +160,19 @@ class ConversationReader:
             for new in self._read_sentence(text, language)
         ]
         return self._put_in_place(*moved[0]) if len(moved) == 1 else None
+
+    def _replace_denied(self, facts: list[SpokenFact], sentence: str) -> SpokenFact | None:
+        """Return "I'm allergic to nuts" for "It's nuts" after "That's wrong, I'm not allergic to milk"; None if not so.
+
+        Without "That's wrong", "I don't like tea. It's bitter." tells why.
+        """
+        value = corrections.value_alone(sentence)
+        if value is None or not facts or not corrections.is_denial(facts[0].said):
+            return None
+        language = language_of(sentences.normalize(facts[0].said), self._language)
+        amended = amend(corrections.without_negation(facts[0].said), value)
+        found = list(self._read_sentence(amended.text, language)) if amended else []
+        return found[0] if len(found) == 1 else None
 
     def _put_in_place(self, old: SpokenFact, new: SpokenFact) -> tuple[SpokenFact, SpokenFact]:
         self._forget([old])

@@ -152,6 +152,13 @@ def is_value(text: str) -> bool:
     return not is_statement and len(text.split()) <= _MAX_VALUE_WORDS
 
 
+def value_alone(sentence: str) -> str | None:
+    """Return "raspberries" for "It's raspberries"; None for any other sentence."""
+    found = _P["value_subject"].match(sentence)
+    value = sentence[found.end() :].strip(" .!") if found and not found["person"] else ""
+    return value if value and is_value(value) else None
+
+
 def is_injection(text: str) -> bool:
     """Return whether a message tells a model to ignore its instructions."""
     return _P["injection"].search(text) is not None
@@ -200,6 +207,11 @@ def without_denial(statement: str) -> str:
     """Return a statement without the words that deny or end it, or take it up again."""
     words = _P["resumption"].sub(" ", _P["denial"].sub(" ", statement)).split()
     return " ".join(word for word in words if word.lower() not in _FILLERS)
+
+
+def without_negation(statement: str) -> str:
+    """Return what a denial denies: "I'm allergic to milk" for "I'm not allergic to milk"."""
+    return _TABLES.replace("affirmed", statement)
 
 
 def content_words(text: str) -> frozenset[str]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from gaia_memory.adk.models.offline.offline_phrases import detect_language
 from gaia_memory.adk.models.offline.question_reading import (
     OPEN_QUESTION,
+    YES_NO_QUESTION,
     Question,
     asks_for_duties,
     denies_another,
@@ -89,9 +90,6 @@ _PAST_MARK = re.compile(
     re.IGNORECASE,
 )
 _ANY_AGE_QUESTION = re.compile(r"\b(?:how old|wie alt|quel âge|cuántos años)\b", re.IGNORECASE)
-_YES_NO_QUESTION = re.compile(
-    r"\W*(?:am|do|did|is|are|was|have|bin|mag|esse|trinke|suis-je|est-ce que je|soy|me gustan?)\b", re.IGNORECASE
-)
 _COUNT_QUESTION = re.compile(
     r"\b(?:how many|wie viele|combien d|cuánt[oa]s)(?! (?:years|jahre|ans|años)\b)", re.IGNORECASE
 )
@@ -323,8 +321,7 @@ def _fit_by_words(question: Question, text: str) -> _Fit:
     if question.answer_types and not (has_type or (score >= 1.0 and _may_tell(question, text, implied))):
         return _NO_FIT
     score += _TYPE_BONUS * (has_type and score > 0)
-    bonus = _wording_bonus(question, text, score, is_literal=set(matched).issubset(words))
-    return _Fit(score and score + bonus, tuple(matched))
+    return _Fit(score and score + _wording_bonus(question, text, words, matched, score), tuple(matched))
 
 
 def _implied_by(question: Question, text: str) -> set[str]:
@@ -344,7 +341,7 @@ def _lacks_topic(
 ) -> bool:
     """Return whether the words that a statement shares with a question are not those that the question is about."""
     # "Do I hate my boss?" asks for a feeling.
-    asks_feeling = _YES_NO_QUESTION.match(question.text) and _tells_feeling(question.words)
+    asks_feeling = YES_NO_QUESTION.match(question.text) and _tells_feeling(question.words)
     if not set(question.required).issubset(matched) or (asks_feeling and not _tells_feeling(words)):
         return True
     # A name alone does not answer: "Where does Tom work?" is about his work, too.
@@ -373,10 +370,14 @@ def _tells_feeling(words: Sequence[str], *others: str) -> bool:
     return _names_any(words, (*_FEELINGS, *others))
 
 
-def _wording_bonus(question: Question, text: str, score: float, *, is_literal: bool) -> float:
-    """Return what the wording adds: "Am I vegetarian?" asks for this word, and "not any more" answers it, too."""
-    if _YES_NO_QUESTION.match(question.text):
-        return _WORD_BONUS * is_literal
+def _wording_bonus(question: Question, text: str, words: Sequence[str], matched: Sequence[str], score: float) -> float:
+    """Return what the wording adds: "Am I vegetarian?" asks for this word, and "not any more" answers it, too.
+
+    "Can I eat nuts?" is about nuts: who is vegetarian tells less of them than who is allergic to them.
+    """
+    if YES_NO_QUESTION.match(question.text):
+        things = set(question.words) - _VERBS
+        return _WORD_BONUS * set(matched).issubset(words) + _TYPE_BONUS * (bool(things) and things.issubset(matched))
     return -_PAST_PENALTY * bool(score > MIN_SCORE and _PAST_MARK.search(text))
 
 

@@ -56,8 +56,8 @@ class Phrases:
 PHRASES: Mapping[Language, Phrases] = {
     "en": Phrases(
         introduction=(
-            "I am the offline model, a small set of fixed rules: I can remember what you tell me and look it up again, "
-            "and not much more. With GEMINI_API_KEY set, Gemini answers instead."
+            "I am the offline model, a small set of fixed rules: I look up what you told me by its words. What you "
+            "say in other words I may miss, even if it changes the answer. With GEMINI_API_KEY set, Gemini answers."
         ),
         noted="Noted.",
         nothing_found="I found no fact in that, so I will not learn it.",
@@ -95,8 +95,8 @@ PHRASES: Mapping[Language, Phrases] = {
     ),
     "de": Phrases(
         introduction=(
-            "Ich bin das Offline-Modell, wenige feste Regeln: Ich kann mir merken, was du mir sagst, und es nachsehen, "
-            "viel mehr nicht. Mit GEMINI_API_KEY antwortet stattdessen Gemini."
+            "Ich bin das Offline-Modell, wenige feste Regeln: Ich suche nach den Wörtern, was du mir gesagt hast. Was "
+            "du anders ausdrückst, übersehe ich vielleicht, auch eine Änderung. Mit GEMINI_API_KEY antwortet Gemini."
         ),
         noted="Notiert.",
         nothing_found="Darin habe ich keine Tatsache gefunden, also lerne ich es nicht.",
@@ -134,8 +134,8 @@ PHRASES: Mapping[Language, Phrases] = {
     ),
     "fr": Phrases(
         introduction=(
-            "Je suis le modèle hors ligne, quelques règles fixes : je peux retenir ce que tu me dis et le retrouver, "
-            "guère plus. Avec GEMINI_API_KEY, c'est Gemini qui répond."
+            "Je suis le modèle hors ligne, quelques règles fixes : je cherche par mots ce que tu m'as dit. Ce que tu "
+            "dis autrement peut m'échapper, même un changement. Avec GEMINI_API_KEY, c'est Gemini qui répond."
         ),
         noted="C'est noté.",
         nothing_found="Je n'y ai trouvé aucun fait, donc je ne l'apprends pas.",
@@ -173,8 +173,8 @@ PHRASES: Mapping[Language, Phrases] = {
     ),
     "es": Phrases(
         introduction=(
-            "Soy el modelo sin conexión, unas pocas reglas fijas: puedo recordar lo que me dices y buscarlo, "
-            "y poco más. Con GEMINI_API_KEY responde Gemini."
+            "Soy el modelo sin conexión, unas pocas reglas fijas: busco por palabras lo que me has dicho. Lo que dices "
+            "de otra manera se me puede escapar, también un cambio. Con GEMINI_API_KEY responde Gemini."
         ),
         noted="Anotado.",
         nothing_found="No he encontrado ningún dato en eso, así que no lo aprendo.",

@@ -63,6 +63,11 @@ _NAME_QUESTION = re.compile(
 _AGE_QUESTION = re.compile(
     r"how old am i|my age|wie alt bin ich|quel âge (?:ai|j'ai)|cuántos años tengo|mi edad", re.IGNORECASE
 )
+YES_NO_QUESTION = re.compile(
+    r"\W*(?:am|do|did|is|are|was|have|can|could|may|should|bin|mag|esse|trinke|kann|darf|soll|suis-je|puis-je|"
+    r"est-ce que je|je peux|soy|puedo|me gustan?)\b",
+    re.IGNORECASE,
+)
 OPEN_QUESTION = re.compile(
     r"\W*(?:what|which|was|welche\w*|qu'est-ce que|(?:à |de )?quoi|quel\w*|(?:a )?qué|wogegen|wovor)\b", re.IGNORECASE
 )
