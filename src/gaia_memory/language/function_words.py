@@ -23,8 +23,8 @@ ich bin habe haben hab hat hast ist sind war waren der die das den dem des ein e
 nicht kein keine sich zu im in am an auf mit von bei fur aus nach uber um du dein deine mein meine meinen meinem
 meiner mich mir dir dich wir unser unsere uns er sie es ihr sein seine was wo wann wer wem wen wessen wie warum wieso
 welche welcher welches welchen welchem woher wohin worauf wogegen wovon kann konnte soll sollte wird werde wurde
-darf durfte weisst weiss kennst noch schon auch denn mal jetzt gerade gern gerne bitte sag viel viele dass ja nein alles vergiss
-losche mochte
+weisst weiss kennst noch schon auch denn mal jetzt gerade gern gerne bitte sag viel viele dass ja nein alles vergiss
+losche mochte darf durfte
 """,
     "fr": """
 je j ai avons sommes suis es est dit sont etait le la les l un une des de du d et ou mais ne n pas a au aux en dans
