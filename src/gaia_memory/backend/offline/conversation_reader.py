@@ -167,10 +167,10 @@ class ConversationReader:
         Without "That's wrong", "I don't like tea. It's bitter." tells why.
         """
         value = corrections.value_alone(sentence)
-        if value is None or not facts or not corrections.is_denial(facts[0].said):
+        if value is None or not facts or (affirmed := corrections.affirm(facts[0].said)) is None:
             return None
-        language = language_of(sentences.normalize(facts[0].said), self._language)
-        amended = amend(corrections.without_negation(facts[0].said), value)
+        amended = amend(affirmed, value)
+        language = language_of(sentences.normalize(affirmed), self._language)
         found = list(self._read_sentence(amended.text, language)) if amended else []
         return found[0] if len(found) == 1 else None
 

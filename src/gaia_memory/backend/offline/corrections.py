@@ -209,9 +209,10 @@ def without_denial(statement: str) -> str:
     return " ".join(word for word in words if word.lower() not in _FILLERS)
 
 
-def without_negation(statement: str) -> str:
-    """Return what a denial denies: "I'm allergic to milk" for "I'm not allergic to milk"."""
-    return _TABLES.replace("affirmed", statement)
+def affirm(denial: str) -> str | None:
+    """Return what a denial denies: "I'm allergic to milk" for "I'm not allergic to milk"; None if that is not clear."""
+    affirmed = _TABLES.replace("affirmed", denial)
+    return None if affirmed == denial else affirmed
 
 
 def content_words(text: str) -> frozenset[str]:
