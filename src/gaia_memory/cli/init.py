@@ -80,7 +80,7 @@ def _resolve_folder(path: Path, agent: str | None) -> Path:
         raise typer.BadParameter(f"{path} is a file: name a folder", param_hint="FOLDER")
     if agent is None:
         if not folder.exists():
-            hint = "create it, or pass --agent to create it with an agent"
+            hint = "create it, or pass --agent NAME to create it with an agent"
             raise typer.BadParameter(f"there is no folder {path}: {hint}", param_hint="FOLDER")
         return folder
     if problem := agent_name_problem(agent, folder):

@@ -120,6 +120,8 @@ async def import_(
         f"{pluralize(added, 'fact')} imported{known_note(taken - added)}{omitted_note}; "
         f"{pluralize(total, 'fact')} about {user} now."
     )
+    if taken < given and not restore_forgotten:
+        print_note("What was forgotten stays forgotten; --restore-forgotten imports it, too.")
 
 
 def _read_export(file: Path) -> Mapping[str, Any]:
