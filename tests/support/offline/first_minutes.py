@@ -286,6 +286,33 @@ NAMED_THINGS = (
 )
 """What may or can be done with a thing is asked of the thing."""
 
+JAZZ = "I like jazz."
+OTHER_WORDS = (
+    Case(("I don't like jazz.", JAZZ), "Do I like jazz?", "You like jazz."),
+    Case((JAZZ, "I hate jazz now."), "Do I like jazz?", "You hate jazz now."),
+    Case(("I love pizza.", "Actually, I hate pizza."), "Do I like pizza?", "You hate pizza."),
+    Case(("Ich mag Jazz.", "Ich hasse Jazz."), "Mag ich Jazz?", "Du hasst Jazz."),
+    Case(("J'aime le jazz.", "Je déteste le jazz."), "Est-ce que j'aime le jazz ?", "Tu détestes le jazz."),
+    Case(("My mother died last year.",), "Do I have a dog?", EN, ("died",)),
+    Case(("My cat Tom died.",), "Do I have a dog?", EN, ("died",)),
+    Case(("My cat Tom died.",), "Do I have a cat?", "Your cat Tom died."),
+    Case(("I'm going to Spain next week.", "I went to Spain last year."), "When am I going to Spain?", "next week"),
+    Case(("I went to Italy last year.", "I am going to Italy next month."), "When did I go to Italy?", "last year"),
+    Case(("My son Jonas is 8.", "My son turned 9 today."), "How old is my son?", "turned 9"),
+    Case(("I have no kids.", "My daughter was born yesterday."), "Do I have kids?", "was born"),
+    Case(("I have no children.", "I have a daughter called Ann."), "Do I have children?", "called Ann"),
+    Case(("I work as a teacher.", "I'm a lawyer now."), "What's my job?", "a lawyer now", ("teacher",)),
+    Case(
+        ("My phone number is 111 2223334.", "I changed my number to 999 8887776."),
+        "What is my phone number?",
+        "999 8887776",
+    ),
+    Case(("My boss is Karin. She is strict.",), "Who is my boss?", "Karin"),
+    Case(("My best friend is Tim, he lives in Madrid.",), "Where does Tim live?", "Madrid"),
+    Case(("My brother is Spanish, he lives in Rome.",), "Where does my brother live?", "Rome", ("Spanish lives",)),
+)
+"""A newer statement holds, and a like word tells nothing of another."""
+
 SONS = "I have two sons, Max (5) and Ben (8)."
 ENGINEER = "I'm a software engineer at Zendrix in Berlin."
 OSLO = "I'm flying to Oslo on 12 December to see my sister."
@@ -350,6 +377,7 @@ FIRST_MINUTES = (
     *DISLIKES,
     *ANOTHER_QUESTION,
     *NAMED_THINGS,
+    *OTHER_WORDS,
     *COUNTS_AND_PLACES,
     *TRIPS,
     *DENIED_ONLY,

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gaia_memory.adk.models.offline.offline_phrases import detect_language
 from gaia_memory.adk.models.offline.question_reading import (
     OPEN_QUESTION,
+    WHO_QUESTION,
     YES_NO_QUESTION,
     Question,
     asks_for_duties,
     denies_another,
     find_asked_verb,
     is_duty,
+    is_of_other_tense,
     parse_question,
     statement_asked,
     tells_dislike,
@@ -49,11 +50,15 @@ from gaia_memory.adk.models.offline.statements import (
 from gaia_memory.adk.models.offline.topic_words import (
     NAME_WORDS,
     TRAVEL_WORDS,
+    VERBS,
     asks_for_trade,
     implied_words,
+    is_inflection,
     is_same_name,
     is_same_word,
+    names_any,
     share_most,
+    tells_feeling,
     tells_name,
 )
 from gaia_memory.language.answer_types import (
@@ -104,20 +109,6 @@ _COMPANY = re.compile(r"\b(?:with|mit|avec|con)\b", re.IGNORECASE)
 _LOWER_CASE_IDENTITY = re.compile(
     r"(?i:i'?m|i am|user is|ich bin|der nutzer ist|je suis|l'utilisateur est|soy|el usuario es) [a-zà-ÿ]+\W*"
 )
-_VERBS = frozenset(
-    (
-        *("like", "love", "enjoy", "prefer", "hate", "dislike", "eat", "drink", "live", "work", "speak", "play"),
-        *("likes", "loves", "enjoys", "prefers", "hates", "eats", "drinks", "lives", "works", "speaks", "plays"),
-        *("drive", "drives", "study", "studies", "go", "goes", "visit", "want", "wants", "need", "needs", "own", "use"),
-        *("mag", "liebe", "hasse", "esse", "trinke", "wohne", "arbeite", "spreche", "spiele", "fahre", "studiere"),
-        *("aime", "adore", "deteste", "mange", "bois", "habite", "travaille", "parle", "joue", "etudie"),
-        *("gusta", "gustan", "encanta", "odio", "como", "bebo", "vivo", "trabajo", "hablo", "estudio"),
-    )
-)
-"""Verbs that answer nothing alone where the question has another word: "Do I like tea?" is about tea."""
-
-_FEELINGS = ("like", "hate", "favourite", "stand", "bear", "fan", "keen", "ausstehen", "supporte", "soporto", "soporta")
-
 _OWN_ORIGIN_QUESTION = re.compile(
     r"\b(?:where (?:am i|do i come|are we|do we come) from|(?:woher|wo) komme ich|"
     r"d'où (?:est-ce que )?(?:je viens|viens-je)|de dónde (?:soy|vengo))\b",
@@ -141,8 +132,7 @@ class Answers(NamedTuple):
     """Whether only their wording is known: "i'm sam" may have a name or an adjective."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Fit:
+class _Fit(NamedTuple):
     score: float
     words: tuple[str, ...] = ()
 
@@ -171,6 +161,12 @@ def _rank(question: Question, question_text: str, statements: Sequence[Statement
     fits = [(_fit(question, each.text), each) for each in statements if not each.takes_back]
     fits = [(fit, each) for fit, each in fits if fit.score >= MIN_SCORE]
     changes = Changes(statements)
+    # "I have a daughter" ends "I have no children" in other words.
+    newest = max((each.order for fit, each in fits if fit.score >= 1.0 and not changes.is_denial(each)), default=-1)
+    fits = [
+        (fit._replace(score=fit.score - _WORD_BONUS) if each.order < newest and changes.is_denial(each) else fit, each)
+        for fit, each in fits
+    ]
     ended = changes.ended_at([each for _, each in fits])
     # "I don't live in Milan" tells less than "I live in Rome", which it does not deny.
     is_open = question.has_one_answer or OPEN_QUESTION.match(question_text)
@@ -230,7 +226,7 @@ def _guess(question: Question, statements: Sequence[Statement]) -> list[Statemen
     if question.is_about_name:
         found = [each for each in statements if _LOWER_CASE_IDENTITY.fullmatch(each.text)]
         found = [each for each in found if not category_of(each.text) and not implied_words(each.text)]
-    elif (verb := find_asked_verb(question.text)) and not _tells_feeling([verb]):
+    elif (verb := find_asked_verb(question.text)) and not tells_feeling([verb]):
         words = {each: topic_words(each.text, detect_language(each.text)) for each in statements}
         found = [each for each in words if any(_is_form_of(word, verb) for word in words[each])]
     else:
@@ -312,8 +308,8 @@ def _fit_by_words(question: Question, text: str) -> _Fit:
     if set(question.names) == set(question.words):
         # "Who is Raj?" is answered with what is said about him, not with what the user does with him.
         score += _TYPE_BONUS * any(_is_mate(question, word, noun) for word in matched for noun in subject_words(text))
-    if question.asks_for_name:
-        # "My kids are Ann and Ben" tells more of "my kids" than "My son is Ben".
+    if question.asks_for_name or WHO_QUESTION.match(question.text):
+        # "My kids are Ann and Ben" tells more of "my kids" than "My son is Ben", or "My kids are loud".
         score += _TYPE_BONUS * tells_name(text) + _WORD_BONUS * set(matched).issubset(words)
     types = detect_answer_types(text, index_tokens(text)) | PLACE * bool(_PLACE.search(text))
     types |= MOMENT * tells_clock_time(text)
@@ -329,7 +325,7 @@ def _implied_by(question: Question, text: str) -> set[str]:
     implied = set(implied_words(text, without_dates(text), by_name(text, text)))
     if _ANY_AGE_QUESTION.search(question.text):
         implied.add("age")
-    if question.asks_dislike and _tells_feeling(topic_words(text, detect_language(text)), "eat", "drink"):
+    if question.asks_dislike and tells_feeling(topic_words(text, detect_language(text)), "eat", "drink"):
         implied.update(("like", "hate"))
     if states_profession(text) and (names_workplace(text) or not question.answer_types & PLACE):
         implied.add("work")
@@ -341,8 +337,8 @@ def _lacks_topic(
 ) -> bool:
     """Return whether the words that a statement shares with a question are not those that the question is about."""
     # "Do I hate my boss?" asks for a feeling.
-    asks_feeling = YES_NO_QUESTION.match(question.text) and _tells_feeling(question.words)
-    if not set(question.required).issubset(matched) or (asks_feeling and not _tells_feeling(words)):
+    asks_feeling = YES_NO_QUESTION.match(question.text) and tells_feeling(question.words)
+    if not set(question.required).issubset(matched) or (asks_feeling and not tells_feeling(words)):
         return True
     # A name alone does not answer: "Where does Tom work?" is about his work, too.
     if set(matched).issubset(question.names) and not set(question.words).issubset(question.names):
@@ -351,23 +347,15 @@ def _lacks_topic(
     further = [word for word in words if word not in NAME_WORDS and not any(word in mates[each] for each in matched)]
     is_mere_name = not NAME_WORDS.isdisjoint(words) and len(further) <= 1
     missed = set(question.words).difference(matched)
-    if is_mere_name and not question.has_one_answer and _names_any(missed, _VERBS):
+    if is_mere_name and not question.has_one_answer and names_any(missed, VERBS):
         return True
-    return not _VERBS.issuperset(question.words) and all(
-        word in _VERBS and _VERBS.issuperset(mates[word]) for word in matched
+    return not VERBS.issuperset(question.words) and all(
+        word in VERBS and VERBS.issuperset(mates[word]) for word in matched
     )
 
 
 def _tells_count(text: str) -> bool:
     return not tells_age(text) and _QUANTITY.search(text) is not None
-
-
-def _names_any(words: Collection[str], others: Collection[str]) -> bool:
-    return any(is_same_word(word, other) for word in words for other in others)
-
-
-def _tells_feeling(words: Sequence[str], *others: str) -> bool:
-    return _names_any(words, (*_FEELINGS, *others))
 
 
 def _wording_bonus(question: Question, text: str, words: Sequence[str], matched: Sequence[str], score: float) -> float:
@@ -376,9 +364,17 @@ def _wording_bonus(question: Question, text: str, words: Sequence[str], matched:
     "Can I eat nuts?" is about nuts: who is vegetarian tells less of them than who is allergic to them.
     """
     if YES_NO_QUESTION.match(question.text):
-        things = set(question.words) - _VERBS
-        return _WORD_BONUS * set(matched).issubset(words) + _TYPE_BONUS * (bool(things) and things.issubset(matched))
+        things = set(question.words) - VERBS
+        is_named = bool(things) and things.issubset(matched)
+        return _WORD_BONUS * _has_inflections(words, matched) + _TYPE_BONUS * is_named
+    if question.answer_types & MOMENT and is_of_other_tense(question.text, text):
+        return -_WORD_BONUS
     return -_PAST_PENALTY * bool(score > MIN_SCORE and _PAST_MARK.search(text))
+
+
+def _has_inflections(words: Sequence[str], matched: Sequence[str]) -> bool:
+    """Return whether a statement has the matched words themselves, perhaps inflected, and not others of their topic."""
+    return all(any(is_inflection(word, other) for other in words) for word in matched)
 
 
 def _may_tell(question: Question, text: str, implied: set[str]) -> bool:

@@ -242,6 +242,8 @@ def detect_language(text: str, default: Language = "en") -> Language:
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.
     from gaia_memory.backend.offline.grammar.identify import language_of
 
+    if text.startswith(("User ", "User's ")):
+        return "en"  # In a fact such as "User's son turned 9", "son" is no French word.
     found = language_of(text.replace("\u2019", "'"), default)
     return next((language for language in PHRASES if language == found), default)
 

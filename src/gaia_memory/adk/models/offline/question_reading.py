@@ -63,6 +63,15 @@ _NAME_QUESTION = re.compile(
 _AGE_QUESTION = re.compile(
     r"how old am i|my age|wie alt bin ich|quel âge (?:ai|j'ai)|cuántos años tengo|mi edad", re.IGNORECASE
 )
+WHO_QUESTION = re.compile(r"\W*(?:who(?:'?s| is)|wer ist|qui est|quién es)\b", re.IGNORECASE)
+_PAST_QUESTION = re.compile(r"\W*(?:when (?:did|was|were|have|has)|wann (?:war|habe?|hat|bin))\b", re.IGNORECASE)
+_PAST_WORDS = re.compile(
+    r"\b(?:went|flew|travell?ed|visited|was|were|last (?:week|month|year)|yesterday|ago|war|letzte[nrs]?|gestern)\b",
+    re.IGNORECASE,
+)
+_FUTURE_WORDS = re.compile(
+    r"\b(?:am|is|are|'m|will) (?:going|flying|travell?ing|visiting)\b|\bnext \w+|\bnächste", re.IGNORECASE
+)
 YES_NO_QUESTION = re.compile(
     r"\W*(?:am|do|did|is|are|was|have|can|could|may|should|bin|mag|esse|trinke|kann|darf|soll|suis-je|puis-je|"
     r"est-ce que je|je peux|soy|puedo|me gustan?)\b",
@@ -181,6 +190,11 @@ def parse_question(text: str) -> Question:
         is_about_name=bool(_NAME_QUESTION.search(text)),
         is_about_age=bool(_AGE_QUESTION.search(text)),
     )
+
+
+def is_of_other_tense(question: str, text: str) -> bool:
+    """Return whether a question for a moment is about the past and a text about what is to come, or the reverse."""
+    return (_FUTURE_WORDS if _PAST_QUESTION.match(question) else _PAST_WORDS).search(text) is not None
 
 
 def asks_for_duties(question: str) -> bool:

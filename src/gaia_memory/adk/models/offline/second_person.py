@@ -28,8 +28,10 @@ _LATER_VERBS = frozenset(_LATER_VERBS_TEXT.split())
 """Verbs that, after "and" or "but", have the person as their subject too."""
 
 _NON_VERBS = frozenset(("always", "sometimes", "nowadays", "as", "perhaps", "others", "this", "besides", "afterwards"))
-_ADVERB = r"(?:(?:no longer|not|never|always|really|also|just|usually|often|still|currently|recently|now|only|mostly|\
-hardly ever|hardly|rarely|sometimes|already|mainly|\w+ly) )*"
+_ADVERB = (
+    r"(?:(?:no longer|not|never|always|really|also|just|usually|often|still|currently|recently|now|only|mostly|"
+    r"hardly ever|hardly|rarely|sometimes|already|mainly|\w+ly) )*"
+)
 _SUBJECT_VERB = re.compile(rf"\bUser (?P<adverbs>{_ADVERB})(?P<verb>[A-Za-z]+(?:'t)?)\b")
 _CLAUSE_START = re.compile(
     r"(?:\A|[,;(:]|\b(?:and|but|or|so|that|who|which|what|where|when|while|how|why|if|as|than|then|since|until|after|before|"

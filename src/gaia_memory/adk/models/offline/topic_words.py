@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -120,6 +120,20 @@ NAME_WORDS = frozenset(
 )
 """Words that ask for a name, or tell one."""
 
+VERBS = frozenset(
+    (
+        *("like", "love", "enjoy", "prefer", "hate", "dislike", "eat", "drink", "live", "work", "speak", "play"),
+        *("likes", "loves", "enjoys", "prefers", "hates", "eats", "drinks", "lives", "works", "speaks", "plays"),
+        *("drive", "drives", "study", "studies", "go", "goes", "visit", "want", "wants", "need", "needs", "own", "use"),
+        *("mag", "liebe", "hasse", "esse", "trinke", "wohne", "arbeite", "spreche", "spiele", "fahre", "studiere"),
+        *("aime", "adore", "deteste", "mange", "bois", "habite", "travaille", "parle", "joue", "etudie"),
+        *("gusta", "gustan", "encanta", "odio", "como", "bebo", "vivo", "trabajo", "hablo", "estudio"),
+    )
+)
+"""Verbs that answer nothing alone where the question has another word: "Do I like tea?" is about tea."""
+
+_FEELINGS = ("like", "hate", "favourite", "stand", "bear", "fan", "keen", "ausstehen", "supporte", "soporto", "soporta")
+
 _NAME = re.compile(
     rf"\b(?:{'|'.join(sorted(NAME_WORDS))}|heißt|heißen)\b|(?<=[\w,] )(?<!(?:in|at|to|on) )(?<!from )[A-ZÀ-Þ]"
 )
@@ -192,6 +206,11 @@ def is_same_word(one: str, other: str) -> bool:
     return difflib.SequenceMatcher(None, one, other).ratio() >= _TYPO_RATIO
 
 
+def is_inflection(one: str, other: str) -> bool:
+    """Return whether two words are forms of one word: "like" and "likes"."""
+    return one == other or not _stems(one).isdisjoint(_stems(other))
+
+
 @lru_cache(maxsize=20_000)
 def _german_verb_stems(word: str) -> frozenset[str]:
     """Return what may be the stem of a word as a form such as "rauche", "raucht", "rauchst" or "rauchen"."""
@@ -206,8 +225,11 @@ def implied_words(*wordings: str) -> tuple[str, ...]:
     from gaia_memory.truth.claims import read_statement
 
     # "My sister Anna lives in Oslo" says so itself, and of somebody else.
-    claims = (claim for text in wordings for claim in read_statement(text, _ANY_TIME) if not claim.relation)
-    return tuple(dict.fromkeys(word for claim in claims for word in SLOT_WORDS.get(claim.slot, ())))
+    claims = [claim for text in wordings for claim in read_statement(text, _ANY_TIME) if not claim.relation]
+    words = [word for claim in claims if claim.slot != "pet" for word in SLOT_WORDS.get(claim.slot, ())]
+    # "Rex died" does not tell what he was, nor a cat's death anything of a dog.
+    words += [claim.key for claim in claims if claim.slot == "pet" and claim.key]
+    return tuple(dict.fromkeys(words))
 
 
 def related_words(question: str) -> str:
@@ -228,6 +250,16 @@ def related_words(question: str) -> str:
     others = [word for word in asked if word not in _TOPICS_OF_WORD]
     related = dict.fromkeys(word for word in words if word not in ALL_FUNCTION_WORDS | USER_WORDS | set(asked))
     return " ".join([*others, *related]) if related else ""
+
+
+def names_any(words: Collection[str], others: Collection[str]) -> bool:
+    """Return whether one of the words is the same as one of the others, or about the same topic."""
+    return any(is_same_word(word, other) for word in words for other in others)
+
+
+def tells_feeling(words: Sequence[str], *others: str) -> bool:
+    """Return whether one of the words tells what somebody likes or hates, or is one of the others."""
+    return names_any(words, (*_FEELINGS, *others))
 
 
 def tells_name(text: str) -> bool:
