@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, time
 from typing import get_args
@@ -11,6 +12,7 @@ from typing import get_args
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.dates.reminder_requests import asks_for_reminder
 from gaia_memory.language.printable_text import is_blank
+from gaia_memory.language.stems import stem
 from gaia_memory.learn.excerpts import excerpt_of
 from gaia_memory.learn.questions import is_question
 from gaia_memory.learn.stated_reminders import take_due_date
@@ -153,8 +155,9 @@ def build_drafts(
     """
     event_ids = tuple(dict.fromkeys(message.event_id for message in (*chunk.before, *chunk.messages)))
     turn_words = [_TurnWords(turn) for turn in chunk.turns]
+    turn_counts = Counter(word for each in turn_words for word in each.all)
     attributed = [
-        (item, _most_similar_turn(item.text, chunk.turns, turn_words))
+        (item, _most_similar_turn(item.text, chunk.turns, turn_words, turn_counts))
         for item in drop_unkeepable(extracted, allow_numbers=allow_numbers)
     ]
     return [
@@ -256,21 +259,27 @@ class _TurnWords:
         texts = _user_texts(turn)
         self._asks = bool(texts) and all(is_question(text.strip()) and not asks_for_reminder(text) for text in texts)
         self._of_user = _distinct_words(" ".join(texts))
-        self._all = _distinct_words(" ".join(message.text for message in turn.messages))
+        self.all = _distinct_words(" ".join(message.text for message in turn.messages))
 
-    def likeness(self, fact_words: frozenset[str]) -> tuple[float, int, float]:
+    def likeness(self, fact_words: frozenset[str], turn_counts: Mapping[str, int]) -> tuple[float, float, float]:
         """Return how well a fact fits: words of a question count half, those of the answer to a statement a quarter.
 
-        The answer to a question only parts equals, and so does the share of the person's words that the fact has.
+        A word that several turns have tells so much less which of them is meant. The answer to a question only parts
+        equals, and so does the share of the person's words that the fact has.
         """
-        said, shared = len(fact_words & self._of_user), len(fact_words & self._all)
+        of_user = fact_words & self._of_user
+        said, shared = (
+            round(sum(1 / turn_counts[word] for word in words), 6) for words in (of_user, fact_words & self.all)
+        )
         score = said / 2 if self._asks else said + (shared - said) / 4
-        return score, shared, said / max(1, len(self._of_user))
+        return score, shared, len(of_user) / max(1, len(self._of_user))
 
 
-def _most_similar_turn(text: str, turns: Sequence[Turn], turn_words: Sequence[_TurnWords]) -> Turn:
+def _most_similar_turn(
+    text: str, turns: Sequence[Turn], turn_words: Sequence[_TurnWords], turn_counts: Mapping[str, int]
+) -> Turn:
     fact_words = _distinct_words(text)
-    best = turns[max(range(len(turns)), key=lambda index: turn_words[index].likeness(fact_words))]
+    best = turns[max(range(len(turns)), key=lambda index: turn_words[index].likeness(fact_words, turn_counts))]
     return next(turn for turn in reversed(turns) if _user_texts(turn) == _user_texts(best))
 
 
@@ -279,4 +288,4 @@ def _user_texts(turn: Turn) -> list[str]:
 
 
 def _distinct_words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.casefold()))
+    return frozenset(map(stem, _WORD.findall(text.casefold())))

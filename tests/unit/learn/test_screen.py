@@ -178,6 +178,32 @@ def test_a_number_tells_the_turn_of_a_fact():
 
 
 @pytest.mark.parametrize(
+    ("said", "facts"),
+    [
+        (
+            ("I live in Leeds and I work for the post office.", "I live in Munich.", "My brother lives in Paris."),
+            ("User lives in Leeds", "User lives in Munich.", "User's brother lives in Paris."),
+        ),
+        (
+            ("I work at Siemens and I like tea.", "I work at Bosch.", "My brother works at BMW."),
+            ("User works at Siemens", "User works at Bosch.", "User's brother works at BMW."),
+        ),
+        (
+            ("Ich wohne in Leeds und bin bei der Post.", "Ich wohne in München.", "Mein Bruder wohnt in Paris."),
+            ("Der Nutzer wohnt in Leeds", "Der Nutzer wohnt in München.", "Der Bruder des Nutzers wohnt in Paris."),
+        ),
+    ],
+)
+def test_a_word_that_several_turns_have_tells_less_of_the_turn_of_a_fact(said, facts):
+    """A wrong turn would make the old home the newer one."""
+    talk = make_chunk(*(make_turn(seq, text, "Noted.") for seq, text in enumerate(said)))
+
+    drafts = build_drafts(talk, [ExtractedFact(text=text) for text in facts])
+
+    assert [draft.fact.seq for draft in drafts] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
     ("said", "asked", "answer", "fact"),
     [
         ("Remind me to buy milk tomorrow", "What should I buy?", "You want to be reminded to buy milk tomorrow.", ""),
