@@ -277,7 +277,7 @@ async def test_a_session_with_news_since_the_forget_is_not_deleted_but_learned(m
         await sut.chat("u", "cli", "I like rain")
     await sut.sweep_after_idle()
 
-    assert remaining == 1
+    assert remaining.known == 1
     assert await sut.texts("u") == ["User likes rain"]
     assert len(sut.EXT) == 1
     assert "zanzibarnuts" not in sut.EXT[0]

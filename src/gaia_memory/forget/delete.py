@@ -20,10 +20,16 @@ from gaia_memory.telemetry import log_fields, memory_span
 logger = logger_for(__name__)
 
 OPEN_SESSION_NOTE = (
-    "messages in an open session stay there until it is cleared: `gaia sweep --force` does that, unless sessions.clear "
-    "is `keep`"
+    "messages in an open session stay there until it is deleted: `gaia memory forget` of everything does that once no "
+    "turn runs in it, unless sessions.clear is `keep`"
 )
 """The note of a receipt while the user has an open session, which forgetting does not clear."""
+
+REWOUND_SESSION_NOTE = (
+    "messages of earlier conversations stay in the session database, hidden, until sessions.retain_days are over or "
+    "`gaia memory forget` of everything deletes them"
+)
+"""The note of a receipt while the user has sessions that a rewind cleared."""
 
 HOST_SESSION_NOTE = (
     "a conversation in your own Runner stays in the Runner's session database until you delete it there: see "
@@ -142,9 +148,11 @@ class Forgetter:
                 await self.outbox.record_erasure(tx, scope, now=now.timestamp())
             pending = bool(await self.outbox.pending_erasures(tx))
             open_sessions = await self.ledger.open_sessions(tx, user=scope.user, app=scope.app)
+            rewound_sessions = await self.ledger.rewound_sessions(tx, user=scope.user, app=scope.app)
         count = removed.pop("facts", 0)
         notes = [
             *([OPEN_SESSION_NOTE] if open_sessions else []),
+            *([REWOUND_SESSION_NOTE] if rewound_sessions else []),
             *([HOST_SESSION_NOTE] if host_sessions else []),
             *([_copies_note(remaining, have_other_source=copies)] if remaining else []),
         ]

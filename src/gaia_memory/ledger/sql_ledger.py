@@ -91,6 +91,11 @@ class SqlLedger(TurnMixin, LeaseMixin, ConversationQueryMixin):
         statement = select(table.app, table.user_id, table.session_id).where(_where_user(user, app), is_open)
         return [rows.session_key(row) for row in await tx.execute(statement)]
 
+    async def rewound_sessions(self, tx: Transaction, *, user: str, app: str | None) -> list[SessionKey]:
+        """Return the sessions of a user whose messages a rewind hides in the session database."""
+        statement = select(conversations).where(_where_user(user, app), conversations.c.rewound_at.is_not(None))
+        return [rows.session_key(row) for row in await tx.execute(statement)]
+
     async def foreign_sessions(self, tx: Transaction, *, user: str, app: str | None) -> list[SessionKey]:
         """Return the sessions of a user in which a Runner that is not ours ran turns or commands."""
         statement = select(conversations).where(_where_user(user, app), conversations.c.is_foreign)

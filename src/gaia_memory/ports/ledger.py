@@ -249,6 +249,9 @@ class Ledger(Protocol):
     async def open_sessions(self, tx: Transaction, *, user: str, app: str | None) -> list[SessionKey]:
         """Return the sessions of a user that had turns and were not cleared since."""
 
+    async def rewound_sessions(self, tx: Transaction, *, user: str, app: str | None) -> list[SessionKey]:
+        """Return the sessions of a user whose messages a rewind hides in the session database."""
+
     async def foreign_sessions(self, tx: Transaction, *, user: str, app: str | None) -> list[SessionKey]:
         """Return the sessions of a user in which a Runner that is not ours ran turns or commands."""
 

@@ -132,7 +132,7 @@ def test_while_memory_is_off_an_unknown_user_is_reported_along_with_that_fact(co
         pytest.param("", ("--session", "itay:trip"), True, id="another conversation"),
         pytest.param("", ("--id", "fact"), True, id="one fact"),
         pytest.param("sessions: {clear: keep}", (), True, id="kept"),
-        pytest.param("sessions: {clear: rewind}", (), True, id="rewound, so that it stays in the file"),
+        pytest.param("sessions: {clear: rewind}", (), False, id="to be rewound"),
     ],
 )
 def test_an_open_conversation_is_deleted_with_what_was_forgotten(
@@ -149,6 +149,21 @@ def test_an_open_conversation_is_deleted_with_what_was_forgotten(
     assert (done.code, done.err) == (0, "")
     assert bool(files_with(WORD)) == stays
     assert ("messages in an open session stay there" in done.out) == stays
+
+
+def test_a_conversation_that_a_rewind_hides_is_deleted_with_what_was_forgotten(tmp_path: Path) -> None:
+    """As in a folder that `gaia init` made; forgetting one fact leaves it, and says so."""
+    config = str(write_offline_config(tmp_path, "sessions: {clear: rewind}"))
+    chat = ("chat", "--user", "itay", "--channel", "cli", "--config", config)
+    run_gaia(*chat, stdin=f"I like {WORD}.\nI like tea.\n/reset\n")
+    one = forget(config, "--id", rows(config, "itay")["User likes tea."])
+    hidden = bool(files_with(WORD))
+    everything = forget(config)
+
+    told = "Note: messages of earlier conversations stay in the session database, hidden"
+    assert [told in done.out for done in (one, everything)] == [True, False]
+    assert hidden
+    assert not files_with(WORD)
 
 
 @pytest.mark.parametrize(

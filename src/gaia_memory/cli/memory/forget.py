@@ -139,20 +139,21 @@ async def _forget(
 
 
 async def _delete_sessions(engine: Engine, scope: Scope, report: ForgetReport) -> ForgetReport:
-    """Delete the open sessions that the forget left without anything to learn; forgetting one fact leaves them open."""
-    from gaia_memory.forget.delete import OPEN_SESSION_NOTE
+    """Delete the sessions that the forget left without anything to learn; forgetting one fact leaves all of them."""
+    from gaia_memory.forget.delete import HOST_SESSION_NOTE, OPEN_SESSION_NOTE, REWOUND_SESSION_NOTE
 
     notes = report.receipt.notes
-    if report.fact_id or OPEN_SESSION_NOTE not in notes:
+    if report.fact_id or {OPEN_SESSION_NOTE, REWOUND_SESSION_NOTE}.isdisjoint(notes):
         return report
     from gaia_memory.adk.gaia import Gaia
 
     # `Gaia` makes the sessions readable for the engine.
-    if await Gaia(engine, None).engine.delete_forgotten(scope, report.session):
-        return report
-    return replace(
-        report, receipt=replace(report.receipt, notes=tuple(note for note in notes if note != OPEN_SESSION_NOTE))
-    )
+    remaining = await Gaia(engine, None).engine.delete_forgotten(scope, report.session)
+    done = {
+        *([] if remaining.known else [OPEN_SESSION_NOTE, REWOUND_SESSION_NOTE]),
+        *([] if remaining.of_hosts else [HOST_SESSION_NOTE]),
+    }
+    return replace(report, receipt=replace(report.receipt, notes=tuple(note for note in notes if note not in done)))
 
 
 async def _rewrite_files(engine: Engine, report: ForgetReport) -> ForgetReport:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gaia_memory.errors import (
     LeaseLostError,
@@ -21,7 +21,7 @@ from gaia_memory.log import logger_for
 from gaia_memory.models import LearnedFacts, LedgerRow, Metadata, Scope, SessionKey, TranscriptSlice, Turn
 from gaia_memory.ports import Transcript
 from gaia_memory.ports.external import MISSING_AGENT_MODEL, MISSING_AGENT_MODEL_REMEDY
-from gaia_memory.sessions.clearing.clear import SessionClearer, resolve_mode
+from gaia_memory.sessions.clearing.clear import SessionClearer
 from gaia_memory.sessions.learning.async_iter import is_empty, to_async_iter
 from gaia_memory.sessions.learning.backoff import record_failure
 from gaia_memory.sessions.learning.conversation_lease import ConversationLease, acquire_lease
@@ -37,6 +37,14 @@ logger = logger_for(__name__)
 Outcome = Literal["learned", "kept", "failed", "skipped"]
 """learned: also cleared, if requested. kept: learned, but not cleared, because there was a new message meanwhile.
 failed: not learned. skipped: left to another process or to a later attempt."""
+
+
+class RemainingSessions(NamedTuple):
+    """How many sessions with messages stay where memory has forgotten them, and how many of a host's own Runner may."""
+
+    known: int
+    of_hosts: int
+
 
 MISSING_SESSION_TIMEOUT_SECONDS = 24 * 3600.0
 
@@ -111,16 +119,22 @@ class Consolidator:
             is_cleared = await self._clearer.clear(lease, transcript_slice, transcript, mode=self._settings().clear)
         return "learned" if is_cleared else "kept"
 
-    async def delete_forgotten(self, scope: Scope, session_id: str | None = None) -> int:
-        """Delete the open sessions of a scope, or one, in which nothing is left to learn; return how many stay open.
+    async def delete_forgotten(self, scope: Scope, session_id: str | None = None) -> RemainingSessions:
+        """Delete the sessions of a scope, or one, in which nothing is left to learn; return what stays.
 
-        One with a running turn stays, as does one that is not found here or that `sessions.clear` does not delete.
+        These are the open ones and those that a rewind hides. One with a running turn stays, as does one that is not
+        found here, and all do if `sessions.clear` is `keep`.
         """
         async with self._client.database.read_transaction() as tx:
-            keys = await self._client.ledger.open_sessions(tx, user=scope.user, app=scope.app)
-        await self._transcripts.resolve(key for key in keys if key.app not in self._transcripts.apps)
-        chosen = [key for key in keys if session_id in (None, key.session) and key.app in self._transcripts.apps]
-        return len(keys) - sum([await self._delete_if_forgotten(key) for key in chosen])
+            opened = await self._client.ledger.open_sessions(tx, user=scope.user, app=scope.app)
+            rewound = await self._client.ledger.rewound_sessions(tx, user=scope.user, app=scope.app)
+            foreign = await self._client.ledger.foreign_sessions(tx, user=scope.user, app=scope.app)
+        known = {*opened, *rewound}
+        await self._transcripts.resolve(key for key in known if key.app not in self._transcripts.apps)
+        chosen = [key for key in known if session_id in (None, key.session) and key.app in self._transcripts.apps]
+        deleted = {key for key in chosen if await self._delete_if_forgotten(key)}
+        of_hosts = {key for key in foreign if session_id in (None, key.session)}
+        return RemainingSessions(len(known - deleted), len(of_hosts - deleted))
 
     async def _delete_if_forgotten(self, key: SessionKey) -> bool:
         try:
@@ -129,7 +143,7 @@ class Consolidator:
                     return False
                 row, scope = lease.row, self._scope_of(key.app, key.user)
                 found, transcript = await self._read_unlearned(row)
-                if found is None or resolve_mode(self._settings().clear, row, transcript) != "delete":
+                if found is None or self._settings().clear == "keep":
                     return False
                 if await self.learner.has_learnable(row, scope, found.turns):
                     return False
