@@ -128,7 +128,8 @@ def reject_unkeepable(draft: Draft, *, allow_numbers: bool = False) -> None:
     text = draft.fact.text
     max_characters = MAX_FACT_CHARACTERS if draft.source in REMEMBERED_SOURCES else MAX_VERBATIM_CHARACTERS
     if len(text) > max_characters:
-        raise InvalidInputError(f"the fact has {len(text)} characters: shorten it to {max_characters} or split it")
+        problem = f"the fact has {len(text)} characters: shorten it to {max_characters} or split it"
+        raise InvalidInputError(problem, hint=problem)
     labels = {name: getattr(draft.fact, name) for name in LABELS}
     named_texts = {
         "the fact": text,
@@ -138,7 +139,8 @@ def reject_unkeepable(draft: Draft, *, allow_numbers: bool = False) -> None:
     }
     for name, value in named_texts.items():
         if contains_credential(value, allow_numbers=allow_numbers):
-            raise InvalidInputError(f"{name} contains a credential: keep secrets in a password store, not in memory")
+            remedy = "contains a credential: keep secrets in a password store, not in memory"
+            raise InvalidInputError(f"{name} {remedy}", hint=f"it {remedy}")
 
 
 def build_drafts(

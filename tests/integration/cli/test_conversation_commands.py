@@ -226,11 +226,13 @@ def test_a_session_id_with_a_line_break_is_printed_on_one_line(tmp_path: Path, g
 def test_with_memory_off_a_chat_works_and_a_sweep_gives_the_reason(tmp_path: Path) -> None:
     """The agent answers without memory; the sweep exits with 1."""
     config = str(write_offline_config(tmp_path, "memory: {enabled: false}"))
-    talked, swept = chat(config, "hello", "/help"), run_gaia("sweep", "--config", config)
+    talked, swept = chat(config, "hello", "I like tea.", "/help"), run_gaia("sweep", "--config", config)
 
     assert talked.code == 0
     assert "memory: off" in talked.out.splitlines()[0]
     assert "Memory is off" in talked.out
+    assert "All right." in talked.out
+    assert "Noted." not in talked.out
     assert swept.code == 1
     assert "memory.enabled" in swept.err
 

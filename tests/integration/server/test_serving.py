@@ -195,6 +195,16 @@ async def test_a_wrong_body_is_refused_in_plain_words(make: Make) -> None:
     ]
 
 
+async def test_a_fact_with_a_credential_is_refused_with_the_reason(make: Make) -> None:
+    """Without the credential."""
+    sut = await make(yaml.safe_dump({"server": {"tokens": TOKENS}}))
+    async with app_client(memory_app(sut.gaia), await admin_token(sut.gaia)) as client:
+        refused = await client.post(f"{ADA}/facts", json={"text": "My password is hunter2"})
+
+    assert refused.status_code == 422
+    assert refused.json()["detail"] == "it contains a credential: keep secrets in a password store, not in memory"
+
+
 def test_a_client_that_has_read_the_address_is_not_refused() -> None:
     """It is printed before the server answers: a script connects at once, and waits."""
     with _listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname(), timeout=5) as client:

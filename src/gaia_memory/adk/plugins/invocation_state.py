@@ -47,10 +47,11 @@ NOT_STORED_NOTE = "The user agreed to save facts, but memory could not save them
 class InvocationState:
     """One run; `open_error` is why memory could not be opened, `ledger_row` is None if no turn was counted.
 
-    `private_text` is the message of `/private`. `lease` is the lease on the conversation; it `owns_lease` unless the
-    run is inside an outer lease: in our Runner, or in a tool. `may_have_due` is false if no fact of the person was due
-    when the turn began. `confirmed_facts` are those that the message allowed to store, and `confirmation_note` tells
-    the model what became of them. `notes` are None until the first request. `waits` are those for the memory database.
+    It `is_learned` sooner or later, unless memory is off or cannot be opened. `private_text` is the message of
+    `/private`. `lease` is the lease on the conversation; it `owns_lease` unless the run is inside an outer lease: in
+    our Runner, or in a tool. `may_have_due` is false if no fact of the person was due when the turn began.
+    `confirmed_facts` are those that the message allowed to store, and `confirmation_note` tells the model what became
+    of them. `notes` are None until the first request. `waits` are those for the memory database.
     """
 
     key: SessionKey
@@ -60,6 +61,7 @@ class InvocationState:
     root_agent_name: str | None
     context: ref[InvocationContext]
     is_memory_open: bool = False
+    is_learned: bool = False
     open_error: GaiaMemoryError | None = None
     ledger_row: LedgerRow | None = None
     profile_block: str = ""
@@ -95,7 +97,8 @@ class InvocationState:
         outer_lease = self.lease = current_lease(self.key)
         if outer_lease is not None and outer_lease.has_user_message is None:
             outer_lease.has_user_message = False
-        if engine.config.memory.enabled:
+        self.is_learned = engine.config.memory.enabled
+        if self.is_learned:
             row = await self._mark_turn(engine, context)
         else:
             if self.command is None:

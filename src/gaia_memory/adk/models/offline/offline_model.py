@@ -38,7 +38,12 @@ from gaia_memory.adk.models.offline.question_reading import OVERVIEW_QUERIES, qu
 from gaia_memory.adk.models.offline.second_person import to_second_person
 from gaia_memory.adk.models.offline.statement_changes import without_outdated
 from gaia_memory.adk.models.offline.statements import Statement, remembered_statements
-from gaia_memory.adk.plugins.run_context import allow_numbers, current_conversation, forgotten_check
+from gaia_memory.adk.plugins.run_context import (
+    allow_numbers,
+    current_conversation,
+    forgotten_check,
+    running_invocation,
+)
 from gaia_memory.adk.plugins.turn_notes import NOTES_START
 from gaia_memory.adk.tools.fact_framing import PRIVATE_INSTRUCTION
 from gaia_memory.backend.offline.rule_profile import most_important
@@ -216,7 +221,8 @@ def _acknowledge(request: LlmRequest, kind: MessageKind, messages: Sequence[_Mes
     reading = _read_last(messages)
     is_private = PRIVATE_INSTRUCTION in _system_instruction(request)
     if reading.facts and not reading.is_unclear:
-        return phrases.private if is_private else phrases.noted
+        is_learned = (turn := running_invocation.get()) is None or turn.is_learned
+        return phrases.private if is_private else phrases.noted if is_learned else phrases.all_right
     replies = {
         MessageKind.GREETING: phrases.greeting,
         MessageKind.THANKS: phrases.thanks,
