@@ -95,7 +95,7 @@ def _notes(agents: AgentFolder, loaded: LoadedConfig) -> list[str]:
     elif loaded.config.app not in [agent.name for agent in agents.members]:
         notes.append(f"commands use the app {loaded.config.app!r}: pass `--app` to see {_names(agents.members)}")
     if unconfigured := agents.without_plugins:
-        notes.append(f"`adk run` has no option for plugins: give an App to {_names(unconfigured)}")
+        notes.append(f"`adk run` has no option for plugins: put a MemoryPlugin into the App of {_names(unconfigured)}")
     if yaml_agents := [agent for agent in agents.members if agent.is_yaml]:
         notes.append(f"`adk run` gives no plugin to an agent in YAML: use `adk web` for {_names(yaml_agents)}")
     parent_config = next((at / FILE_NAME for at in agents.folder.parents if (at / FILE_NAME).is_file()), None)
