@@ -322,8 +322,10 @@ def _effect_on_slot(later: Claim, earlier: Claim) -> _Effect:
     if later.slot == "relation" and not is_same_key:
         return _Effect.NOTHING
     if earlier.is_denial:
-        is_again = is_same_value and bool(later.value) and not later.is_denial
-        return _Effect.REPLACE if is_again else _Effect.NOTHING
+        is_again = is_same_value and bool(later.value)
+        # Who is married to somebody is single no more.
+        is_paired = later.slot == "partner" and not (earlier.value or earlier.key)
+        return _Effect.REPLACE if (is_again or is_paired) and not later.is_denial else _Effect.NOTHING
     # Employers have the preposition for a key.
     is_meant = is_same_key or later.slot == "employer"
     if later.is_denial:

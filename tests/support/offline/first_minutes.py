@@ -308,6 +308,15 @@ OTHER_WORDS = (
         "999 8887776",
     ),
     Case(("My boss is Karin. She is strict.",), "Who is my boss?", "Karin"),
+    Case(("My boss is Dr. Weber.",), "Who is Dr. Weber?", "Your boss is Dr. Weber."),
+    Case(
+        ("I work at Siemens.", "I left Siemens.", "I work at Airbus."), "Where did I work before?", "You left Siemens."
+    ),
+    Case(("I live in Lisbon.", "I moved to Porto."), "Where did I live before?", EN, ("Porto",)),
+    Case(("I used to live in Oslo.", "I live in Rome."), "Where did I live before?", "You used to live in Oslo."),
+    Case(("I'm from spain.",), "Where am I from?", "You are from spain."),
+    Case(("I'm single.", "I got married to Paul."), "Am I single?", "You got married to Paul."),
+    Case(("I'm single.", "I'm dating Paul."), "Am I single?", "You are dating Paul."),
     Case(("My best friend is Tim, he lives in Madrid.",), "Where does Tim live?", "Madrid"),
     Case(("My brother is Spanish, he lives in Rome.",), "Where does my brother live?", "Rome", ("Spanish lives",)),
 )

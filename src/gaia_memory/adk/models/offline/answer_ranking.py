@@ -14,6 +14,7 @@ from gaia_memory.adk.models.offline.question_reading import (
     YES_NO_QUESTION,
     Question,
     asks_for_duties,
+    asks_for_former,
     denies_another,
     find_asked_verb,
     is_duty,
@@ -21,6 +22,7 @@ from gaia_memory.adk.models.offline.question_reading import (
     parse_question,
     statement_asked,
     tells_dislike,
+    tells_end,
 )
 from gaia_memory.adk.models.offline.statement_changes import (
     Changes,
@@ -117,7 +119,7 @@ _OWN_ORIGIN_QUESTION = re.compile(
 _ORIGIN = re.compile(
     r"\b(?:from|(?:born|grew up|raised) in|(?:komme|kommt|bin|ist|stamme|stammt) aus|(?:geboren|aufgewachsen) in|"
     r"(?:viens|vient|suis|est|originaire) d(?:e|u)|née? à|(?:soy|es|vengo|viene) de|(?:nací|nació) en) [A-ZÀ-Þ]|"
-    r"\b(?:viens|vient|suis|est|originaire) d'[A-ZÀ-Þ]"
+    r"\b(?:viens|vient|suis|est|originaire) d'[A-ZÀ-Þ]|\b(?i:I'?m|I am|User is) from \w"
 )
 
 
@@ -270,6 +272,7 @@ def _fit(question: Question, text: str) -> _Fit:
         # "My son is 7" tells no number of children.
         _COUNT_QUESTION.search(question.text) and not _tells_count(_AGE_ASIDE.sub("", text)),
         question.answer_types & PLACE and tells_new_role(text),
+        asks_for_former(question.text) and not (_PAST_MARK.search(text) or tells_end(text)),
         question.asks_dislike and not tells_dislike(text),
         not OPEN_QUESTION.match(question.text) and denies_another(text, question.text),
     )
@@ -369,7 +372,8 @@ def _wording_bonus(question: Question, text: str, words: Sequence[str], matched:
         return _WORD_BONUS * _has_inflections(words, matched) + _TYPE_BONUS * is_named
     if question.answer_types & MOMENT and is_of_other_tense(question.text, text):
         return -_WORD_BONUS
-    return -_PAST_PENALTY * bool(score > MIN_SCORE and _PAST_MARK.search(text))
+    is_over = score > MIN_SCORE and _PAST_MARK.search(text) and not asks_for_former(question.text)
+    return -_PAST_PENALTY * bool(is_over)
 
 
 def _has_inflections(words: Sequence[str], matched: Sequence[str]) -> bool:

@@ -112,7 +112,6 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 _THANKS = re.compile(r"\b(?:thanks?|thx|cheers|danke?|mercis?|gracias)\b", re.IGNORECASE)
-_SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\d\.)\s+|\s*\n+\s*|;\s+")
 
 
 def classify(message: str) -> tuple[MessageKind, str]:
@@ -175,7 +174,10 @@ def find_question(message: str) -> str:
 
 
 def _sentences(text: str) -> list[str]:
-    return [sentence.strip() for sentence in _SENTENCE_END.split(text) if sentence and sentence.strip()]
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline import sentences
+
+    return list(sentences.split_sentences(text))
 
 
 def _is_question(sentence: str) -> bool:
