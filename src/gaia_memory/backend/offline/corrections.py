@@ -183,6 +183,11 @@ def is_denial(statement: str) -> bool:
     return found is not None and not _P["resumption"].search(statement, found.end())
 
 
+def as_denial(statement: str) -> str:
+    """Return a dislike as a denial: "I do not like jazz" for "I hate jazz"; any other statement as it is."""
+    return _TABLES.replace("disliked", statement)
+
+
 def is_resumption(statement: str) -> bool:
     """Return whether a statement says that something is so again: "I'm back on coffee", "I smoke again"."""
     return not is_denial(statement) and _P["resumption"].search(statement) is not None

@@ -166,7 +166,7 @@ def _rank(question: Question, question_text: str, statements: Sequence[Statement
     # "I have a daughter" ends "I have no children" in other words.
     newest = max((each.order for fit, each in fits if fit.score >= 1.0 and not changes.is_denial(each)), default=-1)
     fits = [
-        (fit._replace(score=fit.score - _WORD_BONUS) if each.order < newest and changes.is_denial(each) else fit, each)
+        (_Fit(fit.score - _WORD_BONUS, fit.words) if each.order < newest and changes.is_denial(each) else fit, each)
         for fit, each in fits
     ]
     ended = changes.ended_at([each for _, each in fits])

@@ -90,12 +90,14 @@ class Changes:
                 topic_words(each.text, detect_language(each.text)),
             )
             for each in statements
-            for clause in _changing_clauses(each.text)
+            for text in [corrections.as_denial(each.text)]
+            for clause in _changing_clauses(text)
             for words in _changed_words(clause)
-            if each.takes_back or corrections.is_denial(each.text) or corrections.is_resumption(each.text)
+            if each.takes_back or corrections.is_denial(text) or corrections.is_resumption(text)
         ]
-        successors = {each.order for each in statements if corrections.names_successor(each.text)}
-        self.bare_denials = {change.order for change in self._changes if not change.resumes} - successors
+        others = {each.order for each in statements if corrections.names_successor(each.text)}
+        others |= {each.order for each in statements if corrections.as_denial(each.text) != each.text}
+        self.bare_denials = {change.order for change in self._changes if not change.resumes} - others
         """The ages of the denials that do not say what holds instead."""
 
     def is_denial(self, statement: Statement) -> bool:
