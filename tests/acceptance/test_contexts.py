@@ -62,6 +62,16 @@ async def ask(sut: Sut, channel: str = "cli") -> tuple[set[str], ...]:
     return shown(profile_in(request)), shown(answer), shown(preloaded), shown(notes)
 
 
+@pytest.mark.parametrize("name", ["off", "global", "Global"])
+async def test_a_context_is_left_with_off_as_with_global(make: Make, name: str) -> None:
+    """As `/private off` ends that."""
+    sut = await make()
+    talk = sut.conversation("ada", "cli")
+    await talk.send("/context work")
+
+    assert (await talk.send(f"/context {name}")).text.startswith("No context is active.")
+
+
 @pytest.mark.acceptance("W07")
 @pytest.mark.parametrize("way", ["command", "state", "tool"])
 async def test_an_agent_sees_the_active_context_and_what_belongs_to_none(make: Make, way: str) -> None:

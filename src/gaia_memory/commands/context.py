@@ -18,6 +18,9 @@ async def _context(call: Call) -> str:
     name = next(
         (each for each in [DEFAULT_CONTEXT, *known] if each.casefold() == call.argument.casefold()), call.argument
     )
+    # As in `/private off`.
+    if name.casefold() == "off" and name not in known:
+        name = DEFAULT_CONTEXT
     await call.context.activate(name)
     if name == DEFAULT_CONTEXT:
         return "No context is active. What I learn from here on is known in all of them."

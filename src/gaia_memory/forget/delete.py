@@ -46,7 +46,8 @@ def _copies_note(count: int, *, have_other_source: bool) -> str:
     noun, verb = ("copy", "stays") if count == 1 else ("copies", "stay")
     if have_other_source:
         return f"{count} {noun} in the memory of others {verb}: something else taught the same there"
-    return f"{count} {noun} that imports made {verb} in the memory of others until the host deletes them, too"
+    remedy = "`gaia memory forget --copies` deletes those, too"
+    return f"{count} {noun} that imports made {verb} in the memory of others: {remedy}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,7 +49,9 @@ async def test_a_forget_leaves_copies_and_counts_them(make: Make) -> None:
 
     assert (one.count, one.copies) == (1, 2)
     assert (rest.count, rest.copies) == (1, 4)
-    assert rest.notes[-1] == "4 copies that imports made stay in the memory of others until the host deletes them, too"
+    assert rest.notes[-1] == (
+        "4 copies that imports made stay in the memory of others: `gaia memory forget --copies` deletes those, too"
+    )
     assert await texts(memory, ben) == ["Owns a boat", "Likes tea", "Plays chess"]
     assert await texts(memory, cleo) == ["Plays chess", "Owns a boat", "Likes tea"]
 

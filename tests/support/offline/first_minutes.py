@@ -322,6 +322,27 @@ OTHER_WORDS = (
 )
 """A newer statement holds, and a like word tells nothing of another."""
 
+OAK_LANE = ("I live at 9 Oak Lane.", "My email is t@x.org")
+LISBON_HOME = "I live in Lisbon, near the river."
+NEIGHBOURS_IN_WORDS = (
+    Case(OAK_LANE, "Where do I live?", "9 Oak Lane", ("t@x.org",)),
+    Case(OAK_LANE, "What's my address?", "9 Oak Lane", ("t@x.org",)),
+    Case(OAK_LANE, "What's my email address?", "t@x.org", ("Oak",)),
+    Case(("I live in Dublin.", "I lived in Cork as a child."), "Where do I live?", "Dublin", ("Cork",)),
+    Case(("I live in Dublin.", "I lived in Cork as a child."), "Where did I live as a child?", "Cork", ("Dublin",)),
+    Case(("I work at Bosch.", "I worked at Aldi as a student."), "Where do I work?", "Bosch", ("Aldi",)),
+    Case(("I have two dogs.", "I had three dogs as a child."), "How many dogs do I have?", "two dogs", ("three",)),
+    Case((LISBON_HOME, "I moved here from Hamburg in 2019."), "Where do I live?", "Lisbon", ("Hamburg",)),
+    Case((LISBON_HOME, "I moved to Portugal in 2019."), "Where do I live?", "Lisbon", ("2019",)),
+    Case(("I moved to Portugal in 2019.",), "Where do I live?", "You moved to Portugal in 2019."),
+    Case(("My phone number is 0171 2345678.", "My office number is 030 555666."), "What's my phone number?", "0171"),
+    Case(("My email is a@x.com", "My work email is b@y.com"), "What's my email?", "a@x.com", ("b@y",)),
+    Case(("My email is a@x.com", "My work email is b@y.com"), "What's my work email?", "b@y.com", ("a@x",)),
+    Case(("I like Greek food.", "I don't like Indian food."), "What food do I like?", "Greek", ("Indian",)),
+    Case(("I like Italian food.", "I don't like Thai food."), "What do I like?", "Italian", ("Thai",)),
+)
+"""What shares words with the answer and tells of something else, or of another time."""
+
 SONS = "I have two sons, Max (5) and Ben (8)."
 ENGINEER = "I'm a software engineer at Zendrix in Berlin."
 OSLO = "I'm flying to Oslo on 12 December to see my sister."
@@ -387,6 +408,7 @@ FIRST_MINUTES = (
     *ANOTHER_QUESTION,
     *NAMED_THINGS,
     *OTHER_WORDS,
+    *NEIGHBOURS_IN_WORDS,
     *COUNTS_AND_PLACES,
     *TRIPS,
     *DENIED_ONLY,

@@ -23,17 +23,16 @@ from gaia_memory.adk.models.offline.question_reading import (
     statement_asked,
     tells_dislike,
     tells_end,
+    tells_place_left,
 )
 from gaia_memory.adk.models.offline.statement_changes import (
     Changes,
-    contradicts,
-    tells_new_role,
     without_outdated,
 )
 from gaia_memory.adk.models.offline.statement_subjects import (
+    are_two_of_a_relation,
     by_name,
     find_identity,
-    find_relation,
     has_other_owner,
     has_other_subject,
     is_about_person,
@@ -44,8 +43,10 @@ from gaia_memory.adk.models.offline.statement_subjects import (
 from gaia_memory.adk.models.offline.statements import (
     Statement,
     category_of,
+    contradicts,
     names_workplace,
     states_profession,
+    tells_new_role,
     topic_words,
     without_dates,
 )
@@ -59,6 +60,7 @@ from gaia_memory.adk.models.offline.topic_words import (
     is_same_name,
     is_same_word,
     names_any,
+    names_other_contact,
     share_most,
     tells_feeling,
     tells_name,
@@ -204,7 +206,7 @@ def _rank(question: Question, question_text: str, statements: Sequence[Statement
         answers = [each for each in statements if each.order == outdated_at and not each.takes_back]
     elif question.has_one_answer:
         others = [] if question.asks_for_name else answers[1:]
-        answers = [*answers[:1], *(each for each in others if _is_about_another(each.text, answers[0].text))]
+        answers = [*answers[:1], *(each for each in others if are_two_of_a_relation(each.text, answers[0].text))]
     besides = [changes.beside(each) for each in answers if outdated_at == each.order or each.order in denials]
     later = [(*changes.partial_ends(each, question.words), *changes.additions(each)) for each in answers]
     before = [changes.told_before(each, question.words) for each in answers]
@@ -213,14 +215,6 @@ def _rank(question: Question, question_text: str, statements: Sequence[Statement
         list(dict.fromkeys(itertools.chain(*before, answers, *besides, *later))),
         is_outdated=outdated_at >= 0 and not answers,
     )
-
-
-def _is_about_another(one: str, other: str) -> bool:
-    """Return whether two statements are about two sisters by their names, each of whom a question may mean."""
-    first, second = find_relation(one), find_relation(other)
-    if first is None or second is None:
-        return False
-    return first.relation == second.relation and first.name != second.name
 
 
 def _guess(question: Question, statements: Sequence[Statement]) -> list[Statement]:
@@ -271,7 +265,7 @@ def _fit(question: Question, text: str) -> _Fit:
         _ANY_AGE_QUESTION.search(question.text) and not tells_age(text),
         # "My son is 7" tells no number of children.
         _COUNT_QUESTION.search(question.text) and not _tells_count(_AGE_ASIDE.sub("", text)),
-        question.answer_types & PLACE and tells_new_role(text),
+        question.answer_types & PLACE and (tells_new_role(text) or tells_place_left(question.text, text)),
         asks_for_former(question.text) and not (_PAST_MARK.search(text) or tells_end(text)),
         question.asks_dislike and not tells_dislike(text),
         not OPEN_QUESTION.match(question.text) and denies_another(text, question.text),
@@ -320,6 +314,7 @@ def _fit_by_words(question: Question, text: str) -> _Fit:
     if question.answer_types and not (has_type or (score >= 1.0 and _may_tell(question, text, implied))):
         return _NO_FIT
     score += _TYPE_BONUS * (has_type and score > 0)
+    score -= _WORD_BONUS * names_other_contact(question.words, words, implied)
     return _Fit(score and score + _wording_bonus(question, text, words, matched, score), tuple(matched))
 
 
@@ -366,12 +361,12 @@ def _wording_bonus(question: Question, text: str, words: Sequence[str], matched:
 
     "Can I eat nuts?" is about nuts: who is vegetarian tells less of them than who is allergic to them.
     """
+    if is_of_other_tense(question.text, text, is_moment=bool(question.answer_types & MOMENT)):
+        return -_WORD_BONUS
     if YES_NO_QUESTION.match(question.text):
         things = set(question.words) - VERBS
         is_named = bool(things) and things.issubset(matched)
         return _WORD_BONUS * _has_inflections(words, matched) + _TYPE_BONUS * is_named
-    if question.answer_types & MOMENT and is_of_other_tense(question.text, text):
-        return -_WORD_BONUS
     is_over = score > MIN_SCORE and _PAST_MARK.search(text) and not asks_for_former(question.text)
     return -_PAST_PENALTY * bool(is_over)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from gaia_memory.adk.models.offline.offline_phrases import detect_language
 from gaia_memory.adk.models.offline.statement_subjects import is_about_person
@@ -72,6 +73,23 @@ _PAST_WORDS = re.compile(
 _FUTURE_WORDS = re.compile(
     r"\b(?:am|is|are|'m|will) (?:going|flying|travell?ing|visiting)\b|\bnext \w+|\bnächste", re.IGNORECASE
 )
+_PAST_STATE = re.compile(
+    r"\b(?:lived|worked|(?<!have )(?<!has )(?<!'ve )had|drove|studied|played|owned|liked|loved|hated|spoke|ate|"
+    r"drank|smoked|wohnte|arbeitete|hatte|fuhr|studierte|spielte|habitai[st]|travaillai[st]|avai[st]|conduisai[st]|"
+    r"vivía|trabajaba|tenía|conducía)\b",
+    re.IGNORECASE,
+)
+_MOVE_YEAR = re.compile(r"\b(?:moved|gezogen|déménagé|mud[éó]) .*\b((?:19|20)\d\d)\b", re.IGNORECASE)
+_ASKS_PAST = re.compile(
+    r"\b(?:did|was|were|had|used|before|war|hatte|habe ich|ai-je|étais|avais|era|tenía|vivía|trabajaba)\b|"
+    r"\bas a\b|\bals (?:kind|student)",
+    re.IGNORECASE,
+)
+_EMAIL_ADDRESS = re.compile(
+    r"\be-?mail[- ]?(?:address|adresse)\b|\badresse (?:e-?)?mail\b|\bdirección de correo(?: electrónico)?\b",
+    re.IGNORECASE,
+)
+_PLACE_LEFT = re.compile(r"\bmoved\b(?!.*\bto\b).*\bfrom\b", re.IGNORECASE)
 YES_NO_QUESTION = re.compile(
     r"\W*(?:am|do|did|is|are|was|have|can|could|may|should|bin|mag|esse|trinke|kann|darf|soll|suis-je|puis-je|"
     r"est-ce que je|je peux|soy|puedo|me gustan?)\b",
@@ -155,7 +173,7 @@ class Question:
 
 def parse_question(text: str) -> Question:
     """Return what a question asks for."""
-    text = _KIND.sub("", text)
+    text = _EMAIL_ADDRESS.sub("email", _KIND.sub("", text))
     # "What am I doing at Christmas?" is answered with whatever is at Christmas.
     if (plans := _PLANS.sub("I", text)) != text and topic_words(plans, detect_language(text)):
         text = plans
@@ -195,9 +213,21 @@ def parse_question(text: str) -> Question:
     )
 
 
-def is_of_other_tense(question: str, text: str) -> bool:
-    """Return whether a question for a moment is about the past and a text about what is to come, or the reverse."""
-    return (_FUTURE_WORDS if _PAST_QUESTION.match(question) else _PAST_WORDS).search(text) is not None
+def is_of_other_tense(question: str, text: str, *, is_moment: bool) -> bool:
+    """Return whether a question is about the past and a text about what is to come, or the reverse.
+
+    What somebody did long ago tells less of today than what they do: "I lived in Cork as a child".
+    """
+    if is_moment:
+        return (_FUTURE_WORDS if _PAST_QUESTION.match(question) else _PAST_WORDS).search(text) is not None
+    years = (int(year) for year in _MOVE_YEAR.findall(text))
+    is_past = _PAST_STATE.search(text) is not None or any(year < datetime.now(UTC).year for year in years)
+    return is_past and _ASKS_PAST.search(question) is None
+
+
+def tells_place_left(question: str, text: str) -> bool:
+    """Return whether a text tells where somebody came from, and not where they went: "I moved here from Bonn"."""
+    return _PLACE_LEFT.search(text) is not None and "from" not in question
 
 
 def asks_for_duties(question: str) -> bool:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from gaia_memory.adk.models.offline.offline_phrases import detect_language
 from gaia_memory.adk.models.offline.statement_subjects import subject_words
 from gaia_memory.adk.models.offline.statements import (
+    RECENT,
     Statement,
+    claims_of,
     content_words,
+    contradicts,
+    is_long_past,
     names_workplace,
     states_profession,
     tells_new_profession,
+    tells_new_role,
+    today,
     topic_words,
     wrong_name,
 )
@@ -30,13 +35,7 @@ from gaia_memory.adk.models.offline.topic_words import (
 from gaia_memory.language.tokenizer import index_tokens
 
 if TYPE_CHECKING:
-    from gaia_memory.truth.claims import Claim
-
-_RECENT = timedelta(days=60)
-"""Who says "I moved last month" speaks of the home that they named before, if only yesterday."""
-
-_SINGLE_SLOTS = frozenset(("home", "employer", "role", "partner", "diet", "phone", "email", "weight", "nickname"))
-"""Slots of the truth rules that hold one value at a time."""
+    pass
 
 _MIN_FURTHER_WORDS = 2
 """What a statement says besides: "I drive a red Golf" is all about the car."""
@@ -48,6 +47,7 @@ _LISTED_WORDS = re.compile(
     r"un[oa]?|el|l[ao]s|al|mi) |l')?\w+)+"
 )
 _NAME = re.compile(r"(?<=\w )[A-ZÀ-Þ]\w+")
+_KIND_OF_THING = re.compile(r"(?<=\w )(?P<kind>[A-ZÀ-Þ]\w+) (?P<thing>[a-zà-ÿ]\w+)")
 _NAMED_NOUN = re.compile(r"(\w+) (?:called|named|namens|nommée?|llamad[oa]) (\w+)")
 _CONJUNCTION = re.compile(r",? (?:and|und|et|y)\s")
 _MOVE = re.compile(
@@ -70,6 +70,8 @@ class _Change(NamedTuple):
     said: tuple[str, ...] = ()
     """All words of the sentence."""
 
+    text: str = ""
+
 
 class Changes:
     """What the later ones of some statements end."""
@@ -88,6 +90,7 @@ class Changes:
                 subject_words(each.text),
                 not each.takes_back and corrections.is_resumption(each.text),
                 topic_words(each.text, detect_language(each.text)),
+                each.text,
             )
             for each in statements
             for text in [corrections.as_denial(each.text)]
@@ -204,29 +207,29 @@ class Changes:
                 if change.subject
                 else not about or _mentions(change.words, about)
             )
-            if is_newer and concerns and _denies(change, words):
+            if is_newer and concerns and _denies(change, words) and not _names_another(statement.text, change.text):
                 yield change
 
     def _replaced_at(self, statements: Sequence[Statement]) -> list[tuple[Statement, int]]:
         """Return the statements that learning a later one would end, with the age of that one."""
         from gaia_memory.truth import reconcile_by_rule
 
-        today = _today()
+        now = today()
         replaced: list[tuple[Statement, int]] = []
         for newer in self._statements:
             earlier = {str(each.order): each for each in statements if each.order < newer.order}
             if newer.takes_back or not earlier:
                 continue
             decision = reconcile_by_rule.decide_by_rule(
-                reconcile_by_rule.Statement(text=newer.text, said_at=today),
+                reconcile_by_rule.Statement(text=newer.text, said_at=now),
                 [
-                    reconcile_by_rule.Statement(id=order, text=each.text, said_at=today - _RECENT)
+                    reconcile_by_rule.Statement(id=order, text=each.text, said_at=now - RECENT)
                     for order, each in earlier.items()
                 ],
             )
             if decision and decision.action in ("UPDATE", "DELETE"):
                 replaced += [(earlier[order], newer.order) for order in decision.existing]
-            if any(claim.is_change for claim in _claims(newer.text)):
+            if any(claim.is_change and not is_long_past(claim) for claim in claims_of(newer.text)):
                 contradicted = [each for each in earlier.values() if contradicts(newer, each.text)]
                 if contradicted and not self._may_mean_another(newer):
                     replaced += [(each, newer.order) for each in contradicted]
@@ -237,22 +240,7 @@ class Changes:
     def _may_mean_another(self, statement: Statement) -> bool:
         """Return whether the one whom a statement names may be a namesake: "Max", of a boss and a brother."""
         others = (each for each in self._statements if contradicts(statement, each.text))
-        return len({claim.relation for each in others for claim in _claims(each.text) if claim.relation}) > 1
-
-
-def contradicts(statement: Statement, asked: str) -> bool:
-    """Return whether a statement fills the slot that `asked` is about with another value: "I moved to Berlin"."""
-    return any(
-        (one.subject, one.slot) == (other.subject, other.slot)
-        # "My friend Max" is another one than "my brother Max".
-        and ("" in (one.relation, other.relation) or one.relation == other.relation)
-        and one.slot in _SINGLE_SLOTS
-        and (one.key == other.key or one.slot == "employer")
-        and not one.is_denial
-        and one.value != other.value
-        for one in _claims(statement.text)
-        for other in _claims(asked)
-    )
+        return len({claim.relation for each in others for claim in claims_of(each.text) if claim.relation}) > 1
 
 
 def without_outdated(statements: Sequence[Statement]) -> list[Statement]:
@@ -265,17 +253,6 @@ def without_outdated(statements: Sequence[Statement]) -> list[Statement]:
         if not each.takes_back
         if each not in ended or (changes.partial_ends(each, ()) and not changes.leaves_nothing(each))
     ]
-
-
-def _claims(text: str) -> tuple[Claim, ...]:
-    # The rules of four languages take 0.1 s to read, which no start-up should wait for.
-    from gaia_memory.truth.claims import read_statement
-
-    return read_statement(text, _today())
-
-
-def _today() -> datetime:
-    return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _changed_words(text: str) -> list[tuple[str, ...]]:
@@ -318,6 +295,12 @@ def _words_of_change(text: str) -> list[str]:
 
 def _mentions(words: Sequence[str], others: Collection[str]) -> bool:
     return any(is_same_word(word, other) for word in words for other in others)
+
+
+def _names_another(text: str, change: str) -> bool:
+    """Return whether a change names another kind of a thing than a statement: "Indian food", not "Greek food"."""
+    one, other = ({found["thing"]: found["kind"] for found in _KIND_OF_THING.finditer(each)} for each in (text, change))
+    return any(other.get(thing, kind) != kind for thing, kind in one.items() if thing not in ALL_FUNCTION_WORDS)
 
 
 def _are_trips(*words: Collection[str]) -> bool:
@@ -370,11 +353,6 @@ def _names_more(text: str, change: _Change) -> bool:
         )
         for listed in _LISTED_NAMES.finditer(text)
     )
-
-
-def tells_new_role(text: str) -> bool:
-    """Return whether a statement tells of a new position at work: "I got promoted to head of sales"."""
-    return any(claim.slot == "role" and claim.is_change and not claim.subject for claim in _claims(text))
 
 
 def _tells_new_work(text: str) -> bool:

@@ -199,6 +199,14 @@ def find_relation(statement: str) -> Relation | None:
     return Relation(found["noun"].split()[-1].casefold(), name.strip(), designation) if name else None
 
 
+def are_two_of_a_relation(one: str, other: str) -> bool:
+    """Return whether two statements are about two sisters by their names, each of whom a question may mean."""
+    first, second = find_relation(one), find_relation(other)
+    if first is None or second is None:
+        return False
+    return first.relation == second.relation and first.name != second.name
+
+
 def by_name(statement: str, newer: str) -> str:
     """Return "Max lives in Rome" for "My brother Max lives in Rome", which the truth rules take for no home of his.
 

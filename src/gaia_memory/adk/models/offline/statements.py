@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 from gaia_memory.adk.models.offline.topic_words import ALL_FUNCTION_WORDS, USER_WORDS
 from gaia_memory.language import dates
 from gaia_memory.language.function_words import FUNCTION_WORDS, Language
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.models import IN_DOUBT_MARK
+
+if TYPE_CHECKING:
+    from gaia_memory.truth.claims import Claim
 
 _ADDED_DATE = re.compile(r"\s*\([^()]*\d{4}[^()]*\)")
 _OWN_PROFESSION = re.compile(
@@ -25,6 +28,14 @@ _WORKPLACE = re.compile(r" (?:at|in|bei[m]?|im|an|auf|à|aux?|chez|dans|en) .*")
 _NOW = re.compile(
     r"\b(?:now(?:adays)?|currently|jetzt|inzwischen|mittlerweile|maintenant|désormais|ahora)\b", re.IGNORECASE
 )
+
+
+RECENT = timedelta(days=60)
+"""Who says "I moved last month" speaks of the home that they named before, if only yesterday."""
+
+
+_SINGLE_SLOTS = frozenset(("home", "employer", "role", "partner", "diet", "phone", "email", "weight", "nickname"))
+"""Slots of the truth rules that hold one value at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +124,41 @@ def wrong_name(text: str) -> str:
 
     found = corrections.CONTRAST.search(text)
     return found["wrong"] if found and found["wrong"] and found["wrong"].istitle() else ""
+
+
+def contradicts(statement: Statement, asked: str) -> bool:
+    """Return whether a statement fills the slot that `asked` is about with another value: "I moved to Berlin"."""
+    return any(
+        (one.subject, one.slot) == (other.subject, other.slot)
+        # "My friend Max" is another one than "my brother Max".
+        and ("" in (one.relation, other.relation) or one.relation == other.relation)
+        and one.slot in _SINGLE_SLOTS
+        and (one.key == other.key or one.slot == "employer")
+        and not one.is_denial
+        and one.value != other.value
+        for one in claims_of(statement.text)
+        for other in claims_of(asked)
+    )
+
+
+def claims_of(text: str) -> tuple[Claim, ...]:
+    """Return what the rules of truth read in a statement that is made today."""
+    # The rules of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.truth.claims import read_statement
+
+    return read_statement(text, today())
+
+
+def is_long_past(claim: Claim) -> bool:
+    """Return whether a change happened before what was said lately: "I moved to Portugal in 2019"."""
+    return claim.happened_by is not None and claim.happened_by < today() - RECENT
+
+
+def today() -> datetime:
+    """Return the beginning of the day."""
+    return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def tells_new_role(text: str) -> bool:
+    """Return whether a statement tells of a new position at work: "I got promoted to head of sales"."""
+    return any(claim.slot == "role" and claim.is_change and not claim.subject for claim in claims_of(text))

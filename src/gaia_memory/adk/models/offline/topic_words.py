@@ -93,7 +93,7 @@ SLOT_WORDS = {
         *("phone", "number", "telephone", "mobile", "cell", "telefonnummer", "handynummer", "nummer", "telefon"),
         *("numero", "telephone", "portable", "telefono", "movil"),
     ),
-    "email": ("email", "mail", "address", "adresse", "correo", "direccion"),
+    "email": ("email", "mail", "correo"),
 }
 """What a question calls the slots of `truth/rules/`, in whose sentences these words may lack."""
 
@@ -111,6 +111,14 @@ TRAVEL_WORDS = frozenset(
     )
 )
 """Words for a trip, whichever way."""
+
+_QUALIFIERS = frozenset(
+    (
+        *("work", "office", "business", "company", "home", "landline", "old", "second"),
+        *("arbeit", "buro", "firma", "festnetz", "travail", "bureau", "fixe", "trabajo", "oficina", "casa", "fijo"),
+    )
+)
+"""Words that tell one of several numbers and addresses."""
 
 NAME_WORDS = frozenset(
     (
@@ -260,6 +268,11 @@ def names_any(words: Collection[str], others: Collection[str]) -> bool:
 def tells_feeling(words: Sequence[str], *others: str) -> bool:
     """Return whether one of the words tells what somebody likes or hates, or is one of the others."""
     return names_any(words, (*_FEELINGS, *others))
+
+
+def names_other_contact(asked: Sequence[str], words: Sequence[str], implied: Collection[str]) -> bool:
+    """Return whether a number or an address is not the one that is asked for: "my office number", of "my number"."""
+    return any(each in implied for each in ("phone", "email")) and not _QUALIFIERS.intersection(words) <= set(asked)
 
 
 def tells_name(text: str) -> bool:
