@@ -343,6 +343,22 @@ NEIGHBOURS_IN_WORDS = (
 )
 """What shares words with the answer and tells of something else, or of another time."""
 
+ALLERGIES = ("I'm allergic to nuts.", "I'm allergic to bee stings.", "I'm allergic to penicillin.")
+SEVERAL = (
+    Case(
+        ALLERGIES, "What am I allergic to?", "penicillin.\nYou are allergic to bee stings.\nYou are allergic to nuts."
+    ),
+    Case(("I speak German.", "I speak Dutch.", "I speak Greek."), "What languages do I speak?", "German"),
+    Case(("I have a dog.", "I have a cat.", "I have a parrot."), "What pets do I have?", "dog"),
+    Case(
+        ("I love chess.", "I love opera.", "I love hiking.", "My sister loves golf."),
+        "What do I love?",
+        "chess",
+        ("golf",),
+    ),
+)
+"""A question with several answers gets all of them."""
+
 SONS = "I have two sons, Max (5) and Ben (8)."
 ENGINEER = "I'm a software engineer at Zendrix in Berlin."
 OSLO = "I'm flying to Oslo on 12 December to see my sister."
@@ -408,6 +424,7 @@ FIRST_MINUTES = (
     *ANOTHER_QUESTION,
     *NAMED_THINGS,
     *OTHER_WORDS,
+    *SEVERAL,
     *NEIGHBOURS_IN_WORDS,
     *COUNTS_AND_PLACES,
     *TRIPS,

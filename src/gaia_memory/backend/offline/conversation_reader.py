@@ -66,6 +66,9 @@ class MessageContent(NamedTuple):
     is_cut: bool = False
     """Whether one of its sentences is too long to be read."""
 
+    is_confidential: bool = False
+    """Whether it asks not to be remembered."""
+
 
 class ConversationReader:
     """Reads the messages of one conversation, oldest first.
@@ -87,6 +90,8 @@ class ConversationReader:
         """Return what the next message states and takes back; `answer` is what the model said before it, if known."""
         if corrections.is_injection(message):
             return MessageContent([], [], [])
+        if corrections.is_confidential(message):
+            return MessageContent([], [], [], is_confidential=True)
         quotations = Quotations(message)
         self._language = language_of(sentences.normalize(quotations.text), self._language)
         if self._before and self._before.is_question and self._answer is None:
@@ -108,7 +113,9 @@ class ConversationReader:
         if correction and (amended := self._amend(quotations.restore(correction.value), correction.about)):
             return _changed(content, [amended[0]], [amended[1]])
         if correction and correction.is_certain and self._is_mere_value(correction.value):
-            return content._replace(is_unclear=bool(self._stated))
+            # After an answer from memory, only the whole statement says what changes.
+            is_about_answer = self._before is not None and self._before.is_question
+            return content._replace(is_unclear=bool(self._stated) or is_about_answer)
         if content.is_retraction and (replacing := self._replace_denied(content.facts[-1:], normalized)):
             return _changed(content, [], [replacing])
         if moved := self._move(normalized):

@@ -164,6 +164,11 @@ def is_injection(text: str) -> bool:
     return _P["injection"].search(text) is not None
 
 
+def is_confidential(text: str) -> bool:
+    """Return whether a message begins with "Keep this between us" or "Don't remember this"."""
+    return _P["confidential"].match(text.strip()) is not None
+
+
 def withdraws_itself(sentence: str) -> bool:
     """Return whether a sentence ends with "just kidding"."""
     return _P["self_retraction"].search(sentence) is not None

@@ -29,7 +29,10 @@ from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json
 from gaia_memory.cli.ui.terminal import pluralize, print_line, print_note
 
 if TYPE_CHECKING:
-    from gaia_memory.models import Fact
+    from collections.abc import Sequence
+
+    from gaia_memory.engine import Engine
+    from gaia_memory.models import Fact, Scope
 
 EXAMPLES = """
 Examples:
@@ -83,10 +86,10 @@ async def list_facts(
             if not page.has_more or len(facts) == limit:
                 break
         has_facts = page.total > 0 or moment is not None or await engine.memory.count(scope) > 0
-        await print_other_apps(engine, scope)
+        if app_name is None:
+            await print_other_apps(engine, scope)
         if not facts:
-            for hint in explain_no_match(where, await engine.memory.facts(scope)):
-                print_note(hint)
+            await _explain_nothing(engine, scope, where)
         await print_storage_problem(engine)
     if as_json:
         memories = [{**fact_to_dict(fact), "sources": sources.get(fact.id, [])} for fact in facts]
@@ -101,3 +104,9 @@ async def list_facts(
         print_line(f"{user}: {len(facts)} of {pluralize(page.total, 'fact')}; `--offset {after}` shows the next ones.")
     elif facts:
         print_line(f"{user}: {pluralize(len(facts), 'fact')}.")
+
+
+async def _explain_nothing(engine: Engine, scope: Scope, where: Sequence[str] | None) -> None:
+    """Print on the error stream why a list may be empty: a misspelled filter."""
+    for hint in explain_no_match(where, await engine.memory.facts(scope)):
+        print_note(hint)

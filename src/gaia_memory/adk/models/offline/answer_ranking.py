@@ -79,7 +79,7 @@ MIN_SCORE = 0.5
 """The least share of the question's words that an answer contains."""
 
 _TYPE_BONUS, _WORD_BONUS, _PAST_PENALTY = 0.3, 0.1, 0.4
-_MAX_ANSWERS, _MAX_DUTIES = 2, 10
+_MAX_ANSWERS = 10
 
 _PLACE = re.compile(r"\b(?:nach|aus|bei|à|en|a) [A-ZÀ-Þ]")
 _HERE_OR_THERE = re.compile(
@@ -145,15 +145,15 @@ _NO_FIT = _Fit(0.0)
 
 
 def rank_answers(question_text: str, statements: Sequence[Statement]) -> Answers:
-    """Return the statements that answer a question: at most two, and none where nothing fits.
+    """Return the statements that answer a question: at most ten, and none where nothing fits.
 
-    The second fits as well as the first, by the same words. Of two that fit equally well the newer one comes first, and
+    They fit as well as the first, by the same words. Of two that fit equally well the newer one comes first, and
     one that a newer one repeats or revises is left out. One that a newer one denies or takes back is no answer, and
     what fits less well takes its place only if it is as new as the denial; else the denial answers. "Do I live in
     Oslo?" is answered with what says newer that it is another place.
     """
     if asks_for_duties(question_text) and (duties := _duties(question_text, statements)):
-        return Answers(duties[:_MAX_DUTIES])
+        return Answers(duties[:_MAX_ANSWERS])
     question = parse_question(question_text)
     answers = _rank(question, question_text, statements)
     if answers.statements or answers.is_outdated:

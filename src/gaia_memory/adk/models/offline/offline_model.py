@@ -213,7 +213,7 @@ def _acknowledge(request: LlmRequest, kind: MessageKind, messages: Sequence[_Mes
     """Return the reply to a message that asks for nothing known."""
     if kind is MessageKind.ABOUT_THE_MODEL:
         return phrases.introduction
-    if kind is MessageKind.FORGET:
+    if kind is MessageKind.FORGET and not _read_last(messages).is_confidential:
         # "Forget that" takes the last statement back, as learning understands it. What is stored stays.
         return f"{describe_withdrawn(_read_last(messages), phrases)}\n{phrases.nothing_forgotten}".strip()
     if messages and contains_credential(messages[-1].text, allow_numbers=allow_numbers.get()):

@@ -28,6 +28,7 @@ class Phrases:
     outdated: str
     forgotten: str
     private: str
+    confidential: str
     unknown: str
     not_found: str
     overview: str
@@ -69,6 +70,7 @@ PHRASES: Mapping[Language, Phrases] = {
         outdated="You took that back, or told me that it has changed; I don't know what holds instead.",
         forgotten="You had me forget that, so I will not learn it from a conversation. To bring it back: /remember {}",
         private="This stays between us: nothing here is learned.",
+        confidential="I do not learn that. Send /private first, and I learn nothing of what follows.",
         unknown="I don't know that yet.",
         not_found="I found no answer to that in what I know about you.",
         overview="This is what I know about you:",
@@ -108,6 +110,7 @@ PHRASES: Mapping[Language, Phrases] = {
         outdated="Das hast du zurückgenommen, oder gesagt, dass es nicht mehr stimmt. Was nun gilt, weiß ich nicht.",
         forgotten="Das sollte ich vergessen, also lerne ich es aus keinem Gespräch. Zurück kommt es mit: /remember {}",
         private="Das bleibt unter uns: Hier lerne ich nichts.",
+        confidential="Das lerne ich nicht. Nach /private lerne ich auch vom Rest nichts.",
         unknown="Das weiß ich noch nicht.",
         not_found="Dazu habe ich in dem, was ich über dich weiß, keine Antwort gefunden.",
         overview="Das weiß ich über dich:",
@@ -147,6 +150,7 @@ PHRASES: Mapping[Language, Phrases] = {
         outdated="Tu l'as retiré, ou tu m'as dit que ce n'est plus vrai ; je ne sais pas ce qui l'est maintenant.",
         forgotten="Tu me l'as fait oublier, donc je ne l'apprends plus ici. Pour l'y remettre : /remember {}",
         private="Cela reste entre nous : je n'apprends rien ici.",
+        confidential="Je ne l'apprends pas. Après /private, je n'apprends rien de la suite.",
         unknown="Je ne le sais pas encore.",
         not_found="Je n'ai pas trouvé de réponse dans ce que je sais de toi.",
         overview="Voici ce que je sais de toi :",
@@ -186,6 +190,7 @@ PHRASES: Mapping[Language, Phrases] = {
         outdated="Lo retiraste o me dijiste que eso ya no es así; no sé qué es cierto ahora.",
         forgotten="Me pediste olvidarlo, así que no lo aprendo de ninguna conversación. Para recuperarlo: /remember {}",
         private="Esto queda entre nosotros: aquí no aprendo nada.",
+        confidential="Eso no lo aprendo. Después de /private no aprendo nada de lo que sigue.",
         unknown="Todavía no lo sé.",
         not_found="No he encontrado la respuesta en lo que sé de ti.",
         overview="Esto es lo que sé de ti:",
@@ -250,6 +255,8 @@ def detect_language(text: str, default: Language = "en") -> Language:
 
 def describe_correction(reading: MessageContent, messages: Sequence[str], phrases: Phrases) -> str:
     """Return what a message without a clear statement corrects, takes back or is too long for; else an empty text."""
+    if reading.is_confidential:
+        return phrases.confidential
     if reading.is_cut:
         return phrases.too_long
     if reading.is_unclear:
