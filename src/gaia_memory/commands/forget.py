@@ -20,7 +20,7 @@ from gaia_memory.commands.rows import (
 )
 from gaia_memory.commands.waiting import note_unsearched
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.forget.delete import HOST_SESSION_NOTE, OPEN_SESSION_NOTE
+from gaia_memory.forget.delete import HOST_SESSION_NOTE, OPEN_SESSION_NOTE, REWOUND_SESSION_NOTE
 from gaia_memory.language.agreements import is_agreement
 from gaia_memory.models import Receipt
 from gaia_memory.redaction.redact_locations import redact_locations
@@ -46,7 +46,11 @@ RESET_HINT = "Use /reset to end this conversation and start a new one."
 """How a user clears the messages of an open session."""
 
 STILL_HERE = "What was said in a conversation that is still open stays in it, and I may answer from it there."
-_OWNER_NOTES = (OPEN_SESSION_NOTE, HOST_SESSION_NOTE)
+STILL_HIDDEN = (
+    "What you said in earlier conversations stays in their database for some time, hidden: nothing is learned or "
+    "answered from it."
+)
+_OWNER_NOTES = (OPEN_SESSION_NOTE, REWOUND_SESSION_NOTE, HOST_SESSION_NOTE)
 """Notes that only an operator can act on."""
 
 _NOTHING_REMEMBERED = "Nothing is stored about you."
@@ -220,6 +224,8 @@ def _report(call: Call, summary: str, receipts: Sequence[Receipt]) -> str:
         lines.append("The files that contained them are being rewritten in the background.")
     notes = dict.fromkeys(note for receipt in receipts for note in receipt.notes)
     lines += [f"Note: {redact_locations(note)}." for note in notes if note not in _OWNER_NOTES]
+    if REWOUND_SESSION_NOTE in notes:
+        lines.append(STILL_HIDDEN)
     if OPEN_SESSION_NOTE in notes:
         lines.append(STILL_HERE)
         if call.memory.config.sessions.clear != "keep":

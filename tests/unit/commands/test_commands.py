@@ -11,13 +11,13 @@ import pytest
 
 from gaia_memory.commands.command import MEMORY_OFF
 from gaia_memory.commands.dispatch import COMMANDS, parse
-from gaia_memory.commands.forget import RESET_HINT, STILL_HERE
+from gaia_memory.commands.forget import RESET_HINT, STILL_HERE, STILL_HIDDEN
 from gaia_memory.commands.private import private_message
 from gaia_memory.commands.rows import filter_by_words, number_facts, split_words
 from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.config.sources.load import load
 from gaia_memory.errors import InvalidInputError, MemoryUnavailable
-from gaia_memory.forget.delete import HOST_SESSION_NOTE, OPEN_SESSION_NOTE
+from gaia_memory.forget.delete import HOST_SESSION_NOTE, OPEN_SESSION_NOTE, REWOUND_SESSION_NOTE
 from gaia_memory.models import Status
 from support.cli.slash_commands import ListMemory, run_command
 from support.factories import make_fact
@@ -230,12 +230,12 @@ async def test_forget_yes_forgets_and_reports_the_count() -> None:
 @pytest.mark.acceptance("C12", "C13")
 async def test_forget_yes_without_facts_still_forgets_unlearned_messages() -> None:
     """There is nothing to forget, but earlier messages must not be learned later."""
-    memory = ListMemory(pending=True, notes=(OPEN_SESSION_NOTE, HOST_SESSION_NOTE))
+    memory = ListMemory(pending=True, notes=(OPEN_SESSION_NOTE, REWOUND_SESSION_NOTE, HOST_SESSION_NOTE))
 
     reply = await run_command("/forget yes", memory)
 
     assert "nothing to forget" in reply.text
-    assert reply.text.splitlines()[1:] == [STILL_HERE, RESET_HINT]
+    assert reply.text.splitlines()[1:] == [STILL_HIDDEN, STILL_HERE, RESET_HINT]
     assert memory.forget_count == 1
 
 

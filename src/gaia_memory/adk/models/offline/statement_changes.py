@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gaia_memory.adk.models.offline.offline_phrases import detect_language
 from gaia_memory.adk.models.offline.statement_subjects import subject_words
@@ -29,13 +29,10 @@ from gaia_memory.adk.models.offline.topic_words import (
     SLOT_WORDS,
     TRAVEL_WORDS,
     implied_words,
-    is_same_word,
+    names_any,
     share_most,
 )
 from gaia_memory.language.tokenizer import index_tokens
-
-if TYPE_CHECKING:
-    pass
 
 _MIN_FURTHER_WORDS = 2
 """What a statement says besides: "I drive a red Golf" is all about the car."""
@@ -138,7 +135,7 @@ class Changes:
         ends = [
             each
             for each in self.partial_ends(statement, asked)
-            if each.order not in lists or _mentions(names, gone[each.order])
+            if each.order not in lists or names_any(names, gone[each.order])
         ]
         own = set[str]() if subject_words(statement.text) else set(index_tokens(statement.text))
         parted = [each.order for each in self._changes if "partner" in each.words and own.intersection(each.words)]
@@ -160,9 +157,9 @@ class Changes:
         gone = [word for each in changes for word in (*each.words, *each.subject)]
         for named in _NAMED_NOUN.finditer(statement.text):
             pair = index_tokens(f"{named[1]} {named[2]}")
-            gone += pair if _mentions(pair, gone) else []
+            gone += pair if names_any(pair, gone) else []
         words = topic_words(statement.text, detect_language(statement.text))
-        return len(changes) > 1 and all(word in NAME_WORDS or _mentions([word], gone) for word in words)
+        return len(changes) > 1 and all(word in NAME_WORDS or names_any([word], gone) for word in words)
 
     def additions(self, statement: Statement) -> list[Statement]:
         """Return what was said next about a statement by a pronoun, "I sold it", or later of its new date."""
@@ -171,7 +168,7 @@ class Changes:
             is_move, words = bool(_MOVE.search(each.text)), _words_of_change(each.text)
             # "I sold it" takes nothing back, though it is no fact where nobody knows what "it" is.
             is_said = not each.takes_back or (not words and _PRONOUNS.intersection(index_tokens(each.text)))
-            is_of_date = is_move and words and all(_mentions([word], known) for word in words)
+            is_of_date = is_move and words and all(names_any([word], known) for word in words)
             is_next = each.order == statement.order + 1 and not words and (is_move or self.is_denial(each))
             if is_said and each.order > statement.order and (is_next or is_of_date):
                 found.append(each)
@@ -203,9 +200,9 @@ class Changes:
         for change in self._changes:
             is_newer = change.order > statement.order and (is_denied or not change.resumes)
             concerns = (
-                _mentions(words, change.subject) or _is_same_trip(words, change)
+                names_any(words, change.subject) or _is_same_trip(words, change)
                 if change.subject
-                else not about or _mentions(change.words, about)
+                else not about or names_any(change.words, about)
             )
             if is_newer and concerns and _denies(change, words) and not _names_another(statement.text, change.text):
                 yield change
@@ -293,10 +290,6 @@ def _words_of_change(text: str) -> list[str]:
     return [word for word in words if word not in _PRONOUNS]
 
 
-def _mentions(words: Sequence[str], others: Collection[str]) -> bool:
-    return any(is_same_word(word, other) for word in words for other in others)
-
-
 def _names_another(text: str, change: str) -> bool:
     """Return whether a change names another kind of a thing than a statement: "Indian food", not "Greek food"."""
     one, other = ({found["thing"]: found["kind"] for found in _KIND_OF_THING.finditer(each)} for each in (text, change))
@@ -309,12 +302,12 @@ def _are_trips(*words: Collection[str]) -> bool:
 
 def _is_same_trip(words: Sequence[str], change: _Change) -> bool:
     """Return whether a statement tells of the trip that a change is about: of its time or its place."""
-    return _are_trips(words, change.subject) and _mentions(words, set(change.said) - TRAVEL_WORDS)
+    return _are_trips(words, change.subject) and names_any(words, set(change.said) - TRAVEL_WORDS)
 
 
 def _denies(change: _Change, words: Sequence[str]) -> bool:
     """Return whether a change ends a statement with these words: it shares most besides its subject, or has no more."""
-    said, changed = ([each for each in some if not _mentions([each], change.subject)] for some in (words, change.words))
+    said, changed = ([each for each in some if not names_any([each], change.subject)] for some in (words, change.words))
     if _are_trips(said, change.words):
         # Who "cancelled the trip to Rome" is not "flying to Rome" either.
         changed = [each for each in changed if each not in TRAVEL_WORDS]
@@ -327,9 +320,9 @@ def _spares(text: str, change: _Change, asked: Sequence[str]) -> bool:
         return True
     gone = (*change.words, *change.subject)
     words = [word for word in topic_words(text, detect_language(text)) if word not in NAME_WORDS]
-    further = [word for word in words if not _mentions([word], (*gone, *asked))]
+    further = [word for word in words if not names_any([word], (*gone, *asked))]
     # "I quit my job" is about all of "I work as a nurse at the hospital".
-    is_about_more = not _mentions((*asked, *words[:1]), gone) and len(further) >= _MIN_FURTHER_WORDS + (not asked)
+    is_about_more = not names_any((*asked, *words[:1]), gone) and len(further) >= _MIN_FURTHER_WORDS + (not asked)
     return is_about_more or _lists_more(text, gone, asked)
 
 
@@ -337,9 +330,9 @@ def _lists_more(text: str, gone: Sequence[str], asked: Sequence[str]) -> bool:
     """Return whether a statement lists what a question asks for beside what is gone: "I have a cat and a dog"."""
     for listed in _LISTED_WORDS.finditer(text):
         items = [word for word in index_tokens(listed[0]) if word not in ALL_FUNCTION_WORDS]
-        lost = [word for word in items if _mentions([word], gone)]
+        lost = [word for word in items if names_any([word], gone)]
         kept = [word for word in items if word not in lost]
-        if lost and kept and (not _mentions(asked, lost) or _mentions(asked, kept)):
+        if lost and kept and (not names_any(asked, lost) or names_any(asked, kept)):
             return True
     return False
 
@@ -347,9 +340,9 @@ def _lists_more(text: str, gone: Sequence[str], asked: Sequence[str]) -> bool:
 def _names_more(text: str, change: _Change) -> bool:
     """Return whether a statement names others beside whom a change is about: "Rex died" leaves "Rex and Fido" one."""
     return any(
-        _mentions(index_tokens(listed[0]), change.subject)
+        names_any(index_tokens(listed[0]), change.subject)
         and not all(
-            _mentions([name], change.words) for name in index_tokens(listed[0]) if name not in ALL_FUNCTION_WORDS
+            names_any([name], change.words) for name in index_tokens(listed[0]) if name not in ALL_FUNCTION_WORDS
         )
         for listed in _LISTED_NAMES.finditer(text)
     )
