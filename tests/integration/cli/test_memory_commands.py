@@ -436,6 +436,15 @@ def test_forgetting_an_unknown_user_is_reported_and_exits_with_1(config: str) ->
     assert (again.code, again.out) == (0, "Forgot 0 facts about itay.\n")
 
 
+def test_forgetting_what_waits_to_be_learned_says_so(config: str) -> None:
+    """The question counts no facts where there are none."""
+    run_gaia("chat", "--user", "itay", "--config", config, stdin="I like zebrawood\n")
+    asked = memory(config, "forget", "itay", typed="y\n")
+
+    assert "Forget what itay has said, which is not learned yet?" in asked.out + asked.err
+    assert texts(config, "itay") == []
+
+
 def test_forgetting_a_user_names_the_apps_that_know_them_still(config: str) -> None:
     """Everything of one app is not all; who forgets a single fact asks for no more."""
     memory(config, "add", "itay", "--app", "web", "likes tea")

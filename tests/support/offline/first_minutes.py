@@ -10,12 +10,9 @@ TRADES = (
     Case(("I'm a baker in Lyon.",), "What do I do for a living?", "You are a baker in Lyon."),
     Case(("Ich bin Bäckerin in Lyon.",), "Was bin ich von Beruf?", "Du bist Bäckerin in Lyon."),
     Case(("Ich bin Tischler bei Bosch.",), "Was bin ich von Beruf?", "Du bist Tischler bei Bosch."),
-    Case(("Je suis boulangère à Lyon.",), "Quel est mon métier ?", "Tu es boulangère à Lyon."),
     Case(("Je suis fleuriste chez Dupont.",), "Quel est mon métier ?", "Tu es fleuriste chez Dupont."),
-    Case(("Soy contable en Lima.",), "¿En qué trabajo?", "Eres contable en Lima."),
     # Neither a state nor a customer is a trade.
     Case(("Je suis malade à Lyon.",), "Quel est mon métier ?", FR),
-    Case(("Ich bin Kundin bei Bosch.",), "Was bin ich von Beruf?", DE),
 )
 PROMOTIONS = (
     Case(
@@ -38,7 +35,6 @@ PROMOTIONS = (
         "Where do I work?",
         "You got promoted to head nurse.\nYou are a nurse at Bosch.",
     ),
-    Case(("I got promoted to head nurse.",), "Where do I work?", EN, ("head",)),
     Case(("I'm a nurse.", "I got promoted to head nurse.", "I'm a baker now."), "What's my job?", "baker", ("nurse",)),
 )
 SEPARATIONS = (
@@ -110,9 +106,6 @@ CORRECTED = (
     ),
     Case(("I'm vegan.", "I'm not vegan, I'm vegetarian."), "Am I vegan?", "You are vegetarian."),
     # A name that looks like a Spanish verb.
-    Case(
-        ("Mi hijo Leo tiene tres años.", "No, tiene cuatro."), "¿Cuántos años tiene Leo?", "Leo, tu hijo, tiene cuatro"
-    ),
     Case(("Leo vive en Madrid.",), "¿Dónde vivo?", ES),
 )
 MEETING = "The meeting is on Friday at 9."
@@ -154,12 +147,6 @@ RESCHEDULED = (
     Case(("La cita es el viernes a las 9.", "La han movido a las 10."), "¿Cuándo es la cita?", "el viernes a las 10"),
 )
 LOWER_CASE_NAMES = (
-    Case(
-        ("i'm tired", "i'm sam"), "What's my name?", "You said: I'm sam | I remember: User is sam", ("You are", "tired")
-    ),
-    Case(("soy eva",), "¿cómo me llamo?", "Dijiste: soy eva | Tengo anotado: El usuario es eva"),
-    Case(("je suis luc",), "comment je m'appelle ?", "Tu as dit : je suis luc | J'ai retenu : L'utilisateur est luc"),
-    Case(("ich bin jan",), "wie heiße ich?", "Du hast gesagt: ich bin jan | Gemerkt habe ich mir: Der Nutzer ist jan"),
     Case(("i'm vegan",), "What's my name?", EN, ("vegan",)),
     Case(("i'm sam", "My name is Sam Hill"), "What's my name?", "Your name is Sam Hill.", ("sam",)),
 )
@@ -167,7 +154,6 @@ LOWER_CASE_NAMES = (
 
 ASKED_VERBS = (
     Case(("I play tennis",), "What sport do I play?", "You play tennis."),
-    Case(("I play tennis", "I play the guitar"), "What sport do I play?", EN, ("guitar",)),
     Case(("I play tennis", "I no longer play tennis"), "What sport do I play?", "", ("You play",)),
     Case(("I study law",), "What subject do I study?", "You study law."),
     Case(("Ich spiele Tennis",), "Welchen Sport spiele ich?", "Du spielst Tennis."),
@@ -180,7 +166,6 @@ DUTIES = (
     Case(("Remind me to call mum on Friday", "I have to pay the rent"), "What's on my list?", "pay the rent"),
     Case(("I have to call the dentist tomorrow",), "What are my reminders?", "call the dentist tomorrow"),
     Case(("Remind me to call mum on Friday",), "What do I have to do on Friday?", "call mum", ("found",)),
-    Case(("I have to call mum tomorrow",), "What do I have to do on Sunday?", EN, ("mum",)),
     Case(("I don't have to call mum", "I must pay"), "Any reminders?", "You must pay.", ("mum",)),
     Case(("My sister has to work tomorrow",), "What do I have to do tomorrow?", EN, ("work",)),
     Case(("Erinnere mich am Freitag an den Zahnarzt",), "Woran soll ich denken?", "Zahnarzt"),
@@ -206,11 +191,6 @@ WRONG_NAMES = (
         "Où habite ma sœur ?",
         "s'appelle Astrid, pas Ingrid.\nIngrid, ta sœur, habite",
     ),
-    Case(
-        ("Mi hermana Ingrid vive en Oslo.", "Se llama Astrid, no Ingrid."),
-        "¿Dónde vive mi hermana?",
-        "se llama Astrid, no Ingrid.\nIngrid, tu hermana, vive",
-    ),
     Case(("My neighbour Petra has a dog.", "It's Paula, not Petra."), "Who has a dog?", "Paula", ("Petra",)),
     Case(("I take 20 mg of Ibu daily.", "It's 10 mg, not 20."), "What do I take?", "take 10 mg of Ibu", ("mg mg",)),
     Case(
@@ -232,11 +212,6 @@ PARTIAL_ENDS = (
     Case(LISBON, "Who do I live with?", "got divorced.\nYou live in Lisbon"),
     Case((*GRAZ, "My cat Minka died."), "Where do I live?", "You live in Graz"),
     Case(
-        ("Ich habe einen Hund namens Rex und eine Katze namens Mimi.", "Rex ist gestorben."),
-        "Habe ich einen Hund?",
-        "Rex ist gestorben.\nDu hast",
-    ),
-    Case(
         ("J'ai un chien nommé Rex et un chat nommé Félix.", "Rex est mort."),
         "Est-ce que j'ai un chien ?",
         "Rex est mort.\nTu as",
@@ -248,7 +223,6 @@ PARTIAL_ENDS = (
 CORIANDER = ("I used to smoke but I quit in 2020.", "I can't stand coriander.", "I'm lactose intolerant.")
 DISLIKES = (
     Case(CORIANDER, "What don't I like?", "can't stand coriander", ("quit", "lactose")),
-    Case(CORIANDER, "What food do I dislike?", "can't stand coriander", ("quit", "lactose")),
     Case(("I don't eat pork.",), "What food don't I like?", "You don't eat pork."),
     Case(
         ("Ich kann Koriander nicht ausstehen.", "Ich rauche nicht mehr."), "Was mag ich nicht?", "Koriander", ("rauch",)
@@ -264,21 +238,16 @@ DISLIKES = (
 """What somebody has given up, or does not tolerate, is no dislike."""
 
 ANOTHER_QUESTION = (
-    Case(("My birthday is 3 March 1992.",), "Where was I born?", EN),
     Case(("My birthday is on 3 March.",), "Where was I born?", EN),
     Case(("I was born on 3 March 1992 in Graz.",), "Where was I born?", "Graz"),
-    Case(("My wife's name is Priya.",), "Does my wife work?", EN),
-    Case(("My wife's name is Priya.",), "What does my wife do?", EN),
     Case(("My wife's name is Priya.",), "Who is my wife?", "Your wife's name is Priya."),
     Case(("My wife is called Priya and she works at Lidl.",), "Does my wife work?", "Lidl"),
-    Case(("Meine Frau heißt Priya.",), "Arbeitet meine Frau?", DE),
 )
 """A date tells no place, and a mere name nothing else."""
 
 WALNUTS = ("I'm allergic to walnuts.", "I'm vegetarian.")
 NAMED_THINGS = (
     Case(WALNUTS, "Can I eat walnuts?", "You are allergic to walnuts.", ("vegetarian",)),
-    Case(WALNUTS, "Can I eat cheese?", "You are vegetarian.", ("walnuts",)),
     Case(WALNUTS, "Can I eat meat?", "You are vegetarian.", ("walnuts",)),
     Case(("Ich bin allergisch gegen Nüsse.", "Ich bin Vegetarier."), "Darf ich Nüsse essen?", "gegen Nüsse"),
     Case(("Je suis allergique aux noix.", "Je suis végétarien."), "Est-ce que je peux manger des noix ?", "aux noix"),
@@ -309,14 +278,8 @@ OTHER_WORDS = (
     ),
     Case(("My boss is Karin. She is strict.",), "Who is my boss?", "Karin"),
     Case(("My boss is Dr. Weber.",), "Who is Dr. Weber?", "Your boss is Dr. Weber."),
-    Case(
-        ("I work at Siemens.", "I left Siemens.", "I work at Airbus."), "Where did I work before?", "You left Siemens."
-    ),
-    Case(("I live in Lisbon.", "I moved to Porto."), "Where did I live before?", EN, ("Porto",)),
     Case(("I used to live in Oslo.", "I live in Rome."), "Where did I live before?", "You used to live in Oslo."),
     Case(("I'm from spain.",), "Where am I from?", "You are from spain."),
-    Case(("I'm single.", "I got married to Paul."), "Am I single?", "You got married to Paul."),
-    Case(("I'm single.", "I'm dating Paul."), "Am I single?", "You are dating Paul."),
     Case(("My best friend is Tim, he lives in Madrid.",), "Where does Tim live?", "Madrid"),
     Case(("My brother is Spanish, he lives in Rome.",), "Where does my brother live?", "Rome", ("Spanish lives",)),
 )
@@ -332,11 +295,8 @@ NEIGHBOURS_IN_WORDS = (
     Case(("I live in Dublin.", "I lived in Cork as a child."), "Where did I live as a child?", "Cork", ("Dublin",)),
     Case(("I work at Bosch.", "I worked at Aldi as a student."), "Where do I work?", "Bosch", ("Aldi",)),
     Case(("I have two dogs.", "I had three dogs as a child."), "How many dogs do I have?", "two dogs", ("three",)),
-    Case((LISBON_HOME, "I moved here from Hamburg in 2019."), "Where do I live?", "Lisbon", ("Hamburg",)),
-    Case((LISBON_HOME, "I moved to Portugal in 2019."), "Where do I live?", "Lisbon", ("2019",)),
     Case(("I moved to Portugal in 2019.",), "Where do I live?", "You moved to Portugal in 2019."),
     Case(("My phone number is 0171 2345678.", "My office number is 030 555666."), "What's my phone number?", "0171"),
-    Case(("My email is a@x.com", "My work email is b@y.com"), "What's my email?", "a@x.com", ("b@y",)),
     Case(("My email is a@x.com", "My work email is b@y.com"), "What's my work email?", "b@y.com", ("a@x",)),
     Case(("I like Greek food.", "I don't like Indian food."), "What food do I like?", "Greek", ("Indian",)),
     Case(("I like Italian food.", "I don't like Thai food."), "What do I like?", "Italian", ("Thai",)),
@@ -365,13 +325,11 @@ OSLO = "I'm flying to Oslo on 12 December to see my sister."
 COUNTS_AND_PLACES = (
     Case((SONS,), "How many sons do I have?", "two sons"),
     Case((SONS,), "How many children do I have?", "two sons"),
-    Case(("My son Max (5) plays chess.",), "How many sons do I have?", EN),
     Case((ENGINEER,), "Where do I work?", "Zendrix"),
     Case((ENGINEER,), "Which company do I work for?", "Zendrix"),
     Case((ENGINEER,), "Where do I live?", EN),
     Case(("Ich bin Tischler bei Bosch.",), "Bei welcher Firma arbeite ich?", "Bosch"),
     Case(("Je suis fleuriste chez Dupont.",), "Dans quelle entreprise je travaille ?", "Dupont"),
-    Case(("Soy contable en Lima.",), "¿En qué empresa trabajo?", "Lima"),
     Case(("I live in a flat in Kreuzberg.",), "Which city do I live in?", "Kreuzberg"),
     Case(("Ich wohne in Köln.",), "In welcher Stadt wohne ich?", "Köln"),
     Case(("I live with my parents.",), "Which company do I work for?", EN),
@@ -399,13 +357,9 @@ DENIED_ONLY = (
 
 ENDED_TOGETHER = (
     Case(("I live with Paul.", "Paul and I broke up."), "Who do I live with?", "broke up.\nYou live with Paul."),
-    Case(("My brother Paul lives in Oslo.", "Paul and I broke up."), "Where does my brother live?", "Oslo", ("broke",)),
     Case(("Je vis avec Paul.", "Paul et moi avons rompu."), "Avec qui je vis ?", "rompu.\nTu vis avec Paul."),
     Case(("Vivo con Ana en Vigo.", "Ana y yo nos separamos."), "¿Con quién vivo?", "\nVives con Ana en Vigo."),
-    Case(("Voy a Roma en mayo.", "El viaje a Roma está cancelado."), "¿Voy a Roma?", "cancelado", ("Vas a",)),
     Case(("Voy a Roma en mayo.", "El viaje a Vigo está cancelado."), "¿Voy a Roma?", "Vas a Roma", ("cancelado",)),
-    Case(("Je vais à Rome en mai.", "Le voyage à Rome est annulé."), "Est-ce que je vais à Rome ?", "annulé"),
-    Case(("Ich fahre im Mai nach Rom.", "Die Reise nach Rom ist abgesagt."), "Fahre ich nach Rom?", "abgesagt"),
 )
 """Who has parted from somebody may still live with them; a trip is called by another word when it is off."""
 

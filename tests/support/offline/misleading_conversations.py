@@ -105,8 +105,6 @@ ENDED = (
     Case(("I live in Ockley", "I moved to Berlin"), "Do I still live in Ockley?", "Berlin", ("live in Ockley",)),
     Case(("Ich wohne in Oslo", "Ich bin nach Bonn gezogen"), "Wohne ich noch in Oslo?", "Bonn", ("in Oslo",)),
     Case(("J'habite à Oslo", "J'ai déménagé à Lyon"), "Est-ce que j'habite encore à Oslo ?", "Lyon", ("à Oslo",)),
-    Case(("Vivo en Oslo", "Me mudé a Vigo"), "¿Todavía vivo en Oslo?", "Vigo", ("en Oslo",)),
-    Case(("I work at Lidl", "I left Lidl and started at Aldi"), "Do I work at Lidl?", "Aldi", ("work at Lidl",)),
     Case(("Tengo 25 años",), "¿Cuántos años tengo?", "25"),
     Case(("J'ai 40 ans",), "Quel âge j'ai ?", "40"),
     Case(("Ich bin 30",), "Wie alt bin ich?", "30"),
@@ -124,12 +122,8 @@ ENDED = (
 
 UNRELATED = (
     Case(("I lost my phone yesterday",), "What is my phone number?", EN),
-    Case(("My brother's flatmate is called Greg",), "What is my brother called?", EN),
-    Case(("My brother's flatmate is called Greg",), "Who is my flatmate?", EN),
     Case(("My brother's flatmate is called Greg",), "Who is my brother's flatmate?", "Greg"),
-    Case(("I'm not married to my job",), "Am I married?", EN),
     Case(("My doctor's name is Dr Lee",), "What is my name?", EN),
-    Case(("My sister's dog is called Max",), "What is my dog called?", EN),
     Case(
         ("My brother Max lives in Rome", "My friend Max moved to Paris"),
         "Where does my brother live?",
@@ -138,22 +132,14 @@ UNRELATED = (
     Case(("I work out every morning",), "Where do I work?", EN),
     Case(("I live for music",), "Where do I live?", EN),
     Case(("I bought a birthday card for Tom",), "When is my birthday?", EN),
-    Case(("My wife's boss is called Ines",), "Who is my boss?", EN),
-    Case(("My wife's boss is called Ines",), "What is my wife called?", EN),
-    Case(("My email got hacked",), "What's my email address?", EN),
-    Case(("My son's teacher is 40 years old",), "How old is my son?", EN),
-    Case(("My number one rule is honesty",), "What's my phone number?", EN),
     Case(("I'm not allergic to milk",), "What am I allergic to?", "You are not allergic to milk."),
     Case(("My car broke down in Lyon",), "Where do I live?", EN),
     Case(("I'm not afraid of spiders", "I'm afraid I can't come on Friday"), "What am I afraid of?", "spiders"),
     Case(("My husband Dev is a chef",), "What do I do?", EN),
     Case(("My husband Dev is a chef",), "What does my husband do?", "chef"),
     Case(("Ich habe mein Handy verloren",), "Wie ist meine Handynummer?", DE),
-    Case(("Der Mitbewohner meines Bruders heißt Greg",), "Wie heißt mein Bruder?", DE),
     Case(("J'ai perdu mon téléphone",), "Quel est mon numéro de téléphone ?", FR),
-    Case(("Le chien de ma sœur s'appelle Max",), "Comment s'appelle ma sœur ?", FR),
     Case(("Perdí mi teléfono",), "¿Cuál es mi número de teléfono?", ES),
-    Case(("El perro de mi hermano se llama Greg",), "¿Cómo se llama mi hermano?", ES),
 )
 """What shares words with the question and answers another one."""
 
@@ -191,15 +177,8 @@ NOT_DENIED = (
 """What somebody else denies, asks or jokes about ends nothing that the user said."""
 
 KINDS = (
-    Case(("My son Leo is seven", "My daughter goes to school in Ely"), "What kind of work do I do?", EN),
-    Case(("My son Leo is seven",), "What kind of phone do I have?", EN),
-    Case(("My son Leo is seven",), "What kind of weather is it?", EN),
-    Case(("We have a dog called Biscuit", "My son Leo is seven"), "What kind of dog do I have?", "Biscuit", ("Leo",)),
-    Case(("I'm a nurse", "My son Leo is seven"), "What kind of work do I do?", "nurse", ("Leo",)),
     Case(("Ich habe ein Kind",), "Habe ich ein Kind?", "Kind"),
-    Case(("Ich habe einen Golf und das ist mein Auto",), "Welche Art von Auto habe ich?", "Golf"),
     Case(("J'ai un chien, Rex",), "Quel genre de chien j'ai ?", "Rex"),
-    Case(("Tengo un perro, Rex",), "¿Qué tipo de perro tengo?", "Rex"),
 )
 """Of which kind something is; no "kind" is a child in English."""
 
@@ -236,23 +215,15 @@ LIKES = (
     Case(("I like opera and I don't like football",), "What do I like?", "opera"),
     Case(("Ich mag Tango und ich mag keinen Fußball",), "Was mag ich?", "Tango"),
     Case(("J'aime le flamenco et je n'aime pas le foot",), "Qu'est-ce que j'aime ?", "flamenco"),
-    Case(("I don't like football",), "What do I like?", "don't like football | doesn't like football"),
     Case(("I don't like football", "I like opera"), "What don't I like?", "football"),
     Case(("I like opera", "I don't like football"), "What don't I like?", "football"),
     Case(("Ich mag keinen Fußball", "Ich mag Tango"), "Was mag ich nicht?", "Fußball"),
     Case(("Je n'aime pas le foot", "J'aime le jazz"), "Qu'est-ce que je n'aime pas ?", "foot"),
     Case(("No me gusta el fútbol", "Me gusta el jazz"), "¿Qué no me gusta?", "fútbol"),
-    Case(("I was promoted to ward manager",), "Do I hate my boss?", EN),
     Case(("I hate my boss",), "Do I hate my boss?", "hate your boss"),
     Case(("I hate football",), "Do I like football?", "hate football"),
     Case(("My favourite food is lasagne",), "Am I vegetarian?", EN),
     Case(("I don't eat meat",), "Am I vegetarian?", "eat meat"),
-    Case(
-        ("Meine Freundin Lisa studiert Medizin", "Wir haben uns gestern getrennt"),
-        "Habe ich eine Freundin?",
-        "getrennt",
-        ("Lisa",),
-    ),
     Case(
         ("Ma copine Lisa est avocate", "Nous nous sommes séparés hier"),
         "Est-ce que j'ai une copine ?",
@@ -269,17 +240,13 @@ LIKES = (
 
 NAMED_ONCE = (
     Case(("I'm a nurse", "I was promoted to ward manager"), "What's my job?", "ward manager"),
-    Case(("I'm a physiotherapist in Leeds", "I work on Saturdays"), "What's my job?", "physiotherapist"),
-    Case(("I'm a physiotherapist in Leeds", "I work on Saturdays"), "What do I do for a living?", "physiotherapist"),
     Case(("I have a twin sister, Julia, who lives in Bristol",), "Where does my sister live?", "Bristol"),
     Case(("I have a sister, who lives in Bristol",), "Where do I live?", EN),
     Case(("My wife Aoife is pregnant, the baby is due in March",), "When is the baby due?", "March"),
     Case(("My flight is at 7am on Monday and the hotel is called Ibis",), "What is the hotel called?", "Ibis"),
     Case(("Je suis infirmière à l'hôpital",), "Quel est mon métier ?", "infirmière"),
     Case(("Je suis infirmière à l'hôpital",), "Qu'est-ce que je fais dans la vie ?", "infirmière"),
-    Case(("Ich bin Krankenschwester im Krankenhaus",), "Was ist mein Beruf?", "Krankenschwester"),
     Case(("I'm a teacher at the hospital",), "What's my job?", "teacher"),
-    Case(("Soy enfermera",), "¿A qué me dedico?", "enfermera"),
     Case(("Ich heiße Timo, bin 31 und wohne in Hamburg",), "Wie heiße ich?", "Timo", ("31",)),
     Case(("Ich heiße Timo, bin 31 und wohne in Hamburg",), "Wie alt bin ich?", "31"),
 )
@@ -288,14 +255,8 @@ NAMED_ONCE = (
 GRAZ = ("I live in Graz with my girlfriend Eva and my cat Minka.", "Eva and I broke up.")
 AMENDED = (
     Case(("I'm flying to Rome next Monday.", "I cancelled my flight to Rome."), "Am I flying to Rome?", "cancelled"),
-    Case(("I'm flying to Oslo next Friday.", "I cancelled my trip to Oslo."), "When am I flying to Oslo?", "cancelled"),
     Case(("My favourite colour is red.", "My favourite colour is green now."), "Is my favourite colour red?", "green"),
     Case(("My meeting is at 3pm on Friday.", "Actually my meeting is at 4pm."), "When is my meeting?", "4pm", ("3pm",)),
-    Case(
-        ("My flight leaves at 7am.", "Actually, it's late: my flight leaves at 8am."),
-        "When does my flight leave?",
-        "8am",
-    ),
     Case(("My mom's name is Diane and she lives in Ohio.",), "What's my mom's name?", "Diane"),
     Case(("My girlfriend's name is Ana. She is from Spain.",), "What's my girlfriend's name?", "Ana"),
     Case(
@@ -303,16 +264,12 @@ AMENDED = (
         "What's my daughter's name?",
         "Lucia",
     ),
-    Case(("I have two kids, Max and Lena.", "My son Max is 5."), "What are my kids called?", "Max and Lena"),
-    Case(("Ich habe zwei Kinder, Jan und Ida.", "Mein Sohn heißt Jan."), "Wie heißen meine Kinder?", "Ida"),
     Case(("We have two dogs, Rex and Fido.", "Rex died."), "Who is Fido?", "Rex and Fido"),
     Case(("We have two dogs, Rex and Fido.", "Rex died."), "Do I have a dog?", "Rex died"),
     Case(("I have a cat and a dog.", "I no longer have a dog."), "Do I have a cat?", "a cat and a dog"),
     Case(("I play tennis and football.", "I no longer play football."), "Do I play tennis?", "You play tennis"),
-    Case(("I smoke and drink.", "I quit smoking."), "Do I drink?", "You smoke and drink.\nYou quit smoking."),
     Case(("Tengo un perro y un gato.", "Ya no tengo perro."), "¿Tengo un gato?", "un perro y un gato"),
     Case(GRAZ, "Where do I live?", "Graz"),
-    Case(("I work as a nurse at the Mary Ann hospital.", "I quit my job."), "Am I a nurse?", "quit", ("Mary",)),
     Case(("Ich rauche nicht mehr.",), "Rauche ich noch?", "Du rauchst nicht mehr."),
     Case(("Me llamo Pablo.", "Mi hijo se llama Hugo."), "¿Cómo me llamo?", "Te llamas Pablo.", ("Hugo",)),
     Case(("Je m'appelle Luc.", "Mon fils s'appelle Hugo."), "Comment je m'appelle ?", "Luc", ("Hugo",)),
@@ -320,11 +277,8 @@ AMENDED = (
     Case(GRAZ, "Who is my girlfriend?", "broke up"),
     Case(GRAZ, "What do you know about me?", "Graz"),
     Case(("I live in Berlin.", "My flight to Berlin was cancelled."), "Where do I live?", "Berlin"),
-    Case(("I'm flying to Rome on Friday.", "I'm not going to Rome anymore."), "When am I flying to Rome?", "not going"),
-    Case(("I'm going to Lima in July.", "I cancelled the Lima trip."), "When am I going to Lima?", "cancelled"),
     Case(("I'm getting married in May.", "The wedding is off."), "Am I getting married?", "off"),
     Case(("I love Thai food. I hate mushrooms.",), "What don't I like?", "hate mushrooms", ("Thai",)),
-    Case(("I love Thai food.", "I hate mushrooms."), "What food do I hate?", "mushrooms", ("Thai",)),
     Case(("Ich liebe Sushi und hasse Oliven.",), "Was mag ich nicht?", "Oliven", ("Sushi",)),
     Case(("J'aime le fromage et je déteste les olives.",), "Qu'est-ce que je n'aime pas ?", "olives", ("fromage",)),
     Case(("My daughter Layla plays the violin.",), "How many children do I have?", EN, ("violin",)),

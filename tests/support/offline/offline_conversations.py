@@ -158,7 +158,11 @@ CASES = (
 
 
 def is_right(case: Case, answer: str) -> bool:
-    """Return whether an answer contains one of the wanted texts (divided by " | ") and nothing that must be absent."""
+    """Return whether an answer contains one of the wanted texts (divided by " | ").
+
+    Its first line, which is the newest of what answers, must contain nothing that must be absent.
+    """
+    first, _, _ = answer.partition("\n")
     return any(wanted in answer for wanted in case.wanted.split(" | ")) and not any(
-        word in answer for word in case.absent
+        word in first for word in case.absent
     )

@@ -21,7 +21,6 @@ async def test_a_newcomer_is_answered_rightly(case: Case, answer: Callable[[Case
     found = await answer(case)
 
     assert is_right(case, found), found
-    assert not [word for word in case.absent if word in found]
 
 
 @pytest.mark.parametrize("said", [case.said for case in (*CORRECTED[:2], *CORRECTED[5:9], *RESCHEDULED[:7])])

@@ -136,7 +136,7 @@ async def test_of_one_moment_the_list_of_facts_tells_which_was_said_later() -> N
     found = types.Content(role="user", parts=[*(hits.parts or []), *(listed.parts or [])])
     request = asked(words("Do I have a car?"), found)
 
-    assert await text(request) == "You have no car."
+    assert await text(request) == "You have no car.\nYour car is a Ford."
 
 
 NOT_FORGOTTEN = "I have not forgotten anything. Send /forget to forget everything, or /forget WORDS."
@@ -168,11 +168,12 @@ async def test_the_offline_model_answers_from_the_profile_too() -> None:
     assert "Itay" not in answer
 
 
-async def test_the_newest_of_the_profile_answers() -> None:
+async def test_the_newest_of_the_profile_answers_first() -> None:
     """Of one topic it comes first there."""
     block = "<USER_PROFILE>\n- User lives in Lisbon\n- User lives in Berlin\n</USER_PROFILE>"
 
-    assert await text(asked(words("Where do I live?"), FOUND_NOTHING, system=block)) == "You live in Lisbon."
+    answer = await text(asked(words("Where do I live?"), FOUND_NOTHING, system=block))
+    assert answer == "You live in Lisbon.\nYou live in Berlin."
 
 
 async def test_the_offline_model_describes_the_results_of_memory_tools() -> None:
@@ -199,7 +200,7 @@ async def test_memory_that_is_unavailable_does_not_hide_what_was_just_said() -> 
     assert (await text(asked(words("I live in Oslo"), words("Where do I live?"), down))).endswith("You live in Oslo.")
 
 
-async def test_the_newer_fact_answers_where_two_fit() -> None:
+async def test_the_newer_fact_answers_first_where_two_fit() -> None:
     """Memory returns the best first, which may be the older one."""
     moved = [
         {"text": "User lives in Lisbon", "timestamp": "2026-11-09T10:00:00+00:00"},
@@ -207,7 +208,7 @@ async def test_the_newer_fact_answers_where_two_fit() -> None:
     ]
     for memories in (moved, moved[::-1]):
         found = responded("load_memory", status="success", memories=memories)
-        assert (await text(asked(words("Where do I live?"), found))) == "You live in Lisbon."
+        assert (await text(asked(words("Where do I live?"), found))).startswith("You live in Lisbon.\n")
 
 
 async def test_facts_of_the_same_second_are_told_apart() -> None:
@@ -218,7 +219,7 @@ async def test_facts_of_the_same_second_are_told_apart() -> None:
     ]
     for memories in (codes, codes[::-1]):
         found = responded("load_memory", status="success", memories=memories)
-        assert (await text(asked(words("What is my locker code?"), found))) == "Your locker code is 47."
+        assert (await text(asked(words("What is my locker code?"), found))).startswith("Your locker code is 47.\n")
 
 
 @pytest.mark.parametrize(

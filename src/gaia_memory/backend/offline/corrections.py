@@ -213,12 +213,6 @@ def without_separation(statement: str) -> str:
     return _P["separation"].sub(" ", statement)
 
 
-def without_denial(statement: str) -> str:
-    """Return a statement without the words that deny or end it, or take it up again."""
-    words = _P["resumption"].sub(" ", _P["denial"].sub(" ", statement)).split()
-    return " ".join(word for word in words if word.lower() not in _FILLERS)
-
-
 def affirm(denial: str) -> str | None:
     """Return what a denial denies: "I'm allergic to milk" for "I'm not allergic to milk"; None if that is not clear."""
     affirmed = _TABLES.replace("affirmed", denial)

@@ -24,7 +24,7 @@ def extract_facts(prompt: str) -> list[str]:
     """Return the user's statements in the new messages of mem0's prompt, without duplicates."""
     found = _NEW_MESSAGES.search(prompt)
     reader = ConversationReader(_observation_date(prompt))
-    kept = _KeptFacts()
+    kept = KeptFacts()
     answer: str | None = None
     for role, message in _messages(found["inside"] if found else ""):
         if role == "user":
@@ -32,19 +32,21 @@ def extract_facts(prompt: str) -> list[str]:
             answer = None
         elif role == "assistant":
             answer = message
-    return kept.facts
+    return [spoken.fact for spoken in kept.spoken]
 
 
-class _KeptFacts:
+class KeptFacts:
     """The facts of a conversation that no later message denies or takes back."""
 
     def __init__(self) -> None:
+        """Start with none."""
         self._kept: dict[str, SpokenFact] = {}
         self._affirmed: dict[frozenset[str], list[str]] = {}
 
     @property
-    def facts(self) -> list[str]:
-        return [spoken.fact for spoken in self._kept.values()]
+    def spoken(self) -> list[SpokenFact]:
+        """The facts in the order in which they were said first."""
+        return list(self._kept.values())
 
     def update(self, reading: MessageContent) -> None:
         """Take in the next message."""
@@ -53,9 +55,10 @@ class _KeptFacts:
             denied, _ = corrections.words_and_denial(denial)
             self._drop(key for key in self._affirmed_keys() if self._words(key) <= denied)
         for spoken in reading.facts:
-            self._add(spoken)
+            self.add(spoken)
 
-    def _add(self, spoken: SpokenFact) -> None:
+    def add(self, spoken: SpokenFact) -> None:
+        """Take in a fact; one that denies an earlier one takes its place."""
         key = spoken.fact.casefold()
         words, is_denial = corrections.words_and_denial(spoken.fact)
         if is_denial:

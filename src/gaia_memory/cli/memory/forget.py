@@ -226,6 +226,8 @@ async def _find_target(
 
         shown_text = mask_credentials(fact.text, allow_numbers=engine.config.memory.allow_numbers)
         return fact.id, f"Forget {shown_text!r}{copies_note}?"
+    if session is None and not facts and preview.pending:
+        return None, f"Forget what {user} has said, which is not learned yet{copies_note}?"
     if session is None:
         return None, f"Forget {pluralize(len(facts), 'fact')} about {user}{copies_note}?"
     taught = [fact for fact in facts if fact.session_id == session]

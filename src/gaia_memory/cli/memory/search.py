@@ -143,7 +143,7 @@ async def _add_other_wordings(
     "User moved to Oslo" answers "Where do I live?" with half the score that its own words would give, "User's mom lives
     in Rome" with a quarter.
     """
-    from gaia_memory.adk.models.offline.statement_subjects import has_other_subject, is_about_person
+    from gaia_memory.adk.models.offline.subjects import asks_about_self, is_about_another
     from gaia_memory.adk.models.offline.topic_words import related_words
     from gaia_memory.recall.query.expansion import ADDED_TERM_WEIGHT
 
@@ -155,9 +155,9 @@ async def _add_other_wordings(
     best = max((hit.score for hit in found), default=0.0) or 1.0
     others = [_weigh(hit, ADDED_TERM_WEIGHT / best) for hit in _without_padding(found, question)]
     hits = [*recalled.hits, *others]
-    if is_about_person(question):
+    if asks_about_self(question):
         asked = sorted(_content_words(question))
-        is_other = [has_other_subject(question, asked, hit.fact.text) for hit in hits]
+        is_other = [is_about_another(asked, hit.fact.text) for hit in hits]
         hits = [_weigh(hit, _OTHER_SUBJECT_WEIGHT if other else 1.0) for hit, other in zip(hits, is_other, strict=True)]
     hits.sort(key=lambda hit: -hit.score)
     return replace(recalled, hits=tuple(hits[: options["limit"] or len(hits)]))

@@ -6,7 +6,6 @@ import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,14 +15,13 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import PrivateAttr
 
-from gaia_memory.adk.models.offline.answer_ranking import rank_answers
+from gaia_memory.adk.models.offline.find_answers import find_answers
 from gaia_memory.adk.models.offline.message_kinds import (
     MessageKind,
     classify,
     find_last_words,
     find_question,
 )
-from gaia_memory.adk.models.offline.named_people import with_relations
 from gaia_memory.adk.models.offline.offline_phrases import (
     PHRASES,
     STOCK_REPLIES,
@@ -34,10 +32,9 @@ from gaia_memory.adk.models.offline.offline_phrases import (
     detect_language,
     without_stock_replies,
 )
-from gaia_memory.adk.models.offline.question_reading import OVERVIEW_QUERIES, queries_for
 from gaia_memory.adk.models.offline.second_person import to_second_person
-from gaia_memory.adk.models.offline.statement_changes import without_outdated
-from gaia_memory.adk.models.offline.statements import Statement, remembered_statements
+from gaia_memory.adk.models.offline.statements import Statement, current_statements, remembered_statements
+from gaia_memory.adk.models.offline.topic_words import related_words
 from gaia_memory.adk.plugins.run_context import (
     allow_numbers,
     current_conversation,
@@ -79,6 +76,12 @@ _MAX_OVERVIEW_LINES = 10
 _PAGES = [{"offset": offset, "limit": 75} for offset in (0, 75)]
 """Also read for an answer, since a search need not find the later fact that changed what it finds. So many short facts
 keep to the tokens of a tool's answer."""
+
+_OVERVIEW_QUERIES = [
+    "name home work family birthday allergic lives works likes loves hates plans",
+    "Everything that ended: quit left stopped died moved sold lost gave up broke divorced changed no longer",
+]
+"""Looked up for "What do you know about me?", which has no word that a fact contains; what ended holds no longer."""
 
 _MAX_INTRODUCED_CONVERSATIONS = 1_024
 _Answer = str | list[types.Part]
@@ -201,7 +204,7 @@ def _answer(request: LlmRequest) -> _Answer:
         return [types.Part.from_function_call(name="remember", args={"fact": fact})]
     if kind in (MessageKind.QUESTION, MessageKind.OVERVIEW):
         if "load_memory" in request.tools_dict:
-            queries = queries_for(find_question(text)) if kind is MessageKind.QUESTION else OVERVIEW_QUERIES
+            queries = _queries_for(find_question(text)) if kind is MessageKind.QUESTION else _OVERVIEW_QUERIES
             look_ups: list[tuple[str, dict[str, Any]]] = [("load_memory", {"query": query}) for query in queries]
             look_ups += [("recall", page) for page in _PAGES if "recall" in request.tools_dict]
             return [types.Part.from_function_call(name=name, args=args) for name, args in look_ups]
@@ -252,27 +255,6 @@ def _read(messages: Sequence[_Message]) -> Iterator[tuple[str, MessageContent]]:
         remaining -= len(message.text)
 
 
-def _statements_in(messages: Sequence[_Message], first: int) -> list[Statement]:
-    """Return what the messages state and take back, numbered from `first`.
-
-    A statement is in the person's own words or, for "she" and "he", a fact that names them.
-    """
-    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
-    from gaia_memory.backend.offline.corrections import is_denial
-
-    found: list[Statement] = []
-    for moment, (message, reading) in enumerate(_read(messages)):
-        # Who takes a denial back has denied nothing of what they said before it.
-        denied = {text for each in reading.taken_back if is_denial(each.said) for text in each[:2]}
-        found = [each for each in found if each.text not in denied]
-        withdrawn = (each.said for each in reading.taken_back if not is_denial(each.said))
-        found += [Statement(text, 0, takes_back=True) for text in (*withdrawn, *reading.denials)]
-        if not contains_credential(message, allow_numbers=allow_numbers.get()):
-            told = ((each.told if each.is_resolved else each.said, each.is_resolved) for each in reading.facts)
-            found += [Statement(text, 0, is_resolved, moment=f"{moment}") for text, is_resolved in told]
-    return [replace(each, order=order) for order, each in enumerate(found, first)]
-
-
 def _describe_responses(
     request: LlmRequest, messages: Sequence[_Message], responses: Sequence[types.FunctionResponse], phrases: Phrases
 ) -> str:
@@ -282,7 +264,7 @@ def _describe_responses(
     if name == "remember":
         if answer.get("status") == "success":
             text = str(answer.get("text", ""))
-            return phrases.kept.format(_turned_around(Statement(text, 0), phrases) or text)
+            return phrases.kept.format(_turned_around(text, phrases) or text)
         return describe_refusal(str(answer.get("message")), phrases)
     if name != "load_memory":
         return "Done."
@@ -305,46 +287,53 @@ def _answer_question(
 ) -> str:
     """Return the answer to the last message from this conversation, the profile and `memories`; else `default`."""
     remembered = remembered_statements(_profile_lines(request), memories)
+    readings = (
+        reading
+        for message, reading in _read(messages)
+        if not contains_credential(message, allow_numbers=allow_numbers.get())
+    )
+    statements = current_statements(remembered, readings)
     text = messages[-1].text if messages else ""
-    statements = with_relations([*remembered, *_statements_in(messages, len(remembered))], text)
     if classify(text)[0] is MessageKind.OVERVIEW:
         return _describe_everything(statements, phrases) or default
     question = find_question(text)
     if last_words := find_last_words(question, [each.text for each in messages[:-1]]):
         return phrases.said.format(last_words)
-    if (answers := rank_answers(question, statements)).is_outdated:
-        return phrases.outdated
-    if statements and default == phrases.unknown:
-        default = phrases.not_found  # The rules may have missed it.
-    tell = _quote if answers.is_in_own_words else _render
-    return "\n".join(tell(answer, phrases) for answer in answers.statements) or default
+    answers = find_answers(question, statements)
+    if not answers.statements:
+        # The rules may have missed it.
+        return phrases.not_found if statements and default == phrases.unknown else default
+    answer = "\n".join(_tell(each, phrases) for each in answers.statements)
+    return answer if answers.is_certain else phrases.unsure.format(answer)
+
+
+def _queries_for(question: str) -> list[str]:
+    """Return what to look up for a question: itself, and the other words in which a newer fact may answer it."""
+    # "Everything" makes memory return more of what fits less well.
+    return [question, *[f"Everything: {words}" for words in [related_words(question)] if words]]
 
 
 def _describe_everything(statements: Sequence[Statement], phrases: Phrases) -> str:
     """Return the most important statements as a list, each once, and whether there are more; empty if none is."""
-    lines = list(dict.fromkeys(_tell(each, phrases, each.text) for each in without_outdated(statements)[::-1]))[::-1]
+    lines = list(dict.fromkeys(_tell(each, phrases) for each in statements[::-1]))[::-1]
     listed = [f"- {line}" for line in most_important(lines, _MAX_OVERVIEW_LINES)]
     return "\n".join([phrases.overview, *listed, *[phrases.more][: len(lines) - len(listed)]]) if lines else ""
 
 
-def _render(answer: Statement, phrases: Phrases) -> str:
-    return _tell(answer, phrases, _quote(answer, phrases))
-
-
 def _quote(answer: Statement, phrases: Phrases) -> str:
-    return (phrases.remembered if answer.is_fact else phrases.said).format(answer.text)
+    return phrases.said.format(answer.said) if answer.said else phrases.remembered.format(answer.text)
 
 
-def _tell(statement: Statement, phrases: Phrases, quoted: str) -> str:
-    """Return a statement in the second person, or else as it is `quoted`; a doubt is told with it."""
-    told = _turned_around(statement, phrases) or quoted
+def _tell(statement: Statement, phrases: Phrases) -> str:
+    """Return a statement in the second person, or else as a quotation; a doubt is told with it."""
+    told = _turned_around(statement.text, phrases) or _quote(statement, phrases)
     return phrases.in_doubt.format(told) if statement.is_in_doubt else told
 
 
-def _turned_around(statement: Statement, phrases: Phrases) -> str | None:
+def _turned_around(statement: str, phrases: Phrases) -> str | None:
     """Return a statement in the second person if statement and answer are in one language."""
-    language = detect_language(statement.text)
-    return to_second_person(statement.text, language) if phrases is PHRASES[language] else None
+    language = detect_language(statement)
+    return to_second_person(statement, language) if phrases is PHRASES[language] else None
 
 
 def _language_of(messages: Sequence[_Message]) -> Language:

@@ -25,7 +25,7 @@ class Phrases:
     nothing_to_withdraw: str
     unclear: str
     taken_back: str
-    outdated: str
+    unsure: str
     forgotten: str
     private: str
     confidential: str
@@ -57,8 +57,8 @@ class Phrases:
 PHRASES: Mapping[Language, Phrases] = {
     "en": Phrases(
         introduction=(
-            "I am the offline model, a small set of fixed rules: I look up what you told me by its words. What you "
-            "say in other words I may miss, even if it changes the answer. With GEMINI_API_KEY set, Gemini answers."
+            "I am the offline model, a small set of fixed rules: I look up what you told me by its words and repeat "
+            "it, the latest first. What you say in other words I may miss. With GEMINI_API_KEY set, Gemini answers."
         ),
         noted="Noted.",
         nothing_found="I found no fact in that, so I will not learn it.",
@@ -67,7 +67,7 @@ PHRASES: Mapping[Language, Phrases] = {
         nothing_to_withdraw="There is nothing to take back here. /forget WORDS removes what I have already learned.",
         unclear="I did not understand what changes: please tell me in a whole sentence.",
         taken_back="I will not answer with this here: {} /forget WORDS removes what I have already learned.",
-        outdated="You took that back, or told me that it has changed; I don't know what holds instead.",
+        unsure="This may answer it: {}",
         forgotten="You had me forget that, so I will not learn it from a conversation. To bring it back: /remember {}",
         private="This stays between us: nothing here is learned.",
         confidential="I do not learn that. Send /private first, and I learn nothing of what follows.",
@@ -97,8 +97,9 @@ PHRASES: Mapping[Language, Phrases] = {
     ),
     "de": Phrases(
         introduction=(
-            "Ich bin das Offline-Modell, wenige feste Regeln: Ich suche nach den Wörtern, was du mir gesagt hast. Was "
-            "du anders ausdrückst, übersehe ich vielleicht, auch eine Änderung. Mit GEMINI_API_KEY antwortet Gemini."
+            "Ich bin das Offline-Modell, wenige feste Regeln: Ich suche nach den Wörtern, was du mir gesagt hast, und "
+            "wiederhole es, das Neueste zuerst. Was du anders ausdrückst, übersehe ich vielleicht. Mit GEMINI_API_KEY "
+            "antwortet Gemini."
         ),
         noted="Notiert.",
         nothing_found="Darin habe ich keine Tatsache gefunden, also lerne ich es nicht.",
@@ -107,7 +108,7 @@ PHRASES: Mapping[Language, Phrases] = {
         nothing_to_withdraw="Hier gibt es nichts zurückzunehmen. /forget WÖRTER entfernt schon Gelerntes.",
         unclear="Ich habe nicht verstanden, was sich ändert: Bitte sag es mir in einem ganzen Satz.",
         taken_back="Damit antworte ich hier nicht mehr: {} /forget WÖRTER entfernt schon Gelerntes.",
-        outdated="Das hast du zurückgenommen, oder gesagt, dass es nicht mehr stimmt. Was nun gilt, weiß ich nicht.",
+        unsure="Vielleicht ist das die Antwort: {}",
         forgotten="Das sollte ich vergessen, also lerne ich es aus keinem Gespräch. Zurück kommt es mit: /remember {}",
         private="Das bleibt unter uns: Hier lerne ich nichts.",
         confidential="Das lerne ich nicht. Nach /private lerne ich auch vom Rest nichts.",
@@ -137,8 +138,9 @@ PHRASES: Mapping[Language, Phrases] = {
     ),
     "fr": Phrases(
         introduction=(
-            "Je suis le modèle hors ligne, quelques règles fixes : je cherche par mots ce que tu m'as dit. Ce que tu "
-            "dis autrement peut m'échapper, même un changement. Avec GEMINI_API_KEY, c'est Gemini qui répond."
+            "Je suis le modèle hors ligne, quelques règles fixes : je cherche par mots ce que tu m'as dit et je le "
+            "répète, le plus récent d'abord. Ce que tu dis autrement peut m'échapper. Avec GEMINI_API_KEY, c'est "
+            "Gemini qui répond."
         ),
         noted="C'est noté.",
         nothing_found="Je n'y ai trouvé aucun fait, donc je ne l'apprends pas.",
@@ -147,7 +149,7 @@ PHRASES: Mapping[Language, Phrases] = {
         nothing_to_withdraw="Il n'y a rien à retirer ici. /forget MOTS efface ce que j'ai déjà appris.",
         unclear="Je n'ai pas compris ce qui change : dis-le-moi dans une phrase entière, s'il te plaît.",
         taken_back="Je ne réponds plus avec ceci ici : {} /forget MOTS efface ce que j'ai déjà appris.",
-        outdated="Tu l'as retiré, ou tu m'as dit que ce n'est plus vrai ; je ne sais pas ce qui l'est maintenant.",
+        unsure="Voici peut-être la réponse : {}",
         forgotten="Tu me l'as fait oublier, donc je ne l'apprends plus ici. Pour l'y remettre : /remember {}",
         private="Cela reste entre nous : je n'apprends rien ici.",
         confidential="Je ne l'apprends pas. Après /private, je n'apprends rien de la suite.",
@@ -177,8 +179,8 @@ PHRASES: Mapping[Language, Phrases] = {
     ),
     "es": Phrases(
         introduction=(
-            "Soy el modelo sin conexión, unas pocas reglas fijas: busco por palabras lo que me has dicho. Lo que dices "
-            "de otra manera se me puede escapar, también un cambio. Con GEMINI_API_KEY responde Gemini."
+            "Soy el modelo sin conexión, unas pocas reglas fijas: busco por palabras lo que me has dicho y lo repito, "
+            "lo último primero. Lo que dices de otra manera se me puede escapar. Con GEMINI_API_KEY responde Gemini."
         ),
         noted="Anotado.",
         nothing_found="No he encontrado ningún dato en eso, así que no lo aprendo.",
@@ -187,7 +189,7 @@ PHRASES: Mapping[Language, Phrases] = {
         nothing_to_withdraw="Aquí no hay nada que retirar. /forget PALABRAS borra lo que ya he aprendido.",
         unclear="No he entendido qué cambia: dímelo en una frase completa, por favor.",
         taken_back="Aquí ya no respondo con esto: {} /forget PALABRAS borra lo que ya he aprendido.",
-        outdated="Lo retiraste o me dijiste que eso ya no es así; no sé qué es cierto ahora.",
+        unsure="Quizá esta sea la respuesta: {}",
         forgotten="Me pediste olvidarlo, así que no lo aprendo de ninguna conversación. Para recuperarlo: /remember {}",
         private="Esto queda entre nosotros: aquí no aprendo nada.",
         confidential="Eso no lo aprendo. Después de /private no aprendo nada de lo que sigue.",

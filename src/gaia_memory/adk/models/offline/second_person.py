@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from gaia_memory.adk.models.offline.statement_subjects import Referent, find_referent
+from gaia_memory.adk.models.offline.pronouns import Referent, find_referent
 from gaia_memory.language.function_words import Language
 
 _WORDS = {

@@ -1,57 +1,53 @@
-"""The statements that the offline model answers from, their words and what they are about."""
+"""The statements that the offline model answers from: what memory knows, and what was said since."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from gaia_memory.adk.models.offline.offline_phrases import detect_language
+from gaia_memory.adk.models.offline.second_person import to_second_person
 from gaia_memory.adk.models.offline.topic_words import ALL_FUNCTION_WORDS, USER_WORDS
 from gaia_memory.language import dates
-from gaia_memory.language.function_words import FUNCTION_WORDS, Language
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.models import IN_DOUBT_MARK
 
 if TYPE_CHECKING:
-    from gaia_memory.truth.claims import Claim
+    from gaia_memory.backend.offline.conversation_reader import MessageContent
 
 _ADDED_DATE = re.compile(r"\s*\([^()]*\d{4}[^()]*\)")
-_OWN_PROFESSION = re.compile(
-    r"\b(?:I'?m|I am|(?:I|User) (?:now )?(?:runs?|owns?|drives?|manages?)|(?:is|was)(?: now| currently)? an?|"
-    r"ich bin|ist (?!mein|unser)|je suis|est (?!m[ao]n?\b|notre)|soy|es (?!mi\b|nuestr))\b",
+_TRADE = re.compile(
+    r"\b(?:User (?:now )?(?:is|runs|owns|manages|drives)|I'?m|I am|(?:is|was)(?: now)? an?|ich bin|ist|je suis|est|soy|"
+    r"es) (?P<what>.+)",
     re.IGNORECASE,
 )
 _WORKPLACE = re.compile(r" (?:at|in|bei[m]?|im|an|auf|à|aux?|chez|dans|en) .*")
 """Where somebody works may be of another category: "infirmière à l'hôpital"."""
-_NOW = re.compile(
-    r"\b(?:now(?:adays)?|currently|jetzt|inzwischen|mittlerweile|maintenant|désormais|ahora)\b", re.IGNORECASE
-)
 
+_EMPLOYER_PHRASE = re.compile(r"\b(?:is|ist|est|es) (?:an? |now )*[\w ]{3,40} (?:at|bei|chez) (?:the )?[A-ZÀ-Þ]")
+_TRADES = ("work", "legal")
 
-RECENT = timedelta(days=60)
-"""Who says "I moved last month" speaks of the home that they named before, if only yesterday."""
-
-
-_SINGLE_SLOTS = frozenset(("home", "employer", "role", "partner", "diet", "phone", "email", "weight", "nickname"))
-"""Slots of the truth rules that hold one value at a time."""
+_AGE_OF_MEMORY = timedelta(days=60)
+"""How long before this conversation a remembered fact counts as said: "I moved last month" ends a home in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence of the person, or a fact about them or others (`is_fact`); a higher `order` is newer.
-
-    One that `takes_back` answers nothing: it says that an earlier one with these words is wrong.
-    """
+    """A fact about the person or others in the third person, from memory (`is_fact`) or from this conversation."""
 
     text: str
-    order: int
-    is_fact: bool = False
+    said: str = ""
+    """The person's own words, unless it is from memory."""
+
     is_in_doubt: bool = False
-    takes_back: bool = False
-    moment: str = ""
-    """When it was said: statements of one message have the same."""
+
+    @property
+    def is_fact(self) -> bool:
+        """Whether it is from memory."""
+        return not self.said
 
 
 def remembered_statements(profile_lines: Sequence[str], memories: Sequence[Mapping[str, Any]]) -> list[Statement]:
@@ -62,16 +58,56 @@ def remembered_statements(profile_lines: Sequence[str], memories: Sequence[Mappi
     """
     by_age = sorted(memories, key=lambda memory: str(memory.get("timestamp", "")))
     recalled = {str(memory.get("text", "")): bool(memory.get("in_doubt")) for memory in by_age}
-    moments = {str(memory.get("text", "")): str(memory.get("timestamp", "")) for memory in by_age}
     listed = {
         line.removeprefix(IN_DOUBT_MARK).strip(): line.startswith(IN_DOUBT_MARK) for line in reversed(profile_lines)
     }
     facts = {text: doubt for text, doubt in listed.items() if text not in recalled} | recalled
-    known = [(text, doubt) for text, doubt in facts.items() if text]
-    return [
-        Statement(text, order, is_fact=True, is_in_doubt=doubt, moment=moments.get(text, ""))
-        for order, (text, doubt) in enumerate(known)
-    ]
+    return [Statement(text, is_in_doubt=doubt) for text, doubt in facts.items() if text]
+
+
+def current_statements(remembered: Sequence[Statement], readings: Iterable[MessageContent]) -> list[Statement]:
+    """Return what memory would hold once this conversation is learned, oldest first.
+
+    What a message denies, takes back or replaces by the rules of learning is left out.
+    """
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline.conversation_reader import SpokenFact
+    from gaia_memory.backend.offline.rule_extraction import KeptFacts
+
+    kept = KeptFacts()
+    for each in remembered:
+        # As answers tell it, which a person may then call wrong.
+        told = to_second_person(each.text, detect_language(each.text)) or each.text
+        kept.add(SpokenFact(told, each.text, each.text, is_resolved=False))
+    for reading in readings:
+        kept.update(reading)
+    known = {each.text: each for each in remembered}
+    statements = (
+        known.get(each.fact) or Statement(each.told, said=each.told if each.is_resolved else each.said)
+        for each in kept.spoken
+    )
+    current: list[Statement] = []
+    for statement in statements:
+        ended = set[int]() if statement.is_fact else _ended_by(statement, current)
+        current = [each for at, each in enumerate(current) if at not in ended] + [statement]
+    return current
+
+
+def _ended_by(new: Statement, current: Sequence[Statement]) -> set[int]:
+    """Return which of the current statements learning a new one would end."""
+    from gaia_memory.truth import reconcile_by_rule
+
+    now = datetime.now(UTC)
+    decision = reconcile_by_rule.decide_by_rule(
+        reconcile_by_rule.Statement(text=new.text, said_at=now, id=f"{len(current):04}"),
+        [
+            reconcile_by_rule.Statement(
+                text=each.text, said_at=now - _AGE_OF_MEMORY if each.is_fact else now, id=f"{at:04}"
+            )
+            for at, each in enumerate(current)
+        ],
+    )
+    return {int(each) for each in decision.existing} if decision and decision.action in ("UPDATE", "DELETE") else set()
 
 
 def category_of(text: str) -> str | None:
@@ -82,26 +118,17 @@ def category_of(text: str) -> str | None:
     return categories.category_of(text)
 
 
-def states_profession(text: str) -> bool:
-    """Return whether a statement says what the person is by trade: "I'm a teacher"."""
-    found = _OWN_PROFESSION.search(text)
-    return found is not None and category_of(_WORKPLACE.sub("", text[found.start() :])) == "work"
+def tells_trade(text: str) -> bool:
+    """Return whether a statement says what somebody is by trade: "User is a teacher"."""
+    found = _TRADE.search(text)
+    is_trade = found is not None and category_of(_WORKPLACE.sub("", found["what"])) in _TRADES
+    return is_trade or _EMPLOYER_PHRASE.search(text) is not None
 
 
-def tells_new_profession(text: str) -> bool:
-    """Return whether a statement says what the person is by trade by now, perhaps beside another one."""
-    return _NOW.search(text) is not None and states_profession(text)
-
-
-def names_workplace(text: str) -> bool:
-    """Return whether a statement goes on with where somebody works: "… at the hospital"."""
-    return _WORKPLACE.search(text) is not None
-
-
-def topic_words(text: str, language: Language) -> tuple[str, ...]:
-    """Return the distinct words of a text without the function words of its language."""
+def topic_words(text: str) -> tuple[str, ...]:
+    """Return the distinct words of a text without function words and those for the user."""
     words = dict.fromkeys(index_tokens(text))
-    return tuple(word for word in words if word not in FUNCTION_WORDS[language] and word not in USER_WORDS)
+    return tuple(word for word in words if word not in ALL_FUNCTION_WORDS and word not in USER_WORDS)
 
 
 def without_dates(text: str) -> str:
@@ -110,55 +137,3 @@ def without_dates(text: str) -> str:
     for mention in reversed(dates.read(text, datetime.now(UTC), UTC)):
         text = text[: mention.span[0]] + text[mention.span[1] :]
     return text
-
-
-def content_words(text: str) -> tuple[str, ...]:
-    """Return the words of a text without its dates and the function words of all languages."""
-    return tuple(word for word in topic_words(without_dates(text), "en") if word not in ALL_FUNCTION_WORDS)
-
-
-def wrong_name(text: str) -> str:
-    """Return the name that a statement says is wrong: "Ingrid" in "Her name is Astrid, not Ingrid"; else nothing."""
-    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
-    from gaia_memory.backend.offline import corrections
-
-    found = corrections.CONTRAST.search(text)
-    return found["wrong"] if found and found["wrong"] and found["wrong"].istitle() else ""
-
-
-def contradicts(statement: Statement, asked: str) -> bool:
-    """Return whether a statement fills the slot that `asked` is about with another value: "I moved to Berlin"."""
-    return any(
-        (one.subject, one.slot) == (other.subject, other.slot)
-        # "My friend Max" is another one than "my brother Max".
-        and ("" in (one.relation, other.relation) or one.relation == other.relation)
-        and one.slot in _SINGLE_SLOTS
-        and (one.key == other.key or one.slot == "employer")
-        and not one.is_denial
-        and one.value != other.value
-        for one in claims_of(statement.text)
-        for other in claims_of(asked)
-    )
-
-
-def claims_of(text: str) -> tuple[Claim, ...]:
-    """Return what the rules of truth read in a statement that is made today."""
-    # The rules of four languages take 0.1 s to read, which no start-up should wait for.
-    from gaia_memory.truth.claims import read_statement
-
-    return read_statement(text, today())
-
-
-def is_long_past(claim: Claim) -> bool:
-    """Return whether a change happened before what was said lately: "I moved to Portugal in 2019"."""
-    return claim.happened_by is not None and claim.happened_by < today() - RECENT
-
-
-def today() -> datetime:
-    """Return the beginning of the day."""
-    return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-def tells_new_role(text: str) -> bool:
-    """Return whether a statement tells of a new position at work: "I got promoted to head of sales"."""
-    return any(claim.slot == "role" and claim.is_change and not claim.subject for claim in claims_of(text))

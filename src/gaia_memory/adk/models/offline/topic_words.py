@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -28,7 +27,7 @@ llaman nombre
 allergic allergy allergies allergisch allergie allergien allergique allergiques alergico alergica alergia \
 alergias
 birthday born birth geburtstag geboren anniversaire ne nee naissance cumpleanos nacido naci nacimiento
-age old alt alter jahre ans anos edad
+age old turned alt alter jahre ans anos edad
 wife wives spouse married ehefrau frau femme epouse esposa mujer
 husband spouse married ehemann mann mari epoux esposo marido
 partner boyfriend girlfriend freund freundin partnerin copain copine compagnon novio novia pareja
@@ -47,13 +46,13 @@ perro perra perros
 boss manager chef chefin vorgesetzter patron patronne jefe jefa
 friend friends freund freundin freunde ami amie amis amigo amiga amigos
 eat eats eating ate food meal meals essen esse isst iss mange manges manger como comes come comer comida
-eat eats eating ate diet vegan vegetarian vegetarisch vegetarier essen esse isst iss mange manges manger vegetarien \
-vegane como comes come comer vegetariano vegetariana vegano vegana
+eat eats eating ate meat fleisch viande carne diet vegan vegetarian vegetarisch vegetarier essen esse isst iss mange \
+manges manger vegetarien vegane como comes come comer vegetariano vegetariana vegano vegana
 drink drinks drank trinke trinkst trinkt trinken bois boit boire bebo bebes bebe beber
-like likes liked love loves loved enjoy enjoys prefer prefers fond mag magst mogen liebe liebst gefallt aime \
-aimes aimer adore prefere gusta gustan encanta encantan prefiero
-hate hates hated dislike dislikes loathe hasse hasst hassen deteste detestes detester odio odias odia
-favourite favorite lieblings prefere preferee favori favorito favorita preferido preferida
+like likes liked love loves loved enjoy enjoys prefer prefers fond hate hates hated dislike dislikes loathe stand bear \
+favourite favorite mag magst mogen liebe liebst gefallt hasse hasst hassen ausstehen lieblings aime aimes aimer \
+adore deteste detestes detester supporte prefere preferee favori gusta gustan encanta encantan prefiero odio odias \
+odia soporto soporta favorito favorita preferido preferida
 colour color farbe lieblingsfarbe couleur
 doctor physician arzt arztin medecin docteur medico medica
 dentist zahnarzt zahnarztin dentiste dentista
@@ -101,53 +100,26 @@ USER_WORDS = {
     *("user", "nutzer", "nutzerin", "nutzers", "benutzer", "benutzerin", "benutzers", "usuario", "usuaria"),
     *("utilisateur", "utilisatrice"),
 }
-TRAVEL_WORDS = frozenset(
-    (
-        *("go", "goes", "going", "went", "travel", "travelling", "trip", "journey", "flight", "fly", "flying", "visit"),
-        *("gehe", "gehen", "fahre", "fahren", "fliege", "fliegen", "flug", "reise", "reisen"),
-        *("fahrt", "geht", "fliegt", "reist", "va", "viaja", "vuela", "part"),
-        *("besuche", "besucht", "besuchen", "besuch", "visite", "visites", "visito", "visita", "visitar"),
-        *("vais", "aller", "pars", "partir", "voyage", "vol", "voy", "vamos", "ir", "viaje", "vuelo", "viajo"),
-    )
-)
-"""Words for a trip, whichever way."""
-
-_QUALIFIERS = frozenset(
-    (
-        *("work", "office", "business", "company", "home", "landline", "old", "second"),
-        *("arbeit", "buro", "firma", "festnetz", "travail", "bureau", "fixe", "trabajo", "oficina", "casa", "fijo"),
-    )
-)
-"""Words that tell one of several numbers and addresses."""
-
-NAME_WORDS = frozenset(
-    (
-        *("name", "names", "named", "call", "called", "heisse", "heisst", "heissen", "appelle", "nom"),
-        *("llama", "llaman", "nombre"),
-    )
-)
-"""Words that ask for a name, or tell one."""
-
-VERBS = frozenset(
+GENERAL_WORDS = frozenset(
     (
         *("like", "love", "enjoy", "prefer", "hate", "dislike", "eat", "drink", "live", "work", "speak", "play"),
+        *("essen", "trinken", "manger", "boire", "comer", "beber", "stand", "ausstehen", "supporte", "soporto"),
         *("likes", "loves", "enjoys", "prefers", "hates", "eats", "drinks", "lives", "works", "speaks", "plays"),
         *("drive", "drives", "study", "studies", "go", "goes", "visit", "want", "wants", "need", "needs", "own", "use"),
         *("mag", "liebe", "hasse", "esse", "trinke", "wohne", "arbeite", "spreche", "spiele", "fahre", "studiere"),
+        *("mogt", "liebt", "hasst", "isst", "trinkt", "wohnt", "arbeitet", "spricht", "spielt", "fahrt", "studiert"),
         *("aime", "adore", "deteste", "mange", "bois", "habite", "travaille", "parle", "joue", "etudie"),
         *("gusta", "gustan", "encanta", "odio", "como", "bebo", "vivo", "trabajo", "hablo", "estudio"),
+        *("vive", "trabaja", "tengo", "tienes", "tiene", "favourite", "favorite", "kind", "sort", "type"),
+        *("name", "names", "named", "call", "called", "heisse", "heisst", "heissen", "appelle", "nom"),
+        *("llama", "llaman", "nombre", "old", "age", "alt", "alter", "edad", "anos", "ans"),
     )
 )
-"""Verbs that answer nothing alone where the question has another word: "Do I like tea?" is about tea."""
+"""Words that say little beside another one of a question: "Do I like tea?" is about tea."""
 
-_FEELINGS = ("like", "hate", "favourite", "stand", "bear", "fan", "keen", "ausstehen", "supporte", "soporto", "soporta")
+ALL_FUNCTION_WORDS = frozenset[str]().union(*FUNCTION_WORDS.values()) - {"son"}
+"""Of all languages; a son is more often asked for in English than "his" in French."""
 
-_NAME = re.compile(
-    rf"\b(?:{'|'.join(sorted(NAME_WORDS))}|heißt|heißen)\b|(?<=[\w,] )(?<!(?:in|at|to|on) )(?<!from )[A-ZÀ-Þ]"
-)
-"""A word for names, or a name."""
-
-ALL_FUNCTION_WORDS = frozenset[str]().union(*FUNCTION_WORDS.values())
 _STEMMERS = tuple(snowballstemmer.stemmer(name) for name in ("english", "german", "french", "spanish"))
 _ENGLISH_STEMMER = _STEMMERS[0]
 _ENDINGS = frozenset(("es", "n", "en", "e", "er", "ern", "nt", "ed", "d", "ing", "t", "st", "te", "r", "x"))
@@ -155,36 +127,28 @@ _MIN_STEM_CHARACTERS = 3
 _MIN_TYPO_CHARACTERS = 6
 _TYPO_RATIO = 0.88
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
-_SAME_CONTENT_SHARE = 0.5
 
-
-_LIVELIHOODS = (
+_WORDINGS = (
     (r"(\bwhat do(?:es)? .{1,60}? )do(?: for (?:a living|work))?(?=\W*\Z)", r"\1work"),
     (r"\bwas mach(?:e|t) (.{1,60}?)(?: beruflich)?(?=\W*\Z)", r"was arbeiten \1"),
     (r"\bque fai[st] (.{1,60}?)(?: dans la vie)?(?=\W*\Z)", r"que travaille \1"),
     (r"\bqu'est-ce que (.{1,60}?) fai[st](?: dans la vie)?(?=\W*\Z)", r"que travaille \1"),
     (r"\b(?:a qué se dedica|qué hace) (.{1,60}?)(?=\W*\Z)", r"qué trabaja \1"),
     (r"\ba qué me dedico\b", "en qué trabajo"),
+    (r"\bwhere (?:am i|are we) from\b", "my origin"),
+    (r"\bwo komme ich her\b|\bwoher komme ich\b", "meine Herkunft"),
+    (r"\bd'où (?:est-ce que )?(?:je viens|viens-je)\b", "mon origin"),
+    (r"\bde dónde (?:soy|vengo)\b", "mi origin"),
+    (r"\b(?:before|previously|früher|vorher|auparavant|avant|antes)(?=\W*\Z)", ""),
 )
-"""Questions for somebody's work, and their wording with a word for it."""
-
-_TRADE_QUESTION = re.compile(
-    r"\b(?:my|our|mein\w*|mon|mi) (?:job|profession|occupation|career|beruf|métier|travail|boulot|profession|trabajo|"
-    r"profesión)\b|\b(?:what do I|was|que|(?:en )?qué) (?:work|arbeiten|travaille|trabajo|trabaja)\b",
-    re.IGNORECASE,
-)
+"""Questions without a word that a statement has, and their wording with one."""
 
 
-def name_livelihood(question: str) -> str:
-    """Return a question for somebody's work with a word for it: "What do I work?" for "What do I do?"."""
-    for pattern, wording in _LIVELIHOODS:
+def with_plain_words(question: str) -> str:
+    """Return a question with a word for what it asks: "What do I work?" for "What do I do?"."""
+    for pattern, wording in _WORDINGS:
         question = re.sub(pattern, wording, question, flags=re.IGNORECASE)
     return question
-
-
-def asks_for_trade(question: str) -> bool:
-    """Return whether a question asks what the person's work is, which few facts have a word for."""
-    return _TRADE_QUESTION.search(name_livelihood(question)) is not None
 
 
 @lru_cache(maxsize=20_000)
@@ -214,11 +178,6 @@ def is_same_word(one: str, other: str) -> bool:
     return difflib.SequenceMatcher(None, one, other).ratio() >= _TYPO_RATIO
 
 
-def is_inflection(one: str, other: str) -> bool:
-    """Return whether two words are forms of one word: "like" and "likes"."""
-    return one == other or not _stems(one).isdisjoint(_stems(other))
-
-
 @lru_cache(maxsize=20_000)
 def _german_verb_stems(word: str) -> frozenset[str]:
     """Return what may be the stem of a word as a form such as "rauche", "raucht", "rauchst" or "rauchen"."""
@@ -227,13 +186,19 @@ def _german_verb_stems(word: str) -> frozenset[str]:
     return frozenset(stem for stem in stems if len(stem) > _MIN_STEM_CHARACTERS)
 
 
-def implied_words(*wordings: str) -> tuple[str, ...]:
-    """Return the words that a statement does without: "work" for "I started at Bosch"."""
+@lru_cache(maxsize=20_000)
+def implied_words(*wordings: str, only_changed: bool = False) -> tuple[str, ...]:
+    """Return the words that a statement does without: "work" for "I started at Bosch".
+
+    With `only_changed`, those for what is new or over.
+    """
     # The rules of four languages take 0.1 s to read, which no start-up should wait for.
     from gaia_memory.truth.claims import read_statement
 
     # "My sister Anna lives in Oslo" says so itself, and of somebody else.
     claims = [claim for text in wordings for claim in read_statement(text, _ANY_TIME) if not claim.relation]
+    if only_changed:
+        claims = [claim for claim in claims if claim.is_change or (claim.is_denial and not claim.value)]
     words = [word for claim in claims if claim.slot != "pet" for word in SLOT_WORDS.get(claim.slot, ())]
     # "Rex died" does not tell what he was, nor a cat's death anything of a dog.
     words += [claim.key for claim in claims if claim.slot == "pet" and claim.key]
@@ -260,43 +225,9 @@ def related_words(question: str) -> str:
     return " ".join([*others, *related]) if related else ""
 
 
-def names_any(words: Collection[str], others: Collection[str]) -> bool:
-    """Return whether one of the words is the same as one of the others, or about the same topic."""
-    return any(is_same_word(word, other) for word in words for other in others)
-
-
-def tells_feeling(words: Sequence[str], *others: str) -> bool:
-    """Return whether one of the words tells what somebody likes or hates, or is one of the others."""
-    return names_any(words, (*_FEELINGS, *others))
-
-
-def names_other_contact(asked: Sequence[str], words: Sequence[str], implied: Collection[str]) -> bool:
-    """Return whether a number or an address is not the one that is asked for: "my office number", of "my number"."""
-    return any(each in implied for each in ("phone", "email")) and not _QUALIFIERS.intersection(words) <= set(asked)
-
-
-def tells_name(text: str) -> bool:
-    """Return whether a text has a word for names, or a name that is no place."""
-    return _NAME.search(text) is not None
-
-
-def share_most(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Return whether more than half of the words of the shorter one have a like among those of the other."""
-    shared = sum(any(is_same_word(word, mate) for mate in other) for word in one)
-    return shared > _SAME_CONTENT_SHARE * min(len(one), len(other))
-
-
-def is_same_name(one: str, other: str) -> bool:
-    """Return whether two words are one name, perhaps in the genitive, or words for one relation: "Mom", "mother"."""
-    return one.removesuffix("s") == other.removesuffix("s") or not _meanings(one).isdisjoint(_meanings(other))
-
-
 def _is_inflected(shorter: str, longer: str) -> bool:
     """Return whether two short words with a common stem are forms of one word; "wife" and "wifi" have a stem, too."""
     if longer.startswith(shorter):
         ending = longer[len(shorter) :]
         return ending == "s" or (len(shorter) > _MIN_STEM_CHARACTERS and ending in _ENDINGS)
-    if _ENGLISH_STEMMER.stemWord(shorter) == _ENGLISH_STEMMER.stemWord(longer):
-        return True
-    one, other = shorter.removesuffix("s"), longer.removesuffix("s")
-    return one[:-1] == other[:-1] and {one[-1], other[-1]} == {"a", "o"}
+    return bool(_ENGLISH_STEMMER.stemWord(shorter) == _ENGLISH_STEMMER.stemWord(longer))

@@ -1,0 +1,167 @@
+"""What a question asks for, and whether a statement tells that: a name, an age, a place, a time, a duty."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gaia_memory.adk.models.offline.statements import category_of, tells_trade, without_dates
+from gaia_memory.adk.models.offline.subjects import subject_words
+from gaia_memory.adk.models.offline.topic_words import is_same_word
+from gaia_memory.language.answer_types import (
+    MOMENT,
+    NUMBER,
+    PLACE,
+    detect_answer_types,
+    tells_age,
+    tells_clock_time,
+    tells_own_age,
+)
+from gaia_memory.language.tokenizer import index_tokens
+
+_NAME_QUESTION = re.compile(
+    r"what(?:'?s| is) my name|who am i\W*$|wie heiße ich|wer bin ich|mein name|"
+    r"comment (?:est-ce que )?(?:je )?m'appelle|mon (?:nom|prénom)|quién soy|cómo me llamo|mi nombre",
+    re.IGNORECASE,
+)
+_USER = r"\b(?:User|(?:Der|Die) Nutzer(?:in)?|l'utilisat(?:eur|rice)|(?:el|la) usuari[oa])"
+_NAME = re.compile(
+    r"\b(?:call me|I go by|ich heiße|je m'appelle|me llamo|(?:my|User's) name(?: is|'s))\b|\AName:|"
+    r"\A(?:Der (?:Vor)?name des Nutzers ist|Le (?:pré)?nom de l'utilisateur est|El nombre del usuario es)\b|"
+    rf"(?<!de ){_USER} (?:goes by|is called|wants to be called|hei(?:ß|ss)t|möchte \w+ genannt|s'appelle|"
+    r"veut être appelé|se llama)\b|"
+    r"(?:User is|l'utilisat(?:eur|rice) est|(?:el|la) usuari[oa] es) "
+    r"(?!german|french|spanish|english|american|british|italian|irish|dutch|polish|indian)"
+    r"(?-i:[A-ZÀ-Þ])[^\W\d_]+(?: (?-i:[A-ZÀ-Þ])\w+)*(?=\W*\Z|,| and )",
+    re.IGNORECASE,
+)
+_PERHAPS_NAME = re.compile(rf"{_USER} (?:is|ist|est|es) (?P<name>[^\W\d_]+)(?:\W*\Z|,)", re.IGNORECASE)
+""""User is sam" may have a name or an adjective, "Der Nutzer ist Maurer" a name or a trade."""
+
+_OWN_AGE_QUESTION = re.compile(
+    r"how old am i|my age|wie alt bin ich|quel âge (?:ai|j'ai)|j'ai quel âge|cuántos años tengo|mi edad", re.IGNORECASE
+)
+_AGE_QUESTION = re.compile(r"\bhow old\b|\bwie alt\b|\bquel âge\b|\bcuántos años\b", re.IGNORECASE)
+_DUTY_QUESTION = re.compile(
+    r"\b(?:(?:any|my) (?:reminders|to-?dos|tasks)|on my (?:to-?do |task )?list|"
+    r"(?:do I (?:have|need) to|should I|must I) (?:do|remember)|"
+    r"woran (?:soll|muss) ich denken|was muss ich|meine (?:erinnerungen|aufgaben)|"
+    r"je dois faire|dois-je faire|mes (?:rappels|tâches)|tengo que hacer|debo hacer|mis (?:recordatorios|tareas))\b",
+    re.IGNORECASE,
+)
+_DUTY = re.compile(
+    r"(?<!not )(?<!n't )\b(?:(?:have|has|need|needs) to|must|wants? to be reminded|muss|möchte .*erinnert|dois|doit|"
+    r"tengo que|tiene que|debo|debe|recordar)\b|\A(?:call|pay|buy|send)\b",
+    re.IGNORECASE,
+)
+_ANSWER_TYPES = (
+    (
+        PLACE,
+        re.compile(
+            r"\b(?:where|(?:which|what) (?:city|town|country)|wo|woher|wohin|welche\w* (?:stadt|land)|où|d'où|"
+            r"quelle? (?:ville|pays)|dónde|donde|adónde|qué (?:ciudad|país))\b",
+            re.IGNORECASE,
+        ),
+        re.compile(r"\b(?:in|at|from|to|near|bei|aus|nach|an|am|auf|à|en|chez|de|a|dans)\b|\bd'", re.IGNORECASE),
+    ),
+    (MOMENT, re.compile(r"\b(?:when|what (?:day|time|date)|wann|quand|cuándo|cuando)\b", re.IGNORECASE), None),
+    (
+        NUMBER,
+        re.compile(
+            r"\b(?:how (?:many|much|tall|long)|wie (?:viele?|gro(?:ß|ss)|lange)|combien|cuánt[oa]s?)\b", re.IGNORECASE
+        ),
+        re.compile(
+            r"\d|\b(?:an?|one|two|three|four|five|eine?n?|zwei|drei|une?|deux|trois|un[oa]?|dos|tres)\b", re.IGNORECASE
+        ),
+    ),
+)
+"""A kind of answer, the words of a question that ask for it, and what else a text may tell it with."""
+
+_KIND_QUESTION = re.compile(
+    r"\b(?:what|which|welche\w*|quel\w*|qué) (?P<kind>\w+) (?:do|did|does|am|is|are|est-ce|je|\w+ ich|\w+[oe])\b|"
+    r"\b(?:what|which) (?:kind|sort|type)s? of (?P<other>\w+)",
+    re.IGNORECASE,
+)
+_OPEN_QUESTION = re.compile(
+    r"\W*(?:what|which|where|who|when|how|was|wo|wer|wann|wie|welche\w*|qu'est-ce que|(?:à |de )?quoi|quel\w*|où|qui|"
+    r"quand|combien|(?:a )?qué|dónde|quién|cuándo|cuánt[oa]s?|cuál\w*)\b",
+    re.IGNORECASE,
+)
+_DISLIKE = re.compile(r"\b(?:hates?|dislikes?|hass(?:e|t|en)|déteste\w*|odi[oa]s?|\w+n't like)\b", re.IGNORECASE)
+_PAST_VERB = re.compile(
+    r"\b(?:lived|worked|used to|had|drove|studied|played|owned|liked|loved|spoke|went|flew|visited|was|were|"
+    r"wohnte|arbeitete|hatte|fuhr|studierte|war|habitai[st]|travaillai[st]|avai[st]|étai[st]|vivía|trabajaba|tenía|era)"
+    r"\b(?! born| promoted)",
+    re.IGNORECASE,
+)
+_PAST_QUESTION = re.compile(
+    r"\b(?:did|was|were|had|used|before|have i (?:ever )?been|war|hatte|habe ich|ai-je|étais|avais|era|tenía|vivía|"
+    r"trabajaba|früher|avant|antes|vorher)\b|\bas a\b|\bals (?:kind|student)",
+    re.IGNORECASE,
+)
+
+
+def fit_by_kind(question: str, text: str) -> float | None:
+    """Return how surely a statement tells the person's name, age or duties, if the question asks for one of these.
+
+    None for any other question.
+    """
+    if _NAME_QUESTION.search(question):
+        if _NAME.search(text) and not tells_trade(text):
+            return 1.0
+        perhaps = _PERHAPS_NAME.match(text)
+        return 0.5 * (perhaps is not None and category_of(perhaps["name"]) is None)
+    if _OWN_AGE_QUESTION.search(question):
+        return float(tells_own_age(text))
+    if _DUTY_QUESTION.search(question):
+        return float(_DUTY.search(text) is not None and not subject_words(text))
+    return None
+
+
+def is_by_kind(question: str) -> bool:
+    """Return whether a question asks for the person's name, age or duties."""
+    return fit_by_kind(question, "") is not None
+
+
+def is_open(question: str) -> bool:
+    """Return whether a question asks for more than yes or no."""
+    return _OPEN_QUESTION.match(question) is not None
+
+
+def asks_for_taste(question: str, asked: Sequence[str]) -> bool:
+    """Return whether an open question with the words `asked` asks what the person likes or hates."""
+    return is_open(question) and any(is_same_word(word, "like") for word in asked)
+
+
+def denies(text: str) -> bool:
+    """Return whether a text says that something is not so or over, or names a dislike."""
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline import corrections
+
+    is_denial = corrections.is_denial(text) and not corrections.names_successor(text)
+    return is_denial or _DISLIKE.search(text) is not None or corrections.as_denial(text) != text
+
+
+def tells_answer_type(question: str, text: str, implied: Sequence[str]) -> bool:
+    """Return whether a text tells a place, a time, a number or an age where the question asks for one."""
+    if _AGE_QUESTION.search(question) and not tells_age(text):
+        return False
+    types = detect_answer_types(text, index_tokens(text))
+    types |= MOMENT * (tells_clock_time(text) or without_dates(text) != text)
+    types |= PLACE * bool(implied)
+    return all(
+        types & kind or (other is not None and other.search(text))
+        for kind, asks, other in _ANSWER_TYPES
+        if asks.search(question)
+    )
+
+
+def kind_words(question: str) -> list[str]:
+    """Return the words for a kind of thing, which a statement may lack: "sport" in "What sport do I play?"."""
+    found = _KIND_QUESTION.search(question)
+    return index_tokens(found["kind"] or found["other"]) if found else []
+
+
+def is_of_other_time(question: str, text: str) -> bool:
+    """Return whether one of them is about the past, and the other is not: "I lived in Cork as a child"."""
+    return bool(_PAST_QUESTION.search(question)) != bool(_PAST_VERB.search(text))

@@ -1,0 +1,76 @@
+"""Tells whom a statement or a question is about: the person who speaks, or somebody else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gaia_memory.adk.models.offline.topic_words import is_same_word
+from gaia_memory.language.tokenizer import index_tokens
+
+_SPANISH_VERBS = "vivo|trabajo|tengo|soy|estoy|nací|hablo|estudio|bebo|como|voy|vengo|conduzco|hago"
+"""Forms whose subject is "I", which Spanish leaves out."""
+
+_ADDRESS = re.compile(
+    r"\b(?:(?:tell|remind|show|give) me|sag mir|erinnere mich|dis-moi|rappelle-moi|dime|recuérdame)\b", re.IGNORECASE
+)
+_I = re.compile(
+    rf"\b(?:I|I'm|me|we|us|myself|im|ich|mich|mir|wir|uns|je|moi|nous|yo|mí|nos|{_SPANISH_VERBS})\b|\b[jm]'(?=\w)",
+    re.IGNORECASE,
+)
+_USER = re.compile(
+    r"\bUser\b(?!')|\b(?:[Dd]er|[Dd]en|[Dd]em|[Dd]ie) (?:Benutzer|Nutzer)(?:in)?\b|"
+    r"(?<!de )\b[Ll]['\u2019]utilisat(?:eur|rice)\b|\b(?:[AaEe]l|[Ll]a) usuari[oa]\b"
+)
+_MY = r"(?:User's|[Mm]y|[Oo]ur|[Mm]eine?|[Uu]nsere?|[Mm]on|[Mm]a|[Mm]es|[Nn]otre|[Nn]os|[Mm]is?|[Nn]uestr[oa]s?)"
+_OF_THE_USER = re.compile(
+    rf"{_MY} (?P<own>(?:(?:best|eld(?:er|est)|young\w*|twin|old\w*|little|big|new|favou?rite) )?\w+(?: [A-ZÀ-Þ]\w+)?)|"
+    r"(?:(?P<name>[^\W\d_]+), )?(?i:der|die|das|les?|la|el|las|los|l['\u2019]) ?(?P<noun>[\w -]+?) "
+    r"(?:des Nutzers|der Nutzerin|de l['\u2019]utilisat(?:eur|rice)|del usuario|de la usuaria)\b"
+)
+"""Somebody or something of the user, which begins a statement."""
+
+_NAMED_SUBJECT = re.compile(r"(?:(?i:the|an?|der|die|das|les?|las?|el) )?(?P<name>\w+(?:'s \w+| [A-ZÀ-Þ]\w+)*)")
+
+
+_CALLED_NAME = re.compile(r"\b(?:called|named|name is|heißt|s'appelle|se llama) (?P<name>[A-ZÀ-Þ]\w+)")
+
+
+def asks_about_self(question: str) -> bool:
+    """Return whether a question is about the one who asks: "Where do I live?", but not "Who is my boss?"."""
+    return _I.search(_ADDRESS.sub("", question)) is not None
+
+
+def is_about_user(statement: str) -> bool:
+    """Return whether a statement is about the user, by that name, as "I", or with a verb alone: "Lives in Rome"."""
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline.grammar import english_verbs
+
+    if _OF_THE_USER.match(statement):
+        return False
+    first = statement.partition(" ")[0]
+    return bool(_USER.search(statement) or _I.search(statement)) or english_verbs.is_verb(first.casefold())
+
+
+def subject_words(statement: str) -> list[str]:
+    """Return the words for whom or what a statement is about, such as "dog" and "rex"; none for the user."""
+    if is_about_user(statement):
+        return []
+    found = (_OF_THE_USER.match(statement) or _NAMED_SUBJECT.match(statement), _CALLED_NAME.search(statement))
+    return index_tokens(" ".join(name for each in found if each for name in each.groups() if name))
+
+
+def is_about_another(asked: Sequence[str], statement: str) -> bool:
+    """Return whether a statement is about somebody or something that a question with these words does not name."""
+    subject = subject_words(statement)
+    return bool(subject) and not any(is_same_word(word, noun) for word in asked for noun in subject)
+
+
+def names_of(word: str, statement: str) -> list[str]:
+    """Return what a statement calls the one whom a word stands for: "anna" for "sister" in "User's sister Anna …"."""
+    found = _OF_THE_USER.match(statement)
+    if not found or not any(is_same_word(word, each) for each in index_tokens(found["own"] or found["noun"])):
+        return []
+    called = _CALLED_NAME.search(statement)
+    own = (found["own"] or "").split()[1:]
+    return index_tokens(" ".join(filter(None, [*own, found["name"], called["name"] if called else ""])))
