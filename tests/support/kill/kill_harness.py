@@ -170,10 +170,12 @@ class Installation:
         messages = []
         for number in range(conversations):
             user, channel = USERS[number % len(USERS)], f"{prefix}{number}"
-            for _ in range(turns):
-                self._bird_count += 1
-                messages.append((user, channel, f"Today I saw bird b{self._bird_count:05d}. {'a' * length}"))
+            messages += [(user, channel, self._new_message(length)) for _ in range(turns)]
         return tuple(messages)
+
+    def _new_message(self, length: int = 0) -> str:
+        self._bird_count += 1
+        return f"Today I saw bird b{self._bird_count:05d}. {'a' * length}"
 
     def new_bulk_facts(self, count: int) -> tuple[str, ...]:
         """Return that many new facts for `BULK_USER`."""
@@ -262,7 +264,10 @@ class Installation:
 
     def finish(self, *, home: Path | None = None, keeps_sessions: bool = False) -> DatabaseContents:
         """Sweep to the end in one process; check that each turn is one fact, its session cleared, mem0 up to date."""
-        worker = self.run(home=home, listed_users=(*USERS, BULK_USER))
+        # A turn that was killed before its session existed waits for a day, or until the person writes again.
+        waiting = (session.partition(":") for session in sorted(self.read_databases().pending))
+        again = tuple((user, channel, self._new_message()) for user, _, channel in waiting)
+        worker = self.run(again, home=home, listed_users=(*USERS, BULK_USER))
         seen = self.check()
         lost = sorted(turn for turn in self.sent if not seen.birds[turn])
         assert not lost, f"lost: {lost}"
