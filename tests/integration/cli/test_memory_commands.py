@@ -794,6 +794,7 @@ def test_a_fact_that_has_expired_is_added_with_a_note(config: str) -> None:
     [
         ("categry=health", "No fact has `categry`: did you mean `category`?\n"),
         ("category=HEALTH", "Case counts: `category` is `health`.\n"),
+        ("category=heatlh", "No such fact has the category `heatlh`: did you mean `health`?\n"),
         ("levl>3", "No fact has `levl`: did you mean `level`?\n"),
         ("source=chat", ""),
         ("text~tea", ""),

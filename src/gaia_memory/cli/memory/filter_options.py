@@ -104,7 +104,7 @@ def build_filters(where: Sequence[str] | None, since: str | None, until: str | N
 
 
 def explain_no_match(where: Sequence[str] | None, facts: Sequence[Fact]) -> list[str]:
-    """Return what may be misspelled in the options of `--where` that no fact passes: a name, or the case of a value."""
+    """Return what may be misspelled in the options of `--where` that no fact passes: a name or a value."""
     from gaia_memory.models import LABELS
     from gaia_memory.models.filters import FILTER_FIELDS
 
@@ -117,11 +117,16 @@ def explain_no_match(where: Sequence[str] | None, facts: Sequence[Fact]) -> list
     known, lines = {*values, *LABELS, *FILTER_FIELDS}, []
     for found in filter(None, map(_CONDITION.fullmatch, where or ())):
         name, value = found["name"], _unquoted(found["value"])
-        other_case = [each for each in values.get(name, ()) if each != value and each.casefold() == value.casefold()]
+        others = values.get(name, set()) if found["sign"] == "=" else set()
+        other_case = [each for each in others if each.casefold() == value.casefold()]
         if name not in known and (close := difflib.get_close_matches(name, known, n=1)):
             lines.append(f"No fact has `{name}`: did you mean `{close[0]}`?")
-        elif found["sign"] == "=" and other_case and value not in values[name]:
+        elif value in others:
+            continue
+        elif other_case:
             lines.append(f"Case counts: `{name}` is `{min(other_case)}`.")
+        elif close := difflib.get_close_matches(value, others, n=1):
+            lines.append(f"No such fact has the {name} `{value}`: did you mean `{close[0]}`?")
     return lines
 
 
