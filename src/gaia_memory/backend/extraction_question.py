@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -21,8 +21,11 @@ TOKENS_PER_FACT = 150
 
 MAX_FACTS = 40
 
-PROMPT_VERSIONS: Mapping[PromptName, str] = {"gaia": "gaia-4", "mem0": "mem0-1"}
+PROMPT_VERSIONS: Mapping[PromptName, str] = {"gaia": "gaia-5", "mem0": "mem0-1"}
 """Whose prompt asks, and the version of what we add to it; stored with each fact that it taught."""
+
+LATER_HEADING = "Later Messages (extract nothing from these; leave out what they take back or correct)"
+"""Said here and not among the rules, as few questions have such messages."""
 
 SYSTEM_PROMPT = """\
 You are the Memory Extractor: note what is worth remembering in the New Messages. Earlier Messages only explain them.
@@ -74,8 +77,9 @@ def build_question(chunk: Chunk, instructions: str, *, max_answer_tokens: int) -
 
 def build_offline_question(chunk: Chunk) -> ExtractionQuestion:
     """Return the part of the question that the offline rules read."""
+    whole = replace(chunk, before=chunk.earlier or chunk.before)
     return ExtractionQuestion(
-        system="", prompt=build_conversation(chunk), fixed_text="", version=PROMPT_VERSIONS["gaia"]
+        system="", prompt=build_conversation(whole), fixed_text="", version=PROMPT_VERSIONS["gaia"]
     )
 
 
@@ -108,6 +112,7 @@ def build_conversation(chunk: Chunk) -> str:
     """
     sections = {
         "Earlier Messages": _to_json(chunk.before) if chunk.before else "",
+        LATER_HEADING: _to_json(chunk.after) if chunk.after else "",
         "New Messages": _to_json(chunk.messages),
         "Observation Date": format_observation_date(chunk.said_at),
     }

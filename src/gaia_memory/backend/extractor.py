@@ -86,7 +86,7 @@ class Mem0Extractor:
     async def _extract(
         self, chunk: Chunk, instructions: str, check: AnswerCheck, *, max_tokens: int | None = None
     ) -> list[ExtractedFact]:
-        texts = (message.text for message in (*chunk.before, *chunk.messages))
+        texts = (message.text for message in (*chunk.context, *chunk.messages))
         question = await self._build_question(chunk, instructions, max_tokens)
         halves = chunk.halve()
         try:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Iterator, Sequence
+from collections import deque
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, tzinfo
 
 from gaia_memory.models import Chunk, Message, SessionKey, Turn, to_local_time
-from gaia_memory.models.turns import reply_context
+from gaia_memory.models.turns import MAX_CONTEXT_TURNS, reply_context
 
 MAX_CHUNK_CHARACTERS = 12_000
 MAX_CHUNK_TURNS = 40
@@ -21,7 +22,7 @@ async def split_into_chunks(
     turns: AsyncIterable[Turn],
     *,
     key: SessionKey,
-    preceding: Sequence[Message] = (),
+    preceding: Sequence[Turn] = (),
     zone: tzinfo | None = None,
     max_characters: int = MAX_CHUNK_CHARACTERS,
     max_turns: int = MAX_CHUNK_TURNS,
@@ -30,26 +31,51 @@ async def split_into_chunks(
     """Yield `turns` as chunks of at most `max_turns` turns and `max_characters` characters, in order.
 
     Each turn is in exactly one chunk, unless it is longer than the bound: then it is split into several chunks. A chunk
-    covers one calendar day of `zone`, so that "tomorrow" has one meaning in it. `preceding` are the messages before the
-    first turn. `bad_answer_count` bad answers in a row halve the bounds from the second on, down to one turn: a shorter
+    covers one calendar day of `zone`, so that "tomorrow" has one meaning in it. `preceding` are the turns before the
+    first one. `bad_answer_count` bad answers in a row halve the bounds from the second on, down to one turn: a shorter
     question has a shorter answer, and in the end only the failing turn and those after it have to wait.
     """
     halvings = max(0, bad_answer_count - 1)
     next_seq: int | None = None
+    recent = deque(preceding, maxlen=MAX_CONTEXT_TURNS)
     max_characters = max(max_characters >> halvings, min(max_characters, MIN_CHUNK_CHARACTERS))
-    async for group in _group_turns(turns, zone, max_characters, max(1, max_turns >> halvings)):
+    groups = _group_turns(turns, zone, max_characters, max(1, max_turns >> halvings))
+    async for group, following in _with_next(groups):
         if next_seq is not None and group[0].seq != next_seq:
             # Turns in between were left out, so these do not reply to the last answer.
-            preceding = ()
+            recent.clear()
         next_seq = group[-1].seq + 1
+        after = following[0].messages if following and following[0].seq == next_seq else ()
         pieces = _split_turn(group[0], max_characters) if len(group) == 1 else [group]
+        said = _messages_of([*recent][-1:])
         for number, piece in enumerate(pieces, 1):
             is_continued = number < len(pieces)
             yield Chunk(
-                key=key, turns=tuple(piece), before=reply_context(preceding), zone=zone, is_continued=is_continued
+                key=key,
+                turns=tuple(piece),
+                before=reply_context(said),
+                earlier=_messages_of(recent),
+                after=() if is_continued else after,
+                zone=zone,
+                is_continued=is_continued,
             )
-            preceding = [message for turn in piece for message in turn.messages]
-        preceding = [message for turn in group for message in turn.messages]
+            said = _messages_of(piece)
+        recent.extend(group)
+
+
+def _messages_of(turns: Iterable[Turn]) -> tuple[Message, ...]:
+    return tuple(message for turn in turns for message in turn.messages)
+
+
+async def _with_next(groups: AsyncIterator[list[Turn]]) -> AsyncIterator[tuple[list[Turn], list[Turn]]]:
+    """Yield each group with the next one, an empty one after the last."""
+    current: list[Turn] = []
+    async for group in groups:
+        if current:
+            yield current, group
+        current = group
+    if current:
+        yield current, []
 
 
 async def _group_turns(

@@ -16,6 +16,9 @@ Role = Literal["user", "assistant"]
 MAX_CONTEXT_CHARACTERS = 1_000
 """Characters of the answer before a chunk that the extractor sees."""
 
+MAX_CONTEXT_TURNS = 3
+"""Turns before and behind a chunk: a correction may follow a question about what it corrects."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class EventPosition:
@@ -117,13 +120,17 @@ class TranscriptSlice:
 class Chunk:
     """Turns of one conversation, few enough for one call of the extractor.
 
-    `before` are the messages just before them, for context only. `is_continued`: its only turn continues in the
+    The rest is for context only. `before` is the end of the answer just before them, and `earlier` are all messages of
+    the turns before, for rules that need what "he" and "No, 7" refer to: a model would learn them again. `after` are
+    messages just behind them, which may take back what is said in them. `is_continued`: its only turn continues in the
     next chunk. `zone` is the user's time zone; None means this machine's.
     """
 
     key: SessionKey
     turns: tuple[Turn, ...]
     before: tuple[Message, ...] = ()
+    earlier: tuple[Message, ...] = ()
+    after: tuple[Message, ...] = ()
     is_continued: bool = False
     zone: tzinfo | None = None
 
@@ -137,13 +144,20 @@ class Chunk:
         """All messages of the chunk in order."""
         return tuple(message for turn in self.turns for message in turn.messages)
 
+    @property
+    def context(self) -> tuple[Message, ...]:
+        """The messages that are for context only."""
+        return (*self.before, *self.earlier, *self.after)
+
     def halve(self) -> tuple[Chunk, Chunk] | None:
         """Return the first and the second half of the turns; None for a single turn."""
         middle = len(self.turns) // 2
         if middle == 0:
             return None
-        first = replace(self, turns=self.turns[:middle])
-        return first, replace(self, turns=self.turns[middle:], before=reply_context(first.messages))
+        first = replace(self, turns=self.turns[:middle], after=self.turns[middle].messages)
+        earlier = tuple(message for turn in first.turns[-MAX_CONTEXT_TURNS:] for message in turn.messages)
+        before = reply_context(first.messages)
+        return first, replace(self, turns=self.turns[middle:], before=before, earlier=earlier)
 
 
 def reply_context(preceding: Sequence[Message]) -> tuple[Message, ...]:

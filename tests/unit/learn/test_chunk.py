@@ -157,7 +157,7 @@ def test_a_chunk_includes_the_preceding_answer_as_context():
 
 def test_the_context_of_the_first_chunk_comes_from_the_caller():
     """The answer before the watermark is context as well."""
-    [only] = cut_of([make_turn(2, "yes")], preceding=[make_message("assistant", "Tea?")])
+    [only] = cut_of([make_turn(2, "yes")], preceding=[make_turn(1, "hm", "Tea?")])
 
     assert [each.text for each in only.before] == ["Tea?"]
 
@@ -170,11 +170,23 @@ def test_an_answer_before_a_gap_is_not_context():
     assert third.before == ()
 
 
-def test_user_messages_are_not_context():
-    """They belong to their own chunk and are learned once."""
-    [only] = cut_of([make_turn(2, "yes")], preceding=[make_message("assistant", "Tea?"), make_message("user", "hm")])
+def test_the_context_ends_with_an_answer():
+    """A message of the user's belongs to its own chunk and is learned once."""
+    unanswered = make_turn(1, "hm")
+    unanswered = replace(unanswered, messages=unanswered.messages[:1])
+    [only] = cut_of([make_turn(2, "yes")], preceding=[unanswered])
 
     assert only.before == ()
+
+
+def test_the_turns_around_a_chunk_show_what_it_refers_to_and_what_is_taken_back():
+    """Three before it, and the next one behind it; none across a gap."""
+    turns = [make_turn(seq, f"said {seq}") for seq in (1, 2, 3, 4, 5, 7)]
+    chunks = cut_of(turns, max_turns=1)
+
+    assert [each.text for each in chunks[4].earlier if each.role == "user"] == ["said 2", "said 3", "said 4"]
+    assert [each.text for each in chunks[0].after if each.role == "user"] == ["said 2"]
+    assert (chunks[4].after, chunks[5].earlier, chunks[5].after) == ((), (), ())
 
 
 def test_no_turns_give_no_chunk():

@@ -258,8 +258,7 @@ class StoreFollower:
             waited = time.monotonic() - started
             if waited >= seconds and (waited >= seconds + MAX_BUSY_SECONDS or not is_busy()):
                 return
-            # Not for the wake-ups: each fact that is written sends one, and only an erasure cannot wait.
-            await _wait(self._hurry, IDLE_SECONDS)
+            await _wait(self._hurry, IDLE_SECONDS)  # Each written fact wakes; only an erasure cannot wait.
 
     async def _has_to_erase(self) -> bool:
         # Short processes might put an erasure off for ever.

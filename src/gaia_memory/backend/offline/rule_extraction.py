@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 
 from gaia_memory.backend.offline import corrections
 from gaia_memory.backend.offline.conversation_reader import ConversationReader, MessageContent, SpokenFact
 
+_EARLIER_MESSAGES = re.compile(r"^## Earlier Messages\n(?P<inside>.*?)\n\n## ", re.DOTALL | re.MULTILINE)
+_LATER_MESSAGES = re.compile(
+    r"^## Later Messages[^\n]*\n(?P<inside>.*?)\n\n## New Messages\n", re.DOTALL | re.MULTILINE
+)
 _NEW_MESSAGES = re.compile(r"^## New Messages\n(?P<inside>.*?)\n\n## Observation Date\n", re.DOTALL | re.MULTILINE)
 _OBSERVATION_DATE = re.compile(r"^## Observation Date\n(?P<day>\d{4}-\d{2}-\d{2})", re.MULTILINE)
 _ROLE_PREFIX = re.compile(r"^(?P<role>user|assistant|system): ", re.MULTILINE)
@@ -21,18 +25,30 @@ def is_extraction_prompt(prompt: str) -> bool:
 
 
 def extract_facts(prompt: str) -> list[str]:
-    """Return the user's statements in the new messages of mem0's prompt, without duplicates."""
-    found = _NEW_MESSAGES.search(prompt)
+    """Return the user's statements in the new messages of an extraction prompt, without duplicates.
+
+    Those before tell what "he" and "No, 7" stand for, and those behind may take a statement back.
+    """
     reader = ConversationReader(_observation_date(prompt))
     kept = KeptFacts()
+    for _ in _readings(reader, _EARLIER_MESSAGES.search(prompt)):
+        pass
+    for reading in _readings(reader, _NEW_MESSAGES.search(prompt)):
+        kept.update(reading)
+    for reading in _readings(reader, _LATER_MESSAGES.search(prompt)):
+        kept.take_back(reading)
+    return [spoken.fact for spoken in kept.spoken]
+
+
+def _readings(reader: ConversationReader, section: re.Match[str] | None) -> Iterator[MessageContent]:
+    """Read the user's messages in a section of the prompt."""
     answer: str | None = None
-    for role, message in _messages(found["inside"] if found else ""):
+    for role, message in _messages(section["inside"] if section else ""):
         if role == "user":
-            kept.update(reader.read(message, answer))
+            yield reader.read(message, answer)
             answer = None
         elif role == "assistant":
             answer = message
-    return [spoken.fact for spoken in kept.spoken]
 
 
 class KeptFacts:
@@ -50,12 +66,16 @@ class KeptFacts:
 
     def update(self, reading: MessageContent) -> None:
         """Take in the next message."""
+        self.take_back(reading)
+        for spoken in reading.facts:
+            self.add(spoken)
+
+    def take_back(self, reading: MessageContent) -> None:
+        """Drop what a message takes back or corrects."""
         self._drop(spoken.fact.casefold() for spoken in reading.taken_back)
         for denial in reading.denials:
             denied, _ = corrections.words_and_denial(denial)
             self._drop(key for key in self._affirmed_keys() if self._words(key) <= denied)
-        for spoken in reading.facts:
-            self.add(spoken)
 
     def add(self, spoken: SpokenFact) -> None:
         """Take in a fact; one that denies an earlier one takes its place."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Iterable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
 
@@ -34,13 +34,21 @@ async def batches(items: AsyncIterable[Item], size: int) -> AsyncIterator[list[I
         yield batch
 
 
-async def without_last(items: AsyncIterable[Item], count: int) -> AsyncIterator[Item]:
-    """Yield the items but the last `count` ones."""
-    held_back: deque[Item] = deque()
-    async for item in items:
-        held_back.append(item)
-        if len(held_back) > count:
-            yield held_back.popleft()
+class WithoutLast(Generic[Item]):
+    """An iterator over the items but the last `count` ones, which are `held_back` in the end."""
+
+    def __init__(self, items: AsyncIterable[Item], count: int) -> None:
+        """Read nothing yet."""
+        self.held_back: deque[Item] = deque()
+        self._items = items
+        self._count = count
+
+    async def __aiter__(self) -> AsyncIterator[Item]:
+        """Yield the items."""
+        async for item in self._items:
+            self.held_back.append(item)
+            if len(self.held_back) > self._count:
+                yield self.held_back.popleft()
 
 
 async def mark_last(items: AsyncIterable[Item]) -> AsyncIterator[tuple[Item, bool]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING
@@ -15,9 +15,10 @@ from gaia_memory.learn.hide_sensitive import hide_sensitive, may_have_become_sen
 from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.learn.screen import add_details, build_drafts, drop_assistant_claims
 from gaia_memory.models import Chunk, Draft, EventPosition, LedgerRow, Message, NewFact, Scope, Turn
+from gaia_memory.models.turns import MAX_CONTEXT_TURNS
 from gaia_memory.ports import Extractor, FactStore, Transaction
 from gaia_memory.sessions.clearing.clear import ClearMode
-from gaia_memory.sessions.learning.async_iter import batches, is_empty, mark_last, to_async_iter, without_last
+from gaia_memory.sessions.learning.async_iter import WithoutLast, batches, is_empty, mark_last, to_async_iter
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.learning_telemetry import LearningRecord
 from gaia_memory.sessions.ledger_client import LedgerClient
@@ -131,7 +132,8 @@ class Learner:
     ) -> None:
         """Learn chunk by chunk; each commit moves the watermark, the last one to `end`.
 
-        The last `left_out` turns are not learned, nor passed by the watermark. Without `end` the events are marked as
+        The last `left_out` turns are not learned, nor passed by the watermark: they only show what they take back.
+        Without `end` the events are marked as
         learned instead. A turn that is split is committed with its last piece.
         `before` are the preceding turns, for context.
         """
@@ -139,13 +141,16 @@ class Learner:
         context = await self._context_before(before, learning)
         pending_chunks: list[Chunk] = []
         drafts: list[Draft] = []
+        early_turns = WithoutLast(turns, left_out)
         learnable_turns = self._learnable_turns(
-            without_last(turns, left_out), row, learning.forgotten_at, is_handed_over=learning.is_handed_over
+            early_turns, row, learning.forgotten_at, is_handed_over=learning.is_handed_over
         )
         pieces = split_into_chunks(
             learnable_turns, key=row.key, preceding=context, zone=zone, bad_answer_count=row.failures.bad_answers
         )
         async for chunk, is_last in mark_last(pieces):
+            if is_last and early_turns.held_back:
+                chunk = replace(chunk, after=await self._context_after(early_turns.held_back, learning))
             pending_chunks.append(chunk)
             async with self._client.database.read_transaction() as tx:
                 await self._check_unchanged(tx, learning, [chunk])
@@ -161,12 +166,20 @@ class Learner:
         if end is not None and not left_out and learning.row.progress.watermark != end:
             await self._commit(learning, [], [], new_watermark=end)
 
-    async def _context_before(self, before: Sequence[Turn], learning: LearningState) -> Sequence[Message]:
-        """Return the messages of the turn before; none if any of it must not be shown."""
-        last = to_async_iter(before[-1:])
-        kept = [turn async for turn in self._learnable_turns(last, learning.row, learning.forgotten_at)]
+    async def _context_before(self, before: Sequence[Turn], learning: LearningState) -> Sequence[Turn]:
+        """Return the turns before; none if any of the last one must not be shown."""
+        kept = await self._kept_turns(before[-MAX_CONTEXT_TURNS:], learning)
         is_whole = bool(kept) and kept[-1].event_ids[-1] == before[-1].event_ids[-1]
-        return kept[-1].messages if is_whole else ()
+        return kept if is_whole else ()
+
+    async def _context_after(self, after: Iterable[Turn], learning: LearningState) -> tuple[Message, ...]:
+        kept = await self._kept_turns([*after][:MAX_CONTEXT_TURNS], learning)
+        return tuple(message for turn in kept for message in turn.messages)
+
+    async def _kept_turns(self, turns: Sequence[Turn], learning: LearningState) -> list[Turn]:
+        """Return the turns with the messages of them that may be shown."""
+        kept = self._learnable_turns(to_async_iter(turns), learning.row, learning.forgotten_at)
+        return [turn async for turn in kept]
 
     async def _learnable_turns(
         self, turns: AsyncIterable[Turn], row: LedgerRow, cutoff: float | None, *, is_handed_over: bool = False
@@ -243,7 +256,7 @@ class Learner:
     async def _check_unchanged(self, tx: Transaction, learning: LearningState, chunk_batch: Sequence[Chunk]) -> None:
         """Raise `LeaseLostError` if messages or context were forgotten or learned elsewhere since they were read."""
         state = await self._facts.state(tx, learning.scope)
-        context = {message.event_id for chunk in chunk_batch for message in chunk.before}
+        context = {message.event_id for chunk in chunk_batch for message in chunk.context}
         event_ids = _event_ids(chunk_batch) | context
         skipped = await self._client.ledger.skipped_events(
             tx, learning.row.key, event_ids=event_ids - learning.marked_event_ids

@@ -97,7 +97,8 @@ def _ended_by(new: Statement, current: Sequence[Statement]) -> set[int]:
     """Return which of the current statements learning a new one would end."""
     from gaia_memory.truth import reconcile_by_rule
 
-    now = datetime.now(UTC)
+    # The beginning of the day, since what is read in a statement is cached with its time.
+    now = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     decision = reconcile_by_rule.decide_by_rule(
         reconcile_by_rule.Statement(text=new.text, said_at=now, id=f"{len(current):04}"),
         [
