@@ -38,6 +38,26 @@ NEW_VALUES = (
 )
 """A value is told in other words than the question's."""
 
+NEWS = (
+    Case(
+        ("My dentist appointment is on Monday at 9", "My dentist appointment was moved to Thursday at 11"),
+        "When is my dentist appointment?",
+        "moved to Thursday",
+        ("Monday",),
+    ),
+    Case(("My standup is on Monday at 9", "My standup was cancelled"), "When is my standup?", "cancelled", ("Monday",)),
+    Case(("My phone is in the kitchen", "My phone was stolen"), "Where is my phone?", "stolen", ("kitchen",)),
+    Case(("My car is a red Golf", "My car was sold"), "What car do I have?", "sold", ("Golf",)),
+    Case(("My son's birthday is on May 2",), "When is my birthday?", "This may answer it"),
+    Case(("My mother's name is Rosa", "My mother-in-law's name is Ute"), "What's my mother's name?", "Rosa", ("Ute",)),
+    Case(("Mein Mann ist Zahnarzt",), "Was ist mein Mann von Beruf?", "Zahnarzt"),
+    Case(("My spare key is under the mat",), "Where is my spare key?", "under the mat"),
+    Case(("I live in Hamburg", "I was wrong about the weather"), "Where do I live?", "Hamburg"),
+    Case(("My cat is called Mia", "I lied about my age"), "What is my cat called?", "Mia"),
+    Case(("I'm a teacher", "My sister lives in Bonn", "I lied about my age"), "Where does my sister live?", "Bonn"),
+)
+"""What happened to a thing, and what is about something else."""
+
 ENDED = (
     Case(("I live in Leeds", "I moved to Sheffield last month"), "Where do I live?", "Sheffield", ("Leeds",)),
     Case(("My dog is called Rex", "Rex died last week"), "Do I have a dog?", "", ("called Rex", "have a dog")),
@@ -73,7 +93,7 @@ ENDED = (
         ("Kate lives in Perth", "Kate has moved to Sydney", "Kate used to live in Perth"),
         "Where does Kate live?",
         "Sydney",
-        ("Perth",),
+        (),
     ),
     Case(("My partner Aoife is a teacher", "I'm single now"), "Who is my partner?", "single", ("Aoife",)),
     Case(("I don't have a car", "I bought a car"), "Do I have a car?", "bought a car", ("don't",)),
@@ -294,6 +314,7 @@ ALL_MISLEADING = {
     "ages": AGES,
     "new values": NEW_VALUES,
     "ended": ENDED,
+    "news": NEWS,
     "unrelated": UNRELATED,
     "not denied": NOT_DENIED,
 }

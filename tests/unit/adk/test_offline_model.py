@@ -139,6 +139,7 @@ async def test_of_one_moment_the_list_of_facts_tells_which_was_said_later() -> N
     assert await text(request) == "You have no car.\nYour car is a Ford."
 
 
+NOT_ANSWERED = "I will not answer with this here: I like teal /forget WORDS removes what I have already learned."
 NOT_FORGOTTEN = "I have not forgotten anything. Send /forget to forget everything, or /forget WORDS."
 
 
@@ -149,8 +150,8 @@ NOT_FORGOTTEN = "I have not forgotten anything. Send /forget to forget everythin
             ("My favourite band is Muse.", "Forget that."),
             f"I will not learn: My favourite band is Muse.\n{NOT_FORGOTTEN}",
         ),
-        (("Remember that I like teal", "Forget that."), f"I will not learn: I like teal\n{NOT_FORGOTTEN}"),
-        (("Remember that I like teal", "That's wrong."), f"I will not learn: I like teal\n{NOT_FORGOTTEN}"),
+        (("Remember that I like teal", "Forget that."), f"{NOT_ANSWERED}\n{NOT_FORGOTTEN}"),
+        (("Remember that I like teal", "That's wrong."), NOT_ANSWERED),
         (("I like teal.", "That's wrong."), "I will not learn: I like teal."),
     ],
 )

@@ -229,6 +229,8 @@ class ConversationReader:
         before = self._before
         if corrections.withdraws_previous(sentence):
             return True
+        if before and not before.is_question and corrections.is_about_another(sentence, before.text):
+            return False
         if before and before.is_question:
             is_asked = before is self._asked_before and not said.facts
             return is_asked and corrections.contradicts(sentence, before.text, is_answer=True)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gaia_memory.backend.offline.amendments import Amendment, amend
 from gaia_memory.backend.offline.grammar.rules import load_tables
-from gaia_memory.language.answer_types import find_hour
+from gaia_memory.language.answer_types import find_hour, tells_age, tells_own_age
 from gaia_memory.language.dates import Anchor, DateMention, read
 from gaia_memory.language.function_words import FUNCTION_WORDS
 from gaia_memory.language.tokenizer import index_tokens
@@ -35,6 +35,10 @@ CONTRAST = re.compile(
 )
 """What a denial goes on with, or is added to: "…, but in Basel", "… is called Lucia, not Lucy"."""
 _CLAUSE_END = re.compile(r",\s|\s(?:but|sondern|mais|sino)\s", re.IGNORECASE)
+
+
+_ADMITTED_THING = re.compile(r"\b(?:about|über|bei|sur|sobre|con) (?P<what>.+)", re.IGNORECASE)
+_AGE_WORDS = frozenset(("age", "alter", "edad"))
 
 
 class Correction(NamedTuple):
@@ -144,6 +148,15 @@ def replaces(told: str, told_before: str) -> bool:
 def is_admission(sentence: str) -> bool:
     """Return whether a sentence begins with "I was wrong", which says nothing itself."""
     return _P["admission"].match(sentence) is not None
+
+
+def is_about_another(sentence: str, statement: str) -> bool:
+    """Return whether an admission names what it is about, and that is not what was stated: "I lied about Berlin"."""
+    if not is_admission(sentence) or not (about := _ADMITTED_THING.search(sentence)):
+        return False
+    words = content_words(about["what"])
+    is_of_age = bool(words & _AGE_WORDS) and (tells_age(statement) or tells_own_age(statement))
+    return bool(words) and not is_of_age and words.isdisjoint(content_words(statement))
 
 
 def is_value(text: str) -> bool:

@@ -112,15 +112,15 @@ async def search(
         allow_numbers = engine.config.memory.allow_numbers
     recalled = _mask_hits(recalled, allow_numbers=allow_numbers)
     empty_message = f"No fact about {user} answers that."
+    shown = [hit for hit in recalled.hits if hit.score >= _LOWEST_SHOWN_SCORE]
+    shown = shown if any("vectors" in hit.why for hit in shown) else _without_padding(shown, query_text)
     if as_json:
-        memories: list[dict[str, Any]] = [{**fact_to_dict(hit.fact), "score": hit.score} for hit in recalled.hits]
+        memories: list[dict[str, Any]] = [{**fact_to_dict(hit.fact), "score": hit.score} for hit in shown]
         found = _recall_to_dict(recalled) if explain else {"memories": memories}
         print_json({"user": user, "query": query_text, **found})
     elif explain:
         _print_recall(recalled, threshold=threshold, long_ids=long_ids, empty_message=empty_message)
     else:
-        shown = [hit for hit in recalled.hits if hit.score >= _LOWEST_SHOWN_SCORE]
-        shown = shown if any("vectors" in hit.why for hit in shown) else _without_padding(shown, query_text)
         facts, scores = [hit.fact for hit in shown], [hit.score for hit in shown]
         print_facts(facts, scores=scores, long_ids=long_ids, empty_message=empty_message)
         if facts:

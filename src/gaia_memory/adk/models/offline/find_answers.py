@@ -19,6 +19,7 @@ from gaia_memory.adk.models.offline.question_kinds import (
 from gaia_memory.adk.models.offline.statements import Statement, tells_trade, topic_words, without_dates
 from gaia_memory.adk.models.offline.subjects import (
     asks_about_self,
+    has_other_owner,
     is_about_another,
     is_about_user,
     names_of,
@@ -37,6 +38,9 @@ _MAX_ANSWERS = 10
 _MIN_SCORE = 0.5
 _GENERAL_WEIGHT = 0.4
 """What a verb such as "like" counts beside another word: "Do I like tea?" is about tea."""
+
+_OTHER_OWNER = 0.3
+"""Taken off what belongs to somebody whom the question does not name: "My son's birthday" for "my birthday"."""
 
 _OTHER_MOOD = 0.1
 """Taken off a denial where the question asks for what is so, or the reverse, and off the past for the present."""
@@ -103,19 +107,20 @@ def _fit(question: str, asked: Sequence[str], names: Mapping[str, Sequence[str]]
     # "Do I still live in Oslo?" is answered by "I moved to Rome", too.
     counting = implied if not is_open(question) else ()
     weights = {word: _GENERAL_WEIGHT if word in general and not _has(counting, word) else 1.0 for word in asked}
-    share = sum(weights[word] for word in matched) / sum(weights.values())
+    share = sum(weights[word] for word in matched) / sum(weights.values()) - _OTHER_OWNER * has_other_owner(asked, text)
     # "Do I play chess?" is answered by "I no longer play chess", too.
     is_denied = is_open(question) and denies(question) != denies(text)
     if is_denied and asks_for_taste(question, asked):
         return 0.0
-    return share and share - _OTHER_MOOD * (is_denied + is_of_other_time(question, text))
+    return max(share, 0.0) and share - _OTHER_MOOD * (is_denied + is_of_other_time(question, text))
 
 
 def _tells_news(later: Statement, earlier: Statement, question: str) -> bool:
     """Return whether a later statement tells news of what an earlier one is about: "Rex died", "Max moved to Rome"."""
-    if is_of_other_time(question, later.text):
-        return False
     asked = topic_words(with_plain_words(question))
+    is_aside = is_of_other_time(question, later.text) or has_other_owner(asked, later.text)
+    if is_aside and not _is_turn(later.text):
+        return False
     words, known = (*topic_words(later.text), *_implied_words(later.text)), topic_words(earlier.text)
     if subject := subject_words(later.text):
         is_news = _is_turn(later.text) or any(_has(words, word) for word in asked)

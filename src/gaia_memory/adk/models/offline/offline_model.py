@@ -218,7 +218,8 @@ def _acknowledge(request: LlmRequest, kind: MessageKind, messages: Sequence[_Mes
         return phrases.introduction
     if kind is MessageKind.FORGET and not _read_last(messages).is_confidential:
         # "Forget that" takes the last statement back, as learning understands it. What is stored stays.
-        return f"{describe_withdrawn(_read_last(messages), phrases)}\n{phrases.nothing_forgotten}".strip()
+        withdrawn = describe_withdrawn(_read_last(messages), [each.text for each in messages], phrases)
+        return f"{withdrawn}\n{phrases.nothing_forgotten}".strip()
     if messages and contains_credential(messages[-1].text, allow_numbers=allow_numbers.get()):
         return phrases.no_credentials
     reading = _read_last(messages)
@@ -302,7 +303,8 @@ def _answer_question(
     answers = find_answers(question, statements)
     if not answers.statements:
         # The rules may have missed it.
-        return phrases.not_found if statements and default == phrases.unknown else default
+        is_something_known = bool(statements or remembered)
+        return phrases.not_found if is_something_known and default == phrases.unknown else default
     answer = "\n".join(_tell(each, phrases) for each in answers.statements)
     return answer if answers.is_certain else phrases.unsure.format(answer)
 

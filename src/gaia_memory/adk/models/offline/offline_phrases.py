@@ -263,14 +263,20 @@ def describe_correction(reading: MessageContent, messages: Sequence[str], phrase
         return phrases.too_long
     if reading.is_unclear:
         return phrases.unclear
-    if withdrawn := describe_withdrawn(reading, phrases):
-        is_saved = any(asks_to_remember(each, [fact.said for fact in reading.taken_back]) for each in messages)
-        return f"{withdrawn}\n{phrases.nothing_forgotten}" if is_saved else withdrawn
+    if withdrawn := describe_withdrawn(reading, messages, phrases):
+        return withdrawn
     if not reading.is_retraction:
         return ""
     return phrases.taken_back.format(reading.denials[-1]) if reading.denials else phrases.nothing_to_withdraw
 
 
-def describe_withdrawn(reading: MessageContent, phrases: Phrases) -> str:
-    """Return that what a message takes back is not learned; an empty text if it takes nothing back."""
-    return phrases.withdrawn.format(" ".join(each.said for each in reading.taken_back)) if reading.taken_back else ""
+def describe_withdrawn(reading: MessageContent, messages: Sequence[str], phrases: Phrases) -> str:
+    """Return that what a message takes back is not learned, or no longer answered with if one of `messages` saved it.
+
+    An empty text if it takes nothing back.
+    """
+    if not reading.taken_back:
+        return ""
+    is_saved = any(asks_to_remember(each, [fact.said for fact in reading.taken_back]) for each in messages)
+    said = " ".join(each.said for each in reading.taken_back)
+    return (phrases.taken_back if is_saved else phrases.withdrawn).format(said)

@@ -62,7 +62,11 @@ _ANSWER_TYPES = (
             r"quelle? (?:ville|pays)|dónde|donde|adónde|qué (?:ciudad|país))\b",
             re.IGNORECASE,
         ),
-        re.compile(r"\b(?:in|at|from|to|near|bei|aus|nach|an|am|auf|à|en|chez|de|a|dans)\b|\bd'", re.IGNORECASE),
+        re.compile(
+            r"\b(?:in|at|on|under|behind|beside|next|inside|above|over|with|from|to|near|bei|aus|nach|an|am|auf|unter|"
+            r"hinter|neben|à|en|chez|de|a|dans|sur|sous|derrière|sobre|debajo|detrás)\b|\bd'",
+            re.IGNORECASE,
+        ),
     ),
     (MOMENT, re.compile(r"\b(?:when|what (?:day|time|date)|wann|quand|cuándo|cuando)\b", re.IGNORECASE), None),
     (
@@ -89,9 +93,10 @@ _OPEN_QUESTION = re.compile(
 )
 _DISLIKE = re.compile(r"\b(?:hates?|dislikes?|hass(?:e|t|en)|déteste\w*|odi[oa]s?|\w+n't like)\b", re.IGNORECASE)
 _PAST_VERB = re.compile(
-    r"\b(?:lived|worked|used to|had|drove|studied|played|owned|liked|loved|spoke|went|flew|visited|was|were|"
+    r"\b(?:lived|worked|used to|had|drove|studied|played|owned|liked|loved|spoke|went|flew|visited|"
+    r"(?:was|were)(?! (?:born|\w*(?:ed|en|ld|st))\b)|"
     r"wohnte|arbeitete|hatte|fuhr|studierte|war|habitai[st]|travaillai[st]|avai[st]|étai[st]|vivía|trabajaba|tenía|era)"
-    r"\b(?! born| promoted)",
+    r"\b",
     re.IGNORECASE,
 )
 _PAST_QUESTION = re.compile(
@@ -146,11 +151,12 @@ def tells_answer_type(question: str, text: str, implied: Sequence[str]) -> bool:
     """Return whether a text tells a place, a time, a number or an age where the question asks for one."""
     if _AGE_QUESTION.search(question) and not tells_age(text):
         return False
+    undated = without_dates(text)
     types = detect_answer_types(text, index_tokens(text))
-    types |= MOMENT * (tells_clock_time(text) or without_dates(text) != text)
+    types |= MOMENT * (tells_clock_time(text) or undated != text)
     types |= PLACE * bool(implied)
     return all(
-        types & kind or (other is not None and other.search(text))
+        types & kind or (other is not None and other.search(undated))
         for kind, asks, other in _ANSWER_TYPES
         if asks.search(question)
     )

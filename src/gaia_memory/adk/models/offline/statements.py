@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gaia_memory.adk.models.offline.offline_phrases import detect_language
 from gaia_memory.adk.models.offline.second_person import to_second_person
+from gaia_memory.adk.models.offline.subjects import subject_words
 from gaia_memory.adk.models.offline.topic_words import ALL_FUNCTION_WORDS, USER_WORDS
 from gaia_memory.language import dates
 from gaia_memory.language.tokenizer import index_tokens
@@ -29,6 +30,13 @@ _WORKPLACE = re.compile(r" (?:at|in|bei[m]?|im|an|auf|à|aux?|chez|dans|en) .*")
 
 _EMPLOYER_PHRASE = re.compile(r"\b(?:is|ist|est|es) (?:an? |now )*[\w ]{3,40} (?:at|bei|chez) (?:the )?[A-ZÀ-Þ]")
 _TRADES = ("work", "legal")
+_HEALTH_TRADE = re.compile(
+    r"\b(?:is|ist|est|es) (?:an? |une? )?(?:now |jetzt )?(?:\w*(?:arzt|ärztin|krankenschwester|pfleger(?:in)?)|nurse|"
+    r"doctor|dentist|midwife|médecin|infirmi(?:er|ère)|dentiste|enfermer[oa]|médic[oa]|dentista)\b",
+    re.IGNORECASE,
+)
+"""Trades that have the words of health."""
+
 
 _AGE_OF_MEMORY = timedelta(days=60)
 """How long before this conversation a remembered fact counts as said: "I moved last month" ends a home in memory."""
@@ -68,7 +76,7 @@ def remembered_statements(profile_lines: Sequence[str], memories: Sequence[Mappi
 def current_statements(remembered: Sequence[Statement], readings: Iterable[MessageContent]) -> list[Statement]:
     """Return what memory would hold once this conversation is learned, oldest first.
 
-    What a message denies, takes back or replaces by the rules of learning is left out.
+    What a message denies in its words, takes back or replaces by the rules of learning is left out.
     """
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.
     from gaia_memory.backend.offline.conversation_reader import SpokenFact
@@ -94,7 +102,7 @@ def current_statements(remembered: Sequence[Statement], readings: Iterable[Messa
 
 
 def _ended_by(new: Statement, current: Sequence[Statement]) -> set[int]:
-    """Return which of the current statements learning a new one would end."""
+    """Return which of the current statements learning a new one would replace."""
     from gaia_memory.truth import reconcile_by_rule
 
     # The beginning of the day, since what is read in a statement is cached with its time.
@@ -108,7 +116,11 @@ def _ended_by(new: Statement, current: Sequence[Statement]) -> set[int]:
             for at, each in enumerate(current)
         ],
     )
-    return {int(each) for each in decision.existing} if decision and decision.action in ("UPDATE", "DELETE") else set()
+    if decision is None or decision.action not in ("UPDATE", "DELETE"):
+        return set()
+    # "Rex died" does not tell what he was, so what he ends stays, to be told behind it.
+    is_told_alone = decision.action == "UPDATE" or not subject_words(new.text)
+    return {int(each) for each in decision.existing} if is_told_alone else set()
 
 
 def category_of(text: str) -> str | None:
@@ -123,7 +135,7 @@ def tells_trade(text: str) -> bool:
     """Return whether a statement says what somebody is by trade: "User is a teacher"."""
     found = _TRADE.search(text)
     is_trade = found is not None and category_of(_WORKPLACE.sub("", found["what"])) in _TRADES
-    return is_trade or _EMPLOYER_PHRASE.search(text) is not None
+    return is_trade or any(phrase.search(text) for phrase in (_EMPLOYER_PHRASE, _HEALTH_TRADE))
 
 
 def topic_words(text: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gaia_memory.adk.models.offline.topic_words import is_same_word
+from gaia_memory.adk.models.offline.topic_words import ALL_FUNCTION_WORDS, is_same_word
 from gaia_memory.language.tokenizer import index_tokens
 
 _SPANISH_VERBS = "vivo|trabajo|tengo|soy|estoy|nací|hablo|estudio|bebo|como|voy|vengo|conduzco|hago"
@@ -29,6 +29,11 @@ _OF_THE_USER = re.compile(
     r"(?:des Nutzers|der Nutzerin|de l['\u2019]utilisat(?:eur|rice)|del usuario|de la usuaria)\b"
 )
 """Somebody or something of the user, which begins a statement."""
+
+_OWNER = re.compile(
+    r"(?:User's|[Mm]y|[Oo]ur) (?P<owner>[\w-]+(?: [A-ZÀ-Þ]\w+)?)'s \w|"
+    r"(?:User's|[Mm]y|[Oo]ur) (?P<in_law>\w+-in-law)\b"
+)
 
 _NAMED_SUBJECT = re.compile(r"(?:(?i:the|an?|der|die|das|les?|las?|el) )?(?P<name>\w+(?:'s \w+| [A-ZÀ-Þ]\w+)*)")
 
@@ -64,6 +69,13 @@ def is_about_another(asked: Sequence[str], statement: str) -> bool:
     """Return whether a statement is about somebody or something that a question with these words does not name."""
     subject = subject_words(statement)
     return bool(subject) and not any(is_same_word(word, noun) for word in asked for noun in subject)
+
+
+def has_other_owner(asked: Sequence[str], statement: str) -> bool:
+    """Return whether a statement begins with what is owned by one whom a question with these words does not name."""
+    found = _OWNER.match(statement)
+    owner = index_tokens(" ".join(filter(None, found.groups()))) if found else []
+    return not all(any(is_same_word(word, noun) for word in asked) for noun in owner if noun not in ALL_FUNCTION_WORDS)
 
 
 def names_of(word: str, statement: str) -> list[str]:
