@@ -133,8 +133,7 @@ class Learner:
         """Learn chunk by chunk; each commit moves the watermark, the last one to `end`.
 
         The last `left_out` turns are not learned, nor passed by the watermark: they only show what they take back.
-        Without `end` the events are marked as
-        learned instead. A turn that is split is committed with its last piece.
+        Without `end` the events are marked as learned instead. A turn that is split is committed with its last piece.
         `before` are the preceding turns, for context.
         """
         row, zone = learning.row, self._settings().zone
