@@ -77,7 +77,7 @@ def build_question(chunk: Chunk, instructions: str, *, max_answer_tokens: int) -
 
 def build_offline_question(chunk: Chunk) -> ExtractionQuestion:
     """Return the part of the question that the offline rules read."""
-    whole = replace(chunk, before=chunk.earlier or chunk.before)
+    whole = replace(chunk, before=chunk.earlier or chunk.before, ends_early=True)
     return ExtractionQuestion(
         system="", prompt=build_conversation(whole), fixed_text="", version=PROMPT_VERSIONS["gaia"]
     )
@@ -112,7 +112,7 @@ def build_conversation(chunk: Chunk) -> str:
     """
     sections = {
         "Earlier Messages": _to_json(chunk.before) if chunk.before else "",
-        LATER_HEADING: _to_json(chunk.after) if chunk.after else "",
+        LATER_HEADING: _to_json(chunk.after) if chunk.after and chunk.ends_early else "",
         "New Messages": _to_json(chunk.messages),
         "Observation Date": format_observation_date(chunk.said_at),
     }

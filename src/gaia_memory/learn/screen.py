@@ -155,7 +155,7 @@ def build_drafts(
     its answer may only repeat what was said before. Its events are all events of the chunk and its context, so that
     forgetting the fact reaches everything it may have come from.
     """
-    event_ids = tuple(dict.fromkeys(message.event_id for message in (*chunk.context, *chunk.messages)))
+    event_ids = tuple(dict.fromkeys(message.event_id for message in (*chunk.before, *chunk.messages)))
     turn_words = [_TurnWords(turn) for turn in chunk.turns]
     turn_counts = Counter(word for each in turn_words for word in each.all)
     attributed = [

@@ -120,10 +120,11 @@ class TranscriptSlice:
 class Chunk:
     """Turns of one conversation, few enough for one call of the extractor.
 
-    The rest is for context only. `before` is the end of the answer just before them, and `earlier` are all messages of
-    the turns before, for rules that need what "he" and "No, 7" refer to: a model would learn them again. `after` are
-    messages just behind them, which may take back what is said in them. `is_continued`: its only turn continues in the
-    next chunk. `zone` is the user's time zone; None means this machine's.
+    The rest is for context only. `before` is the end of the answer just before them. `earlier` are all messages of the
+    turns before, for rules that need what "he" and "No, 7" refer to: a model would learn them again. `after` are the
+    messages just behind them, which may take back what is said in them. A model sees these only if the chunk
+    `ends_early`, as the next one is learned much later. `is_continued`: its only turn continues in the next chunk. `zone`
+    is the user's time zone; None means this machine's.
     """
 
     key: SessionKey
@@ -131,6 +132,7 @@ class Chunk:
     before: tuple[Message, ...] = ()
     earlier: tuple[Message, ...] = ()
     after: tuple[Message, ...] = ()
+    ends_early: bool = False
     is_continued: bool = False
     zone: tzinfo | None = None
 
@@ -154,7 +156,7 @@ class Chunk:
         middle = len(self.turns) // 2
         if middle == 0:
             return None
-        first = replace(self, turns=self.turns[:middle], after=self.turns[middle].messages)
+        first = replace(self, turns=self.turns[:middle], after=self.turns[middle].messages, ends_early=False)
         earlier = tuple(message for turn in first.turns[-MAX_CONTEXT_TURNS:] for message in turn.messages)
         before = reply_context(first.messages)
         return first, replace(self, turns=self.turns[middle:], before=before, earlier=earlier)

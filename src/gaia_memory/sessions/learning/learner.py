@@ -149,7 +149,8 @@ class Learner:
         )
         async for chunk, is_last in mark_last(pieces):
             if is_last and early_turns.held_back:
-                chunk = replace(chunk, after=await self._context_after(early_turns.held_back, learning))
+                after = await self._context_after(early_turns.held_back, learning)
+                chunk = replace(chunk, after=after, ends_early=True)
             pending_chunks.append(chunk)
             async with self._client.database.read_transaction() as tx:
                 await self._check_unchanged(tx, learning, [chunk])
@@ -255,7 +256,8 @@ class Learner:
     async def _check_unchanged(self, tx: Transaction, learning: LearningState, chunk_batch: Sequence[Chunk]) -> None:
         """Raise `LeaseLostError` if messages or context were forgotten or learned elsewhere since they were read."""
         state = await self._facts.state(tx, learning.scope)
-        context = {message.event_id for chunk in chunk_batch for message in chunk.context}
+        context = {message.event_id for chunk in chunk_batch for message in (*chunk.before, *chunk.earlier)}
+        context |= {message.event_id for chunk in chunk_batch if chunk.ends_early for message in chunk.after}
         event_ids = _event_ids(chunk_batch) | context
         skipped = await self._client.ledger.skipped_events(
             tx, learning.row.key, event_ids=event_ids - learning.marked_event_ids
