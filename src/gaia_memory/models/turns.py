@@ -123,8 +123,8 @@ class Chunk:
     The rest is for context only. `before` is the end of the answer just before them. `earlier` are all messages of the
     turns before, for rules that need what "he" and "No, 7" refer to: a model would learn them again. `after` are the
     messages just behind them, which may take back what is said in them. A model sees these only if the chunk
-    `ends_early`, as the next one is learned much later. `is_continued`: its only turn continues in the next chunk. `zone`
-    is the user's time zone; None means this machine's.
+    `ends_early`, as the next one is learned much later. `is_continued`: its only turn continues in the next chunk.
+    `zone` is the user's time zone; None means this machine's.
     """
 
     key: SessionKey

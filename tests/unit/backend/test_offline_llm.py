@@ -431,3 +431,31 @@ def test_other_requests_get_an_explanation() -> None:
 
     assert answer == UNSUPPORTED_ANSWER
     assert "offline" in answer
+
+
+@pytest.mark.parametrize(
+    ("said", "facts"),
+    [
+        (("dont remember this but i earn 3400 a month",), []),
+        (("pls dont remember this, i hate my sister",), []),
+        (("My boss is ill. Keep this between us.",), []),
+        (("I owe 900 euros, don't remember this.",), []),
+        (("My colleague Abe is gay, but don't remember that.",), []),
+        (("Merk dir nicht, dass ich rauche",), []),
+        (("Retiens pas que je suis enceinte",), []),
+        (("I remember this song from school",), ["User remembers this song from school"]),
+        (("how old is mila", "he turns 5"), []),
+        (("who picks up mila", "which school does mila go to", "where will i live in march"), []),
+        (("do mila and sem hate flying", "who has the kids this weekend"), []),
+        (("Mila and Sem go to school", "they have a holiday"), ["Mila and Sem go to school"]),
+        (("My appointment on monday moved to wednesday",), ["User's appointment on monday moved to wednesday"]),
+        (("My wife's name is Yuki", "No, my wife's name is Yuka"), ["User's wife's name is Yuka"]),
+        (("My name is Kenji", "Sorry, my name is Kenzo"), ["User's name is Kenzo"]),
+        (("I have two cats", "Sorry, I have a cold today"), ["User has two cats"]),
+        (("I live in Hamburg", "I lied about Berlin"), ["User lives in Hamburg"]),
+        (("Between us we have four cats",), ["User has four cats"]),
+    ],
+)
+def test_hasty_messages_are_learned_as_they_are_meant(said: tuple[str, ...], facts: list[str]) -> None:
+    """Without apostrophes and question marks, with a wish at the end, and corrected in whole sentences."""
+    assert learned(*said) == facts

@@ -121,7 +121,9 @@ class ConversationReader:
         if moved := self._move(normalized):
             return _changed(content, [moved[0]], [moved[1]])
         said = self._read_next(correction.value if correction and correction.is_certain else sentence, quotations)
-        replaced = self._find_replaced(said) if correction and correction.is_certain and said.facts else []
+        # "Sorry, my name is Kenzo" corrects a name; "Sorry, I have a cold" adds to what was said.
+        corrects = correction and said.facts and (correction.is_certain or said.facts[0].told.startswith("User's "))
+        replaced = self._find_replaced(said) if corrects else []
         is_retraction = self._retracts(normalized, said)
         wrong: list[str] = []
         if is_retraction and not replaced:

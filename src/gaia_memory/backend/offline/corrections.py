@@ -38,6 +38,7 @@ _CLAUSE_END = re.compile(r",\s|\s(?:but|sondern|mais|sino)\s", re.IGNORECASE)
 
 
 _ADMITTED_THING = re.compile(r"\b(?:about|über|bei|sur|sobre|con) (?P<what>.+)", re.IGNORECASE)
+_SENTENCE_START = re.compile(r"\A\s*|[,.!?;:–—-]\s+")  # noqa: RUF001
 _AGE_WORDS = frozenset(("age", "alter", "edad"))
 
 
@@ -178,8 +179,10 @@ def is_injection(text: str) -> bool:
 
 
 def is_confidential(text: str) -> bool:
-    """Return whether a message begins with "Keep this between us" or "Don't remember this"."""
-    return _P["confidential"].match(text.strip()) is not None
+    """Return whether a message begins with "Keep this between us" or "Don't remember this", or ends with it."""
+    found = (_P["confidential"].match(text, start.end()) for start in _SENTENCE_START.finditer(text))
+    first, *others = found
+    return first is not None or any(each and not re.search(r"\w", text[each.end() :]) for each in others)
 
 
 def withdraws_itself(sentence: str) -> bool:

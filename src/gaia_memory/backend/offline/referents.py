@@ -6,6 +6,7 @@ import re
 
 from gaia_memory.backend.offline.grammar.rules import Grammar
 
+_AND_ANOTHER = re.compile(r"\s*(?:and|und|et|y|&) \w+", re.IGNORECASE)
 _GENDER_OF_PRONOUN = {"she": "woman", "he": "man", "they": "people", "many": "people"}
 
 
@@ -26,6 +27,7 @@ class Referents:
                 self._gender = next((g for g in ("woman", "man", "people", "anyone") if groups.get(g)), "anyone")
                 another = grammar.patterns.get("another_person")
                 is_alone = another is None or not another.match(fact, found.end())
+                is_alone = is_alone and not _AND_ANOTHER.match(fact, found.end())
                 self._name = _designation(groups, found[0]) if is_alone else None
                 return
 

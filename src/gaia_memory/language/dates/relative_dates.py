@@ -60,6 +60,13 @@ _PRESENT_TENSES = {
 }
 """What tells of now or of what is to come, even beside a verb in the past."""
 
+_MOVE_WORDS = re.compile(
+    r"\b(?:moved|postponed|rescheduled|delayed|cancell?ed|called off|pushed back|brought forward|verschoben|verlegt|"
+    r"abgesagt|reportée?s?|annulée?s?|aplazad[oa]s?|cancelad[oa]s?)\b",
+    re.IGNORECASE,
+)
+"""What was done in the past to a date that may be to come."""
+
 _WEEKDAY_LEAD = re.compile(
     r"(?:\A|(?:on|until|till|by|before|since|after|am|bis|vor|seit|nach|dimanche|lundi|mardi|mercredi|jeudi|"
     r"vendredi|samedi|ce|jusqu'à|avant|"
@@ -80,7 +87,9 @@ def annotate_dates(sentence: str, today: date, language: str | None = "en") -> s
         return sentence
     noon = datetime.combine(today, time(12), tzinfo=UTC)
     is_past = bool(language and _PAST_TENSES[language].search(sentence))
-    is_unclear = is_past and bool(language and _PRESENT_TENSES[language].search(sentence))
+    is_unclear = is_past and bool(
+        (language and _PRESENT_TENSES[language].search(sentence)) or _MOVE_WORDS.search(sentence)
+    )
     for mention in reversed(read(sentence, noon, UTC, language, direction="past" if is_past else "future")):
         end = mention.span[1]
         is_counted = mention.anchor is Anchor.RELATIVE and mention.recurrence is None

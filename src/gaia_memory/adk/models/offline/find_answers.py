@@ -69,7 +69,7 @@ class Answers(NamedTuple):
 def find_answers(question: str, statements: Sequence[Statement]) -> Answers:
     """Return the statements that have most of the words of a question, the newest first; none where few fit.
 
-    Later news of what they are about come before them: "Rex died" before "My dog is called Rex". A statement that has
+    Later news of what they are about are told, too: "Rex died" before "My dog is called Rex". A statement that has
     only some words of the question is the only answer, and not a certain one.
     """
     asked = topic_words(with_plain_words(question))
@@ -82,7 +82,8 @@ def find_answers(question: str, statements: Sequence[Statement]) -> Answers:
     found = [each for fit, each in fits if fit == best][-_MAX_ANSWERS if is_certain else -1 :]
     later = [] if is_by_kind(question) else statements[statements.index(found[0]) + 1 :]
     news = [each for each in later if each not in found and any(_tells_news(each, one, question) for one in found)]
-    return Answers([*news[::-1], *found[::-1]][:_MAX_ANSWERS], is_certain)
+    told = [each for each in statements if each in news or each in found]
+    return Answers(told[::-1][:_MAX_ANSWERS], is_certain)
 
 
 def _names_of(asked: Sequence[str], statements: Sequence[Statement]) -> dict[str, list[str]]:

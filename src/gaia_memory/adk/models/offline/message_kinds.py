@@ -29,7 +29,7 @@ class MessageKind(Enum):
 _REMEMBER = re.compile(
     r"(?:please\s+|can you\s+|could you\s+|bitte\s+|por favor\s*,?\s+)?"
     r"(?:remember|keep in mind|make a note|note|don'?t forget|merke? dir(?: bitte)?|vergiss nicht|souviens-toi|retiens|"
-    r"n'oublie pas|recuerda|no olvides|apunta)"
+    r"n'oublie pas|recuerda|no olvides|apunta)(?! (?:bitte )?(?:nicht|not|pas)\b)"
     r"(?:\s*[,:]?\s*(?:that|dass|que)\b|\s*[:,])?\s+(?P<fact>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )

@@ -93,7 +93,7 @@ _OPEN_QUESTION = re.compile(
 )
 _DISLIKE = re.compile(r"\b(?:hates?|dislikes?|hass(?:e|t|en)|déteste\w*|odi[oa]s?|\w+n't like)\b", re.IGNORECASE)
 _PAST_VERB = re.compile(
-    r"\b(?:lived|worked|used to|had|drove|studied|played|owned|liked|loved|spoke|went|flew|visited|"
+    r"\b(?:lived|worked|used to|had|drove|studied|played|owned|liked|loved|spoke|went(?! (?:up|down))|flew|visited|"
     r"(?:was|were)(?! (?:born|\w*(?:ed|en|ld|st))\b)|"
     r"wohnte|arbeitete|hatte|fuhr|studierte|war|habitai[st]|travaillai[st]|avai[st]|étai[st]|vivía|trabajaba|tenía|era)"
     r"\b",

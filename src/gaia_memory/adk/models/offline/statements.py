@@ -38,6 +38,8 @@ _HEALTH_TRADE = re.compile(
 """Trades that have the words of health."""
 
 
+_ANYTHING = frozenset(("anything", "something", "irgendetwas", "irgendwas", "algo"))
+
 _AGE_OF_MEMORY = timedelta(days=60)
 """How long before this conversation a remembered fact counts as said: "I moved last month" ends a home in memory."""
 
@@ -141,7 +143,7 @@ def tells_trade(text: str) -> bool:
 def topic_words(text: str) -> tuple[str, ...]:
     """Return the distinct words of a text without function words and those for the user."""
     words = dict.fromkeys(index_tokens(text))
-    return tuple(word for word in words if word not in ALL_FUNCTION_WORDS and word not in USER_WORDS)
+    return tuple(word for word in words if word not in ALL_FUNCTION_WORDS | USER_WORDS | _ANYTHING)
 
 
 def without_dates(text: str) -> str:
