@@ -139,7 +139,7 @@ async def test_of_one_moment_the_list_of_facts_tells_which_was_said_later() -> N
     assert await text(request) == "You have no car.\nYour car is a Ford."
 
 
-NOT_ANSWERED = "I will not answer with this here: I like teal /forget WORDS removes what I have already learned."
+NOT_ANSWERED = "I will not answer with this here: I like teal\n/forget WORDS removes what I have already learned."
 NOT_FORGOTTEN = "I have not forgotten anything. Send /forget to forget everything, or /forget WORDS."
 
 

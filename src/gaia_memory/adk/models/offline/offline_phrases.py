@@ -66,7 +66,7 @@ PHRASES: Mapping[Language, Phrases] = {
         withdrawn="I will not learn: {}",
         nothing_to_withdraw="There is nothing to take back here. /forget WORDS removes what I have already learned.",
         unclear="I did not understand what changes: please tell me in a whole sentence.",
-        taken_back="I will not answer with this here: {} /forget WORDS removes what I have already learned.",
+        taken_back="I will not answer with this here: {}\n/forget WORDS removes what I have already learned.",
         unsure="This may answer it: {}",
         forgotten="You had me forget that, so I will not learn it from a conversation. To bring it back: /remember {}",
         private="This stays between us: nothing here is learned.",
@@ -107,7 +107,7 @@ PHRASES: Mapping[Language, Phrases] = {
         withdrawn="Das lerne ich nicht: {}",
         nothing_to_withdraw="Hier gibt es nichts zurückzunehmen. /forget WÖRTER entfernt schon Gelerntes.",
         unclear="Ich habe nicht verstanden, was sich ändert: Bitte sag es mir in einem ganzen Satz.",
-        taken_back="Damit antworte ich hier nicht mehr: {} /forget WÖRTER entfernt schon Gelerntes.",
+        taken_back="Damit antworte ich hier nicht mehr: {}\n/forget WÖRTER entfernt schon Gelerntes.",
         unsure="Vielleicht ist das die Antwort: {}",
         forgotten="Das sollte ich vergessen, also lerne ich es aus keinem Gespräch. Zurück kommt es mit: /remember {}",
         private="Das bleibt unter uns: Hier lerne ich nichts.",
@@ -148,7 +148,7 @@ PHRASES: Mapping[Language, Phrases] = {
         withdrawn="Je ne l'apprendrai pas : {}",
         nothing_to_withdraw="Il n'y a rien à retirer ici. /forget MOTS efface ce que j'ai déjà appris.",
         unclear="Je n'ai pas compris ce qui change : dis-le-moi dans une phrase entière, s'il te plaît.",
-        taken_back="Je ne réponds plus avec ceci ici : {} /forget MOTS efface ce que j'ai déjà appris.",
+        taken_back="Je ne réponds plus avec ceci ici : {}\n/forget MOTS efface ce que j'ai déjà appris.",
         unsure="Voici peut-être la réponse : {}",
         forgotten="Tu me l'as fait oublier, donc je ne l'apprends plus ici. Pour l'y remettre : /remember {}",
         private="Cela reste entre nous : je n'apprends rien ici.",
@@ -188,7 +188,7 @@ PHRASES: Mapping[Language, Phrases] = {
         withdrawn="No lo aprenderé: {}",
         nothing_to_withdraw="Aquí no hay nada que retirar. /forget PALABRAS borra lo que ya he aprendido.",
         unclear="No he entendido qué cambia: dímelo en una frase completa, por favor.",
-        taken_back="Aquí ya no respondo con esto: {} /forget PALABRAS borra lo que ya he aprendido.",
+        taken_back="Aquí ya no respondo con esto: {}\n/forget PALABRAS borra lo que ya he aprendido.",
         unsure="Quizá esta sea la respuesta: {}",
         forgotten="Me pediste olvidarlo, así que no lo aprendo de ninguna conversación. Para recuperarlo: /remember {}",
         private="Esto queda entre nosotros: aquí no aprendo nada.",
@@ -222,14 +222,18 @@ PHRASES: Mapping[Language, Phrases] = {
 STOCK_REPLIES = frozenset(reply for phrases in PHRASES.values() for reply in astuple(phrases))
 """Replies without a word of the person."""
 
+_DOUBTS = tuple(phrases.unsure.format("") for phrases in PHRASES.values())
 _FRAMES = tuple(frame.format("") for phrases in PHRASES.values() for frame in (phrases.said, phrases.remembered))
 
 
 def without_stock_replies(answer: str) -> str:
-    """Return what an answer tells of the person, without "I remember:"."""
-    lines = [line for line in answer.splitlines() if line not in STOCK_REPLIES]
-    frames = ((line, next(filter(line.startswith, _FRAMES), "")) for line in lines)
-    return "\n".join(line.removeprefix(frame) for line, frame in frames)
+    """Return what an answer tells of the person, without "This may answer it:" and "I remember:"."""
+    told = (line for line in answer.splitlines() if line not in STOCK_REPLIES)
+    return "\n".join(_without_lead(_without_lead(line, _DOUBTS), _FRAMES) for line in told)
+
+
+def _without_lead(line: str, leads: Sequence[str]) -> str:
+    return line.removeprefix(next(filter(line.startswith, leads), ""))
 
 
 def describe_refusal(message: str, phrases: Phrases) -> str:
