@@ -39,13 +39,12 @@ async def split_into_chunks(
     next_seq: int | None = None
     recent = deque(preceding, maxlen=MAX_CONTEXT_TURNS)
     max_characters = max(max_characters >> halvings, min(max_characters, MIN_CHUNK_CHARACTERS))
-    groups = _group_turns(turns, zone, max_characters, max(1, max_turns >> halvings))
-    async for group, following in _with_next(groups):
+    async for group, following in _group_turns(turns, zone, max_characters, max(1, max_turns >> halvings)):
         if next_seq is not None and group[0].seq != next_seq:
             # Turns in between were left out, so these do not reply to the last answer.
             recent.clear()
         next_seq = group[-1].seq + 1
-        after = following[0].messages if following and following[0].seq == next_seq else ()
+        after = following.messages if following and following.seq == next_seq else ()
         pieces = _split_turn(group[0], max_characters) if len(group) == 1 else [group]
         said = _messages_of([*recent][-1:])
         for number, piece in enumerate(pieces, 1):
@@ -67,20 +66,10 @@ def _messages_of(turns: Iterable[Turn]) -> tuple[Message, ...]:
     return tuple(message for turn in turns for message in turn.messages)
 
 
-async def _with_next(groups: AsyncIterator[list[Turn]]) -> AsyncIterator[tuple[list[Turn], list[Turn]]]:
-    """Yield each group with the next one, an empty one after the last."""
-    current: list[Turn] = []
-    async for group in groups:
-        if current:
-            yield current, group
-        current = group
-    if current:
-        yield current, []
-
-
 async def _group_turns(
     turns: AsyncIterable[Turn], zone: tzinfo | None, max_characters: int, max_turns: int
-) -> AsyncIterator[list[Turn]]:
+) -> AsyncIterator[tuple[list[Turn], Turn | None]]:
+    """Yield the turns of each chunk, and the one behind them."""
     group: list[Turn] = []
     size = 0
     async for turn in turns:
@@ -89,12 +78,12 @@ async def _group_turns(
         length = sum(len(message.text) for message in turn.messages)
         is_full = len(group) >= max_turns or size + length > max_characters
         if group and (is_full or _local_day(group[0], zone) != _local_day(turn, zone)):
-            yield group
+            yield group, turn
             group, size = [], 0
         group.append(turn)
         size += length
     if group:
-        yield group
+        yield group, None
 
 
 def _split_turn(turn: Turn, max_characters: int) -> list[list[Turn]]:
