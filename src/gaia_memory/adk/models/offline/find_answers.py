@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from gaia_memory.adk.models.offline.question_kinds import (
@@ -151,6 +152,7 @@ def _changed_words(text: str) -> tuple[str, ...]:
     return (*changed, *(SLOT_WORDS["partner"] if is_parted else ()), *(["work"] if has_new_work else []))
 
 
+@lru_cache(maxsize=1_000)
 def _implied_words(text: str) -> tuple[str, ...]:
     """Return the words for what a statement tells without them: "work" for "User is a nurse"."""
     implied = {"work": tells_trade(text), "age": tells_age(text), "origin": _ORIGIN.search(text)}

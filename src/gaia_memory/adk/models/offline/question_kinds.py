@@ -125,7 +125,7 @@ def fit_by_kind(question: str, text: str) -> float | None:
 
 def is_by_kind(question: str) -> bool:
     """Return whether a question asks for the person's name, age or duties."""
-    return fit_by_kind(question, "") is not None
+    return any(each.search(question) for each in (_NAME_QUESTION, _OWN_AGE_QUESTION, _DUTY_QUESTION))
 
 
 def is_open(question: str) -> bool:
