@@ -6,6 +6,7 @@ import re
 
 from gaia_memory.backend.offline.grammar.rules import Grammar
 
+_OF_ANOTHER = re.compile(r"(?!User's)[A-ZÀ-Þ]\w+'s \w")
 _AND_ANOTHER = re.compile(r"\s*(?:and|und|et|y|&) \w+", re.IGNORECASE)
 _GENDER_OF_PRONOUN = {"she": "woman", "he": "man", "they": "people", "many": "people"}
 
@@ -20,6 +21,10 @@ class Referents:
 
     def note(self, fact: str, grammar: Grammar) -> None:
         """Remember the person a fact is about, in place of those before."""
+        if _OF_ANOTHER.match(fact):
+            # "Olle's teacher is Ms Frick": who "she" is then, no pattern tells.
+            self._name = None
+            return
         for name, pattern in grammar.patterns.items():
             found = pattern.match(fact) if name.startswith("person_") else None
             if found:
