@@ -58,7 +58,7 @@ class TurnMixin:
         """Remove the owner's mark that expires at `expires_at`, and with `is_counted` the turn it counted."""
         changes: dict[str, Any] = {"active_until": None, "active_owner": None}
         if is_counted:
-            changes["turn_no"] = c.c.turn_no - 1
+            changes["turn_no"] = case((c.c.turn_no > 0, c.c.turn_no - 1), else_=0)
         reserved = update(c).where(where_session(key), c.c.active_until == expires_at, _where_owner(owner))
         await tx.execute(reserved.values(changes))
 
@@ -84,7 +84,7 @@ async def _mark_turn(
     """Mark a conversation active unless the turn has to wait; return its row. Each statement may stand alone."""
     statement = _mark_statement(tx.dialect.name, counts, request.waits_for_clear, request.is_exclusive)
     values = new_row_values(key, touched=now) | {
-        "turn_no": int(counts),
+        "turn_no": int(counts and not request.precedes_session),
         "active_until": now + lease_seconds,
         "active_owner": request.owner,
         "is_foreign": request.is_foreign,

@@ -33,13 +33,15 @@ class TurnRequest:
     """A request to start a turn, and what it waits for.
 
     `waits_for_clear`: block while a clear is running. `is_exclusive`: block while another live owner has a turn.
-    `is_foreign`: the turn runs in a Runner that is not ours.
+    `is_foreign`: the turn runs in a Runner that is not ours. `precedes_session`: the session may not exist yet, so the
+    first turn of a conversation is not counted; a process that ends before it creates the session leaves nothing.
     """
 
     owner: str = ""
     waits_for_clear: bool = True
     is_exclusive: bool = False
     is_foreign: bool = False
+    precedes_session: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

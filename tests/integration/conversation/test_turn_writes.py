@@ -72,8 +72,13 @@ async def test_a_turn_in_our_runner_takes_two_writes(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.usefixtures("no_background")
-async def test_the_first_turn_of_a_person_takes_one_write_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It keeps for the session that there is no profile yet; a person without facts needs no row of their own."""
+async def test_the_first_turn_of_a_conversation_takes_two_writes_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is counted once its session exists, and keeps for it that there is no profile yet.
+
+    A person without facts needs no row of their own.
+    """
     async with open_conversations(tmp_path, ScriptedLlm(default="ok")) as conversations:
         with counted_writes(monkeypatch) as writes:
             await conversations.send("one")
@@ -81,7 +86,7 @@ async def test_the_first_turn_of_a_person_takes_one_write_more(tmp_path: Path, m
         async with conversations.engine.memory.stores.database.read_transaction() as tx:
             people = (await tx.exec_driver_sql("SELECT count(*) FROM gaia_scopes")).scalar_one()
 
-    assert len(writes) == 3
+    assert len(writes) == 4
     assert row is not None
     assert row.session.profile is not None
     assert row.session.profile.block == ""

@@ -87,6 +87,26 @@ async def test_a_message_found_during_another_process_turn_is_learned_after_it(t
 
 
 @pytest.mark.usefixtures("manual_sweep")
+async def test_a_process_that_ends_before_it_creates_the_session_leaves_nothing_that_waits(tmp_path: Path) -> None:
+    """Its message was not stored, so no sweep may look for it; the next turn of the conversation is learned."""
+    key = SessionKey(APP, USER, SESSION_ARGUMENTS["session_id"])
+    async with open_session_service_host("database", tmp_path) as host:
+        lease = host.engine.turns.new_lease(key)
+        begun = await host.engine.turns.acquire(lease, counts_turn=True)
+        claimed = host.engine.turns.claim_turn(lease)
+        swept = await host.engine.sweep(force=True)
+        pending = await host.engine.memory.pending(Scope(APP, USER))
+        await host.engine.turns.release(lease)
+        await host.send("one")
+        await host.engine.sweep(force=True)
+
+    assert begun.turn.turn_no == 0
+    assert claimed is None
+    assert (swept.failed, pending) == (0, [])
+    assert host.learned_texts == ["one"]
+
+
+@pytest.mark.usefixtures("manual_sweep")
 async def test_a_new_process_does_not_extract_messages_learned_before(tmp_path: Path) -> None:
     """It checks all sessions once, including cleared ones and those with nothing to learn."""
     async with open_session_service_host("database", tmp_path) as host:

@@ -64,13 +64,15 @@ class TurnPresence:
 
         This waits for a running clear and, unless the lease is shared, for another owner's turn: at most
         `timeout_seconds`, and never for an owner that is dead. Acquiring a lease again renews it. With `counts_turn`
-        the same statement counts a turn for `claim_turn`; an unclaimed one is removed from the count on release.
+        the same statement counts a turn for `claim_turn`, unless the conversation is new; an unclaimed one is removed
+        from the count on release.
         """
         statement = self._client.ledger.begin_turn if counts_turn else self._client.ledger.reserve_turn
         # Set first: a caller that is cancelled may have written the turn all the same.
         lease.is_turn_unclaimed = counts_turn
-        row = await self._acquire(lease, statement, timeout_seconds)
-        lease.is_turn_recorded |= counts_turn
+        row = await self._acquire(lease, statement, timeout_seconds, precedes_session=counts_turn)
+        lease.is_turn_unclaimed = counts_turn and row.turn.turn_no > 0
+        lease.is_turn_recorded |= lease.is_turn_unclaimed
         return row
 
     def claim_turn(self, lease: TurnLease) -> LedgerRow | None:
@@ -115,10 +117,18 @@ class TurnPresence:
         if self.on_turn_end is not None and lease.is_turn_recorded and not lease.is_turn_unclaimed:
             await self.on_turn_end(lease)
 
-    async def _acquire(self, lease: TurnLease, statement: _TurnStatement, timeout_seconds: float | None) -> LedgerRow:
+    async def _acquire(
+        self,
+        lease: TurnLease,
+        statement: _TurnStatement,
+        timeout_seconds: float | None,
+        *,
+        precedes_session: bool = False,
+    ) -> LedgerRow:
         is_new = lease.row is None
+        wait = _AcquireWait(lease.key, timeout_seconds)
         try:
-            lease.row = await self._acquire_when_free(lease, statement, _AcquireWait(lease.key, timeout_seconds))
+            lease.row = await self._acquire_when_free(lease, statement, wait, precedes_session=precedes_session)
         except asyncio.CancelledError:
             if is_new:
                 # The mark may have been written, and nothing else would remove it.
@@ -128,7 +138,9 @@ class TurnPresence:
         self._schedule_renewal(lease)
         return lease.row
 
-    async def _acquire_when_free(self, lease: TurnLease, statement: _TurnStatement, wait: _AcquireWait) -> LedgerRow:
+    async def _acquire_when_free(
+        self, lease: TurnLease, statement: _TurnStatement, wait: _AcquireWait, *, precedes_session: bool
+    ) -> LedgerRow:
         while True:
             moment = self._client.now()
             lease.expires_at = moment + TURN_LEASE_SECONDS
@@ -137,6 +149,7 @@ class TurnPresence:
                 waits_for_clear=not wait.is_clear_wait_over,
                 is_exclusive=not lease.is_shared and not wait.is_turn_wait_over,
                 is_foreign=lease.is_foreign,
+                precedes_session=precedes_session,
             )
             row = await self._mark(lease.key, statement, request, now=moment)
             if row.clearing.owner is None and row.turn.active_owner == lease.owner:
