@@ -18,6 +18,7 @@ from gaia_memory.language.dates.reader import read as read_dates
 from gaia_memory.language.function_words import detect_language
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.language.unicode_forms import compose
+from gaia_memory.truth.contrasts import find_contrast
 from gaia_memory.truth.rule_tables import Denial, LanguageRules, SentencePattern, fold, load_rules, meanings, words
 from gaia_memory.truth.slot_values import parse_value
 
@@ -41,11 +42,6 @@ _UNREADABLE_SIGNS = re.compile(
     "|[\U0001f602\U0001f609\U0001f61c\U0001f61d\U0001f643\U0001f923]"
 )
 _ADDED_DATE = re.compile(r"\s*\([^()]*\d{4}[^()]*\)")
-_CORRECTION = re.compile(
-    r"(?P<new>.+), (?:(?:and|und|et|y) )?(?:not|nicht|(?:non )?pas|no) (?P<old>[^\W_]+(?:[ '-][^\W_]+){0,2})\Z"
-)
-"""A statement and what its last words take the place of: "My dog is called Rex, not Max"."""
-
 _CLOCK_GRAINS = (Grain.MINUTE, Grain.HOUR, Grain.PART_OF_DAY)
 """A number that may also be an age: "moved to London at 18"."""
 
@@ -94,12 +90,12 @@ def _read_statement(text: str, said_at: datetime, zone: tzinfo | None, speaker: 
     if len(text) > _MAX_CHARACTERS or _UNREADABLE_SIGNS.search(text):
         return ()
     readers = [_Reader(rules, said_at, fold(speaker)) for rules in load_rules()]
-    corrected = _CORRECTION.match(text)
-    if corrected is None:
+    contrast = find_contrast(text)
+    if contrast is None:
         return tuple(dict.fromkeys(claim for reader in readers for claim in reader.read(text)))
-    said, old = corrected["new"].split(), corrected["old"].split()
+    said, old = contrast.right.split(), contrast.wrong.split()
     wrong = " ".join([*said[: -len(old)], *old])
-    pairs = (product(reader.read(corrected["new"]), reader.read(wrong)) for reader in readers)
+    pairs = (product(reader.read(contrast.right), reader.read(wrong)) for reader in readers)
     return tuple(
         dict.fromkeys(
             replace(new, old=before.value, is_bare=False)

@@ -9,6 +9,7 @@ from enum import IntEnum
 from itertools import product
 
 from gaia_memory.truth.claims import CLAUSE, Claim, read_statement
+from gaia_memory.truth.contrasts import find_contrast, says_is_wrong
 from gaia_memory.truth.namesakes import Mention, are_one_person, is_introduced, takes_name
 from gaia_memory.truth.plan import Action
 from gaia_memory.truth.rule_tables import meanings, place_names, slot_words, words
@@ -81,7 +82,7 @@ def searches_for_rivals(new: Statement) -> list[str]:
     claims = read_statement(new.text, new.said_at, new.speaker)
     stated = sorted({word for claim in claims for word in slot_words(claim.slot)})
     groups = [stated[start : start + WORDS_PER_SEARCH] for start in range(0, len(stated), WORDS_PER_SEARCH)]
-    return [new.text, *map(" ".join, groups)] if claims else []
+    return [new.text, *map(" ".join, groups)] if claims or find_contrast(new.text) else []
 
 
 def decide_by_rule(new: Statement, current: Iterable[Statement]) -> RuleDecision | None:
@@ -91,7 +92,7 @@ def decide_by_rule(new: Statement, current: Iterable[Statement]) -> RuleDecision
     the new one is the later.
     """
     claims = read_statement(new.text, new.said_at, new.speaker)
-    if not claims:
+    if not claims and find_contrast(new.text) is None:
         return None
     facts = sorted(current, key=lambda fact: (fact.said_at, fact.id))
     known = [(each.text, each.speaker, read_statement(each.text, each.said_at, each.speaker)) for each in (new, *facts)]
@@ -100,6 +101,8 @@ def decide_by_rule(new: Statement, current: Iterable[Statement]) -> RuleDecision
     for fact, (*_, others) in zip(facts, known[1:], strict=True):
         if new.said_at >= fact.said_at:
             effect, rule = _strongest(claims, others, new.said_at, fact.said_at, known)
+            if new.speaker == fact.speaker and says_is_wrong(new.text, fact.text):
+                effect, rule = _Effect.REPLACE, "correction"
         else:
             effect, rule = _strongest(others, claims, fact.said_at, new.said_at, known)
         if new.said_at < fact.said_at and effect is _Effect.SAME:
@@ -382,7 +385,7 @@ def _is_rival(later: Claim, earlier: Claim) -> bool:
         "role": lambda: is_same_key and is_disjoint and later.is_change and words("side_roles").isdisjoint(later.value),
         # "Studies optics" may be a part of "studies physics".
         "studies": lambda: is_disjoint and later.is_change and words("subjects").issuperset(later.value),
-        "name": lambda: later.is_change,
+        "name": lambda: later.is_change or (is_named and not may_be_one_person(later.value, earlier.value)),
         "partner": lambda: is_partner and not may_be_one_person(later.value, earlier.value),
         "age": lambda: int(later.value[0]) > int(earlier.value[0]) and not earlier.is_change,
         "birthday": lambda: later.value[:2] != earlier.value[:2],
