@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from gaia_memory.backend.offline.referents import Referents
 from gaia_memory.language.dates import read, relative_dates
 from gaia_memory.language.dates.reminder_requests import to_wish
 
+_MIN_CODE_DIGITS = 3
 _MAX_STATED = 20
 """The latest statements that a "No, …" may replace."""
 
@@ -109,7 +111,7 @@ class ConversationReader:
     def _add(self, content: MessageContent, sentence: str, quotations: Quotations) -> MessageContent:
         """Return the content of a message with that of its next sentence."""
         normalized = sentences.normalize(sentence)
-        correction = _correction_in(normalized)
+        correction = _correction_in(normalized) or self._new_number(normalized)
         if correction and (amended := self._amend(quotations.restore(correction.value), correction.about)):
             return _changed(content, [amended[0]], [amended[1]])
         if correction and correction.is_certain and self._is_mere_value(correction.value):
@@ -158,6 +160,15 @@ class ConversationReader:
             return None
         old, (_, new) = amended[0]
         return self._put_in_place(old, new)
+
+    def _new_number(self, sentence: str) -> corrections.Correction | None:
+        """Return the number of "It's 4412" after "My code is 4421", which has as many digits; None if it is not one."""
+        value, before = corrections.value_alone(sentence), self._before
+        if value is None or before is None or not value.isdigit() or len(value) < _MIN_CODE_DIGITS:
+            return None
+        numbers = [number for each in before.facts for number in re.findall(r"\d+", each.said)]
+        is_code = [len(number) for number in numbers] == [len(value)]
+        return corrections.Correction(value, is_certain=False) if is_code else None
 
     def _move(self, sentence: str) -> tuple[SpokenFact, SpokenFact] | None:
         """Return which statement "It got moved to Monday" is about, and the same with the new day; None if none is."""

@@ -6,6 +6,10 @@ import re
 from datetime import UTC, date, datetime, time, timedelta
 
 from gaia_memory.language.dates.mention import Anchor, Bound, DateMention, Grain
+from gaia_memory.language.dates.phrases.english_dates import ENGLISH
+from gaia_memory.language.dates.phrases.french_dates import FRENCH
+from gaia_memory.language.dates.phrases.german_dates import GERMAN
+from gaia_memory.language.dates.phrases.spanish_dates import SPANISH
 from gaia_memory.language.dates.reader import read
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -76,6 +80,14 @@ _WEEKDAY_LEAD = re.compile(
 """What stands before a weekday, or a weekday that begins the sentence."""
 
 
+_WEEKDAY = re.compile(
+    rf"\b(?:{'|'.join(day for each in (ENGLISH, FRENCH, GERMAN, SPANISH) for day in each.weekdays)})\b",
+    re.IGNORECASE,
+)
+_ANOTHER_WEEKDAY = re.compile(rf"\s*(?:,|&|(?:and|und|et|y)\b)\s*{_WEEKDAY.pattern}", re.IGNORECASE)
+"""After "on Tuesday", what makes a habit of it: "and Friday"."""
+
+
 def annotate_dates(sentence: str, today: date, language: str | None = "en") -> str:
     """Return `sentence` with the date after each relative one: "tomorrow" becomes "tomorrow (2026-11-21)".
 
@@ -106,9 +118,12 @@ def _is_one_weekday(mention: DateMention, sentence: str, now: datetime) -> bool:
         return False
     if mention.bound in (Bound.SINCE, Bound.AFTER) and mention.start > now:
         return False
+    start, end = mention.span
+    if _ANOTHER_WEEKDAY.match(sentence, end):
+        return False
     # A bare hour is one of the next.
-    is_day = mention.grain is Grain.DAY or abs(mention.start - now) > _DAY
-    return is_day and _WEEKDAY_LEAD.match(sentence, mention.span[0]) is not None
+    is_day = mention.grain is Grain.DAY or abs(mention.start - now) > _DAY or _WEEKDAY.search(sentence, start, end)
+    return bool(is_day and _WEEKDAY_LEAD.match(sentence, start))
 
 
 def _format(mention: DateMention, language: str | None) -> str:

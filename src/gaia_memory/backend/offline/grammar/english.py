@@ -92,10 +92,11 @@ def to_third_person(clause: str) -> str | None:
     if refusal:
         return f"User does not want to be {participle(refusal['verb'])}{refusal['rest'].rstrip()}"
     event = _P["event"].match(text)
-    if event and not _has_verb(text):
-        noun = f"{event['event'][0].lower()}{event['event'][1:]}"
+    if event and not _has_verb(f"it{event['rest']}"):
+        noun = _P["bare_weekday"].sub(" on ", f"{event['event'][0].lower()}{event['event'][1:]}")
         article = "" if _P["meal"].match(noun) else "an " if noun[0] in "aeiou" else "a "
-        text = f"I have {article}{noun}"
+        # "Dentist on Friday at 10" is an appointment, not a person whom somebody has.
+        text = f"I have {'an appointment with the ' if _P['professional'].match(noun) else article}{noun}"
     if not text or _P["no_fact"].match(text) or _is_fragment(text):
         return None
     text = _name_couple(TABLES.replace("contractions", _name_we(text)))
