@@ -12,9 +12,10 @@ from google.adk.sessions.database_session_service import DatabaseSessionService
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.backend.vector_cache import VectorCache
 from gaia_memory.engine import Engine
-from gaia_memory.language import stems, text_features
+from gaia_memory.language import distinctive_words, stems, text_features
 from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
 from gaia_memory.models import Scope
+from gaia_memory.truth import claims
 from support.databases import on_each_database
 from support.oracles.long_conversations import APP, CountingExtractor, learning_engine, session_key, store_conversation
 from support.plugin_host import set_extractor
@@ -52,10 +53,16 @@ async def test_memory_use_does_not_grow_with_the_length_of_a_conversation(
     tmp_path: Path, kind: str, short: int, long: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each turn is in one request, the session is cleared, and the peak is that of a page and a chunk."""
-    # The stems and vectors of so many texts are kept and no more; a long talk fills that first.
+    # Stems, vectors and readings are kept of so many texts and no more; a long talk fills that first.
     monkeypatch.setattr(VectorCache, "put_many", lambda *_: None)
-    monkeypatch.setattr(stems, "stem", stems.stem.__wrapped__)
-    monkeypatch.setattr(text_features, "stem_code", stems.stem_code.__wrapped__)
+    cached = [
+        *((module, "stem") for module in (stems, distinctive_words)),
+        *((text_features, "stem_code"), (distinctive_words, "_forms_of")),
+        *((claims, "_read_statement"), (claims, "_meaning")),
+    ]
+    uncached = [getattr(module, name).__wrapped__ for module, name in cached]
+    for (module, name), function in zip(cached, uncached, strict=True):
+        monkeypatch.setattr(module, name, function)
     async with learning_engine(kind, tmp_path) as engine:
         service = DatabaseSessionService(db_engine=engine.sessions_engine())
         engine.attach_transcript(APP, SessionTranscript(service, APP, clear_method="rewind"))

@@ -305,7 +305,43 @@ AMENDED = (
 )
 
 
+OWNERS = (
+    Case(("My mum lives in Wakefield.", "Tom's mum lives in Hull."), "Where does my mum live?", "Wakefield", ("Hull",)),
+    Case(
+        ("My mum's birthday is 14 March.", "Tom's mum's birthday is 2 May."), "When is my mum's birthday?", "14", ("2",)
+    ),
+    Case(("Ellie's teacher is Mrs Webb.", "Jack's teacher is Mr Ali."), "Who is Ellie's teacher?", "Webb", ("Ali",)),
+    Case(("Jack's best friend is Noah.", "My friend Sam is pregnant."), "Who is Jack's best friend?", "Noah", ("Sam",)),
+    Case(("Jack is allergic to eggs.", "Jack turned 7 yesterday."), "What is Jack allergic to?", "eggs", ("turned",)),
+    Case(("Ellie plays the recorder.", "Ellie wants a hamster."), "What does Ellie play?", "recorder", ("hamster",)),
+    Case(("I'm working early on Monday.", "I hate early shifts."), "When am I working early?", "Monday", ("hate",)),
+    Case(
+        ("My husband is called Tom and he's a plumber.", "Tom has an appointment for his knee on the 15th."),
+        "What does my husband do?",
+        "plumber",
+        ("knee",),
+    ),
+    Case(
+        ("My dentist appointment is on Monday at 9.", "I've got an appointment with the GP on Friday."),
+        "What appointments do I have?",
+        "dentist",
+    ),
+    Case(
+        ("Remind me on Monday to ring the school.", "Remind me on Friday to pick up my uniform."),
+        "What do I need to do on Monday?",
+        "school",
+        ("uniform",),
+    ),
+    Case(
+        ("I've got an exam tomorrow at 10.", "Tom has an exam tomorrow at 9.", "I've got an exam next week."),
+        "When is my next exam?",
+        "tomorrow",
+        ("next week", "Tom"),
+    ),
+    Case(("Jack will be 8 on Tuesday.",), "When will Jack be 8?", "You said: Jack | I remember: Jack"),
+)
 ALL_MISLEADING = {
+    "owners": OWNERS,
     **LATER_STATEMENTS,
     "amended": AMENDED,
     "likes": LIKES,

@@ -265,7 +265,7 @@ async def test_what_is_known_is_listed_once_and_at_most_ten_lines_long() -> None
     lines = [line for line in answer.splitlines() if line.startswith("- ")]
 
     assert len(lines) == len(set(lines)) == 10
-    assert lines[-1] == "- You like tea number 12."
+    assert "- You like tea number 12." in lines[:3]
 
 
 @pytest.mark.parametrize(
@@ -275,25 +275,25 @@ async def test_what_is_known_is_listed_once_and_at_most_ten_lines_long() -> None
             ["My name is Ben", "I'm allergic to nuts", "I live in Leeds"],
             "I like number {}",
             "What do you know about me?",
-            "… and more: /memory",
+            "… and more. /memory lists what is learned.",
         ),
         (
             ["Ich heiße Ben", "Ich bin allergisch gegen Nüsse", "Ich wohne in Bonn"],
             "Ich mag Nummer {}",
             "Was weißt du über mich?",
-            "… und noch mehr: /memory",
+            "… und noch mehr. /memory zeigt, was gelernt ist.",
         ),
         (
             ["Je m'appelle Ben", "Je suis allergique aux noix", "J'habite à Lyon"],
             "J'aime le numéro {}",
             "Que sais-tu de moi ?",
-            "… et plus encore : /memory",
+            "… et plus encore. /memory montre ce qui est appris.",
         ),
         (
             ["Me llamo Ben", "Soy alérgico a las nueces", "Vivo en Vigo"],
             "Me gusta el número {}",
             "¿Qué sabes de mí?",
-            "… y más: /memory",
+            "… y más. /memory muestra lo aprendido.",
         ),
     ],
 )

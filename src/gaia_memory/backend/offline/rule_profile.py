@@ -44,10 +44,10 @@ def rank_as_bullets(prompt: str) -> str:
 
 
 def most_important(facts: Sequence[str], limit: int) -> list[str]:
-    """Return at most `limit` facts (given with the newest last), those of the most important topics first."""
+    """Return at most `limit` facts (the newest last), by the importance of their topics, the newest first."""
     weights = [_topic_weight(fact) for fact in facts]
     chosen = sorted(range(len(facts)), key=lambda at: (-weights[at], -at))[:limit]
-    return [facts[at] for at in sorted(chosen, key=lambda at: (-weights[at], at))]
+    return [facts[at] for at in chosen]
 
 
 def _parse_facts(prompt: str) -> list[str]:

@@ -18,8 +18,8 @@ _DAY = timedelta(days=1)
 _WEEK = timedelta(days=7)
 _PAST_TENSES = {
     "en": re.compile(
-        r"(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\bgets )(?<!\bget )\b(?:was|were|had|did|didn't|went|got|saw|came|ate|"
-        r"met|took|made|bought|sold|left|flew|drove|"
+        r"(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\bgets )(?<!\bget )\b(?:was|were|had|did|didn't|went|"
+        r"(?<!'ve )(?<!have )(?<!has )(?<!'s )got|saw|came|ate|met|took|made|bought|sold|left|flew|drove|"
         r"ran|won|lost|began|gave|told|found|heard|broke|wrote|swam|slept|spent|fell|felt|became|has (?:been|had|"
         r"\w+ed)|have (?:been|had|\w+ed)|"
         r"(?!(?:need|feed|speed|indeed|hundred|succeed|proceed|wicked|naked|sacred|breed|seed|weed)\b)\w{2,}ed)\b",

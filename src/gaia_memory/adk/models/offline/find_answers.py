@@ -8,10 +8,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gaia_memory.adk.models.offline.question_kinds import (
+    asks_for_next,
     asks_for_taste,
+    coming_days,
     denies,
     fit_by_kind,
     is_by_kind,
+    is_of_other_day,
     is_of_other_time,
     is_open,
     kind_words,
@@ -80,11 +83,24 @@ def find_answers(question: str, statements: Sequence[Statement]) -> Answers:
     if best < _MIN_SCORE:
         return Answers([])
     is_certain = best >= 1.0 - 2 * _OTHER_MOOD
-    found = [each for fit, each in fits if fit == best][-_MAX_ANSWERS if is_certain else -1 :]
+    found = [each for fit, each in fits if fit == best]
+    if is_certain and asks_for_next(question) and (soonest := _find_soonest(found)):
+        return Answers([soonest])
+    if on_day := [each for each in found if not is_of_other_day(question, each.text)]:
+        found = on_day
+    else:
+        is_certain = False
+    found = found[-_MAX_ANSWERS if is_certain else -1 :]
     later = [] if is_by_kind(question) else statements[statements.index(found[0]) + 1 :]
     news = [each for each in later if each not in found and any(_tells_news(each, one, question) for one in found)]
     told = [each for each in statements if each in news or each in found]
     return Answers(told[::-1][:_MAX_ANSWERS], is_certain)
+
+
+def _find_soonest(statements: Sequence[Statement]) -> Statement | None:
+    """Return the statement with the first day to come; None if none has one."""
+    dated = [(start, at) for at, each in enumerate(statements) for start in coming_days(each.text)]
+    return statements[min(dated)[1]] if dated else None
 
 
 def _names_of(asked: Sequence[str], statements: Sequence[Statement]) -> dict[str, list[str]]:
@@ -125,7 +141,7 @@ def _tells_news(later: Statement, earlier: Statement, question: str) -> bool:
         return False
     words, known = (*topic_words(later.text), *_implied_words(later.text)), topic_words(earlier.text)
     if subject := subject_words(later.text):
-        is_news = _is_turn(later.text) or any(_has(words, word) for word in asked)
+        is_news = _is_turn(later.text) or any(_has(words, word) for word in asked if not _has(subject, word))
         return is_news and any(_has(known, word) for word in subject)
     if any(_has((*asked, *_implied_words(earlier.text)), word) for word in _changed_words(later.text)):
         return True
@@ -168,5 +184,4 @@ def _is_turn(text: str) -> bool:
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.
     from gaia_memory.backend.offline import corrections
 
-    is_over = corrections.is_denial(text) or denies(text)
-    return is_over or corrections.is_resumption(text) or _SWITCH.search(text) is not None
+    return corrections.is_denial(text) or corrections.is_resumption(text) or _SWITCH.search(text) is not None

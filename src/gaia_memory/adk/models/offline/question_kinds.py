@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
 from gaia_memory.adk.models.offline.statements import category_of, tells_trade, without_dates
 from gaia_memory.adk.models.offline.subjects import subject_words
@@ -17,6 +18,8 @@ from gaia_memory.language.answer_types import (
     tells_clock_time,
     tells_own_age,
 )
+from gaia_memory.language.dates import read
+from gaia_memory.language.dates.mention import DateMention
 from gaia_memory.language.tokenizer import index_tokens
 
 _NAME_QUESTION = re.compile(
@@ -92,6 +95,11 @@ _OPEN_QUESTION = re.compile(
     re.IGNORECASE,
 )
 _DISLIKE = re.compile(r"\b(?:hates?|dislikes?|hass(?:e|t|en)|déteste\w*|odi[oa]s?|\w+n't like)\b", re.IGNORECASE)
+_NEXT_QUESTION = re.compile(
+    r"(?=.*\b(?:when|wann|quand|cuándo)\b).*\bmy next\b|\bmein\w* nächst\w*|\bm(?:a|on) prochaine?\b|\bmi próxim[ao]\b",
+    re.IGNORECASE,
+)
+_ONE_DAY = timedelta(days=1)
 _PAST_VERB = re.compile(
     r"\b(?:lived|worked|used to|had|drove|studied|played|owned|liked|loved|spoke|went(?! (?:up|down))|flew|visited|"
     r"(?:was|were)(?! (?:born|\w*(?:ed|en|ld|st))\b)|"
@@ -166,6 +174,30 @@ def kind_words(question: str) -> list[str]:
     """Return the words for a kind of thing, which a statement may lack: "sport" in "What sport do I play?"."""
     found = _KIND_QUESTION.search(question)
     return index_tokens(found["kind"] or found["other"]) if found else []
+
+
+def asks_for_next(question: str) -> bool:
+    """Return whether a question asks for the first of what is to come: "When is my next appointment?"."""
+    return _NEXT_QUESTION.search(question) is not None
+
+
+def is_of_other_day(question: str, text: str) -> bool:
+    """Return whether both name days, and the text none of the question's: "on Monday" and "tomorrow"."""
+    asked, told = _days_in(question), _days_in(text)
+    return bool(asked and told) and not any(
+        one.start < other.end and other.start < one.end for one in asked for other in told
+    )
+
+
+def coming_days(text: str) -> list[datetime]:
+    """Return the beginnings of the days in a text that are to come, or today."""
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return [each.start for each in _days_in(text) if each.start >= today]
+
+
+def _days_in(text: str) -> list[DateMention]:
+    mentions = read(text, datetime.now(UTC), UTC)
+    return [each for each in mentions if each.recurrence is None and each.end - each.start <= _ONE_DAY]
 
 
 def is_of_other_time(question: str, text: str) -> bool:

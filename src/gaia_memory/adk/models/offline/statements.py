@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _ADDED_DATE = re.compile(r"\s*\([^()]*\d{4}[^()]*\)")
 _TRADE = re.compile(
-    r"\b(?:User (?:now )?(?:is|runs|owns|manages|drives)|I'?m|I am|(?:is|was)(?: now)? an?|ich bin|ist|je suis|est|soy|"
-    r"es) (?P<what>.+)",
+    r"\b(?:User (?:now )?(?:is|runs|owns|manages|drives)|I'?m|I am|(?:is|was|'s)(?: now)? an?|ich bin|ist|je suis|est|"
+    r"soy|es) (?P<what>.+)",
     re.IGNORECASE,
 )
 _WORKPLACE = re.compile(r" (?:at|in|bei[m]?|im|an|auf|à|aux?|chez|dans|en) .*")

@@ -24,15 +24,17 @@ _USER = re.compile(
 )
 _MY = r"(?:User's|[Mm]y|[Oo]ur|[Mm]eine?|[Uu]nsere?|[Mm]on|[Mm]a|[Mm]es|[Nn]otre|[Nn]os|[Mm]is?|[Nn]uestr[oa]s?)"
 _OF_THE_USER = re.compile(
-    rf"{_MY} (?P<own>(?:(?:best|eld(?:er|est)|young\w*|twin|old\w*|little|big|new|favou?rite) )?\w+(?: [A-ZÀ-Þ]\w+)?)|"
+    rf"{_MY} (?P<own>(?:(?:best|eld(?:er|est)|young\w*|twin|old\w*|little|big|new|favou?rite) )?\w+"
+    r"(?: [A-ZÀ-Þ]\w+| [a-z]+(?= (?:is|are|was|were|starts)\b))?)|"
     r"(?:(?P<name>[^\W\d_]+), )?(?i:der|die|das|les?|la|el|las|los|l['\u2019]) ?(?P<noun>[\w -]+?) "
     r"(?:des Nutzers|der Nutzerin|de l['\u2019]utilisat(?:eur|rice)|del usuario|de la usuaria)\b"
 )
 """Somebody or something of the user, which begins a statement."""
 
 _OWNER = re.compile(
-    r"(?:User's|[Mm]y|[Oo]ur) (?P<owner>[\w-]+(?: [A-ZÀ-Þ]\w+)?)'s \w|"
-    r"(?:User's|[Mm]y|[Oo]ur) (?P<in_law>\w+-in-law)\b"
+    r"(?:(?:User's|[Mm]y|[Oo]ur) )?(?!User\b)(?P<owner>[\w-]+(?: [A-ZÀ-Þ]\w+)?)'s (?!(?:an?|the|not|got|been)\b)\w|"
+    r"(?:User's|[Mm]y|[Oo]ur) (?P<in_law>\w+-in-law)\b|"
+    r"(?!User\b)(?P<holder>[A-ZÀ-Þ][a-zß-ÿ]+)(?: has|'s got) (?:an?|got)\b"
 )
 
 _NAMED_SUBJECT = re.compile(r"(?:(?i:the|an?|der|die|das|les?|las?|el) )?(?P<name>\w+(?:'s \w+| [A-ZÀ-Þ]\w+)*)")

@@ -78,7 +78,7 @@ def _has_verb(text: str) -> bool:
     found = [word for word in _P["word"].findall(text) if word != "May"]
     first_is_noun = re.match(r"\s*\w", text)
     return any(is_verb(word) for word in found[bool(first_is_noun) :]) or bool(
-        re.match(r"\W*(?:I|we)'", text, re.IGNORECASE)
+        re.match(r"\W*(?:(?:I|we)'|there's\b)", text, re.IGNORECASE)
     )
 
 
@@ -116,7 +116,7 @@ def _means_anybody(text: str) -> bool:
 
 def _type_out(text: str) -> str:
     stripped = text.strip()
-    typed = TABLES.replace("typed", stripped)
+    typed = _P["own_parent"].sub(lambda found: f"My {found[0].lower()}", TABLES.replace("typed", stripped))
     if stripped.startswith(("I", "i")):
         return typed
     return re.sub(r"^(I|I'm|I've) [A-Z](?=[a-z'])", lambda found: f"{found[1]}{found[0][-2:].lower()}", typed)
