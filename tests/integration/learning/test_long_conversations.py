@@ -13,6 +13,7 @@ from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.backend.vector_cache import VectorCache
 from gaia_memory.engine import Engine
 from gaia_memory.language import distinctive_words, stems, text_features
+from gaia_memory.learn import grounding, screen
 from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
 from gaia_memory.models import Scope
 from gaia_memory.truth import claims
@@ -56,7 +57,7 @@ async def test_memory_use_does_not_grow_with_the_length_of_a_conversation(
     # Stems, vectors and readings are kept of so many texts and no more; a long talk fills that first.
     monkeypatch.setattr(VectorCache, "put_many", lambda *_: None)
     cached = [
-        *((module, "stem") for module in (stems, distinctive_words)),
+        *((module, "stem") for module in (stems, distinctive_words, grounding, screen)),
         *((text_features, "stem_code"), (distinctive_words, "_forms_of")),
         *((claims, "_read_statement"), (claims, "_meaning")),
     ]

@@ -338,6 +338,7 @@ OWNERS = (
         "tomorrow",
         ("next week", "Tom"),
     ),
+    Case(("Meine Mutter wohnt in Kassel.", "Toms Mutter wohnt in Ulm."), "Wo wohnt meine Mutter?", "Kassel", ("Ulm",)),
     Case(("Jack will be 8 on Tuesday.",), "When will Jack be 8?", "You said: Jack | I remember: Jack"),
 )
 ALL_MISLEADING = {

@@ -381,6 +381,7 @@ def test_mem0s_own_message_format_is_supported() -> None:
         ("I have the vet on saturday at 6", "User has the vet on saturday at 6 (2026-11-21)"),
         ("I have yoga on tuesday and friday", "User has yoga on tuesday and friday"),
         ("It's my birthday on Sunday", "User's birthday is on Sunday (2026-11-22)"),
+        ("Tom hat am 25. einen Termin", "Tom hat am 25. (2026-11-25) einen Termin"),
         ("El domingo visito Vigo", "El domingo (2026-11-22) el usuario visita Vigo"),
         ("El domingo visité Vigo", "El domingo (2026-11-15) el usuario visitó Vigo"),
         ("El próximo lunes tengo un examen", "El próximo lunes (2026-11-23) el usuario tiene un examen"),

@@ -9,11 +9,14 @@ from gaia_memory.backend.offline.grammar.rules import load_tables
 
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _GERMAN_MONTHS = "Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
-"""After "am 5." the sentence goes on."""
+"""After "am 5." the sentence goes on, as it does before a small letter."""
 
 _BULLET = re.compile(rf"\A(?:[-*•–]|\d{{1,2}}[.)](?!\s+(?:{_GERMAN_MONTHS})))\s+")  # noqa: RUF001
 _BLANKS = re.compile(r"[^\S\n]+")
-_SENTENCE_END = re.compile(rf"(?<=[.!?…])[\"')\]]*\s+(?!(?:{_GERMAN_MONTHS})\b)|(?<=[。！？؟।])\s*|\s*\n+\s*|;\s+")  # noqa: RUF001
+_SENTENCE_END = re.compile(
+    rf"(?<=[.!?…])[\"')\]]*\s+(?!(?:{_GERMAN_MONTHS})\b|(?<=\d\.\s)[a-zäöü])|"
+    r"(?<=[。！？؟।])\s*|\s*\n+\s*|;\s+"  # noqa: RUF001
+)
 _ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|No|Inc|Jr|Sr)\.|\b[A-Z]\.)\Z")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")  # noqa: RUF001 - people type both apostrophes
 _ARTICLE_AND_WORD = re.compile(

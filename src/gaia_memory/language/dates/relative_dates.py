@@ -80,6 +80,9 @@ _WEEKDAY_LEAD = re.compile(
 """What stands before a weekday, or a weekday that begins the sentence."""
 
 
+_ORDINAL = re.compile(r"\d\.(?= [a-zäöü])")
+"""The end of "am 15." within a sentence."""
+
 _WEEKDAY = re.compile(
     rf"\b(?:{'|'.join(day for each in (ENGLISH, FRENCH, GERMAN, SPANISH) for day in each.weekdays)})\b",
     re.IGNORECASE,
@@ -103,7 +106,8 @@ def annotate_dates(sentence: str, today: date, language: str | None = "en") -> s
         (language and _PRESENT_TENSES[language].search(sentence)) or _MOVE_WORDS.search(sentence)
     )
     for mention in reversed(read(sentence, noon, UTC, language, direction="past" if is_past else "future")):
-        end = mention.span[1]
+        ordinal = _ORDINAL.match(sentence, mention.span[1] - 1)
+        end = ordinal.end() if ordinal else mention.span[1]
         is_counted = mention.anchor is Anchor.RELATIVE and mention.recurrence is None
         is_completed = not is_unclear and _is_one_weekday(mention, sentence, noon)
         # An expression before a parenthesis already has its date.
