@@ -339,6 +339,9 @@ OWNERS = (
         ("next week", "Tom"),
     ),
     Case(("Meine Mutter wohnt in Kassel.", "Toms Mutter wohnt in Ulm."), "Wo wohnt meine Mutter?", "Kassel", ("Ulm",)),
+    Case(("Carol works Saturdays and is always late.",), "When does Carol work?", "Saturdays"),
+    Case(("Mrs Patel ordered a lemon cake.", "Carol ordered flour."), "What did Mrs Patel order?", "lemon", ("flour",)),
+    Case(("Helen and I have been married for 22 years.",), "How long have I been married?", "22 years"),
     Case(("Jack will be 8 on Tuesday.",), "When will Jack be 8?", "You said: Jack | I remember: Jack"),
 )
 ALL_MISLEADING = {

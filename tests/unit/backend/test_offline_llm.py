@@ -377,6 +377,10 @@ def test_mem0s_own_message_format_is_supported() -> None:
         ("Je travaille le samedi", "L'utilisateur travaille le samedi"),
         ("I've got a scan on Monday at 9", "User has got a scan on Monday at 9 (2026-11-23)"),
         ("Tom has got a scan on Monday", "Tom has got a scan on Monday (2026-11-23)"),
+        (
+            "I have a helper called Jo who starts on Monday",
+            "User has a helper called Jo who starts on Monday (2026-11-23)",
+        ),
         ("I got a parcel on Monday", "User got a parcel on Monday (2026-11-16)"),
         ("I have the vet on saturday at 6", "User has the vet on saturday at 6 (2026-11-21)"),
         ("I have yoga on tuesday and friday", "User has yoga on tuesday and friday"),

@@ -22,7 +22,8 @@ _PAST_TENSES = {
         r"(?<!'ve )(?<!have )(?<!has )(?<!'s )got|saw|came|ate|met|took|made|bought|sold|left|flew|drove|"
         r"ran|won|lost|began|gave|told|found|heard|broke|wrote|swam|slept|spent|fell|felt|became|has (?:been|had|"
         r"\w+ed)|have (?:been|had|\w+ed)|"
-        r"(?!(?:need|feed|speed|indeed|hundred|succeed|proceed|wicked|naked|sacred|breed|seed|weed)\b)\w{2,}ed)\b",
+        r"(?!(?:need|feed|speed|indeed|hundred|succeed|proceed|wicked|naked|sacred|breed|seed|weed|"
+        r"(?<!\bI )(?<!\bUser )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bwe )(?:called|named))\b)\w{2,}ed)\b",
         re.IGNORECASE,
     ),
     "de": re.compile(

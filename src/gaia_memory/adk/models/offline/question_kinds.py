@@ -99,6 +99,7 @@ _NEXT_QUESTION = re.compile(
     r"(?=.*\b(?:when|wann|quand|cuándo)\b).*\bmy next\b|\bmein\w* nächst\w*|\bm(?:a|on) prochaine?\b|\bmi próxim[ao]\b",
     re.IGNORECASE,
 )
+_HABITUAL_DAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days\b", re.IGNORECASE)
 _ONE_DAY = timedelta(days=1)
 _PAST_VERB = re.compile(
     r"\b(?:lived|worked|used to|had|drove|studied|played|owned|liked|loved|spoke|went(?! (?:up|down))|flew|visited|"
@@ -161,7 +162,7 @@ def tells_answer_type(question: str, text: str, implied: Sequence[str]) -> bool:
         return False
     undated = without_dates(text)
     types = detect_answer_types(text, index_tokens(text))
-    types |= MOMENT * (tells_clock_time(text) or undated != text)
+    types |= MOMENT * (tells_clock_time(text) or undated != text or _HABITUAL_DAY.search(text) is not None)
     types |= PLACE * bool(implied)
     return all(
         types & kind or (other is not None and other.search(undated))

@@ -135,6 +135,7 @@ _WORDINGS = (
     (r"\bqu'est-ce que (.{1,60}?) fai[st](?: dans la vie)?(?=\W*\Z)", r"que travaille \1"),
     (r"\b(?:a qué se dedica|qué hace) (.{1,60}?)(?=\W*\Z)", r"qué trabaja \1"),
     (r"\ba qué me dedico\b", "en qué trabajo"),
+    (r"\b(how) (?:long|often|far)\b", r"\1"),
     (r"\b(my|meine?\w?|m(?:a|on)|mi) (?:next|nächst\w*|prochaine?|próxim[ao])\b", r"\1"),
     (r"\bwhere (?:am i|are we) from\b", "my origin"),
     (r"\bwo komme ich her\b|\bwoher komme ich\b", "meine Herkunft"),
