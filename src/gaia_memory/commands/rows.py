@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from gaia_memory.commands.command import Call
+from gaia_memory.language.function_words import FUNCTION_WORDS
 from gaia_memory.language.printable_text import escape_markup, is_invisible
+from gaia_memory.language.stems import stem
 from gaia_memory.models import DEFAULT_CONTEXT, Fact, PastFact, to_local_time
 from gaia_memory.models.time_zone import load_time_zone
 from gaia_memory.redaction.credentials import mask_credentials
@@ -26,6 +28,12 @@ _REASONS = {
     "merged": "joined with another fact",
 }
 """What the history says of each ending."""
+
+_WORDS_OF_REQUESTS = frozenset[str]().union(
+    *FUNCTION_WORDS.values(),
+    ("everything", "anything", "all", "alles", "tout", "todo", "toda", "todos", "todas", "fact", "facts"),
+)
+"""What a request to forget has beside the words of a fact."""
 
 _MAX_DIGITS = 9
 _RANGE = re.compile(r"(?<=\d)(?:\s+-\s+|-\s*)(?=\d)")
@@ -149,12 +157,15 @@ def _visible(text: str) -> str:
 
 
 def filter_by_words(rows: Sequence[Row], words: Sequence[str]) -> list[Row]:
-    """Return the rows whose facts contain all the words.
+    """Return the rows whose facts contain all the words; if none does, those with forms of the words that matter.
 
     In scripts without capital letters a word also matches inside another one: many of them write words without spaces
-    or attach particles.
+    or attach particles. "Everything about my mum" comes down to "mum", and "love curry" finds "loves curry".
     """
-    return [row for row in rows if _has_words(split_words(row.fact.text), words)]
+    if found := [row for row in rows if _has_words(split_words(row.fact.text), words)]:
+        return found
+    stems = {stem(word) for word in words if word not in _WORDS_OF_REQUESTS}
+    return [row for row in rows if stems and stems <= set(map(stem, split_words(row.fact.text)))]
 
 
 def format_count(count: int) -> str:
