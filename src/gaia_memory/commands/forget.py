@@ -195,8 +195,9 @@ def _preview(found: Sequence[Row], selection_text: str) -> str:
     lines += [*(row.list_item for row in found[:PAGE_SIZE]), ""]
     if len(found) > PAGE_SIZE:
         lines.append(f"{format_count(len(found) - PAGE_SIZE)} more will stay: ask for them again afterwards.")
+    one = f" For one of them, send /forget {found[-1].number}." if len(found) > 1 else ""
     return "\n".join(
-        [*lines, f"Send /forget {selection_text} yes to confirm, or just yes; anything else changes nothing."]
+        [*lines, f"Send /forget {selection_text} yes to confirm, or just yes; anything else changes nothing.{one}"]
     )
 
 

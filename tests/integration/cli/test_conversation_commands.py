@@ -79,7 +79,7 @@ def test_a_private_chat_says_so_at_each_end_and_is_not_counted_as_learned(config
     second = chat(config, "I have a sister called Noa")
     swept = run_gaia("sweep", "--force", "--config", config)
 
-    assert "This stays between us: nothing here is learned." in first.out
+    assert "This stays between us: I do not learn this message." in first.out
     assert "private: nothing said since /private is learned" in " ".join(first.err.split())
     assert second.out.splitlines()[1].startswith("This conversation is private")
     assert "Noted." not in second.out

@@ -318,8 +318,8 @@ async def test_a_private_message_is_not_noted() -> None:
     german = await text(asked(words("Ich bin nach Berlin gezogen"), system=PRIVATE_INSTRUCTION))
 
     assert public.endswith("\nNoted.")
-    assert private.endswith("\nThis stays between us: nothing here is learned.")
-    assert german.endswith("\nDas bleibt unter uns: Hier lerne ich nichts.")
+    assert private.endswith("\nThis stays between us: I do not learn this message.")
+    assert german.endswith("\nDas bleibt unter uns: Diese Nachricht lerne ich nicht.")
 
 
 async def test_a_long_conversation_is_answered_from_its_latest_messages_in_time() -> None:

@@ -39,7 +39,7 @@ async def reply_to(text: str, memory: ListMemory) -> str:
     ],
 )
 async def test_a_yes_forgets_exactly_the_rows_shown(selection: str, shown_as: str, forgotten: list[int]) -> None:
-    """Rows are selected by number, or by words that they all contain in some form; the preview repeats the selection."""
+    """Rows are selected by number, or by words that they all have in some form; the preview repeats the selection."""
     memory = ListMemory(list(KNOWN))
 
     shown = await reply_to(f"/forget {selection}", memory)

@@ -130,6 +130,10 @@ class ConversationReader:
         wrong: list[str] = []
         if is_retraction and not replaced:
             replaced, wrong = self._withdrawn()
+            # "That's wrong, Alfie is 7" leaves the rest of "two children, Maisie who is 9 and Alfie who is 6".
+            told = said.facts[0].told if said.facts else ""
+            replaced = [each for each in replaced if not corrections.is_detail(told, each.told)]
+            wrong = [each for each in wrong if not corrections.is_detail(told, each)]
             # A mere "no" may mean anything.
             is_retraction = bool(replaced or wrong) or not corrections.is_refusal(normalized)
         self._forget(replaced)

@@ -38,6 +38,7 @@ _CLAUSE_END = re.compile(r",\s|\s(?:but|sondern|mais|sino)\s", re.IGNORECASE)
 
 
 _ADMITTED_THING = re.compile(r"\b(?:about|über|bei|sur|sobre|con) (?P<what>.+)", re.IGNORECASE)
+_ENUMERATION = re.compile(r",|\b(?:and|und|et|y)\b")
 _SENTENCE_START = re.compile(r"\A\s*|[,.!?;:–—-]\s+")  # noqa: RUF001
 _AGE_WORDS = frozenset(("age", "alter", "edad"))
 
@@ -144,6 +145,17 @@ def replaces(told: str, told_before: str) -> bool:
     subject, before = _P["subject_and_verb"].match(told), _P["subject_and_verb"].match(told_before)
     is_same = bool(subject and before and subject[0].casefold() == before[0].casefold())
     return is_same and not is_denial(told_before)
+
+
+def is_detail(statement: str, whole: str) -> bool:
+    """Return whether a statement is about one of several whom another one names: "Alfie is 7"."""
+    name = statement.partition(" ")[0].removesuffix("'s")
+    is_name = name[:1].isupper() and name.casefold() not in _USER | _FUNCTION_WORDS
+    return (
+        is_name
+        and _ENUMERATION.search(whole) is not None
+        and re.search(rf"\w.*\b{re.escape(name)}\b", whole) is not None
+    )
 
 
 def is_admission(sentence: str) -> bool:

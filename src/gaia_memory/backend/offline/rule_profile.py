@@ -15,7 +15,11 @@ _TOPIC_WEIGHTS = tuple(
     (re.compile(rf"\b(?:{words})\b", re.IGNORECASE), weight)
     for words, weight in (
         (r"name|called|named|pronouns?|heißt|heiße|[mts]'appelles?|nombre|[mts]e llam[oa]s?", 6),
-        (r"allerg\w*|alérgic\w*|intol[eé]ran\w*|diab[eé]t\w*|asth?m\w*|medic\w*|disab\w*|pregnan\w*", 6),
+        (r"(?-i:(?:User is|I'm|I am|You are) [A-Z][a-zß-ÿ]+)(?=\W*\Z)", 6),
+        (
+            r"c(?:o?e|ö)liac|zöliakie|cœliaque|celíac[oa]|allerg\w*|alérgic\w*|intol[eé]ran\w*|diab[eé]t\w*|asth?m\w*|medic\w*|disab\w*|pregnan\w*",
+            6,
+        ),
         (r"schwanger|enceinte|embarazada", 6),
         (r"v[eé]g[eé]tar\w*|vegan\w*|kos(?:her|cher)|casher|halal|gluten\w*|diet|cannot eat|can't eat", 5),
         (r"wife|husband|partner\w*|girlfriend|boyfriend|married|son|daughter|child\w*|frau|verheiratet|freundin", 4),

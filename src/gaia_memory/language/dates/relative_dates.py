@@ -72,6 +72,13 @@ _MOVE_WORDS = re.compile(
 )
 """What was done in the past to a date that may be to come."""
 
+_IS_TO_COME = re.compile(
+    r"(?:\bis|\bare|'s) now\b|\bist jetzt\b|\best maintenant\b|\bes ahora\b|"
+    r"\bfor (?:mon|tues|wednes|thurs|fri|satur|sun)day\b",
+    re.IGNORECASE,
+)
+"""What makes a date one to come beside a past: "it has moved, it's now on Friday", "I ordered it for Friday"."""
+
 _WEEKDAY_LEAD = re.compile(
     r"(?:\A|(?:on|until|till|by|before|since|after|am|bis|vor|seit|nach|dimanche|lundi|mardi|mercredi|jeudi|"
     r"vendredi|samedi|ce|jusqu'à|avant|"
@@ -88,8 +95,11 @@ _WEEKDAY = re.compile(
     rf"\b(?:{'|'.join(day for each in (ENGLISH, FRENCH, GERMAN, SPANISH) for day in each.weekdays)})\b",
     re.IGNORECASE,
 )
-_ANOTHER_WEEKDAY = re.compile(rf"\s*(?:,|&|(?:and|und|et|y)\b)\s*{_WEEKDAY.pattern}", re.IGNORECASE)
-"""After "on Tuesday", what makes a habit of it: "and Friday"."""
+_HABIT = re.compile(
+    rf"\s*(?:,|&|(?:and|und|et|y)\b)\s*{_WEEKDAY.pattern}|\s+(?:mornings|afternoons|evenings|nights|lunchtimes)\b",
+    re.IGNORECASE,
+)
+"""After "on Tuesday", what makes a habit of it: "and Friday", "evenings"."""
 
 
 def annotate_dates(sentence: str, today: date, language: str | None = "en") -> str:
@@ -102,7 +112,7 @@ def annotate_dates(sentence: str, today: date, language: str | None = "en") -> s
     if _ISO_DATE.search(sentence):
         return sentence
     noon = datetime.combine(today, time(12), tzinfo=UTC)
-    is_past = bool(language and _PAST_TENSES[language].search(sentence))
+    is_past = bool(language and _PAST_TENSES[language].search(sentence)) and not _IS_TO_COME.search(sentence)
     is_unclear = is_past and bool(
         (language and _PRESENT_TENSES[language].search(sentence)) or _MOVE_WORDS.search(sentence)
     )
@@ -124,11 +134,11 @@ def _is_one_weekday(mention: DateMention, sentence: str, now: datetime) -> bool:
     if mention.bound in (Bound.SINCE, Bound.AFTER) and mention.start > now:
         return False
     start, end = mention.span
-    if _ANOTHER_WEEKDAY.match(sentence, end):
+    if _HABIT.match(sentence, end):
         return False
     # A bare hour is one of the next.
     is_day = mention.grain is Grain.DAY or abs(mention.start - now) > _DAY or _WEEKDAY.search(sentence, start, end)
-    return bool(is_day and _WEEKDAY_LEAD.match(sentence, start))
+    return bool(is_day and (_WEEKDAY_LEAD.match(sentence, start) or sentence[:start].endswith("for ")))
 
 
 def _format(mention: DateMention, language: str | None) -> str:

@@ -26,6 +26,7 @@ from gaia_memory.adk.models.offline.subjects import (
     has_other_owner,
     is_about_another,
     is_about_user,
+    named_in,
     names_of,
     subject_words,
 )
@@ -51,7 +52,9 @@ _OTHER_MOOD = 0.1
 
 _RELATIVE_CLAUSE = re.compile(r",? \b(?:who|whose|which)\b.*")
 _SWITCH = re.compile(
-    r"\b(?:switched|changed) (?:from|to)\b|\bumgestiegen\b|\bpassée? (?:de|à|aux?)\b|\bcambi(?:é|ó|aste) (?:de|a)\b",
+    r"\b(?:switched|changed) (?:from|to)\b|"
+    r"\bchang(?:es|ed|ing) (?:my|our|their|his|her|its|the)\b|"
+    r"\bumgestiegen\b|\bpassée? (?:de|à|aux?)\b|\bcambi(?:é|ó|aste) (?:de|a)\b",
     re.IGNORECASE,
 )
 _NOW = re.compile(r"\b(?:now|currently|jetzt|inzwischen|maintenant|désormais|ahora)\b", re.IGNORECASE)
@@ -124,6 +127,8 @@ def _fit(question: str, asked: Sequence[str], names: Mapping[str, Sequence[str]]
     matched = [word for word in asked if _has(words, word) or any(name in words for name in names[word])]
     # "Do I still live in Oslo?" is answered by "I moved to Rome", too.
     counting = implied if not is_open(question) else ()
+    if _lacks_name(question, words, names):
+        return 0.0
     weights = {word: _GENERAL_WEIGHT if word in general and not _has(counting, word) else 1.0 for word in asked}
     share = sum(weights[word] for word in matched) / sum(weights.values()) - _OTHER_OWNER * has_other_owner(asked, text)
     # "Do I play chess?" is answered by "I no longer play chess", too.
@@ -133,14 +138,25 @@ def _fit(question: str, asked: Sequence[str], names: Mapping[str, Sequence[str]]
     return max(share, 0.0) and share - _OTHER_MOOD * (is_denied + is_of_other_time(question, text))
 
 
+def _lacks_name(question: str, words: Collection[str], names: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether a question names somebody, and none of the words is that name, or one of `names` for it."""
+    asked = named_in(question)
+    return bool(asked) and not any(
+        _has(words, name) or any(each in words for each in names.get(name, ())) for name in asked
+    )
+
+
 def _tells_news(later: Statement, earlier: Statement, question: str) -> bool:
     """Return whether a later statement tells news of what an earlier one is about: "Rex died", "Max moved to Rome"."""
     asked = topic_words(with_plain_words(question))
     is_aside = is_of_other_time(question, later.text) or has_other_owner(asked, later.text)
-    if is_aside and not _is_turn(later.text):
-        return False
     words, known = (*topic_words(later.text), *_implied_words(later.text)), topic_words(earlier.text)
-    if subject := subject_words(later.text):
+    subject = subject_words(later.text)
+    # "Anna moved" is news of "Max's sister Anna", but "Maisie turns 10" none of Alfie.
+    is_of_another = _lacks_name(question, (*words, *(subject_words(earlier.text) if subject else ())), {})
+    if is_of_another or (is_aside and not _is_turn(later.text)):
+        return False
+    if subject:
         is_news = _is_turn(later.text) or any(_has(words, word) for word in asked if not _has(subject, word))
         return is_news and any(_has(known, word) for word in subject)
     if any(_has((*asked, *_implied_words(earlier.text)), word) for word in _changed_words(later.text)):

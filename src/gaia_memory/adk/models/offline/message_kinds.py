@@ -107,8 +107,8 @@ _SELF_QUESTION = re.compile(
     re.IGNORECASE,
 )
 _GREETING = re.compile(
-    r"(?:hi|hello|hey|hiya|good (?:morning|evening|afternoon)|how are you|hallo|guten (?:morgen|tag|abend)|wie geht|"
-    r"bonjour|salut|bonsoir|coucou|hola|buenos días|buenas(?: tardes)?|qué tal)\b",
+    r"(?:hi|hello|hey|hiya|(?:good )?(?:morning|evening|afternoon)|how are you|hallo|"
+    r"guten (?:morgen|tag|abend)|wie geht|bonjour|salut|bonsoir|coucou|hola|buenos días|buenas(?: tardes)?|qué tal)\b",
     re.IGNORECASE,
 )
 _THANKS = re.compile(r"\b(?:thanks?|thx|cheers|danke?|mercis?|gracias)\b", re.IGNORECASE)

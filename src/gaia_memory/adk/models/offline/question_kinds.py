@@ -23,7 +23,8 @@ from gaia_memory.language.dates.mention import DateMention
 from gaia_memory.language.tokenizer import index_tokens
 
 _NAME_QUESTION = re.compile(
-    r"what(?:'?s| is) my name|who am i\W*$|wie heiße ich|wer bin ich|mein name|"
+    r"what(?:'?s| is) my name|what (?:should|do|can) (?:you|i) call (?:me|you)|"
+    r"who am i\W*$|wie heiße ich|wer bin ich|mein name|"
     r"comment (?:est-ce que )?(?:je )?m'appelle|mon (?:nom|prénom)|quién soy|cómo me llamo|mi nombre",
     re.IGNORECASE,
 )
@@ -31,8 +32,8 @@ _USER = r"\b(?:User|(?:Der|Die) Nutzer(?:in)?|l'utilisat(?:eur|rice)|(?:el|la) u
 _NAME = re.compile(
     r"\b(?:call me|I go by|ich heiße|je m'appelle|me llamo|(?:my|User's) name(?: is|'s))\b|\AName:|"
     r"\A(?:Der (?:Vor)?name des Nutzers ist|Le (?:pré)?nom de l'utilisateur est|El nombre del usuario es)\b|"
-    rf"(?<!de ){_USER} (?:goes by|is called|wants to be called|hei(?:ß|ss)t|möchte \w+ genannt|s'appelle|"
-    r"veut être appelé|se llama)\b|"
+    rf"(?<!de ){_USER} (?:goes by|is called|(?:wants|prefers|likes) to be called|hei(?:ß|ss)t|"
+    r"möchte \w+ genannt|s'appelle|veut être appelé|se llama)\b|"
     r"(?:User is|l'utilisat(?:eur|rice) est|(?:el|la) usuari[oa] es) "
     r"(?!german|french|spanish|english|american|british|italian|irish|dutch|polish|indian)"
     r"(?-i:[A-ZÀ-Þ])[^\W\d_]+(?: (?-i:[A-ZÀ-Þ])\w+)*(?=\W*\Z|,| and )",

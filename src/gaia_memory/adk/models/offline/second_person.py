@@ -29,7 +29,8 @@ _LATER_VERBS = frozenset(_LATER_VERBS_TEXT.split())
 
 _NON_VERBS = frozenset(("always", "sometimes", "nowadays", "as", "perhaps", "others", "this", "besides", "afterwards"))
 _ADVERB = (
-    r"(?:(?:no longer|not|never|always|really|also|just|usually|often|still|currently|recently|now|only|mostly|"
+    r"(?:(?:no longer|not|never|always|really|also|just|usually|often|still|currently|recently|now|"
+    r"quite|rather|even|both|once|only|mostly|"
     r"hardly ever|hardly|rarely|sometimes|already|mainly|\w+ly) )*"
 )
 _SUBJECT_VERB = re.compile(rf"\bUser (?P<adverbs>{_ADVERB})(?P<verb>[A-Za-z]+(?:'t)?)\b")

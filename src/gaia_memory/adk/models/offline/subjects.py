@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gaia_memory.adk.models.offline.offline_phrases import detect_language
 from gaia_memory.adk.models.offline.topic_words import ALL_FUNCTION_WORDS, is_same_word
 from gaia_memory.language.tokenizer import index_tokens
 
@@ -40,6 +41,11 @@ _OWNER = re.compile(
 
 _NAMED_SUBJECT = re.compile(r"(?:(?i:the|an?|der|die|das|les?|las?|el) )?(?P<name>\w+(?:'s \w+| [A-ZÀ-Þ]\w+)*)")
 
+
+_NAME_INSIDE = re.compile(
+    r"(?<=\w )(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfrom )(?<!\ben )(?<!\bà )(?<!\ba )(?<!\bde )(?!I\b)[A-ZÀ-Þ][\w-]+"
+)
+"""A name that is not that of a place, which may be another one by now."""
 
 _CALLED_NAME = re.compile(r"\b(?:called|named|name is|heißt|s'appelle|se llama) (?P<name>[A-ZÀ-Þ]\w+)")
 
@@ -79,6 +85,13 @@ def has_other_owner(asked: Sequence[str], statement: str) -> bool:
     found = _OWNER.match(statement)
     owner = index_tokens(" ".join(filter(None, found.groups()))) if found else []
     return not all(any(is_same_word(word, noun) for word in asked) for noun in owner if noun not in ALL_FUNCTION_WORDS)
+
+
+def named_in(question: str) -> list[str]:
+    """Return the names in a question; none in German, where every noun has a capital letter."""
+    if detect_language(question) == "de":
+        return []
+    return [word for name in _NAME_INSIDE.findall(question) for word in index_tokens(name)]
 
 
 def names_of(word: str, statement: str) -> list[str]:

@@ -173,6 +173,8 @@ def is_same_word(one: str, other: str) -> bool:
     shorter, longer = sorted((one, other), key=len)
     if not _german_verb_stems(one).isdisjoint(_german_verb_stems(other)):
         return True
+    if longer.removesuffix("ant") == shorter:
+        return False  # An accountant is no account.
     if not _stems(one).isdisjoint(_stems(other)):
         return len(shorter) >= _MIN_TYPO_CHARACTERS or _is_inflected(shorter, longer)
     if len(shorter) < _MIN_TYPO_CHARACTERS or one[0] != other[0]:

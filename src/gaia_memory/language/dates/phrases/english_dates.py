@@ -99,7 +99,7 @@ _COUNT_ROWS: tuple[PhraseRow, ...] = (
 )
 _PERIODS: tuple[PhraseRow, ...] = (
     ("in|during|of? the? last|past|previous {period} !of|in|before", adjacent(-1)),
-    ("in|during|of? the? next|coming {period} !of|in|to|door", adjacent(1)),
+    ("in|during|of? the? next|coming {period} !of|in|door", adjacent(1)),
     ("in|during|of? this {period}", adjacent(0)),
     ("the {period} after next", adjacent(2)),
     ("the {period} before last", adjacent(-2)),
