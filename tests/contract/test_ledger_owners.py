@@ -139,3 +139,29 @@ async def test_a_turn_of_a_foreign_runner_marks_the_conversation_for_good(databa
     await begin(database, YOU)
 
     assert (await row(database)).session.is_foreign
+
+
+@pytest.mark.parametrize(
+    ("end", "has_new_turn", "stays"),
+    [
+        pytest.param({"is_deleted": True}, False, False, id="deleted"),
+        pytest.param({"is_deleted": True}, True, True, id="deleted while a turn began"),
+        pytest.param({}, False, True, id="not found"),
+        pytest.param({"is_rewound": True}, False, True, id="rewound"),
+    ],
+)
+async def test_a_deleted_session_is_no_longer_one_of_a_foreign_runner(database, end, has_new_turn, stays):
+    """What was not found, or has had a turn since, may still be in that Runner's database."""
+    await begin(database, ME, is_foreign=True)
+    async with database.transaction() as tx:
+        await ledger.end_turn(tx, KEY, now=11.0, owner=ME)
+    await claim(database, YOU, now=20.0)
+    async with database.transaction() as tx:
+        await ledger.begin_clearing(tx, KEY, YOU, turn_no=1, now=20.0, seconds=5)
+    if has_new_turn:
+        await begin(database, ME, now=21.0, is_foreign=True, waits_for_clear=False)
+    async with database.transaction() as tx:
+        await ledger.end_clearing(tx, KEY, YOU, cleared_at=22.0, **end)
+        foreign = await ledger.foreign_sessions(tx, user=KEY.user, app=KEY.app)
+
+    assert foreign == ([KEY] if stays else [])

@@ -161,7 +161,14 @@ class LeaseMixin:
         return await _update_row(tx, key, is_unchanged, {"clearing": owner, "clearing_until": now + seconds})
 
     async def end_clearing(
-        self, tx: Transaction, key: SessionKey, owner: str, *, cleared_at: float | None, is_rewound: bool = False
+        self,
+        tx: Transaction,
+        key: SessionKey,
+        owner: str,
+        *,
+        cleared_at: float | None,
+        is_rewound: bool = False,
+        is_deleted: bool = False,
     ) -> None:
         """End clearing; with `cleared_at` the conversation starts from scratch, without profile and anchor."""
         if cleared_at is not None:
@@ -169,6 +176,9 @@ class LeaseMixin:
             changes |= {"profile_made_at": None, "profile_made_by": None}
             changes |= {"anchor_turn_no": None, "anchor_at": None} | _NO_FAILURE | _done_values()
             changes["rewound_at"] = func.coalesce(c.c.rewound_at, cleared_at) if is_rewound else None
+            if is_deleted:
+                has_new_turn = or_(c.c.turn_no > c.c.claimed_turn_no, c.c.active_until.is_not(None))
+                changes["is_foreign"] = and_(c.c.is_foreign, has_new_turn)
             await _update_row(tx, key, or_(c.c.lease_owner == owner, c.c.clearing == owner), changes)
         await _update_row(tx, key, c.c.clearing == owner, {"clearing": None, "clearing_until": None})
 

@@ -97,7 +97,7 @@ class SqlLedger(TurnMixin, LeaseMixin, ConversationQueryMixin):
         return [rows.session_key(row) for row in await tx.execute(statement)]
 
     async def foreign_sessions(self, tx: Transaction, *, user: str, app: str | None) -> list[SessionKey]:
-        """Return the sessions of a user in which a Runner that is not ours ran turns or commands."""
+        """Return the sessions of a user in which a Runner that is not ours ran turns or commands, unless deleted."""
         statement = select(conversations).where(_where_user(user, app), conversations.c.is_foreign)
         return [rows.session_key(row) for row in await tx.execute(statement)]
 

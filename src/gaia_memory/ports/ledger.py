@@ -65,7 +65,7 @@ class Ledger(Protocol):
         While another process clears the conversation, nothing is written and the row's `clearing.owner` is set. The
         caller retries, and after its time-out sets `waits_for_clear=False` to override the clear. An `is_exclusive`
         request writes nothing either while another live owner's turn runs, the row's `turn.active_owner`; other
-        requests take the mark over. `is_foreign` is never reset.
+        requests take the mark over. No turn resets `is_foreign`.
         """
 
     async def reserve_turn(
@@ -193,11 +193,19 @@ class Ledger(Protocol):
         """
 
     async def end_clearing(
-        self, tx: Transaction, key: SessionKey, owner: str, *, cleared_at: float | None, is_rewound: bool = False
+        self,
+        tx: Transaction,
+        key: SessionKey,
+        owner: str,
+        *,
+        cleared_at: float | None,
+        is_rewound: bool = False,
+        is_deleted: bool = False,
     ) -> None:
         """End clearing; with `cleared_at` the conversation starts from scratch, without profile and anchor.
 
         `is_rewound`: the cleared messages are still in the host's session, hidden; otherwise the session is gone.
+        `is_deleted`: the session was found and deleted, so `is_foreign` is reset unless a turn has begun since.
         """
 
     async def find_purgeable(
@@ -253,7 +261,7 @@ class Ledger(Protocol):
         """Return the sessions of a user whose messages a rewind hides in the session database."""
 
     async def foreign_sessions(self, tx: Transaction, *, user: str, app: str | None) -> list[SessionKey]:
-        """Return the sessions of a user in which a Runner that is not ours ran turns or commands."""
+        """Return the sessions of a user in which a Runner that is not ours ran turns or commands, unless deleted."""
 
     async def is_bootstrapped(self, tx: Transaction, app: str) -> bool:
         """Return True if the sessions older than the ledger have been entered for this app."""

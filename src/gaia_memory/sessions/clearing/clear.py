@@ -55,8 +55,12 @@ class SessionClearer:
                     cleared_at = self._client.now()
             finally:
                 async with self._client.database.transaction() as tx:
-                    is_rewound = effective_mode == "rewind" and transcript_slice is not None
-                    await self._client.ledger.end_clearing(tx, key, owner, cleared_at=cleared_at, is_rewound=is_rewound)
+                    is_rewound, is_deleted = (
+                        transcript_slice is not None and effective_mode == how for how in ("rewind", "delete")
+                    )
+                    await self._client.ledger.end_clearing(
+                        tx, key, owner, cleared_at=cleared_at, is_rewound=is_rewound, is_deleted=is_deleted
+                    )
                     if cleared_at is not None:
                         await self._client.facts.forget_shown(tx, key)
         return cleared_at is not None
