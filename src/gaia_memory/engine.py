@@ -31,7 +31,7 @@ from gaia_memory.profile.distil import Distiller, profile_settings
 from gaia_memory.recall.index.rebuild_index import Reindexer
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
-from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome, RemainingSessions
+from gaia_memory.sessions.learning.consolidate import Consolidator, ForgottenSessions, Outcome
 from gaia_memory.sessions.learning.learner import Learner, learn_settings
 from gaia_memory.sessions.learning.reconcile_queue import ReconcileQueue
 from gaia_memory.sessions.learning.sweep import Progress, Sweeper
@@ -277,11 +277,11 @@ class Engine:
         await self._sessions.truncate_wal()
         return outcome
 
-    async def delete_forgotten(self, scope: Scope, session_id: str | None = None) -> RemainingSessions:
+    async def delete_forgotten(self, scope: Scope, session_id: str | None = None) -> ForgottenSessions:
         """Delete the sessions of a scope, or one, in which nothing is left to learn; return what stays in the files."""
-        remaining = await self.consolidator.delete_forgotten(scope, session_id)
+        forgotten = await self.consolidator.delete_forgotten(scope, session_id)
         is_truncated = await self._sessions.truncate_wal()
-        return remaining if is_truncated else remaining._replace(known=max(remaining.known, 1))
+        return forgotten if is_truncated else forgotten._replace(open=max(forgotten.open, 1))
 
     async def learn(self, key: SessionKey, turns: Sequence[Turn], metadata: Metadata | None = None) -> int:
         """Learn turns handed over by the host, with metadata for the facts; returns how many facts they gave."""

@@ -271,13 +271,13 @@ async def test_a_session_with_news_since_the_forget_is_not_deleted_but_learned(m
     turn = await begin_turn(sut.gaia.engine, key) if since == "a turn" else None
     if turn is None:
         await sut.chat("u", "cli", "I like rain")
-    remaining = await sut.gaia.engine.delete_forgotten(sut.scope("u"))
+    forgotten = await sut.gaia.engine.delete_forgotten(sut.scope("u"))
     if turn is not None:
         await sut.gaia.engine.turns.release(turn)
         await sut.chat("u", "cli", "I like rain")
     await sut.sweep_after_idle()
 
-    assert remaining.known == 1
+    assert (forgotten.deleted, forgotten.open) == (1, 1)
     assert await sut.texts("u") == ["User likes rain"]
     assert len(sut.EXT) == 1
     assert "zanzibarnuts" not in sut.EXT[0]

@@ -32,13 +32,14 @@ REWOUND_SESSION_NOTE = (
 """The note of a receipt while the user has sessions that a rewind cleared."""
 
 HOST_SESSION_NOTE = (
-    "a conversation in your own Runner stays in the Runner's session database until you delete it there: see "
-    "docs/how-to/forget-someone.md"
+    "a conversation in your own Runner, or in an earlier session database, stays there until it is deleted: do that "
+    "there, or set `sessions.database_url` in gaia.yaml to the absolute URL of that database and run "
+    "`gaia memory forget` of everything"
 )
 """The note of a receipt where such a conversation taught or may contain what was forgotten.
 
-Memory may have deleted it or may never have found it: the ledger does not tell, and an owner who looks in vain loses
-less than one who is not told.
+The Runner may have deleted it: the ledger does not tell, and an owner who looks in vain loses less than one who is not
+told.
 """
 
 

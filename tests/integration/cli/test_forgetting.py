@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gaia_memory import open_memory
+from gaia_memory.forget.delete import HOST_SESSION_NOTE
 from gaia_memory.testing import ScriptedLlm
 from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
 from support.plugin_host import APP, build_agent, open_plugin_host
@@ -172,7 +173,7 @@ def test_a_conversation_that_a_rewind_hides_is_deleted_with_what_was_forgotten(t
         pytest.param((), True, id="everything"),
         pytest.param(("--session", "s1"), True, id="the conversation"),
         pytest.param(("--session", "itay:cli"), False, id="a conversation of `gaia chat`"),
-        pytest.param(("--id", f"I like {WORD}"), True, id="the fact that it taught"),
+        pytest.param(("--id", f"User likes {WORD}."), True, id="the fact that it taught"),
         pytest.param(("--id", "likes tea"), False, id="a fact of the terminal"),
     ],
 )
@@ -184,19 +185,51 @@ def test_a_conversation_in_the_hosts_own_runner_is_named_as_what_stays(
     async def talk() -> None:
         agent, home = build_agent(ScriptedLlm(default="ok")), {"home": str(gaia_home())}
         async with open_plugin_host(tmp_path, agent, config=home) as host:
-            await host.run_turn(f"/remember I like {WORD}")
+            for text in (f"I like {WORD}.", "/reset"):
+                await host.run_turn(text)
 
     asyncio.run(talk())
     config = str(write_offline_config(tmp_path, f"app: {APP}"))
-    run_gaia("chat", "--user", "itay", "--channel", "cli", "--config", config, stdin="/remember I like teal.\n")
+    run_gaia("chat", "--user", "itay", "--channel", "cli", "--config", config, stdin="I like teal.\n/reset\n")
     memory(config, "add", "itay", "likes tea")
     chosen = [rows(config, "itay").get(each, each) for each in arguments]
     done = forget(config, "--receipt", str(tmp_path / "receipt.json"), *chosen)
 
     assert (done.code, done.err) == (0, "")
-    told = "Note: a conversation in your own Runner stays in the Runner's session database until you delete it there"
+    told = "Note: a conversation in your own Runner, or in an earlier session database, stays there until it is deleted"
     receipt = json.loads((tmp_path / "receipt.json").read_text())
     assert [told in done.out, any("own Runner" in note for note in receipt["notes"])] == [is_meant, is_meant]
+
+
+@pytest.mark.parametrize("message", ["I like tea.", "/reset"], ids=["open", "rewound"])
+def test_a_conversation_in_the_hosts_own_runner_is_deleted_once_its_database_is_read(
+    tmp_path: Path, message: str
+) -> None:
+    """Before that one note says how; afterwards nothing stays, and no note says that something does."""
+
+    async def talk() -> None:
+        agent, home = build_agent(ScriptedLlm(default="ok")), {"home": str(gaia_home())}
+        async with open_plugin_host(tmp_path, agent, config=home) as host:
+            for text in (f"/remember I like {WORD}", f"My boat is made of {WORD}.", message):
+                await host.run_turn(text)
+
+    def read_notes(extra: str) -> list[str]:
+        receipt = tmp_path / "receipt.json"
+        done = forget(str(write_offline_config(tmp_path, extra)), "--receipt", str(receipt), "--force")
+        assert (done.code, done.err) == (0, "")
+        return json.loads(receipt.read_text())["notes"]
+
+    asyncio.run(talk())
+    database = tmp_path / "host.db"
+    unread = [read_notes(f"app: {APP}") for _ in range(2)]
+    had_word = WORD.encode() in database.read_bytes()
+    read = [read_notes(f"app: {APP}\nsessions: {{database_url: sqlite:///{database}}}") for _ in range(2)]
+
+    assert unread == [[HOST_SESSION_NOTE]] * 2
+    assert "`sessions.database_url`" in HOST_SESSION_NOTE
+    assert had_word
+    assert read == [[], []]
+    assert WORD.encode() not in database.read_bytes()
 
 
 @pytest.mark.slow

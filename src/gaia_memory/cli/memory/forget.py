@@ -143,17 +143,20 @@ async def _delete_sessions(engine: Engine, scope: Scope, report: ForgetReport) -
     from gaia_memory.forget.delete import HOST_SESSION_NOTE, OPEN_SESSION_NOTE, REWOUND_SESSION_NOTE
 
     notes = report.receipt.notes
-    if report.fact_id or {OPEN_SESSION_NOTE, REWOUND_SESSION_NOTE}.isdisjoint(notes):
+    if report.fact_id or {OPEN_SESSION_NOTE, REWOUND_SESSION_NOTE, HOST_SESSION_NOTE}.isdisjoint(notes):
         return report
     from gaia_memory.adk.gaia import Gaia
 
     # `Gaia` makes the sessions readable for the engine.
-    remaining = await Gaia(engine, None).engine.delete_forgotten(scope, report.session)
-    done = {
-        *([] if remaining.known else [OPEN_SESSION_NOTE, REWOUND_SESSION_NOTE]),
-        *([] if remaining.of_hosts else [HOST_SESSION_NOTE]),
+    sessions = await Gaia(engine, None).engine.delete_forgotten(scope, report.session)
+    counts = {
+        OPEN_SESSION_NOTE: sessions.open,
+        REWOUND_SESSION_NOTE: sessions.hidden,
+        HOST_SESSION_NOTE: sessions.elsewhere,
     }
-    return replace(report, receipt=replace(report.receipt, notes=tuple(note for note in notes if note not in done)))
+    true_notes = [note for note, count in counts.items() if count]
+    receipt = replace(report.receipt, notes=(*true_notes, *(note for note in notes if note not in counts)))
+    return replace(report, receipt=receipt)
 
 
 async def _rewrite_files(engine: Engine, report: ForgetReport) -> ForgetReport:

@@ -5,6 +5,7 @@ If the process is killed before a chunk's commit, the chunk is learned again; af
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
@@ -39,11 +40,13 @@ Outcome = Literal["learned", "kept", "failed", "skipped"]
 failed: not learned. skipped: left to another process or to a later attempt."""
 
 
-class RemainingSessions(NamedTuple):
-    """How many sessions with messages stay where memory has forgotten them, and how many of a host's own Runner may."""
+class ForgottenSessions(NamedTuple):
+    """How many sessions of a forget were deleted, stay open, stay hidden by a rewind, or are not found here."""
 
-    known: int
-    of_hosts: int
+    deleted: int
+    open: int
+    hidden: int
+    elsewhere: int
 
 
 MISSING_SESSION_TIMEOUT_SECONDS = 24 * 3600.0
@@ -119,40 +122,47 @@ class Consolidator:
             is_cleared = await self._clearer.clear(lease, transcript_slice, transcript, mode=self._settings().clear)
         return "learned" if is_cleared else "kept"
 
-    async def delete_forgotten(self, scope: Scope, session_id: str | None = None) -> RemainingSessions:
-        """Delete the sessions of a scope, or one, in which nothing is left to learn; return what stays.
+    async def delete_forgotten(self, scope: Scope, session_id: str | None = None) -> ForgottenSessions:
+        """Delete the sessions of a scope, or one, in which nothing is left to learn; return what was deleted or stays.
 
-        These are the open ones and those that a rewind hides. One with a running turn stays, as does one that is not
-        found here, and all do if `sessions.clear` is `keep`.
+        These are the open ones, those that a rewind hides and those of a host's own Runner. One with a running turn
+        stays, as does one that is not found here, and all do if `sessions.clear` is `keep`.
         """
         async with self._client.database.read_transaction() as tx:
-            opened = await self._client.ledger.open_sessions(tx, user=scope.user, app=scope.app)
-            rewound = await self._client.ledger.rewound_sessions(tx, user=scope.user, app=scope.app)
-            foreign = await self._client.ledger.foreign_sessions(tx, user=scope.user, app=scope.app)
-        known = {*opened, *rewound}
-        await self._transcripts.resolve(key for key in known if key.app not in self._transcripts.apps)
-        chosen = [key for key in known if session_id in (None, key.session) and key.app in self._transcripts.apps]
-        deleted = {key for key in chosen if await self._delete_if_forgotten(key)}
-        of_hosts = {key for key in foreign if session_id in (None, key.session)}
-        return RemainingSessions(len(known - deleted), len(of_hosts - deleted))
+            opened = set(await self._client.ledger.open_sessions(tx, user=scope.user, app=scope.app))
+            rewound = set(await self._client.ledger.rewound_sessions(tx, user=scope.user, app=scope.app))
+            foreign = set(await self._client.ledger.foreign_sessions(tx, user=scope.user, app=scope.app))
+        chosen = {key for key in opened | rewound | foreign if session_id in (None, key.session)}
+        await self._transcripts.resolve(key for key in chosen if key.app not in self._transcripts.apps)
+        fates = {key: await self._delete_if_forgotten(key) for key in chosen}
+        kept = {key for key, fate in fates.items() if fate == "kept"} | (opened | rewound) - foreign - chosen
+        counts = Counter(fates.values())
+        return ForgottenSessions(
+            deleted=counts["deleted"],
+            open=len(kept - (rewound - opened)),
+            hidden=len(kept & rewound),
+            elsewhere=counts["elsewhere"],
+        )
 
-    async def _delete_if_forgotten(self, key: SessionKey) -> bool:
+    async def _delete_if_forgotten(self, key: SessionKey) -> Literal["deleted", "kept", "elsewhere"]:
+        if key.app not in self._transcripts.apps:
+            return "elsewhere"
         try:
             async with acquire_lease(self._client, key) as lease:
                 if lease is None:
-                    return False
+                    return "kept"
                 row, scope = lease.row, self._scope_of(key.app, key.user)
                 found, transcript = await self._read_unlearned(row)
-                if found is None or self._settings().clear == "keep":
-                    return False
-                if await self.learner.has_learnable(row, scope, found.turns):
-                    return False
-                return await self._clearer.clear(lease, found, transcript, mode="delete")
+                if found is None:
+                    return "elsewhere"
+                if self._settings().clear == "keep" or await self.learner.has_learnable(row, scope, found.turns):
+                    return "kept"
+                return "deleted" if await self._clearer.clear(lease, found, transcript, mode="delete") else "kept"
         except Exception as error:
             # What was forgotten is forgotten: the next sweep clears it.
             fields = log_fields("conversation.not_cleared", key, error=type(error).__name__)
             logger.warning("conversation %s is not cleared yet: %s", key.session, type(error).__name__, extra=fields)
-            return False
+            return "kept"
 
     async def learn(self, key: SessionKey, turns: Sequence[Turn], metadata: Metadata | None = None) -> int:
         """Learn turns given by the host, each event once, even if their session cannot be read.
