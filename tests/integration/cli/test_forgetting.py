@@ -213,22 +213,24 @@ def test_a_conversation_in_the_hosts_own_runner_is_deleted_once_its_database_is_
             for text in (f"/remember I like {WORD}", f"My boat is made of {WORD}.", message):
                 await host.run_turn(text)
 
-    def read_notes(extra: str) -> list[str]:
+    def read_receipt(extra: str) -> tuple[list[str], int, str]:
         receipt = tmp_path / "receipt.json"
         done = forget(str(write_offline_config(tmp_path, extra)), "--receipt", str(receipt), "--force")
         assert (done.code, done.err) == (0, "")
-        return json.loads(receipt.read_text())["notes"]
+        paper = json.loads(receipt.read_text())
+        return paper["notes"], paper["removed"].get("conversations", 0), done.out
 
     asyncio.run(talk())
     database = tmp_path / "host.db"
-    unread = [read_notes(f"app: {APP}") for _ in range(2)]
+    unread = [read_receipt(f"app: {APP}") for _ in range(2)]
     had_word = WORD.encode() in database.read_bytes()
-    read = [read_notes(f"app: {APP}\nsessions: {{database_url: sqlite:///{database}}}") for _ in range(2)]
+    read = [read_receipt(f"app: {APP}\nsessions: {{database_url: sqlite:///{database}}}") for _ in range(2)]
 
-    assert unread == [[HOST_SESSION_NOTE]] * 2
+    assert [receipt[:2] for receipt in unread] == [([HOST_SESSION_NOTE], 0)] * 2
     assert "`sessions.database_url`" in HOST_SESSION_NOTE
     assert had_word
-    assert read == [[], []]
+    assert [receipt[:2] for receipt in read] == [([], 1), ([], 0)]
+    assert "\nDeleted 1 conversation with all messages.\n" in read[0][2]
     assert WORD.encode() not in database.read_bytes()
 
 

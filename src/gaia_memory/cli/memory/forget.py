@@ -155,8 +155,14 @@ async def _delete_sessions(engine: Engine, scope: Scope, report: ForgetReport) -
         HOST_SESSION_NOTE: sessions.elsewhere,
     }
     true_notes = [note for note, count in counts.items() if count]
-    receipt = replace(report.receipt, notes=(*true_notes, *(note for note in notes if note not in counts)))
-    return replace(report, receipt=receipt)
+    return replace(
+        report,
+        receipt=replace(
+            report.receipt,
+            removed={**report.receipt.removed, "conversations": sessions.deleted},
+            notes=(*true_notes, *(note for note in notes if note not in counts)),
+        ),
+    )
 
 
 async def _rewrite_files(engine: Engine, report: ForgetReport) -> ForgetReport:
@@ -183,7 +189,9 @@ def _unlearned_note(report: ForgetReport) -> str:
 
 
 def _print_report(report: ForgetReport, receipt_error: str | None) -> None:
-    """Report the files and what stays; the deleted facts were reported before."""
+    """Report the conversations, the files and what stays; the deleted facts were reported before."""
+    if conversations := report.receipt.removed.get("conversations"):
+        print_line(f"Deleted {pluralize(conversations, 'conversation')} with all messages.")
     if report.file_status == "pending":
         print_line(f"The files are still to be rewritten: {report.finisher}.")
     elif report.receipt.pending or report.earlier_erasures:
