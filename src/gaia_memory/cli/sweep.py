@@ -136,7 +136,10 @@ def _waiting_lines(quiet_times: Sequence[float]) -> list[str]:
 def _problem_lines(report: SweepReport, failed: Sequence[PendingConversation]) -> list[str]:
     """Return lines about the conversations that failed or were not tried."""
     named, more = failed[:_MAX_NAMED_CONVERSATIONS], len(failed) - _MAX_NAMED_CONVERSATIONS
-    lines = [f"{escape_line(each.key.session)} is not learned yet: {each.reason}" for each in named]
+    lines = [
+        f"{escape_line(each.key.session)} of {escape_line(each.key.user)} is not learned yet: {each.reason}"
+        for each in named
+    ]
     if more > 0:
         lines.append(f"{more} more are not learned yet: see `gaia doctor`")
     if report.reason:

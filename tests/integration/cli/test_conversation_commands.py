@@ -205,7 +205,7 @@ def test_a_sweep_that_cannot_learn_exits_with_1_and_keeps_the_conversation(tmp_p
 
     assert failed.code == 1
     assert "1 failed" in failed.out
-    assert "itay:cli is not learned yet" in failed.err
+    assert "itay:cli of itay is not learned yet" in failed.err
     assert "400" in failed.err
     assert "Traceback" not in failed.err
     assert learned.json_output["consolidated"] == 1
@@ -220,7 +220,7 @@ def test_a_session_id_with_a_line_break_is_printed_on_one_line(tmp_path: Path, g
     failed = run_gaia("sweep", "--force", "--config", config)
 
     assert failed.code == 1
-    assert failed.err.splitlines()[0].startswith(r"gaia: a\nb:cli is not learned yet: ")
+    assert failed.err.splitlines()[0].startswith(r"gaia: a\nb:cli of a\nb is not learned yet: ")
 
 
 def test_with_memory_off_a_chat_works_and_a_sweep_gives_the_reason(tmp_path: Path) -> None:

@@ -14,8 +14,10 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import open_memory
+from gaia_memory.testing import ScriptedLlm
 from support.cli.cli_runner import gaia_home, run_gaia, write_offline_config
 from support.cli.terminal import command_in_terminal
+from support.plugin_host import APP, build_agent, open_plugin_host
 from support.servers.fake_gemini import Answer, Failure, facts
 
 if TYPE_CHECKING:
@@ -213,3 +215,21 @@ def test_a_sweep_finishes_the_erasure_of_an_earlier_forget(tmp_path: Path) -> No
     files = [path for path in gaia_home().rglob("*") if path.is_file()]
     assert files
     assert [path for path in files if b"zanzibarnuts" in path.read_bytes()] == []
+
+
+def test_a_session_in_an_unread_database_is_named_with_its_user_and_the_key_to_set(tmp_path: Path) -> None:
+    """The message shows the database that was read, because a relative path starts at the home."""
+
+    async def talk() -> None:
+        agent, home = build_agent(ScriptedLlm(default="ok")), {"home": str(gaia_home())}
+        async with open_plugin_host(tmp_path, agent, config=home) as host:
+            await host.run_turn("I like tea.")
+
+    asyncio.run(talk())
+    extra = f"app: {APP}\nsessions: {{database_url: sqlite:///own.db}}"
+    config = str(write_offline_config(tmp_path, extra))
+    swept = run_gaia("sweep", "--force", "--config", config)
+
+    assert swept.code == 1
+    assert "s1 of itay is not learned yet: its session is in no session database that this process reads" in swept.err
+    assert f"set `sessions.database_url`, now sqlite+aiosqlite:///{gaia_home() / 'own.db'}, to the abs" in swept.err

@@ -78,7 +78,7 @@ def test_a_sweep_reports_the_mistake_and_keeps_the_conversation(
         config.write_text(f"model: offline\n{llm}\n", encoding="utf-8")
         run_gaia("chat", "--user", "ada", "--config", str(config), stdin="I love oolong.\n")
         failed = run_gaia("sweep", "--force", "--config", str(config))
-        [line] = [line for line in failed.err.splitlines() if line.startswith("gaia: ada:cli is not learned yet")]
+        [line] = [line for line in failed.err.splitlines() if line.startswith("gaia: ada:cli of ada is not ")]
 
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", str(mistake.habits.get("key", "")))

@@ -147,7 +147,7 @@ class MemoryConfig(Section):
         default=None,
         description=(
             "The database of facts. Default: the database server of the sessions, else SQLite `memory.db` in the "
-            "home. Set a URL with a password through the environment."
+            "home, where a relative SQLite path starts, too. Set a URL with a password through the environment."
         ),
         json_schema_extra={"takes_effect": AFTER_RESTART, "allowed": ALLOWED_DATABASE_URLS},
     )

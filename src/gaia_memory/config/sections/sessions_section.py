@@ -42,7 +42,8 @@ class SessionsConfig(Section):
     database_url: str | None = Field(
         default=None,
         description=(
-            "The database of sessions. Default: SQLite `sessions.db` in the home. Set a URL with a password through "
+            "The database of sessions. Default: SQLite `sessions.db` in the home. A relative SQLite path starts at the "
+            "home, an absolute one has four slashes: `sqlite:////srv/sessions.db`. Set a URL with a password through "
             "the environment."
         ),
         json_schema_extra={"takes_effect": AFTER_RESTART, "allowed": ALLOWED_DATABASE_URLS},

@@ -221,9 +221,11 @@ class Consolidator:
             )
             if transcript_slice is None and self._may_be_elsewhere(lease.row, transcript):
                 record.span.record_error("session_not_found")
-                await record_failure(
-                    self._client, lease, "its session is in no session database that this process reads"
+                reason = (
+                    "its session is in no session database that this process reads: set `sessions.database_url`, now "
+                    f"{self._settings().sessions_url}, to the absolute URL of the one that has it"
                 )
+                await record_failure(self._client, lease, reason)
                 return "failed"
             self.learner.require_enabled()
             has_news = transcript_slice is not None and transcript_slice.end is not None

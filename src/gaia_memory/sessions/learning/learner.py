@@ -17,6 +17,7 @@ from gaia_memory.learn.screen import add_details, build_drafts, drop_assistant_c
 from gaia_memory.models import Chunk, Draft, EventPosition, LedgerRow, Message, NewFact, Scope, Turn
 from gaia_memory.models.turns import MAX_CONTEXT_TURNS
 from gaia_memory.ports import Extractor, FactStore, Transaction
+from gaia_memory.redaction.mask import mask_secrets
 from gaia_memory.sessions.clearing.clear import ClearMode
 from gaia_memory.sessions.learning.async_iter import WithoutLast, batches, is_empty, mark_last, to_async_iter
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
@@ -38,7 +39,7 @@ class LearnSettings:
 
     `zone` is the users' time zone, None for this machine's. With `learns_from_assistant`, statements that only the
     assistant made become facts too. With `is_grounded`, facts have to come from their conversation. With
-    `marks_sensitive`, learned facts may become sensitive.
+    `marks_sensitive`, learned facts may become sensitive. `sessions_url` is shown to the operator, without a password.
     """
 
     instructions: str
@@ -49,6 +50,7 @@ class LearnSettings:
     allow_numbers: bool = False
     is_grounded: bool = True
     marks_sensitive: bool = False
+    sessions_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ def learn_settings(config: GaiaConfig) -> LearnSettings:
         allow_numbers=config.memory.allow_numbers,
         is_grounded=config.memory.grounded,
         marks_sensitive=config.memory.mark_sensitive,
+        sessions_url=mask_secrets(config.sessions_url),
     )
 
 
