@@ -20,7 +20,9 @@ from gaia_memory.adk.gaia import Gaia
 from gaia_memory.backup.restore import RestoreReport
 from gaia_memory.errors import InvalidInputError, MemoryUnavailable
 from gaia_memory.models import Scope
+from gaia_memory.testing import ScriptedLlm
 from support.cli.cli_runner import run_gaia, run_gaia_process, write_offline_config
+from support.plugin_host import build_agent, open_plugin_host
 
 ADA, BEN = Scope("gaia", "ada"), Scope("gaia", "ben")
 
@@ -310,3 +312,18 @@ def test_a_missing_home_has_nothing_to_back_up(tmp_path: Path, monkeypatch: pyte
 
     assert (done.code, "nothing to back up" in done.err) == (1, True)
     assert not {path.name for path in tmp_path.iterdir()} - {"user"}
+
+
+async def test_a_backup_names_waiting_conversations_whose_sessions_are_elsewhere(tmp_path: Path) -> None:
+    """Those of an own Runner are in its database; those of the home are in the backup."""
+    home = tmp_path / "home"
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok")), config={"home": str(home)}) as host:
+        for session in ("s 1", "s2"):
+            await host.run_turn("I like tea.", session=session)
+    async with open_memory(home=home, model="offline") as gaia:
+        await talk(gaia, "I own a kite")
+        report = await gaia.memory.backup(tmp_path / "b")
+
+    [note] = report.notes
+    assert note.startswith("2 conversations wait to be learned in a session database that the backup does not contain")
+    assert "`sessions.database_url`" in note

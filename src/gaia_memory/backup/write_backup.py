@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,8 @@ from pathlib import Path
 from gaia_memory.backup.archive import CONFIG_FILE, MEMORY_DATABASE, SESSION_DATABASE, Manifest, Progress, write_archive
 from gaia_memory.config.sources.load import LoadedConfig
 from gaia_memory.database.files.file_swap import finish_swap, fsync_paths
-from gaia_memory.database.files.snapshot import copy_databases, read_value
+from gaia_memory.database.files.snapshot import copy_databases, read_column, read_value
+from gaia_memory.database.id_encoding import decode_id
 from gaia_memory.database.migrate import VERSION_TABLE
 from gaia_memory.database.read_only import database_path
 from gaia_memory.errors import InvalidInputError, MemoryUnavailable
@@ -33,6 +35,11 @@ _COUNTS = {
     ),
     "conversations": (SESSION_DATABASE, "SELECT count(*) FROM sessions"),
 }
+_WAITING = (
+    "SELECT json_array(app, user_id, session_id) FROM gaia_conversations "
+    "WHERE turn_no > done_turn_no AND turn_no > learned_turn_no"
+)
+_STORED_SESSIONS = "SELECT json_array(app_name, user_id, id) FROM sessions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +124,7 @@ def _write(
         facts=manifest.facts,
         people=manifest.people,
         conversations=manifest.conversations,
-        notes=notes,
+        notes=notes or _missing_sessions_notes(files),
     )
 
 
@@ -137,6 +144,21 @@ def _find_databases(loaded: LoadedConfig) -> tuple[dict[str, Path], tuple[str, .
     if sessions == memory or not sessions.exists():
         return {MEMORY_DATABASE: memory}, ()
     return {SESSION_DATABASE: sessions, MEMORY_DATABASE: memory}, ()
+
+
+def _missing_sessions_notes(files: Mapping[str, Path]) -> tuple[str, ...]:
+    """Return a remark if conversations wait to be learned whose messages are not in the backup."""
+    memory = files[MEMORY_DATABASE]
+    waiting = {tuple(map(decode_id, json.loads(row))) for row in read_column(memory, _WAITING)}
+    stored = read_column(files.get(SESSION_DATABASE, memory), _STORED_SESSIONS)
+    count = len(waiting.difference(tuple(json.loads(row)) for row in stored))
+    if not count:
+        return ()
+    wait = "1 conversation waits" if count == 1 else f"{count} conversations wait"
+    return (
+        f"{wait} to be learned in a session database that the backup does not contain: back that one up, too, or set "
+        "`sessions.database_url` to its absolute URL",
+    )
 
 
 def _dump_command(url: str) -> str:
