@@ -23,8 +23,7 @@ from gaia_memory.ports.external import MISSING_AGENT_MODEL_REMEDY
 
 _DISABLED_STATUS = ("memory is off", "set `memory.enabled: true` in gaia.yaml")
 _STORE_REMEDY = "facts are safe in the database; the store is brought up to date once that is mended"
-_RETRY_REMEDY = "they are tried again automatically; `gaia sweep --force` tries now"
-_PARKED_REMEDY = "correct the cause, then run `gaia sweep --force`; otherwise only a new message tries them again"
+_RETRY_REMEDY = "they are tried again automatically"
 _FOREIGN_STORES_REMEDY = (
     "if that database was lost, restore it with `gaia restore`, or its facts with `gaia memory recover`: this may be "
     "their last copy; otherwise delete the files, because no forget reaches them"
@@ -125,7 +124,7 @@ def _evaluate(
         return "degraded", config_problem.reason, config_problem.remedy
     if engine.store_problem:
         return "degraded", engine.store_problem, _STORE_REMEDY
-    reason, remedy = _conversation_problem(engine, pending)
+    reason, remedy = _conversation_problem(engine, pending, live.config.memory.llm.provider)
     if not reason and foreign:
         reason, remedy = foreign_stores_problem(foreign)
     return ("degraded" if reason else "ok"), reason, remedy
@@ -149,10 +148,12 @@ async def storage_problem(stores: MemoryStores, follower: Follower) -> str:
     return ": ".join(foreign_stores_problem(foreign)) if foreign else ""
 
 
-def _conversation_problem(engine: EngineState, pending: Sequence[PendingConversation]) -> tuple[str, str]:
+def _conversation_problem(
+    engine: EngineState, pending: Sequence[PendingConversation], provider: str
+) -> tuple[str, str]:
     failing = [waiting for waiting in pending if waiting.attempts]
     if failing:
-        return _failure_problem(failing, engine.outage)
+        return _failure_problem(failing, engine.outage, provider)
     if pending and engine.outage is not None:
         reason = f"{len(pending)} conversation(s) pending: {engine.outage.reason}{_outage_note(engine.outage)}"
         return reason, _RETRY_REMEDY
@@ -172,14 +173,29 @@ def missing_model_problem(count: int) -> tuple[str, str]:
     return f"{waiting} for the agent's own model, which this process does not have", MISSING_AGENT_MODEL_REMEDY
 
 
-def _failure_problem(failing: Sequence[PendingConversation], outage: ModelOutage | None) -> tuple[str, str]:
+def failure_remedy(provider: str, *, is_parked: bool) -> str:
+    """Return what helps conversations that the model of `memory.llm` failed to learn, or that are parked for it."""
+    is_of_agent = provider == "agent"
+    if is_parked:
+        retry = "send /reset in them" if is_of_agent else "run `gaia sweep --force`"
+        return f"correct the cause, then {retry}; otherwise only a new message tries them again"
+    if is_of_agent:
+        return "the process of the agent tries them again automatically; /reset in them tries now"
+    return f"{_RETRY_REMEDY}; `gaia sweep --force` tries now"
+
+
+def _failure_problem(
+    failing: Sequence[PendingConversation], outage: ModelOutage | None, provider: str
+) -> tuple[str, str]:
     reason = f"{len(failing)} conversation(s) could not be learned yet: {failing[0].reason}"
-    if all(waiting.parked for waiting in failing):
-        return f"{reason}; parked after too many bad answers", _PARKED_REMEDY
+    is_parked = all(waiting.parked for waiting in failing)
+    remedy = failure_remedy(provider, is_parked=is_parked)
+    if is_parked:
+        return f"{reason}; parked after too many bad answers", remedy
     if outage is not None:
-        return f"{reason}{_outage_note(outage)}", _RETRY_REMEDY
+        return f"{reason}{_outage_note(outage)}", remedy
     retry_times = [waiting.retry_at for waiting in failing if waiting.retry_at is not None and not waiting.parked]
-    return (f"{reason}; next try {format_time(min(retry_times))}" if retry_times else reason), _RETRY_REMEDY
+    return (f"{reason}; next try {format_time(min(retry_times))}" if retry_times else reason), remedy
 
 
 def foreign_stores_problem(folders: Sequence[str]) -> tuple[str, str]:

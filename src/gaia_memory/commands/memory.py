@@ -78,11 +78,18 @@ async def _show(call: Call) -> str:
     if await call.flags.is_private(call.key):
         notes.append(IS_PRIVATE)
     if status.state == "degraded":
-        notes.append(f"There is a problem: {redact_locations(f'{status.reason}; {status.remedy}')}")
+        notes.append(_describe_problem(status))
     notes += _describe_marked(status)
     notes += describe_waiting(call, status.pending)
     # In Markdown, a line right behind a list belongs to its last item.
     return "\n".join([text, *([""] if rows and notes else []), *notes])
+
+
+def _describe_problem(status: Status) -> str:
+    """Return what is wrong; why a conversation could not be learned concerns only the operator."""
+    if any(each.attempts and each.reason and each.reason in status.reason for each in status.pending):
+        return "Some of what you said could not be learned yet. It is kept until it can be."
+    return f"There is a problem: {redact_locations(f'{status.reason}; {status.remedy}')}"
 
 
 def _describe_marked(status: Status) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from gaia_memory.cli.doctor.findings import CheckContext, Finding, ok, skip, warn
 from gaia_memory.cli.ui.terminal import pluralize
-from gaia_memory.health import format_time
+from gaia_memory.health import failure_remedy, format_time
 from gaia_memory.models import PendingConversation
 from gaia_memory.ports.quiet_conversations import is_due, quiet_cutoff
 
@@ -16,8 +16,6 @@ OVERDUE_SECONDS = 900.0
 """How long a conversation may be overdue before the check reports that nothing sweeps."""
 
 _MAX_NAMED_REASONS = 5
-_RETRY_HINT = "they are tried again automatically; `gaia sweep --force` tries now"
-_PARKED_HINT = "correct the cause, then run `gaia sweep --force`; otherwise only a new message tries it again"
 
 
 def check_conversations(context: CheckContext) -> list[Finding]:
@@ -35,14 +33,16 @@ def check_conversations(context: CheckContext) -> list[Finding]:
     for each in failed:
         by_reason[each.parked, each.reason].append(each)
     groups = sorted(by_reason.values(), key=len, reverse=True)
-    findings = [finding for group in groups[:_MAX_NAMED_REASONS] for finding in _failure_findings(group)]
+    findings = [
+        finding for group in groups[:_MAX_NAMED_REASONS] for finding in _failure_findings(group, settings.llm.provider)
+    ]
     if more := sum(map(len, groups[_MAX_NAMED_REASONS:])):
         findings += warn(f"{more} more failed for other reasons", "correct their causes")
     quiet = [each for each in pending if not each.attempts]
     return findings + (_quiet_findings(quiet, failed, context) if quiet else [])
 
 
-def _failure_findings(group: Sequence[PendingConversation]) -> list[Finding]:
+def _failure_findings(group: Sequence[PendingConversation], provider: str) -> list[Finding]:
     """Return the finding about conversations that failed for the same reason."""
     first, times = group[0], pluralize(max(each.attempts for each in group), "time")
     message = f"{first.key.session} of the app {first.key.app} failed {times}"
@@ -51,10 +51,11 @@ def _failure_findings(group: Sequence[PendingConversation]) -> list[Finding]:
     if starts := [each.failing_since for each in group if each.failing_since is not None]:
         message += f" since {format_time(min(starts))}"
     message += f": {first.reason or 'no reason is recorded'}"
+    remedy = failure_remedy(provider, is_parked=first.parked)
     if first.parked:
-        return warn(f"{message}; parked after too many bad answers", _PARKED_HINT)
+        return warn(f"{message}; parked after too many bad answers", remedy)
     next_tries = [each.retry_at for each in group if each.retry_at is not None]
-    return warn(f"{message}; next try {format_time(min(next_tries))}" if next_tries else message, _RETRY_HINT)
+    return warn(f"{message}; next try {format_time(min(next_tries))}" if next_tries else message, remedy)
 
 
 def _quiet_findings(
