@@ -23,7 +23,8 @@ OPENAI_URL_VARIABLE = "OPENAI_BASE_URL"
 PLACEHOLDER_KEY = "no-key"
 """Sent to a configured server without a key: the client insists on one, and most such servers ignore it."""
 
-MISSING_OPENAI_KEY = f"{OPENAI_KEY_VARIABLE} is not set: set it, or {OPENAI_URL_VARIABLE} for a server of your own"
+MISSING_OPENAI_KEY = f"{OPENAI_KEY_VARIABLE} is not set"
+MISSING_OPENAI_KEY_REMEDY = f"set {OPENAI_KEY_VARIABLE}, or {OPENAI_URL_VARIABLE} for a server of your own"
 
 
 _OWN_SERVER_PROVIDERS = frozenset({"ollama", "vllm", "lmstudio"})

@@ -756,12 +756,20 @@ def test_disabled_memory_is_not_checked(tmp_path: Path) -> None:
     assert findings_of(done, "memory's model") == [("skipped", "memory is off (`memory.enabled`)", "")]
 
 
-def test_a_model_unknown_to_adk_is_reported(tmp_path: Path) -> None:
-    """By the configuration key that names it."""
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("offlin", "did you mean `offline`?"),
+        ("gpt-5", "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"),
+        ("claude-sonnet-5", "pip install anthropic"),
+    ],
+)
+def test_a_model_that_cannot_be_built_is_reported_with_its_remedy(tmp_path: Path, name: str, remedy: str) -> None:
+    """A name that ADK does not know, a missing key or a missing package."""
     config = tmp_path / "gaia.yaml"
-    config.write_text("model: nobody-makes-this\n", encoding="utf-8")
+    config.write_text(f"model: {name}\n", encoding="utf-8")
 
-    assert findings_of(run_doctor(config), "agents' model")[0][::2] == ("fail", "correct `model` in gaia.yaml")
+    assert findings_of(run_doctor(config), "agents' model")[0][::2] == ("fail", remedy)
 
 
 def test_an_external_store_is_checked_for_a_connection(used: Path) -> None:

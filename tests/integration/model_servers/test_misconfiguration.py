@@ -129,7 +129,7 @@ def test_a_chat_without_a_key_and_a_server_does_not_start(tmp_path: Path) -> Non
     done = run_gaia("chat", "--user", "ada", "--config", str(config), stdin="hi\n")
 
     assert done.code == 1
-    assert "OPENAI_API_KEY is not set: set it, or OPENAI_BASE_URL for a server of your own" in done.err
+    assert "OPENAI_API_KEY is not set: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own" in done.err
     assert done.out == ""
 
 

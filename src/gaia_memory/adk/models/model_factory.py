@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from typing import TYPE_CHECKING
 
-from gaia_memory.config.api_keys import can_reach_gemini
+from gaia_memory.config.api_keys import (
+    MISSING_OPENAI_KEY,
+    MISSING_OPENAI_KEY_REMEDY,
+    can_reach_gemini,
+    openai_api_key,
+)
 from gaia_memory.errors import ConfigError
 
 if TYPE_CHECKING:
     from google.adk.models.base_llm import BaseLlm as BaseLlm
+
+OFFLINE_NAME, AUTO_NAME = "offline", "auto"
+OPENAI_CLASS = "OpenAILlm"
+"""ADK's class, by its name, because its import takes half a second."""
 
 
 def split_model_argument(value: str | BaseLlm | None) -> tuple[BaseLlm | None, str | None]:
@@ -35,30 +45,42 @@ def build_model(name: str) -> BaseLlm:
     Raises:
         ConfigError: ADK does not know the model, or a package or a key is missing.
     """
-    if name == "offline" or (name == "auto" and not can_reach_gemini(os.environ)):
+    if problem := find_model_problem(name):
+        raise ConfigError([": ".join(problem)])
+    if _is_offline(name):
         from gaia_memory.adk.models.offline.offline_model import OfflineModel
 
         return OfflineModel()
-    from google.adk.agents.llm_agent import LlmAgent
     from google.adk.models.google_llm import Gemini
-    from google.adk.models.registry import LLMRegistry
 
-    model_name = LlmAgent.DEFAULT_MODEL if name == "auto" else name
-    try:
-        model_class = LLMRegistry.resolve(model_name)
-        if model_class is Gemini:
-            from gaia_memory.adk.models.gemini import build_gemini
+    model = _registered_model(name)
+    if type(model) is Gemini:
+        from gaia_memory.adk.models.gemini import build_gemini
 
-            return build_gemini(model_name)
-        model = LLMRegistry.new_llm(model_name)
-    except (ImportError, ValueError) as error:
-        raise ConfigError([f"model is {name!r}, {_unknown_model_reason(name)}"]) from error
-    if model_class.__name__ == "OpenAILlm":
+        return build_gemini(model.model)
+    if type(model).__name__ == OPENAI_CLASS:
         # The import of its client takes half a second, which other models should not cost.
         from gaia_memory.adk.models.openai import build_openai
 
         return build_openai(model.model)
     return model
+
+
+def find_model_problem(name: str) -> tuple[str, str] | None:
+    """Return why `build_model` cannot build the model of a configured name, and the remedy; None if it can."""
+    if _is_offline(name):
+        return None
+    try:
+        model = _registered_model(name)
+    except (ImportError, ValueError):
+        return _explain_unknown_model(name)
+    if type(model).__name__ != OPENAI_CLASS:
+        return None
+    if not model.model:
+        return f"model: {name!r} names no model", "name one, such as `openai:gpt-5`"
+    if not openai_api_key(os.environ):
+        return f"model: {name!r} needs OpenAI's interface, and {MISSING_OPENAI_KEY}", MISSING_OPENAI_KEY_REMEDY
+    return None
 
 
 async def close_model(model: BaseLlm) -> None:
@@ -72,14 +94,30 @@ async def close_model(model: BaseLlm) -> None:
         await client.close()
 
 
-def _unknown_model_reason(name: str) -> str:
+def _is_offline(name: str) -> bool:
+    return name == OFFLINE_NAME or (name == AUTO_NAME and not can_reach_gemini(os.environ))
+
+
+def _registered_model(name: str) -> BaseLlm:
+    from google.adk.agents.llm_agent import LlmAgent
+    from google.adk.models.registry import LLMRegistry
+
+    return LLMRegistry.new_llm(LlmAgent.DEFAULT_MODEL if name == AUTO_NAME else name)
+
+
+def _explain_unknown_model(name: str) -> tuple[str, str]:
     """Return why ADK has no model of that name, and the remedy."""
     if "/" in name:
         openai_name = f"openai:{name.rpartition('/')[2]}"
-        return (
-            "which needs LiteLLM: pip install litellm mcp. A server with OpenAI's "
+        return f"model: {name!r} needs LiteLLM", (
+            "pip install litellm mcp. A server with OpenAI's "
             f"interface, such as vLLM, LM Studio or Ollama, needs no package: `model: {openai_name}`"
         )
     if name.startswith("claude"):
-        return "which needs a package: pip install anthropic"
-    return "which ADK does not know: use `auto`, `offline`, a Gemini name, `openai:NAME` or another one of ADK's"
+        return f"model: {name!r} needs a package", "pip install anthropic"
+    close = difflib.get_close_matches(name, (AUTO_NAME, OFFLINE_NAME), n=1)
+    return f"model: {name!r} is a name that ADK does not know", (
+        f"did you mean `{close[0]}`?"
+        if close
+        else "use `auto`, `offline`, a Gemini name, `openai:NAME` or another one of ADK's"
+    )

@@ -13,8 +13,8 @@ from google.adk.models.llm_response import LlmResponse
 from openai import AsyncOpenAI
 
 from gaia_memory import model_calls
-from gaia_memory.config.api_keys import MISSING_OPENAI_KEY, openai_api_key, openai_base_url
-from gaia_memory.errors import BadAnswerError, ConfigError
+from gaia_memory.config.api_keys import openai_api_key, openai_base_url
+from gaia_memory.errors import BadAnswerError
 
 
 class OpenAIWithTimeLimit(OpenAILlm):
@@ -51,14 +51,10 @@ class OpenAIWithTimeLimit(OpenAILlm):
 def build_openai(name: str) -> OpenAIWithTimeLimit:
     """Return a model by its name, on the server that the environment names, else OpenAI's.
 
-    It gives up in time, where ADK's own waits ten minutes, and needs no key for a self-hosted server.
-
-    Raises:
-        ConfigError: there is neither a key nor a server.
+    There is a key or a server. It gives up in time, where ADK's own waits ten minutes.
     """
-    key = openai_api_key(os.environ)
-    if not key:
-        raise ConfigError([f"model: {name!r} needs OpenAI's interface: {MISSING_OPENAI_KEY}"])
     limits = model_calls.OWN_SERVER_AGENT if openai_base_url(os.environ) else model_calls.OPENAI_AGENT
-    client = AsyncOpenAI(api_key=key, timeout=limits.timeout_seconds, max_retries=limits.max_attempts - 1)
+    client = AsyncOpenAI(
+        api_key=openai_api_key(os.environ), timeout=limits.timeout_seconds, max_retries=limits.max_attempts - 1
+    )
     return OpenAIWithTimeLimit(model=name, client=client)

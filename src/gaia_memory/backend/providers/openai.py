@@ -11,7 +11,7 @@ from typing import Any
 from tenacity import Retrying
 
 from gaia_memory import model_calls
-from gaia_memory.config.api_keys import MISSING_OPENAI_KEY, openai_api_key, openai_base_url
+from gaia_memory.config.api_keys import MISSING_OPENAI_KEY, MISSING_OPENAI_KEY_REMEDY, openai_api_key, openai_base_url
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.model_calls import CallLimits, require_complete, retry_policy
 
@@ -85,7 +85,7 @@ def _key_and_server(config: Mapping[str, Any]) -> tuple[str, str]:
     configured = config.get("openai_base_url")
     key = config.get("api_key") or openai_api_key(os.environ, configured=configured)
     if not key:
-        raise ModelUnavailableError(MISSING_OPENAI_KEY)
+        raise ModelUnavailableError(f"{MISSING_OPENAI_KEY}: {MISSING_OPENAI_KEY_REMEDY}")
     return str(key), openai_base_url(os.environ, configured=configured)
 
 

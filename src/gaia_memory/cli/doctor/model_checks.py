@@ -166,16 +166,15 @@ def _check_stored_vectors(identity: str, stored: str | None) -> list[Finding]:
 
 def check_agent_model(context: CheckContext) -> list[Finding]:
     """Ask the model of `gaia chat` and `gaia.model`; an agent of the host may name another."""
-    from gaia_memory.adk.models.model_factory import build_model
+    from gaia_memory.adk.models.model_factory import build_model, find_model_problem
 
     name = context.config.model
     if _is_offline(name):
         # Without ADK, which takes a second to load.
         return ok("the offline model, which needs no network")
-    try:
-        model = build_model(name)
-    except ConfigError as error:
-        return fail("; ".join(error.problems), "correct `model` in gaia.yaml")
+    if problem := find_model_problem(name):
+        return fail(*problem)
+    model = build_model(name)
     previous = context.model_findings.get(f"gemini/{model.model}")
     if previous is not None and previous.state != "ok":
         return [Finding(previous.state, f"{model.model}, the same as memory's", previous.remedy)]
