@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from gaia_memory.backend.mem0_store.vector_stores import CHROMA, resolve_locatio
 from gaia_memory.backend.providers.offline_fallback import OfflineFallback
 from gaia_memory.backend.providers.provider_check import check_providers
 from gaia_memory.backend.providers.resolve_provider import with_absolute_model_paths
+from gaia_memory.config.api_keys import missing_key_variable
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources import live_config
 from gaia_memory.config.sources.load import LoadedConfig, load
@@ -65,6 +67,11 @@ class ModelProbe:
     provider: str
     config: Mapping[str, Any]
 
+    @property
+    def missing_key(self) -> str | None:
+        """The variable that the provider needs and that is not set."""
+        return missing_key_variable(self.provider, self.config, os.environ)
+
 
 class EngineProbe:
     """The models and the store of a configuration; creates and changes nothing. Close it after use."""
@@ -99,6 +106,17 @@ class EngineProbe:
             raise error.found_in(self._loaded.source) from error
         except MemoryUnavailable as error:
             raise ConfigError([error.reason], source=self._loaded.source) from error
+
+    def missing_keys(self) -> list[str]:
+        """Return a line for each key that a provider of memory needs and the environment lacks."""
+        providers = (
+            {"llm": self.language_model, "embedder": self.embedder} if self._loaded.config.memory.enabled else {}
+        )
+        return [
+            f"memory.{section}.provider: {model.provider!r} cannot be asked without {missing}: set it"
+            for section, model in providers.items()
+            if (missing := model.missing_key)
+        ]
 
     def describe_model(self) -> str:
         """Return one line: the model and the embedder, and why they differ from the expected ones."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import ConfigOption, JsonOption, check_providers, load_config
+from gaia_memory.cli.engines import ConfigOption, JsonOption, check_models, load_config
 from gaia_memory.cli.ui.command_app import CommandApp
 from gaia_memory.cli.ui.fact_output import print_json, print_rows
 from gaia_memory.cli.ui.terminal import print_error, print_line, print_note, print_text, silence_logger
@@ -49,32 +49,35 @@ def check(
 ) -> None:
     """Check the configuration and the environment.
 
-    Lists all invalid values, providers and unknown keys and variables at once. Exits with 1 if anything is wrong.
+    Lists all invalid values, models, providers and unknown keys and variables at once. Exits with 1 if anything is
+    wrong. A missing API key is a warning, because `adk` may read it from an agent's `.env`.
     """
     from gaia_memory.errors import ConfigError
 
     if path is not None and config is not None:
         raise typer.BadParameter("the file is given twice: pass PATH or --config", param_hint="--config")
     path = path or config
-    source, display_source, problems = "", "", []
+    source, display_source, problems, warnings = "", "", [], []
     try:
         with silence_logger("gaia_memory.config"):
             loaded = load_config(path)
             source, problems = loaded.source, list(loaded.warnings)
             display_source = source if loaded.path else f"{source}{_lookup_note()}"
-            asyncio.run(check_providers(loaded))
+            warnings = asyncio.run(check_models(loaded))
     except ConfigError as error:
         source = source or error.source
         problems += error.problems
     problems += _unknown_variables(problems)
     if as_json:
-        print_json({"ok": not problems, "source": source, "problems": problems})
+        print_json({"ok": not problems, "source": source, "problems": problems, "warnings": warnings})
     elif not problems:
         print_line(f"OK: {display_source}")
     lines = _line_numbers(source) if problems else {}
     for problem in problems:
         line = lines.get(problem.partition(":")[0])
         print_error(f"{source}: {problem}{f' (line {line})' if line else ''}")
+    for warning in warnings:
+        print_note(f"warning: {source}: {warning}")
     if problems:
         raise typer.Exit(1)
 

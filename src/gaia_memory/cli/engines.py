@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import wraps
@@ -108,40 +109,60 @@ def load_config(
     try:
         return load(path if path is not None else locate(), model=model, settings=settings)
     except ConfigError as error:
-        more = [line for line in _provider_problems(Path(error.source)) if line not in error.problems]
+        more = [line for line in _model_problems(Path(error.source)) if line not in error.problems]
         raise type(error)([*error.problems, *more], source=error.source) from error
 
 
-async def check_providers(loaded: LoadedConfig) -> None:
-    """Check providers with mem0 if they are not the usual ones, because mem0 takes a second to load.
+async def check_models(loaded: LoadedConfig) -> list[str]:
+    """Return a warning for each key that a model needs and the environment lacks.
+
+    The agents' model is checked with ADK, providers with mem0, only if they are not the usual ones: ADK and mem0 take a
+    second each to load.
 
     Raises:
-        ConfigError: a provider or one of its keys is unknown; all are listed.
+        ConfigError: a model, a provider or one of its keys is unknown; all are listed.
     """
     import tempfile
 
+    from gaia_memory.adk.models.model_factory import find_model_problem
+    from gaia_memory.config.api_keys import missing_key_variable
     from gaia_memory.engine_probe import EngineProbe
+    from gaia_memory.errors import ConfigError
+
+    model = loaded.config.model
+    problem = await asyncio.to_thread(find_model_problem, model)
+    problems, warnings = [": ".join(problem)] if problem else [], []
+    if model.startswith("gemini-") and (missing := missing_key_variable("gemini", {}, os.environ)):
+        warnings.append(f"model: {model!r} cannot be asked without {missing}: set it")
 
     with tempfile.TemporaryDirectory(prefix="gaia-config-") as scratch:
         probe = await EngineProbe.open(loaded.config, Path(scratch))
         try:
             await probe.check_providers()
+            warnings += probe.missing_keys()
+        except ConfigError as error:
+            problems += error.problems
         finally:
             await probe.close()
+    if problems:
+        raise ConfigError(problems, source=loaded.source)
+    return warnings
 
 
-def _provider_problems(path: Path) -> Sequence[str]:
-    """Return what is wrong with the providers of a file that has other problems; nothing if it cannot be read."""
+def _model_problems(path: Path) -> Sequence[str]:
+    """Return what is wrong with the models of a file that has other problems; nothing if it cannot be read."""
     from gaia_memory.config.sources.environment import PROVIDER_SECTIONS
     from gaia_memory.config.sources.load import load
     from gaia_memory.config.sources.yaml_file import read_snapshot
     from gaia_memory.errors import ConfigError
 
     try:
-        memory = read_snapshot(path).settings().get("memory") if path.is_file() else None
+        settings = read_snapshot(path).settings() if path.is_file() else {}
+        memory = settings.get("memory")
         sections = {part: memory[part] for part in PROVIDER_SECTIONS if part in memory} if memory else {}
+        model = {"model": settings["model"]} if "model" in settings else {}
         with silence_logger(f"{LOGGER_NAME}.config"):
-            asyncio.run(check_providers(load({"memory": sections})))
+            asyncio.run(check_models(load({**model, "memory": sections})))
     except ConfigError as error:
         return error.problems
     except TypeError:

@@ -131,6 +131,47 @@ def test_unknown_providers_of_mem0_are_reported(tmp_path: Path) -> None:
     assert not gaia_home().exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("offlin", "did you mean `offline`?"),
+        ("gpt5", "ADK does not know"),
+        ("'openai:'", "names no model"),
+        ("gpt-5", "OPENAI_API_KEY is not set"),
+        ("claude-sonnet-5", "pip install anthropic"),
+    ],
+)
+def test_a_model_that_chat_refuses_is_reported(tmp_path: Path, name: str, told: str) -> None:
+    """With its line, beside the other problems."""
+    file = tmp_path / "gaia.yaml"
+    file.write_text(f"app: shop\nmodel: {name}\n", encoding="utf-8")
+    alone = run_gaia("config", "check", str(file))
+    file.write_text(f"model: {name}\nmemory: {{recall_limit: 500, llm: {{provider: gemnii}}}}\n", encoding="utf-8")
+    beside = run_gaia("config", "check", str(file))
+
+    assert (alone.code, alone.out) == (1, "")
+    assert told in alone.err
+    assert alone.err.endswith(" (line 2)\n")
+    assert [line.split(": ")[2] for line in beside.err.splitlines()] == [
+        *("memory.recall_limit", "model", "memory.llm.provider")
+    ]
+
+
+def test_a_missing_key_of_a_model_is_a_warning(tmp_path: Path) -> None:
+    """ADK may read it from the `.env` of an agent."""
+    config = tmp_path / "gaia.yaml"
+    config.write_text("model: gemini-3.5-flash\nmemory: {llm: {provider: openai}}\n", encoding="utf-8")
+    done = run_gaia("config", "check", str(config))
+    warnings = [
+        "model: 'gemini-3.5-flash' cannot be asked without GEMINI_API_KEY or GOOGLE_API_KEY: set it",
+        "memory.llm.provider: 'openai' cannot be asked without OPENAI_API_KEY: set it",
+    ]
+
+    assert (done.code, done.out) == (0, f"OK: {config}\n")
+    assert done.err.splitlines() == [f"warning: {config}: {line}" for line in warnings]
+    assert run_gaia("config", "check", str(config), "--json").json_output["warnings"] == warnings
+
+
 def test_each_setting_is_shown_with_its_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file, an environment variable (for a key or a whole section), or the default."""
     config = write_offline_config(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gaia_memory.cli.doctor.findings import CheckContext, Finding, fail, ok, skip, warn
-from gaia_memory.config.api_keys import can_reach_gemini, is_own_server, missing_key_variable
+from gaia_memory.config.api_keys import can_reach_gemini, is_own_server
 from gaia_memory.engine_probe import SAMPLE_STATEMENTS, SAMPLE_WORDS, EngineProbe, ModelProbe
 from gaia_memory.errors import BadAnswerError, ConfigError, ContextSizeError, ModelError
 from gaia_memory.model_calls import time_limit
@@ -133,7 +133,7 @@ async def _ask(
     model: ModelProbe, ping: Callable[[], Awaitable[None]], context: CheckContext, *, consequence: str
 ) -> list[Finding]:
     """Return why a model cannot be used or was not asked; nothing if it answers."""
-    if missing := missing_key_variable(model.provider, model.config, os.environ):
+    if missing := model.missing_key:
         return fail(f"{model.name} needs {'a project' if 'PROJECT' in missing else 'a key'}", f"set {missing}")
     if not context.asks_models:
         return skip(f"{model.name}: {_NOT_ASKED}")
