@@ -44,6 +44,8 @@ def backup(
 ) -> None:
     """Write everybody's memory, the conversations and gaia.yaml to one file.
 
+    The count of facts includes those that have expired or not begun to hold, which no list shows.
+
     Memory may be used meanwhile. The mem0 store is left out, because it is rebuilt from the facts; so are keys, which
     are in the environment.
     """

@@ -60,6 +60,20 @@ def test_an_export_is_complete_and_importing_it_twice_adds_nothing(config: str) 
     assert texts(config, "ada") == texts(config) == ["Allergic to nuts", "Sister is called Noa"]
 
 
+def test_each_count_says_how_many_facts_are_not_current(config: str, tmp_path: Path) -> None:
+    """No list shows them, but they are exported, imported and forgotten."""
+    memory(config, "add", "--valid-until", "2021-05-05", "Is in Rome")
+    file = str(tmp_path / "itay.json")
+
+    assert memory(config, "export", "--output", file).err == f"3 facts (1 not current) about itay written to {file}\n"
+    first, second = (memory(config, "import", file, user="ada").out for _ in range(2))
+    assert first == "3 facts imported (1 not current); 2 facts about ada now.\n"
+    assert second == "0 facts imported, 3 already known; 2 facts about ada now.\n"
+    asked = memory(config, "forget", user="ada", typed="n\n")
+    assert "Forget 3 facts (1 not current) about ada?" in asked.out + asked.err
+    assert memory(config, "forget", "--yes", user="ada").out.startswith("Forgot 3 facts (1 not current) about ada.\n")
+
+
 def test_an_export_is_private_and_written_atomically(config: str, tmp_path: Path) -> None:
     """It also replaces a file that others could read; nothing else is left beside it."""
     folder = tmp_path / "out"

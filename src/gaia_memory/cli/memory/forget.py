@@ -19,7 +19,7 @@ from gaia_memory.cli.engines import (
     open_scope,
     print_other_apps,
 )
-from gaia_memory.cli.ui.fact_output import print_json, shorten_ids
+from gaia_memory.cli.ui.fact_output import not_current_note, print_json, shorten_ids
 from gaia_memory.cli.ui.read_input import confirm
 from gaia_memory.cli.ui.receipt import EARLIER_FINISHED_NOTE, ForgetReport, receipt_file, save_report
 from gaia_memory.cli.ui.terminal import pluralize, print_error, print_line, print_note, progress_bar
@@ -101,9 +101,10 @@ async def forget(
             if not yes:
                 confirm(f"{question} This cannot be undone.", unchanged_message="nothing was forgotten")
             report = await _forget(engine, scope, preview, target_id, session, copies=copies)
+            note = "" if target_id else _not_current_note(engine, preview, session)
             if not as_json:
                 # Before anything that may fail or be interrupted.
-                print_line(f"{_summary(report)}{_unlearned_note(report)}")
+                print_line(f"{_summary(report, note)}{_unlearned_note(report)}")
             save_report(report, file)
             report = await _rewrite_files(engine, await _delete_sessions(engine, scope, report))
             receipt_error = save_report(report, file)
@@ -176,10 +177,10 @@ async def _rewrite_files(engine: Engine, report: ForgetReport) -> ForgetReport:
     return replace(report, is_erased=finished_by is None, finished_by=finished_by)
 
 
-def _summary(report: ForgetReport) -> str:
+def _summary(report: ForgetReport, not_current: str) -> str:
     deleted = report.receipt.removed.get("copies", 0)
     copies = f" {deleted} of the copies that others had {'is' if deleted == 1 else 'are'} deleted." if deleted else ""
-    return f"Forgot {pluralize(report.receipt.count, 'fact')} about {report.user}.{copies}"
+    return f"Forgot {pluralize(report.receipt.count, 'fact')}{not_current} about {report.user}.{copies}"
 
 
 def _unlearned_note(report: ForgetReport) -> str:
@@ -239,8 +240,9 @@ async def _find_target(
         return fact.id, f"Forget {shown_text!r}{copies_note}?"
     if session is None and not facts and preview.pending:
         return None, f"Forget what {user} has said, which is not learned yet{copies_note}?"
+    note = _not_current_note(engine, preview, session)
     if session is None:
-        return None, f"Forget {pluralize(len(facts), 'fact')} about {user}{copies_note}?"
+        return None, f"Forget {pluralize(len(facts), 'fact')}{note} about {user}{copies_note}?"
     taught = [fact for fact in facts if fact.session_id == session]
     talked = [each for each in preview.pending if each.key.session == session]
     if not (preview.session_fact_ids or taught or talked or (copies and preview.copies)):
@@ -249,7 +251,12 @@ async def _find_target(
         )
         raise typer.Exit(1)
     count = pluralize(len(preview.session_fact_ids), "fact")
-    return None, f"Forget {count} that only {session!r} taught about {user}{copies_note}?"
+    return None, f"Forget {count}{note} that only {session!r} taught about {user}{copies_note}?"
+
+
+def _not_current_note(engine: Engine, preview: ForgetPreview, session: str | None) -> str:
+    affected = [fact for fact in preview.facts if session is None or fact.id in preview.session_fact_ids]
+    return not_current_note(affected, engine.clock.now())
 
 
 def find_fact(facts: Sequence[Fact], fact_id: str, user: str) -> Fact:

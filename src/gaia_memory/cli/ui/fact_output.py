@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,12 @@ def shorten_ids(ids: Sequence[str]) -> list[str]:
         if len({each[:size] for each in ids}) == len(set(ids)):
             return [each[:size] for each in ids]
     return list(ids)
+
+
+def not_current_note(facts: Iterable[Fact], now: datetime) -> str:
+    """Return a note on how many of some facts have expired or not begun to hold; empty for none."""
+    count = sum(not fact.holds_at(now) for fact in facts)
+    return f" ({count} not current)" if count else ""
 
 
 def fact_to_dict(fact: Fact) -> dict[str, Any]:

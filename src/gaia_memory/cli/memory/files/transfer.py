@@ -18,7 +18,7 @@ from gaia_memory.cli.engines import (
     print_other_apps,
     require_named_user,
 )
-from gaia_memory.cli.ui.fact_output import print_json, to_json_text
+from gaia_memory.cli.ui.fact_output import not_current_note, print_json, to_json_text
 from gaia_memory.cli.ui.output_files import require_writable, write_file
 from gaia_memory.cli.ui.read_input import display_name, read_text
 from gaia_memory.cli.ui.refused import SkipRefusedOption, print_refused, refused_to_dict
@@ -53,6 +53,7 @@ async def export(
 ) -> None:
     """Print everything stored about a user as JSON: facts with their sources, profile, pending conversations.
 
+    The facts include those that have expired or not begun to hold, which no list shows.
     Works while memory is off.
     """
     file = None if output is None or str(output) == "-" else output.expanduser()
@@ -60,13 +61,15 @@ async def export(
         require_writable(file, overwrite=force)
     async with open_scope(config, app_name, user, allow_disabled=True) as (engine, scope):
         data = await engine.memory.export(scope)
+        note = not_current_note((await engine.memory.preview_forget(scope)).facts, engine.clock.now())
         if not data["facts"]:
             await print_other_apps(engine, scope)
     if file is None:
         print_json(data)
         return
     write_file(file, to_json_text(data) + "\n", mode=0o600)
-    print_note(f"{pluralize(len(data['facts']), 'fact')} about {user} written to {output}")
+    count = pluralize(len(data["facts"]), "fact")
+    print_note(f"{count}{note} about {user} written to {output}")
 
 
 async def import_(
@@ -97,17 +100,19 @@ async def import_(
         refused: list[tuple[str, str]] = []
         if skip_refused:
             data, refused = drop_refused(data, allow_numbers=engine.config.memory.allow_numbers)
-        before = {fact.id for fact in await engine.memory.facts(scope)}
+        # Expired facts, too, which no list shows.
+        before = {fact.id for fact in (await engine.memory.preview_forget(scope)).facts}
         try:
             with progress_bar("Importing facts") as advance:
                 taken = await engine.memory.import_(scope, data, restore_forgotten=restore_forgotten, progress=advance)
         except InvalidInputError as error:
             raise InvalidInputError(f"{display_name(file)}: {error}") from error
-        current = await engine.memory.facts(scope)
+        stored, total = (await engine.memory.preview_forget(scope)).facts, await engine.memory.count(scope)
+        now = engine.clock.now()
     # Another process may write facts in the meantime.
     texts = {fact["text"] for fact in data["facts"]}
-    added = min(sum(fact.id not in before and fact.text in texts for fact in current), taken)
-    given, total = len(data["facts"]), len(current)
+    new = [fact for fact in stored if fact.id not in before and fact.text in texts]
+    added, given = min(len(new), taken), len(data["facts"])
     if other is not None:
         print_note(f"the file is about {other}, and is imported for {user}")
     print_refused(refused)
@@ -117,7 +122,7 @@ async def import_(
         return
     omitted_note = f", {given - taken} left out (forgotten or duplicate)" if taken < given else ""
     print_line(
-        f"{pluralize(added, 'fact')} imported{known_note(taken - added)}{omitted_note}; "
+        f"{pluralize(added, 'fact')} imported{not_current_note(new, now)}{known_note(taken - added)}{omitted_note}; "
         f"{pluralize(total, 'fact')} about {user} now."
     )
     if taken < given and not restore_forgotten:
