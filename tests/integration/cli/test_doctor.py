@@ -440,6 +440,15 @@ async def test_a_server_in_use_passes(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "still to be copied from the database: 1 fact" in lag[1]
 
 
+def test_a_home_without_facts_needs_no_store(config: Path) -> None:
+    """There is nothing to copy."""
+    assert run_gaia("chat", "--user", "ada", "--config", str(config), stdin="hi\n").code == 0
+    [(state, says, remedy)] = findings_of(run_doctor(config, "--no-model"), "store")
+
+    assert (state, remedy) == ("ok", "")
+    assert says.startswith("the next agent or `gaia chat` creates ")
+
+
 def test_a_damaged_or_missing_store_is_only_a_warning(used: Path) -> None:
     """The next start rebuilds it, and until then nothing is lost."""
     [folder] = [path for path in (gaia_home() / "store").iterdir() if path.is_dir()]

@@ -11,7 +11,7 @@ from typing import Any
 from gaia_memory.cli.doctor.findings import CheckContext, Finding, ok, skip, warn
 from gaia_memory.cli.ui.terminal import pluralize
 from gaia_memory.database.read_only import check_database_file
-from gaia_memory.engine_probe import EngineProbe, is_store_owner_running
+from gaia_memory.engine_probe import DatabaseSummary, EngineProbe, is_store_owner_running
 from gaia_memory.health import foreign_stores_problem
 from gaia_memory.models import StoreState
 
@@ -39,19 +39,20 @@ def check_store(context: CheckContext) -> list[Finding]:
         findings = _check_server(context.config.memory.vector_store.config)
     else:
         owner = state.owner_description.removesuffix(f" on {platform.node() or 'localhost'}")
-        findings = _check_embedded(folder, owner, state, is_running=is_running)
+        findings = _check_embedded(folder, owner, context.summary, is_running=is_running)
         if foreign := probe.foreign_stores(state.store_id):
             findings += warn(*foreign_stores_problem(foreign))
     return findings + _lag_findings(state, is_running=is_running)
 
 
-def _check_embedded(folder: Path, owner: str, state: StoreState, *, is_running: bool) -> list[Finding]:
+def _check_embedded(folder: Path, owner: str, summary: DatabaseSummary, *, is_running: bool) -> list[Finding]:
     blocking = next((path for path in (folder.parent, folder) if path.exists() and not path.is_dir()), None)
     if blocking is not None:
         return warn(f"{blocking} is not a folder", "move it away: memory keeps its mem0 store there")
     if not folder.is_dir():
-        # Before its first process, a store has no owner, and all facts are still to be added.
-        is_new = not owner and state.lag
+        # Before its first process, a store has no owner, and all facts are still to be added. Without a vector there
+        # is nothing to add.
+        is_new = not owner and (summary.store.lag or summary.embedder is None)
         return ok(f"{_OPENER} creates {folder}") if is_new else warn(f"{folder} is missing", _REBUILD_HINT)
     if is_running:
         return ok(f"{folder} is open in {owner}")
