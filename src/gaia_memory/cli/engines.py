@@ -90,6 +90,7 @@ LongOption = Annotated[bool, typer.Option("--long", help="Show whole ids.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
+_MISSING_HOME_REMEDY = "check `home` and GAIA_HOME; `gaia chat` and `gaia memory add` make a new one"
 _DISABLED_REMEDY = (
     "set `memory.enabled: true` in gaia.yaml; `gaia memory export` and `gaia memory forget` work while it is off"
 )
@@ -182,17 +183,24 @@ def sync_command(command: Callable[Parameters, Coroutine[Any, Any, None]]) -> Ca
 
 
 @asynccontextmanager
-async def open_engine(path: Path | None, *, allow_disabled: bool = False) -> AsyncIterator[Engine]:
+async def open_engine(
+    path: Path | None, *, allow_disabled: bool = False, needs_home: bool = False
+) -> AsyncIterator[Engine]:
     """Open an engine that neither sweeps nor follows: the owner of the mem0 store follows what a command writes.
 
-    While memory is off, this is an error unless `allow_disabled` is true.
+    While memory is off, this is an error unless `allow_disabled` is true. With `needs_home`, a home that does not exist
+    is one, too, in place of being made.
     """
+    from gaia_memory.database.read_only import database_path
     from gaia_memory.engine import Engine
     from gaia_memory.errors import MemoryUnavailable
 
     loaded = await asyncio.to_thread(load_config, path)
     if not loaded.config.memory.enabled and not allow_disabled:
         raise MemoryUnavailable("memory is off", remedy=_DISABLED_REMEDY)
+    home, file = loaded.config.home, database_path(loaded.config.memory_url)
+    if needs_home and file is not None and not file.exists() and not home.exists():
+        raise MemoryUnavailable(f"there is no {home}, so nothing is stored yet", remedy=_MISSING_HOME_REMEDY)
     engine = await Engine.open(loaded)
     try:
         yield engine
@@ -202,10 +210,10 @@ async def open_engine(path: Path | None, *, allow_disabled: bool = False) -> Asy
 
 @asynccontextmanager
 async def open_scope(
-    path: Path | None, app_name: str | None, user: str, *, allow_disabled: bool = False
+    path: Path | None, app_name: str | None, user: str, *, allow_disabled: bool = False, needs_home: bool = True
 ) -> AsyncIterator[tuple[Engine, Scope]]:
     """Open an engine; yield it with the scope of a user in the named app, or in the configured one."""
-    async with open_engine(path, allow_disabled=allow_disabled) as engine:
+    async with open_engine(path, allow_disabled=allow_disabled, needs_home=needs_home) as engine:
         yield engine, engine.scope(app_name or engine.config.app, user)
 
 

@@ -60,7 +60,7 @@ async def people(
     """List everybody who has a fact or a conversation to be learned, with counts. Works while memory is off."""
     if context.invoked_subcommand is not None:
         return
-    async with open_engine(config, allow_disabled=True) as engine:
+    async with open_engine(config, allow_disabled=True, needs_home=True) as engine:
         everybody = await engine.memory.people()
     known = [person for person in everybody if app_name is None or person.scope.app in (app_name, None)]
     page = known[offset : offset + limit]
@@ -121,7 +121,7 @@ async def merge(
     for name, value in (("FROM", from_user), ("INTO", into_user)):
         if not value:
             raise typer.BadParameter("is empty: pass a user id", param_hint=name)
-    async with open_engine(config, allow_disabled=True) as engine:
+    async with open_engine(config, allow_disabled=True, needs_home=True) as engine:
         source, target = (engine.scope(app_name or engine.config.app, user) for user in (from_user, into_user))
         if not yes:
             counts = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.cli.cli_runner import CommandResult, run_gaia, write_offline_config
+from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, write_offline_config
 from support.servers.fake_gemini import Failure, facts
 
 if TYPE_CHECKING:
@@ -57,12 +57,11 @@ def test_a_transcript_is_learned_with_its_dates_and_not_stored(config: str, tmp_
     file = tmp_path / "chat.txt"
     file.write_text(CHAT, encoding="utf-8")
     shown = learn(config, str(file), "--dry-run")
-    before = memories(config)
+    assert not gaia_home().exists()
     learned = learn(config, str(file))
     found = memories(config)
 
     assert shown.out.endswith("1 conversation of ada, 3 messages; nothing was learned.\n")
-    assert before == []
     assert learned.out == "2 facts about ada learned from 1 conversation.\n"
     assert [each["said_at"] for each in found] == ["2026-03-02T15:00:00+00:00", "2026-03-03T09:00:00+00:00"]
     assert "Lisbon" in found[0]["text"]

@@ -146,13 +146,12 @@ def test_a_list_of_mem0_is_added_with_its_times_and_shown_before(config: str, tm
     entry = {"memory": "Likes tea", "created_at": "2024-07-20T12:00:00Z", "categories": ["food"], "user_id": "ada"}
     file.write_text(json.dumps({"results": [entry, {"memory": "Has a dog"}]}), encoding="utf-8")
     shown = memory(config, "add", "itay", "--file", str(file), "--dry-run")
-    before = texts(config, "itay")
+    assert not gaia_home().exists()
     added = memory(config, "add", "itay", "--file", str(file))
     listed = memory(config, "list", "itay", "--json").json_output["memories"]
 
     assert "2024-07-20  Likes tea  category=food" in shown.out
     assert shown.out.endswith("2 facts would be added about itay; nothing was kept.\n")
-    assert before == []
     assert "the file is about ada, and is added for itay" in added.err
     assert (listed[0]["said_at"], listed[0]["metadata"]) == ("2024-07-20T12:00:00+00:00", {"category": "food"})
 
@@ -202,7 +201,7 @@ def test_a_blank_fact_argument_is_refused_and_nothing_is_stored(config: str, bla
 
     assert done.code == 2
     assert "text 2 of 3 is blank" in done.err
-    assert texts(config, "itay") == []
+    assert not gaia_home().exists()
 
 
 def test_a_credential_is_refused_in_one_line_and_nothing_is_stored(config: str) -> None:
@@ -301,7 +300,7 @@ def test_all_problems_of_a_configuration_are_listed(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_database_is_reported(config: str) -> None:
     """The output is an error message, not a traceback."""
-    memory(config, "list", "itay")
+    gaia_home().mkdir()
     (gaia_home() / "memory.db").write_bytes(b"no database at all" * 500)
     done = memory(config, "list", "itay")
 
@@ -309,6 +308,25 @@ def test_a_file_that_is_no_database_is_reported(config: str) -> None:
     assert "Traceback" not in done.err
     assert f"{gaia_home() / 'memory.db'} is damaged" in done.err
     assert "restore a backup" in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(("memory", name, "--user", "ada") for name in ("list", "export", "due", "profile", "forget")),
+        ("memory", "search", "--user", "ada", "tea"),
+        ("memory", "why", "--user", "ada", "3f9a1c"),
+        ("memory", "history", "--user", "ada", "3f9a1c"),
+        ("people",),
+    ],
+)
+def test_a_home_that_does_not_exist_is_not_made_to_read_it(config: str, arguments: tuple[str, ...]) -> None:
+    """Its name may be mistyped."""
+    done = run_gaia(*arguments, "--config", config)
+
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(f"gaia: there is no {gaia_home()}, so nothing is stored yet: check `home` and GAIA_HOME")
+    assert not gaia_home().exists()
 
 
 def test_an_unusable_home_is_reported_with_the_way_to_another(config: str) -> None:
@@ -527,7 +545,8 @@ def test_invalid_metadata_are_refused(config: str, options: tuple[str, ...], wor
 
     assert done.code != 0
     assert words in " ".join(done.err.replace("│", " ").split())
-    assert texts(config, "itay") == []
+    memory(config, "add", "itay", "Likes tea")
+    assert texts(config, "itay") == ["Likes tea"]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from google.adk.agents.llm_agent import LlmAgent
 from gaia_memory import NewFact, open_memory
 from gaia_memory.backend.offline import offline_llm
 from gaia_memory.testing import ScriptedLlm
-from support.cli.cli_runner import run_gaia, write_offline_config
+from support.cli.cli_runner import gaia_home, run_gaia, write_offline_config
 from support.plugin_host import system_text
 from support.servers.fake_gemini import FakeGemini
 
@@ -119,6 +119,7 @@ def test_profile_asks_the_model_only_on_request(config: str, monkeypatch: pytest
 
 def test_profile_gives_the_reason_if_there_is_none(config: str, tmp_path: Path) -> None:
     """No facts, forgotten, or switched off."""
+    gaia_home().mkdir()
     nobody = run_gaia("memory", "profile", "--user", "itay", "--config", config).out
     talk_once(config, "Likes tea")
     run_gaia("memory", "forget", "--user", "itay", "--config", config, "-y")

@@ -98,7 +98,7 @@ async def add(
         allow_numbers = (await asyncio.to_thread(load_config, config)).config.memory.allow_numbers
         _print_dry_run(entries, user, allow_numbers=allow_numbers, skip_refused=skip_refused, as_json=as_json)
         return
-    async with open_scope(config, app_name, user) as (engine, scope):
+    async with open_scope(config, app_name, user, needs_home=False) as (engine, scope):
         try:
             with progress_bar("Adding facts") as advance:
                 result = await engine.memory.add(

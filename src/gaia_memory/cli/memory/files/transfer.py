@@ -96,7 +96,7 @@ async def import_(
     require_named_user(context, user, other)
     from gaia_memory.transfer.export_format import drop_refused
 
-    async with open_scope(config, app_name, user) as (engine, scope):
+    async with open_scope(config, app_name, user, needs_home=False) as (engine, scope):
         refused: list[tuple[str, str]] = []
         if skip_refused:
             data, refused = drop_refused(data, allow_numbers=engine.config.memory.allow_numbers)
