@@ -34,7 +34,7 @@ from gaia_memory.models import (
 )
 from gaia_memory.models.new_fact import require_known_zone
 from gaia_memory.models.validation import is_label
-from gaia_memory.redaction.credentials import contains_credential
+from gaia_memory.redaction.credentials import ACCOUNT_NUMBER, contains_credential, find_credential
 from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
@@ -138,9 +138,10 @@ def reject_unkeepable(draft: Draft, *, allow_numbers: bool = False) -> None:
         **{f"metadata[{name!r}]": f"{name}: {value}" for name, value in draft.fact.metadata.items()},
     }
     for name, value in named_texts.items():
-        if contains_credential(value, allow_numbers=allow_numbers):
-            remedy = "contains a credential: keep secrets in a password store, not in memory"
-            raise InvalidInputError(f"{name} {remedy}", hint=f"it {remedy}")
+        if kind := find_credential(value, allow_numbers=allow_numbers):
+            remedy = f"contains a credential ({kind}): keep secrets in a password store, not in memory"
+            setting = "; `memory.allow_numbers: true` keeps such numbers" if kind == ACCOUNT_NUMBER else ""
+            raise InvalidInputError(f"{name} {remedy}{setting}", hint=f"it {remedy}")
 
 
 def build_drafts(

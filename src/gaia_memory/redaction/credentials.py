@@ -19,6 +19,11 @@ from gaia_memory.redaction.stated_passwords import find_stated_passwords
 
 Span = tuple[int, int]
 
+ACCOUNT_NUMBER = "a card, account or social security number"
+"""The kind of credential that `memory.allow_numbers` keeps."""
+
+_KEY, _PASSWORD, _SEED_PHRASE, _CODE = "a key or token", "a password", "a seed phrase", "a PIN or code"
+
 _KEY_PATTERN = compile_key_forms(in_facts=True)
 _SPLIT_KEY = compile_split_key_forms()
 # What stands for the password where the form of an address is explained.
@@ -50,14 +55,20 @@ def contains_credential(text: str, *, allow_numbers: bool = False) -> bool:
     and one-time codes, and, unless `allow_numbers` is set, numbers of cards, bank accounts (IBAN) and US social
     security. A text about passwords without a value passes.
     """
-    return any(True for view in _views(text) for _ in _find(view.text, allow_numbers=allow_numbers))
+    return find_credential(text, allow_numbers=allow_numbers) is not None
+
+
+def find_credential(text: str, *, allow_numbers: bool = False) -> str | None:
+    """Return the kind of the first credential in `text`, in words, as `contains_credential` finds it; None for none."""
+    kinds = (kind for view in _views(text) for _, kind in _find(view.text, allow_numbers=allow_numbers))
+    return next(kinds, None)
 
 
 def mask_credentials(text: str, *, allow_numbers: bool = False) -> str:
     """Return `text` with each credential replaced by `***`: one that was stored before it was recognised."""
     spans: set[Span] = set()
     for view in _views(text):
-        for start, end in _find(view.text, allow_numbers=allow_numbers):
+        for (start, end), _ in _find(view.text, allow_numbers=allow_numbers):
             spans.add((view.place(start)[0], view.place(end - 1)[1]))
     parts, shown_from = list[str](), 0
     for first, last in sorted(spans):
@@ -116,24 +127,25 @@ def _decode_run(run: str) -> str:
     return decoded if decoded.isprintable() else run
 
 
-def _find(text: str, *, allow_numbers: bool) -> Iterator[Span]:
+def _find(text: str, *, allow_numbers: bool) -> Iterator[tuple[Span, str]]:
     # Cheap checks first: every fact that is written or imported comes through here.
     has_digit = _DIGIT.search(text) is not None
     if max(map(len, text.split()), default=0) >= _MIN_KEY_CHARACTERS:
-        yield from (found.span() for found in _KEY_PATTERN.finditer(text))
+        yield from ((found.span(), _KEY) for found in _KEY_PATTERN.finditer(text))
         if has_digit:
-            yield from find_random_tokens(text)
+            yield from ((span, _KEY) for span in find_random_tokens(text))
     if "://" in text:
-        yield from (span for span in find_url_passwords(text) if not _PLACEHOLDER.fullmatch(text[slice(*span)]))
+        shown = (span for span in find_url_passwords(text) if not _PLACEHOLDER.fullmatch(text[slice(*span)]))
+        yield from ((span, _PASSWORD) for span in shown)
     if "-----" in text or "PuTTY-" in text:
-        yield from (found.span() for found in PEM_BLOCK.finditer(text))
-    yield from find_stated_passwords(text)
-    yield from find_seed_phrases(text)
+        yield from ((found.span(), _KEY) for found in PEM_BLOCK.finditer(text))
+    yield from ((span, _PASSWORD) for span in find_stated_passwords(text))
+    yield from ((span, _SEED_PHRASE) for span in find_seed_phrases(text))
     if has_digit:
-        yield from _find_split_keys(text)
+        yield from ((span, _KEY) for span in _find_split_keys(text))
         if not allow_numbers:
-            yield from find_account_numbers(text)
-    yield from find_stated_codes(text)
+            yield from ((span, ACCOUNT_NUMBER) for span in find_account_numbers(text))
+    yield from ((span, _CODE) for span in find_stated_codes(text))
 
 
 def _find_split_keys(text: str) -> Iterator[Span]:

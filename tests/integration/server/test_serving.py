@@ -202,7 +202,8 @@ async def test_a_fact_with_a_credential_is_refused_with_the_reason(make: Make) -
         refused = await client.post(f"{ADA}/facts", json={"text": "My password is hunter2"})
 
     assert refused.status_code == 422
-    assert refused.json()["detail"] == "it contains a credential: keep secrets in a password store, not in memory"
+    told = "it contains a credential (a password): keep secrets in a password store, not in memory"
+    assert refused.json()["detail"] == told
 
 
 def test_a_client_that_has_read_the_address_is_not_refused() -> None:

@@ -7,14 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.screen import (
     MAX_FACT_CHARACTERS,
     build_drafts,
     contains_credential,
     drop_assistant_claims,
     drop_unkeepable,
+    reject_unkeepable,
 )
-from gaia_memory.models import ExtractedFact, SessionKey, load_time_zone
+from gaia_memory.models import Draft, ExtractedFact, NewFact, SessionKey, load_time_zone
 from support.factories import KEY, make_chunk, make_turn
 
 # Put together at run time, so that scanners do not take the tests for a leak.
@@ -64,6 +66,26 @@ def test_a_credential_is_recognised_by_its_form(text):
     """Vendor prefixes, PEM, JSON web tokens, random tokens and named passwords never become facts."""
     assert contains_credential(text)
     assert drop_unkeepable([ExtractedFact(text=text)]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Pays with card 4111 1111 1111 1111", "a card, account or social security number"),
+        (CREDENTIALS[0], "a key or token"),
+        ("password: hunter2-correct-horse", "a password"),
+        ("My PIN is 4821", "a PIN or code"),
+    ],
+)
+def test_the_refusal_of_a_verbatim_fact_names_the_kind_of_credential(text, kind):
+    """Never its value; the setting is named where it keeps the fact."""
+    draft = Draft(fact=NewFact(text), source="add")
+    with pytest.raises(InvalidInputError) as refused:
+        reject_unkeepable(draft)
+
+    assert str(refused.value).startswith(f"the fact contains a credential ({kind}): keep secrets in a password store")
+    assert ("memory.allow_numbers: true" in str(refused.value)) == ("number" in kind)
+    assert text.split()[-1] not in str(refused.value)
 
 
 @pytest.mark.parametrize("text", HARMLESS)
