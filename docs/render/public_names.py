@@ -99,7 +99,9 @@ def _is_constructed_by_callers(kind: type) -> bool:
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
     """Yield the public methods and properties of a class and its mixins, without the hooks that only ADK calls."""
     mixins = [base for base in kind.__bases__ if base.__name__.endswith("Mixin")]
-    for name, member in [item for each in (kind, *mixins) for item in vars(each).items()]:
+    # What a class wraps or a mixin declares again has one name.
+    names = dict.fromkeys(name for each in (kind, *mixins) for name in vars(each))
+    for name, member in ((name, inspect.getattr_static(kind, name)) for name in names):
         if name.startswith("_") or name.endswith("_callback") or name in _HOST_METHODS:
             continue
         if inspect.isfunction(member) or isinstance(member, property):

@@ -34,6 +34,15 @@ def test_the_committed_pages_are_up_to_date(name: str, pages: dict[str, str]) ->
     assert committed == pages[f"docs/reference/{name}.md"], f"{name}.md is stale: run `{COMMAND}`"
 
 
+def test_each_method_of_memory_is_listed_once(pages: dict[str, str]) -> None:
+    """With the methods of its mixins."""
+    section = pages["docs/reference/public-api.md"].partition("### `Memory`\n")[2].partition("\n## ")[0]
+    names = re.findall(r"^- `(?:await )?(\w+)", section, re.MULTILINE)
+
+    assert {"recall", "config", "backup", "remember"} <= set(names)
+    assert sorted(names) == sorted(set(names))
+
+
 def test_the_list_for_coding_agents_is_up_to_date_and_names_every_page_of_the_start_page() -> None:
     """`python -m docs.render` in the checkout updates it."""
     [(name, text)] = llms_txt.rendered_files(ROOT / "docs").items()
