@@ -51,7 +51,7 @@ def test_input_that_is_not_text_is_refused_as_a_fact(config: str, tmp_path: Path
     ]
 
     assert [done.code for done in refused] == [2, 2, 2]
-    assert run_gaia("memory", "list", "-u", "itay", "-c", config, "--json").json_output["memories"] == []
+    assert not gaia_home().exists()
 
 
 def test_a_byte_order_mark_is_not_part_of_the_first_line(config: str, tmp_path: Path) -> None:
@@ -121,6 +121,7 @@ EVIL = "ada\nOK   store is fine \x1b[2J\u202egnorw [bold]x[/bold] :heart:"
 )
 def test_an_id_is_printed_as_one_harmless_line(config: str, command: tuple[str, ...]) -> None:
     """It cannot start a line that looks like ours, and is not interpreted as markup."""
+    gaia_home().mkdir()
     done = run_gaia(*command, "-c", config, stdin="")
     shown = done.out + done.err
 
