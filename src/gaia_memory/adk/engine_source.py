@@ -188,8 +188,8 @@ def _config_path_from_uri(uri: str | None, agents_dir: str | None) -> Path | Non
     """Return the file that the URI names; None if it names none.
 
     Raises:
-        InvalidInputError: it has another scheme, or names several files or an empty one. ADK shows a ValueError as a
-            single line.
+        InvalidInputError: it has another scheme or unknown parts, or names several files or an empty one. ADK shows a
+            ValueError as a single line.
     """
     parts = urlsplit(uri or "")
     if uri and parts.scheme != SCHEME:
@@ -201,13 +201,11 @@ def _config_path_from_uri(uri: str | None, agents_dir: str | None) -> Path | Non
     if len(config_values) > 1 or config_values == [""]:
         problem = f"{len(config_values)} times" if config_values[0] else "without a file"
         raise InvalidInputError(f"the memory URI has `config` {problem}: write {SCHEME}://?config=gaia.yaml")
-    unused = sorted(query) if config_values else [*filter(None, [parts.netloc + parts.path]), *sorted(query)]
-    if unused:
-        logger.warning(
-            "the memory URI contains %s, which is ignored: name the configuration as in %s://?config=gaia.yaml",
-            ", ".join(unused),
-            SCHEME,
-        )
+    place = "" if config_values else parts.netloc.rpartition("@")[2] + parts.path
+    if unknown := [*filter(None, [place]), *sorted(query)]:
+        # Ignored, a typo would silently open another memory.
+        problem = f"contains {', '.join(unknown)}, which has no meaning"
+        raise InvalidInputError(f"the memory URI {problem}: write {SCHEME}://?config=gaia.yaml")
     if not config_values:
         return None
     path = Path(config_values[0]).expanduser()

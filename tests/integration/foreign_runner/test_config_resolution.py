@@ -127,7 +127,7 @@ async def test_a_services_argument_takes_precedence_over_its_uri(tmp_path: Path,
     assert used(homes) == ["argument"]
 
 
-@pytest.mark.parametrize("service", [None, "mem0://", "mem0://?other=1"])
+@pytest.mark.parametrize("service", [None, "mem0://"])
 async def test_otherwise_the_file_named_by_GAIA_CONFIG_is_used(homes: dict[str, Path], service: str | None) -> None:
     """If neither part names one."""
     async with talked(MemoryPlugin(), service=Mem0MemoryService(uri=service) if service else None):

@@ -20,20 +20,21 @@ def test_a_uri_that_names_no_single_file_is_refused(query: str, problem: str) ->
 
 
 @pytest.mark.parametrize(
-    ("uri", "unused"),
+    ("uri", "unknown"),
     [
         ("mem0://gaia.yaml", "gaia.yaml"),
         ("mem0:///srv/gaia.yaml", "/srv/gaia.yaml"),
+        ("mem0://me:hush@host/x", "host/x"),
         ("mem0://?confg=gaia.yaml", "confg"),
         ("mem0://?config=gaia.yaml&top_k=5", "top_k"),
     ],
 )
-def test_ignored_parts_of_a_uri_are_logged(uri: str, unused: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Otherwise a typo would silently open another memory."""
-    with caplog.at_level(logging.WARNING):
+def test_an_unknown_part_of_a_uri_is_refused(uri: str, unknown: str) -> None:
+    """Otherwise a typo would silently open another memory; a password is not shown."""
+    with pytest.raises(
+        ValueError, match=rf"contains {unknown}, which has no meaning: write mem0://\?config=gaia.yaml$"
+    ):
         Mem0MemoryService(uri=uri)
-
-    assert f"contains {unused}, which is ignored" in caplog.text
 
 
 @pytest.mark.parametrize(
