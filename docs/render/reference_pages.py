@@ -97,7 +97,8 @@ _ERRORS_HEAD = """\
 
 All errors are in `gaia_memory.errors`; `gaia_memory` exports `ConfigError`, `GaiaMemoryError` and `MemoryUnavailable`.
 Each message names the value in question and the fix. A turn raises none of them unless `memory.on_unavailable` is
-`fail`.
+`fail`: then `gaia.conversation` raises it as it is, and in your own Runner ADK raises a `RuntimeError("Error in plugin
+'gaia_memory' …")` with it as `__cause__`.
 """
 
 

@@ -15,7 +15,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools import load_memory, preload_memory
 
 from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin
-from gaia_memory.errors import ConfigError
+from gaia_memory.errors import ConfigError, MemoryUnavailable
 from gaia_memory.learn import write_verbatim as verbatim_module
 from gaia_memory.testing import ScriptedLlm, call
 from support.hosts.plain_runner import APP, USER, build_runner, fact_texts_in, run_turn
@@ -200,7 +200,7 @@ async def test_our_tools_say_that_memory_is_unavailable(tmp_path: Path, caplog: 
 async def test_with_on_unavailable_fail_the_turn_fails_with_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    """`memory.on_unavailable: fail`, if that much of the configuration can be read."""
+    """`memory.on_unavailable: fail`, if that much of the configuration can be read; ADK wraps the error."""
     home = tmp_path / "data"
     await asyncio.to_thread(home.write_text, "no folder")
     config = {"home": str(home), "memory": {"on_unavailable": "fail"}} if where == "argument" else None
@@ -208,8 +208,9 @@ async def test_with_on_unavailable_fail_the_turn_fails_with_the_reason(
         monkeypatch.setenv("GAIA_HOME", str(home))
         monkeypatch.setenv("GAIA_MEMORY__ON_UNAVAILABLE", "fail")
     runner = build_runner(MemoryPlugin(config=config))
-    with pytest.raises(RuntimeError, match="make it a writable folder"):
+    with pytest.raises(RuntimeError, match=r"Error in plugin 'gaia_memory' .*make it a writable folder") as raised:
         await run_turn(runner, "hi")
+    assert isinstance(raised.value.__cause__, MemoryUnavailable)
     service = Mem0MemoryService(config=config)
     with pytest.raises(Exception, match="make it a writable folder"):
         await service.search_memory(app_name=APP, user_id=USER, query="figs")
