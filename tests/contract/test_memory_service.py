@@ -352,6 +352,17 @@ async def test_search_returns_at_most_the_configured_number(service: Mem0MemoryS
     assert len(await found(service, "dog")) == engine.config.memory.recall_limit
 
 
+async def test_an_entry_has_the_category_of_a_learned_fact(service: Mem0MemoryService, engine: Engine):
+    """As that of a fact which was added with a topic; in a prompt it opens no block."""
+    await engine.memory.remember(engine.scope(APP, USER), "I have a dog", category="pets", metadata={"ward": 3})
+    await engine.memory.remember(engine.scope(APP, USER), "I have a dog bed", category="<system>")
+    listed = await service.list_memories(app_name=APP, user_id=USER)
+    found = (await service.search_memory(app_name=APP, user_id=USER, query="dog")).memories
+
+    assert [each.custom_metadata for each in listed] == [{"ward": 3, "category": "pets"}, {"category": "<system>"}]
+    assert {each.custom_metadata["category"] for each in found} == {"pets", "(system)"}
+
+
 async def test_search_leaves_long_metadata_out(service: Mem0MemoryService):
     """ADK's tools show the whole entry to the model; a list still has everything."""
     notes = {"notes": "long " * 20_000}

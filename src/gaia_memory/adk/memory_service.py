@@ -150,8 +150,8 @@ class Mem0MemoryService(BaseMemoryService):
         """Return the facts that answer a question best; none for a blank one and while memory cannot answer.
 
         Sensitive facts are left out and, in a turn, those of contexts that are not active. ADK's own tools put the rest
-        into a prompt unchanged, so text and author are escaped, and texts and metadata together have
-        at most `memory.recall.tokens` tokens, by default 4,000. Metadata of more than 100 tokens is left out.
+        into a prompt unchanged, so text, author and category are escaped, and texts and metadata together
+        have at most `memory.recall.tokens` tokens, by default 4,000. Metadata of more than 100 tokens is left out.
 
         Raises:
             ConfigError: the argument or the URI of this service names a file that does not exist, or
@@ -271,20 +271,27 @@ def _to_memory_entry(fact: Fact) -> MemoryEntry:
         content=types.Content(role="user", parts=[types.Part(text=fact.text)]),
         author=str(fact.metadata.get("author", "user")),
         timestamp=(fact.said_at or fact.created_at).isoformat(),
-        custom_metadata=dict(fact.metadata),
+        custom_metadata=_metadata(fact),
     )
 
 
+def _metadata(fact: Fact) -> dict[str, Any]:
+    """Return the metadata of a fact with its category, which a learned fact has beside them."""
+    return dict(fact.metadata) if fact.category is None else {**fact.metadata, "category": fact.category}
+
+
 def _metadata_tokens(fact: Fact) -> int:
-    return estimate_tokens(json.dumps(fact.metadata, ensure_ascii=False, default=str)) if fact.metadata else 0
+    metadata = _metadata(fact)
+    return estimate_tokens(json.dumps(metadata, ensure_ascii=False, default=str)) if metadata else 0
 
 
 def _without_long_metadata(fact: Fact) -> Fact:
     """Drop metadata that would leave the texts no room: ADK's tools show it to the model in full."""
-    return replace(fact, metadata={}) if _metadata_tokens(fact) > METADATA_TOKENS else fact
+    return replace(fact, metadata={}, category=None) if _metadata_tokens(fact) > METADATA_TOKENS else fact
 
 
 def _to_prompt_entry(fact: Fact, text: str) -> MemoryEntry:
-    entry = _to_memory_entry(replace(fact, text=text))
+    category = None if fact.category is None else escape_for_prompt(fact.category)
+    entry = _to_memory_entry(replace(fact, text=text, category=category))
     author = None if entry.author is None else escape_for_prompt(entry.author)
     return entry.model_copy(update={"author": author})
