@@ -27,6 +27,8 @@ from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.language.printable_text import escape_line
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from gaia_memory.engine import Engine
     from gaia_memory.forget.delete import ForgetPreview
     from gaia_memory.models import Fact, Scope
@@ -101,10 +103,9 @@ async def forget(
             if not yes:
                 confirm(f"{question} This cannot be undone.", unchanged_message="nothing was forgotten")
             report = await _forget(engine, scope, preview, target_id, session, copies=copies)
-            note = "" if target_id else _not_current_note(engine, preview, session)
             if not as_json:
                 # Before anything that may fail or be interrupted.
-                print_line(f"{_summary(report, note)}{_unlearned_note(report)}")
+                print_line(f"{_summary(report, preview)}{_unlearned_note(report)}")
             save_report(report, file)
             report = await _rewrite_files(engine, await _delete_sessions(engine, scope, report))
             receipt_error = save_report(report, file)
@@ -177,10 +178,11 @@ async def _rewrite_files(engine: Engine, report: ForgetReport) -> ForgetReport:
     return replace(report, is_erased=finished_by is None, finished_by=finished_by)
 
 
-def _summary(report: ForgetReport, not_current: str) -> str:
+def _summary(report: ForgetReport, preview: ForgetPreview) -> str:
+    note = "" if report.fact_id else _not_current_note(preview, report.session, report.forgotten_at)
     deleted = report.receipt.removed.get("copies", 0)
     copies = f" {deleted} of the copies that others had {'is' if deleted == 1 else 'are'} deleted." if deleted else ""
-    return f"Forgot {pluralize(report.receipt.count, 'fact')}{not_current} about {report.user}.{copies}"
+    return f"Forgot {pluralize(report.receipt.count, 'fact')}{note} about {report.user}.{copies}"
 
 
 def _unlearned_note(report: ForgetReport) -> str:
@@ -240,7 +242,7 @@ async def _find_target(
         return fact.id, f"Forget {shown_text!r}{copies_note}?"
     if session is None and not facts and preview.pending:
         return None, f"Forget what {user} has said, which is not learned yet{copies_note}?"
-    note = _not_current_note(engine, preview, session)
+    note = _not_current_note(preview, session, engine.clock.now())
     if session is None:
         return None, f"Forget {pluralize(len(facts), 'fact')}{note} about {user}{copies_note}?"
     taught = [fact for fact in facts if fact.session_id == session]
@@ -254,9 +256,9 @@ async def _find_target(
     return None, f"Forget {count}{note} that only {session!r} taught about {user}{copies_note}?"
 
 
-def _not_current_note(engine: Engine, preview: ForgetPreview, session: str | None) -> str:
+def _not_current_note(preview: ForgetPreview, session: str | None, now: datetime) -> str:
     affected = [fact for fact in preview.facts if session is None or fact.id in preview.session_fact_ids]
-    return not_current_note(affected, engine.clock.now())
+    return not_current_note(affected, now)
 
 
 def find_fact(facts: Sequence[Fact], fact_id: str, user: str) -> Fact:
