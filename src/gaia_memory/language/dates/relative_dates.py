@@ -72,7 +72,7 @@ _MOVE_WORDS = re.compile(
 )
 """What was done in the past to a date that may be to come."""
 
-_IS_TO_COME = re.compile(
+_COMING_DATE = re.compile(
     r"(?:\bis|\bare|'s) now\b|\bist jetzt\b|\best maintenant\b|\bes ahora\b|"
     r"\bfor (?:mon|tues|wednes|thurs|fri|satur|sun)day\b",
     re.IGNORECASE,
@@ -112,7 +112,7 @@ def annotate_dates(sentence: str, today: date, language: str | None = "en") -> s
     if _ISO_DATE.search(sentence):
         return sentence
     noon = datetime.combine(today, time(12), tzinfo=UTC)
-    is_past = bool(language and _PAST_TENSES[language].search(sentence)) and not _IS_TO_COME.search(sentence)
+    is_past = bool(language and _PAST_TENSES[language].search(sentence)) and not _COMING_DATE.search(sentence)
     is_unclear = is_past and bool(
         (language and _PRESENT_TENSES[language].search(sentence)) or _MOVE_WORDS.search(sentence)
     )
