@@ -54,7 +54,7 @@ _ASIDE_FROM_YEARS = r"(?!\s*(?:%|am\b|pm\b|km\b|cm\b|m\b|kg\b|min\w*\b|hours?\b|
 _AGE = re.compile(
     rf"\b(?:is|turned|turns|ist|a|tiene)\s+(?:an? )?\d{{1,3}}{_ASIDE_FROM_YEARS}|"
     rf"(?:\b(?:is|turned|turns|ist|wird)|\b(?:he|she|who)['\u2019]s)\s+{_BARE_AGE}|"
-    rf"{_YEARS_OF_AGE}|[\w,] \(\d{{1,2}}\)",
+    rf"{_YEARS_OF_AGE}|\b{_NUMBER_FROM_TWO} geworden\b|[\w,] \(\d{{1,2}}\)",
     re.IGNORECASE,
 )
 _I_AM = (

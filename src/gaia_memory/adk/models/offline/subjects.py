@@ -35,6 +35,7 @@ _OF_THE_USER = re.compile(
 _OWNER = re.compile(
     r"(?:(?:User's|[Mm]y|[Oo]ur) )?(?!User\b)(?P<owner>[\w-]+(?: [A-ZÀ-Þ]\w+)?)'s (?!(?:an?|the|not|got|been)\b)\w|"
     r"(?:User's|[Mm]y|[Oo]ur) (?P<in_law>\w+-in-law)\b|"
+    r"(?:[Ll][aeo]s?|[Ll]'|[Ee]l) ?\w+ (?:de|du|d') ?(?P<romance_owner>[A-ZÀ-Þ]\w+)|"
     r"(?P<german_owner>[A-ZÄÖÜ][a-zäöüß]+)s (?=[A-ZÄÖÜ]\w+ (?:ist|war|hat|wird|wohnt|lebt|heißt|arbeitet|kommt|mag)\b)|"
     r"(?!User\b)(?P<holder>[A-ZÀ-Þ][a-zß-ÿ]+)(?: has|'s got) (?:an?|got)\b"
 )
