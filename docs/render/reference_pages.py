@@ -59,10 +59,11 @@ number changes only if an earlier fact is forgotten or replaced. `/memory histor
 true and what it replaced.
 
 `/forget 3`, `/forget 3 5`, `/forget 3-5` and `/forget nuts` show the facts that they would forget. `/forget nuts`
-selects the facts that contain all given words, in any case. The same command with `yes` (`/forget 3 yes`) forgets
-exactly the facts that were shown, and so does a plain yes, y, ja, oui or sí as the next message. If the list has
-changed or the process was restarted, the question is asked again. The beginning of an id selects its fact, too. If the
-fact has replaced another one, `/forget 3 back` goes back to that, and nothing is forgotten.
+selects the facts that contain all given words, or else forms of those that matter: `/forget everything about my mum`.
+The same command with `yes` (`/forget 3 yes`) forgets exactly the facts that were shown, and so does a plain yes, y, ja,
+oui or sí as the next message. If the list has changed or the process was restarted, the question is asked again. The
+beginning of an id selects its fact, too. If the fact has replaced another one, `/forget 3 back` goes back to that, and
+nothing is forgotten.
 
 `/forget all` is the same as `/forget`. `/forget yes` forgets everything, even if nothing was shown. While a question
 about some facts is open in the conversation it forgets nothing and explains the choice: `/forget 3 yes` for those

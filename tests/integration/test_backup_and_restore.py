@@ -79,6 +79,29 @@ async def test_a_backup_of_a_live_home_is_restored_elsewhere(tmp_path: Path) -> 
         assert (await gaia.memory.facts(ADA))[0].source == "add"
 
 
+async def test_a_restore_elsewhere_leaves_the_sessions_of_the_original_alone(tmp_path: Path, monkeypatch: Any) -> None:
+    """The configuration in the backup names their absolute path, and `force` is for the named home."""
+    home, file, other = tmp_path / "home", tmp_path / "gaia.backup", tmp_path / "other"
+    sessions = tmp_path / "sessions.db"
+    home.mkdir()
+    (home / "gaia.yaml").write_text(f"model: offline\nsessions: {{database_url: 'sqlite:///{sessions}'}}\n")
+    async with open_memory(home / "gaia.yaml", home=home) as gaia:
+        await talk(gaia, "I live in Haifa")
+        await gaia.memory.backup(file)
+        await talk(gaia, "I own a boat", user="ben")
+    before = sessions.read_bytes()
+
+    for force in (False, True):
+        with pytest.raises(InvalidInputError, match=r"GAIA_SESSIONS__DATABASE_URL=sqlite:///sessions\.db"):
+            await restore(file, home=other, force=force)
+    monkeypatch.setenv("GAIA_SESSIONS__DATABASE_URL", "sqlite:///sessions.db")
+    report = await restore(file, home=other)
+
+    assert sessions.read_bytes() == before
+    assert report.conversations == 1
+    assert (other / "sessions.db").exists()
+
+
 async def test_a_refusal_names_the_option_in_a_terminal_and_the_argument_in_python(tmp_path: Path) -> None:
     """Neither knows the other's names."""
     home, file = tmp_path / "home", tmp_path / "b"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,12 +70,14 @@ def restore(
     """Put a backup of `memory.backup` into `home` (default: the configured one). Blocking; memory must be closed.
 
     With `force` it replaces the databases and `gaia.yaml` of the home; databases in which nothing was ever stored are
-    replaced in any case. Until the new files are complete the old ones stay in place, and what was forgotten since the
-    backup stays forgotten. The mem0 store is rebuilt at the next start.
+    replaced in any case. For a `home` that is named nothing outside of it is replaced. Until the new files are complete
+    the old ones stay in place, and what was forgotten since the backup stays forgotten. The next start rebuilds the
+    mem0 store.
     `progress` is called with the bytes done and their total, for each file.
 
     Raises:
-        InvalidInputError: `path` is no backup, or the home has files to be replaced and `force` is false.
+        InvalidInputError: `path` is no backup, the home has files to be replaced and `force` is false, or the
+            configuration in the backup names a database that exists outside of a named `home`.
         MemoryUnavailable: a process uses the home, a newer version wrote the backup, or the disk is full.
     """
     archive = Path(path).expanduser().absolute()
@@ -89,7 +91,15 @@ def restore(
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         finish_swap(folder)
-        return _restore(archive, manifest, names, folder, force=force, progress=progress or (lambda *_: None))
+        return _restore(
+            archive,
+            manifest,
+            names,
+            folder,
+            force=force,
+            is_home_named=home is not None,
+            progress=progress or (lambda *_: None),
+        )
     except OSError as error:
         where = error.filename or folder
         raise MemoryUnavailable(
@@ -98,7 +108,14 @@ def restore(
 
 
 def _restore(
-    archive: Path, manifest: Manifest, names: list[str], home: Path, *, force: bool, progress: Progress
+    archive: Path,
+    manifest: Manifest,
+    names: list[str],
+    home: Path,
+    *,
+    force: bool,
+    is_home_named: bool,
+    progress: Progress,
 ) -> RestoreReport:
     staged, settings = StagedFiles(), home / CONFIG_FILE
     try:
@@ -106,11 +123,13 @@ def _restore(
             extract_file(archive, CONFIG_FILE, staged.add(settings), progress)
         targets = _find_targets(names, home, staged.paths.get(settings))
         databases = {name: target for name, target in targets.items() if name != CONFIG_FILE}
+        if is_home_named:
+            _require_inside(home, databases)
         with exclusive_access(list(databases.values())) as connections:
             unused = [target for target, connection in connections.items() if _is_unused(connection)]
-            existing = [str(target) for target in targets.values() if target.exists() and target not in unused]
+            existing = [target for target in targets.values() if target.exists() and target not in unused]
             if existing and not force:
-                message = f"{home} has data: {', '.join(existing)}"
+                message = f"{home} has data: {', '.join(map(str, existing))}"
                 raise InvalidInputError(f"{message}. To replace it, pass force=True, or name another home")
             for name, target in databases.items():
                 _stage_database(archive, name, staged.add(target), progress)
@@ -135,6 +154,17 @@ def _restore(
         **counts,
         notes=() if forgets.is_complete else (_UNKNOWN_FORGETS_NOTE,),
     )
+
+
+def _require_inside(home: Path, databases: Mapping[str, Path]) -> None:
+    """Refuse a file outside of the home: it may be that of the installation from which the backup comes, and in use."""
+    for name, target in databases.items():
+        if target.exists() and not target.resolve().is_relative_to(home.resolve()):
+            variable = f"GAIA_{'MEMORY' if name == MEMORY_DATABASE else 'SESSIONS'}__DATABASE_URL"
+            raise InvalidInputError(
+                f"{target} exists, and the configuration in the backup names it, outside of the home {home}: set "
+                f"{variable}=sqlite:///{name} for a copy inside of {home}, or name no home to restore the original"
+            )
 
 
 def _is_unused(connection: FileConnection) -> bool:

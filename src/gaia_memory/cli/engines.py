@@ -126,13 +126,18 @@ async def check_models(loaded: LoadedConfig) -> list[str]:
     import tempfile
 
     from gaia_memory.adk.models.model_factory import find_model_problem
-    from gaia_memory.config.api_keys import missing_key_variable
+    from gaia_memory.config.api_keys import MISSING_OPENAI_KEY_REMEDY, missing_key_variable
     from gaia_memory.engine_probe import EngineProbe
     from gaia_memory.errors import ConfigError
 
     model = loaded.config.model
     problem = await asyncio.to_thread(find_model_problem, model)
-    problems, warnings = [": ".join(problem)] if problem else [], []
+    problems: list[str] = []
+    warnings: list[str] = []
+    if problem:
+        # `adk` may read a key from an agent's `.env`.
+        is_key_missing = problem[1] == MISSING_OPENAI_KEY_REMEDY
+        (warnings if is_key_missing else problems).append(": ".join(problem))
     if model.startswith("gemini-") and (missing := missing_key_variable("gemini", {}, os.environ)):
         warnings.append(f"model: {model!r} cannot be asked without {missing}: set it")
 
@@ -223,6 +228,13 @@ async def print_other_apps(engine: Engine, scope: Scope) -> None:
     if others:
         names = ", ".join(sorted(name if name is not None else "(all apps together)" for name in others))
         print_note(f"{scope.user} is known under another app: {names}. Choose it with --app.")
+
+
+async def print_waiting(engine: Engine, scope: Scope) -> None:
+    """Say how many conversations of a user wait to be learned, which may hold what a command does not find."""
+    if count := sum(each.messages > 0 for each in await engine.memory.pending(scope)):
+        waits = "1 conversation waits" if count == 1 else f"{count} conversations wait"
+        print_note(f"{waits} to be learned: `gaia sweep --force` does it now.")
 
 
 async def print_storage_problem(engine: Engine) -> None:

@@ -53,7 +53,7 @@ _BARE_AGE = rf"{_NUMBER_FROM_TWO}(?=\W*\Z|[,;]|\s(?:and|und)\b)"
 _ASIDE_FROM_YEARS = r"(?!\s*(?:%|am\b|pm\b|km\b|cm\b|m\b|kg\b|min\w*\b|hours?\b|days?\b|weeks?\b|months?\b))\b"
 _AGE = re.compile(
     rf"\b(?:is|turned|turns|ist|a|tiene)\s+(?:an? )?\d{{1,3}}{_ASIDE_FROM_YEARS}|"
-    rf"(?:\b(?:is|turned|turns|ist|wird)|\b(?:he|she|who)['\u2019]s)\s+{_BARE_AGE}|"
+    rf"(?:\b(?:is|are|turned|turns|ist|wird)|\b(?:he|she|who)['\u2019]s)\s+{_BARE_AGE}|"
     rf"{_YEARS_OF_AGE}|\b{_NUMBER_FROM_TWO} geworden\b|[\w,] \(\d{{1,2}}\)",
     re.IGNORECASE,
 )

@@ -242,7 +242,7 @@ def test_a_receipt_that_cannot_be_written_is_printed_after_the_facts_are_reporte
     assert done.code == 1
     assert done.out.splitlines()[:2] == [
         "Forgot 2 facts about itay.",
-        "The files are rewritten: they contain nothing that was forgotten.",
+        "The files are rewritten: nothing of what was deleted is in them.",
     ]
     receipt = json.loads(done.out.partition("The receipt:\n")[2])
     assert (receipt["user"], receipt["count"], receipt["files"]) == ("itay", 2, "rewritten")
@@ -318,7 +318,7 @@ def test_a_second_forget_after_a_kill_reports_that_it_finished_the_first(
     assert done.code == 0
     assert done.out.splitlines() == [
         "Forgot 0 facts about itay.",
-        "The files are rewritten: they contain nothing that was forgotten.",
+        "The files are rewritten: nothing of what was deleted is in them.",
         "Note: an earlier forget, whose files were still to be rewritten, is finished.",
     ]
     assert (receipt["count"], receipt["earlier_erasures"], receipt["files"]) == (0, 1, "rewritten")

@@ -51,7 +51,7 @@ Examples:
 
 _MAX_NAMED_IDS = 5
 
-_REWRITTEN_MESSAGE = "The files are rewritten: they contain nothing that was forgotten."
+_REWRITTEN_MESSAGE = "The files are rewritten: nothing of what was deleted is in them."
 _SERVER_MESSAGE = "It is deleted from the database and the store; their servers clean their own files and logs."
 
 

@@ -15,6 +15,7 @@ from gaia_memory.cli.engines import (
     open_scope,
     print_other_apps,
     print_storage_problem,
+    print_waiting,
 )
 from gaia_memory.cli.memory.filter_options import (
     AsOfOption,
@@ -107,6 +108,7 @@ async def list_facts(
 
 
 async def _explain_nothing(engine: Engine, scope: Scope, where: Sequence[str] | None) -> None:
-    """Print on the error stream why a list may be empty: a misspelled filter."""
+    """Print on the error stream why a list may be empty: a misspelled filter, or what is not learned yet."""
     for hint in explain_no_match(where, await engine.memory.facts(scope)):
         print_note(hint)
+    await print_waiting(engine, scope)

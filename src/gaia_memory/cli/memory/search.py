@@ -18,6 +18,7 @@ from gaia_memory.cli.engines import (
     open_scope,
     print_other_apps,
     print_storage_problem,
+    print_waiting,
 )
 from gaia_memory.cli.memory.filter_options import (
     AsOfOption,
@@ -107,6 +108,7 @@ async def search(
         if not recalled.hits:
             for hint in explain_no_match(where, await engine.memory.facts(scope)):
                 print_note(hint)
+            await print_waiting(engine, scope)
         await print_storage_problem(engine)
         threshold = engine.config.memory.score_threshold
         allow_numbers = engine.config.memory.allow_numbers

@@ -36,7 +36,7 @@ _CHOSEN: Mapping[KeyPath, str] = {
 }
 _NOTES: Mapping[KeyPath, str] = {
     ("app",): "Commands use this app unless `--app` names another. Each agent is its own app.",
-    ("sessions", "database_url"): "A relative path starts at the home. Start `adk` with the same database.",
+    ("sessions", "database_url"): "Start `adk` with the same database.",
     ("sessions", "clear"): "Here `rewind`, so that a browser does not lose its open session.",
 }
 

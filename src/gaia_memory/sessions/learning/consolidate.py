@@ -135,7 +135,7 @@ class Consolidator:
         chosen = {key for key in opened | rewound | foreign if session_id in (None, key.session)}
         await self._transcripts.resolve(key for key in chosen if key.app not in self._transcripts.apps)
         fates = {key: await self._delete_if_forgotten(key) for key in chosen}
-        kept = {key for key, fate in fates.items() if fate == "kept"} | (opened | rewound) - foreign - chosen
+        kept = {key for key, fate in fates.items() if fate == "kept"} | (opened | rewound) - chosen
         counts = Counter(fates.values())
         return ForgottenSessions(
             deleted=counts["deleted"],

@@ -20,7 +20,13 @@ from gaia_memory.adk.models.offline.question_kinds import (
     kind_words,
     tells_answer_type,
 )
-from gaia_memory.adk.models.offline.statements import Statement, tells_trade, topic_words, without_dates
+from gaia_memory.adk.models.offline.statements import (
+    Statement,
+    tells_trade,
+    topic_words,
+    without_added_dates,
+    without_dates,
+)
 from gaia_memory.adk.models.offline.subjects import (
     asks_about_self,
     has_other_owner,
@@ -52,8 +58,8 @@ _OTHER_MOOD = 0.1
 
 _RELATIVE_CLAUSE = re.compile(r",? \b(?:who|whose|which)\b.*")
 _SWITCH = re.compile(
-    r"\b(?:switched|changed) (?:from|to)\b|"
-    r"\bchang(?:es|ed|ing) (?:my|our|their|his|her|its|the)\b|"
+    r"\b(?:(?:switched|changed) (?:from|to)|updated|upgraded|moved|postponed|rescheduled|delayed)\b|"
+    r"\bchang(?:es|ed|ing) (?:my|user's|our|their|his|her|its|the)\b|"
     r"\bumgestiegen\b|\bpassée? (?:de|à|aux?)\b|\bcambi(?:é|ó|aste) (?:de|a)\b",
     re.IGNORECASE,
 )
@@ -150,7 +156,10 @@ def _tells_news(later: Statement, earlier: Statement, question: str) -> bool:
     """Return whether a later statement tells news of what an earlier one is about: "Rex died", "Max moved to Rome"."""
     asked = topic_words(with_plain_words(question))
     is_aside = is_of_other_time(question, later.text) or has_other_owner(asked, later.text)
-    words, known = (*topic_words(later.text), *_implied_words(later.text)), topic_words(earlier.text)
+    words = (*topic_words(without_added_dates(later.text)), *_implied_words(later.text))
+    known = topic_words(without_added_dates(earlier.text))
+    named = [word for word in asked if word not in GENERAL_WORDS]
+    tells_change = _is_change(later.text) and any(_has(words, word) for word in named)
     subject = subject_words(later.text)
     # "Anna moved" is news of "Max's sister Anna", but "Maisie turns 10" none of Alfie.
     is_of_another = _lacks_name(question, (*words, *(subject_words(earlier.text) if subject else ())), {})
@@ -158,7 +167,9 @@ def _tells_news(later: Statement, earlier: Statement, question: str) -> bool:
         return False
     if subject:
         is_news = _is_turn(later.text) or any(_has(words, word) for word in asked if not _has(subject, word))
-        return is_news and any(_has(known, word) for word in subject)
+        # "The doctor changed my dose" has another subject.
+        is_of_it = any(_has(known, word) for word in subject) or tells_change
+        return is_news and is_of_it
     if any(_has((*asked, *_implied_words(earlier.text)), word) for word in _changed_words(later.text)):
         return True
     if is_open(question) and asks_for_taste(question, asked):
@@ -167,10 +178,9 @@ def _tells_news(later: Statement, earlier: Statement, question: str) -> bool:
     if not _is_turn(later.text) or (denies(later.text) and denies(earlier.text)):
         return False
     # "I'm not allergic to milk" is no news for "Am I allergic to nuts?".
-    named = [word for word in asked if word not in GENERAL_WORDS]
     concerns = bool(named) and not is_open(question) and all(_has(words, word) for word in named)
     shared = [word for word in words if word not in GENERAL_WORDS and not _has(asked, word)]
-    return concerns or any(_has(known, word) for word in shared)
+    return concerns or tells_change or any(_has(known, word) for word in shared)
 
 
 def _changed_words(text: str) -> tuple[str, ...]:
@@ -200,4 +210,9 @@ def _is_turn(text: str) -> bool:
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.
     from gaia_memory.backend.offline import corrections
 
-    return corrections.is_denial(text) or corrections.is_resumption(text) or _SWITCH.search(text) is not None
+    return corrections.is_denial(text) or corrections.is_resumption(text) or _is_change(text)
+
+
+def _is_change(text: str) -> bool:
+    """Return whether a text says that something is another thing or at another time now."""
+    return _SWITCH.search(text) is not None

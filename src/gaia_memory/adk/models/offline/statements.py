@@ -146,9 +146,14 @@ def topic_words(text: str) -> tuple[str, ...]:
     return tuple(word for word in words if word not in ALL_FUNCTION_WORDS | USER_WORDS | _ANYTHING)
 
 
+def without_added_dates(text: str) -> str:
+    """Return a text without the dates that learning has added to it."""
+    return _ADDED_DATE.sub("", text)
+
+
 def without_dates(text: str) -> str:
     """Return a text without the dates in it."""
-    text = _ADDED_DATE.sub("", text)
+    text = without_added_dates(text)
     for mention in reversed(dates.read(text, datetime.now(UTC), UTC)):
         text = text[: mention.span[0]] + text[mention.span[1] :]
     return text
