@@ -84,6 +84,15 @@ def test_without_a_key_a_search_finds_what_the_chat_answers(config: str) -> None
     assert found("bob", "--limit", "1") == ["User lives in Hamburg with two dogs"]
 
 
+def test_where_nothing_is_found_what_waits_to_be_learned_is_named(config: str) -> None:
+    """A list right after the first chat is empty, and nothing is lost."""
+    run_gaia("chat", "--user", "ada", "--config", config, stdin="I live in Rome\n")
+    answers = memory(config, "list", "ada"), memory(config, "search", "ada", "Rome")
+
+    assert [each.code for each in answers] == [0, 0]
+    assert all("1 conversation waits to be learned: `gaia sweep --force`" in each.err for each in answers)
+
+
 @pytest.mark.parametrize(
     ("question", "first", "scores"),
     [
