@@ -391,6 +391,7 @@ OWNERS = (
     ),
     Case(("My grandchildren are eight.",), "How old are my grandchildren?", "eight"),
     Case(("Our printer runs firmware 4.", "We updated it to firmware 5."), "Which firmware does our printer run?", "5"),
+    Case(("My contract with Telsa ends in June.",), "How can I contact you?", "This may answer it."),
     Case(("Carol works Saturdays and is always late.",), "When does Carol work?", "Saturdays"),
     Case(("Mrs Patel ordered a lemon cake.", "Carol ordered flour."), "What did Mrs Patel order?", "lemon", ("flour",)),
     Case(("Helen and I have been married for 22 years.",), "How long have I been married?", "22 years"),

@@ -39,6 +39,7 @@ from gaia_memory.adk.models.offline.subjects import (
 from gaia_memory.adk.models.offline.topic_words import (
     GENERAL_WORDS,
     SLOT_WORDS,
+    are_forms,
     implied_words,
     is_same_word,
     with_plain_words,
@@ -52,6 +53,9 @@ _GENERAL_WEIGHT = 0.4
 
 _OTHER_OWNER = 0.3
 """Taken off what belongs to somebody whom the question does not name: "My son's birthday" for "my birthday"."""
+
+_OTHER_SPELLING = 0.25
+"""Taken off for a word that may be another one: a contract is no contact."""
 
 _OTHER_MOOD = 0.1
 """Taken off a denial where the question asks for what is so, or the reverse, and off the past for the present."""
@@ -137,6 +141,7 @@ def _fit(question: str, asked: Sequence[str], names: Mapping[str, Sequence[str]]
         return 0.0
     weights = {word: _GENERAL_WEIGHT if word in general and not _has(counting, word) else 1.0 for word in asked}
     share = sum(weights[word] for word in matched) / sum(weights.values()) - _OTHER_OWNER * has_other_owner(asked, text)
+    share -= _OTHER_SPELLING * any(_has_misspelt(words, word, names[word]) for word in matched)
     # "Do I play chess?" is answered by "I no longer play chess", too.
     is_denied = is_open(question) and denies(question) != denies(text)
     if is_denied and asks_for_taste(question, asked):
@@ -199,6 +204,10 @@ def _implied_words(text: str) -> tuple[str, ...]:
     """Return the words for what a statement tells without them: "work" for "User is a nurse"."""
     implied = {"work": tells_trade(text), "age": tells_age(text), "origin": _ORIGIN.search(text)}
     return (*implied_words(text, without_dates(text)), *(word for word, is_told in implied.items() if is_told))
+
+
+def _has_misspelt(words: Collection[str], word: str, names: Collection[str]) -> bool:
+    return not any(are_forms(word, other) or other in names for other in words)
 
 
 def _has(words: Collection[str], word: str) -> bool:

@@ -168,18 +168,27 @@ def _stems(word: str) -> frozenset[str]:
 
 def is_same_word(one: str, other: str) -> bool:
     """Return whether two words are the same or forms of one word, are about one topic, or differ by a typing error."""
+    return are_forms(one, other) or differ_by_typo(one, other)
+
+
+def differ_by_typo(one: str, other: str) -> bool:
+    """Return whether two long words are nearly the same; "contact" and "contract" are, too."""
+    if min(len(one), len(other)) < _MIN_TYPO_CHARACTERS or one[0] != other[0]:
+        return False
+    return difflib.SequenceMatcher(None, one, other).ratio() >= _TYPO_RATIO
+
+
+def are_forms(one: str, other: str) -> bool:
+    """Return whether two words are the same or forms of one word, or are about one topic."""
     if not _meanings(one).isdisjoint(_meanings(other)):
         return True
     shorter, longer = sorted((one, other), key=len)
     if not _german_verb_stems(one).isdisjoint(_german_verb_stems(other)):
         return True
-    if longer.removesuffix("ant") == shorter:
-        return False  # An accountant is no account.
-    if not _stems(one).isdisjoint(_stems(other)):
-        return len(shorter) >= _MIN_TYPO_CHARACTERS or _is_inflected(shorter, longer)
-    if len(shorter) < _MIN_TYPO_CHARACTERS or one[0] != other[0]:
+    # An accountant is no account.
+    if _stems(one).isdisjoint(_stems(other)) or longer.removesuffix("ant") == shorter:
         return False
-    return difflib.SequenceMatcher(None, one, other).ratio() >= _TYPO_RATIO
+    return len(shorter) >= _MIN_TYPO_CHARACTERS or _is_inflected(shorter, longer)
 
 
 @lru_cache(maxsize=20_000)
