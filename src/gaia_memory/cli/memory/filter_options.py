@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from gaia_memory.cli.engines import print_waiting
+from gaia_memory.cli.ui.terminal import print_note
 from gaia_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from gaia_memory.models import Fact, Scalar
+    from gaia_memory.engine import Engine
+    from gaia_memory.models import Fact, Scalar, Scope
 
 WhereOption = Annotated[
     list[str] | None,
@@ -229,3 +232,10 @@ def _time_bounds(
     except (ValueError, OSError) as error:
         hint = "pass a day or a time, such as yesterday, 2026-03-01 or 2026-03-01T18:00"
         raise typer.BadParameter(f"{option} is {text!r}: {hint}") from error
+
+
+async def explain_nothing(engine: Engine, scope: Scope, where: Sequence[str] | None) -> None:
+    """Print on the error stream why nothing may be found: a misspelled filter, or what is not learned yet."""
+    for hint in explain_no_match(where, await engine.memory.facts(scope)):
+        print_note(hint)
+    await print_waiting(engine, scope)

@@ -15,7 +15,6 @@ from gaia_memory.cli.engines import (
     open_scope,
     print_other_apps,
     print_storage_problem,
-    print_waiting,
 )
 from gaia_memory.cli.memory.filter_options import (
     AsOfOption,
@@ -23,17 +22,14 @@ from gaia_memory.cli.memory.filter_options import (
     UntilOption,
     WhereOption,
     build_filters,
-    explain_no_match,
+    explain_nothing,
     parse_as_of,
 )
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json
-from gaia_memory.cli.ui.terminal import pluralize, print_line, print_note
+from gaia_memory.cli.ui.terminal import pluralize, print_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gaia_memory.engine import Engine
-    from gaia_memory.models import Fact, Scope
+    from gaia_memory.models import Fact
 
 EXAMPLES = """
 Examples:
@@ -90,7 +86,7 @@ async def list_facts(
         if app_name is None:
             await print_other_apps(engine, scope)
         if not facts:
-            await _explain_nothing(engine, scope, where)
+            await explain_nothing(engine, scope, where)
         await print_storage_problem(engine)
     if as_json:
         memories = [{**fact_to_dict(fact), "sources": sources.get(fact.id, [])} for fact in facts]
@@ -105,10 +101,3 @@ async def list_facts(
         print_line(f"{user}: {len(facts)} of {pluralize(page.total, 'fact')}; `--offset {after}` shows the next ones.")
     elif facts:
         print_line(f"{user}: {pluralize(len(facts), 'fact')}.")
-
-
-async def _explain_nothing(engine: Engine, scope: Scope, where: Sequence[str] | None) -> None:
-    """Print on the error stream why a list may be empty: a misspelled filter, or what is not learned yet."""
-    for hint in explain_no_match(where, await engine.memory.facts(scope)):
-        print_note(hint)
-    await print_waiting(engine, scope)

@@ -18,7 +18,6 @@ from gaia_memory.cli.engines import (
     open_scope,
     print_other_apps,
     print_storage_problem,
-    print_waiting,
 )
 from gaia_memory.cli.memory.filter_options import (
     AsOfOption,
@@ -26,11 +25,11 @@ from gaia_memory.cli.memory.filter_options import (
     UntilOption,
     WhereOption,
     build_filters,
-    explain_no_match,
+    explain_nothing,
     parse_as_of,
 )
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json, print_rows, shorten_ids
-from gaia_memory.cli.ui.terminal import pluralize, print_line, print_note
+from gaia_memory.cli.ui.terminal import pluralize, print_line
 from gaia_memory.models.fact import OTHER_VECTORS
 
 if TYPE_CHECKING:
@@ -106,9 +105,7 @@ async def search(
         if not recalled.hits and not await engine.memory.count(scope):
             await print_other_apps(engine, scope)
         if not recalled.hits:
-            for hint in explain_no_match(where, await engine.memory.facts(scope)):
-                print_note(hint)
-            await print_waiting(engine, scope)
+            await explain_nothing(engine, scope, where)
         await print_storage_problem(engine)
         threshold = engine.config.memory.score_threshold
         allow_numbers = engine.config.memory.allow_numbers
