@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from gaia_memory.adk.models.offline.offline_phrases import detect_language
 from gaia_memory.adk.models.offline.topic_words import ALL_FUNCTION_WORDS, is_same_word
@@ -88,11 +89,12 @@ def has_other_owner(asked: Sequence[str], statement: str) -> bool:
     return not all(any(is_same_word(word, noun) for word in asked) for noun in owner if noun not in ALL_FUNCTION_WORDS)
 
 
-def named_in(question: str) -> list[str]:
+@lru_cache(maxsize=100)
+def named_in(question: str) -> tuple[str, ...]:
     """Return the names in a question; none in German, where every noun has a capital letter."""
     if detect_language(question) == "de":
-        return []
-    return [word for name in _NAME_INSIDE.findall(question) for word in index_tokens(name)]
+        return ()
+    return tuple(word for name in _NAME_INSIDE.findall(question) for word in index_tokens(name))
 
 
 def names_of(word: str, statement: str) -> list[str]:
