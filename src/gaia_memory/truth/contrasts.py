@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from gaia_memory.language.stop_words import STOP_WORDS
+
 _CONTRAST = re.compile(
     r"(?P<right>.+), (?:(?:and|und|et|y) )?(?:not|nicht|(?:non )?pas|no) (?P<wrong>[^\W_]+(?:[ '-][^\W_]+){0,2})\W*\Z"
 )
 _ADDED_DATE = re.compile(r"\s*\([^()]*\d{4}[^()]*\)")
 _WORD = re.compile(r"\w+(?:['\u2019-]\w+)*")
-_OWNERS = frozenset(("my", "our", "user's"))
-_MIN_SHARED_WORDS, _MAX_RIGHT_WORDS = 2, 4
+_USERS = frozenset(("i", "we", "user", "my", "our", "user's"))
+_OWNER = "my"
+_MIN_SHARED_WORDS, _MAX_ADDED_WORDS = 2, 4
 
 
 class Contrast(NamedTuple):
@@ -28,7 +31,7 @@ def find_contrast(text: str) -> Contrast | None:
 
 
 def says_is_wrong(text: str, earlier: str) -> bool:
-    """Return whether a statement repeats an earlier one and says that its last words are wrong.
+    """Return whether a statement repeats what an earlier one says of the same owner, and that a word of it is wrong.
 
     "My sister lives in Ulm, not Bonn" does so for "My sister lives in Bonn", but not for "My sister works in Bonn".
     """
@@ -36,11 +39,17 @@ def says_is_wrong(text: str, earlier: str) -> bool:
     if contrast is None:
         return False
     right, wrong, said = (_words(each) for each in (contrast.right, contrast.wrong, _ADDED_DATE.sub("", earlier)))
-    shared = len(said) - len(wrong)
-    is_repeated = said[shared:] == wrong and right[:shared] == said[:shared]
-    return shared >= _MIN_SHARED_WORDS and is_repeated and 0 < len(right) - shared <= _MAX_RIGHT_WORDS
+    repeated = [word for word in said if word not in wrong]
+    is_of_same_owner = (right[:1] == [_OWNER]) == (said[:1] == [_OWNER])
+    is_repeated = set(wrong) <= set(said) and set(repeated) <= set(right) and is_of_same_owner
+    added = [at for at, word in enumerate(right) if word not in repeated]
+    # The sister of "My sister's son is called Tom, not Tim" is one more word elsewhere.
+    is_one_value = bool(added) and added[-1] - added[0] < len(added) <= _MAX_ADDED_WORDS
+    return is_repeated and len(repeated) >= _MIN_SHARED_WORDS and is_one_value
 
 
 def _words(text: str) -> list[str]:
+    """Return the words that tell something, in lower case; those for the user and for what is theirs are one."""
     words = [word.casefold().replace("\u2019", "'") for word in _WORD.findall(text)]
-    return ["my" if word in _OWNERS else word for word in words]
+    words = [_OWNER if word in _USERS else word for word in words]
+    return [word for word in words if word not in STOP_WORDS or word in (_OWNER, "not", "no")]

@@ -25,7 +25,6 @@ _MAX_PLACE_WORDS = 3
 _PLACE_PREPOSITIONS = frozenset(("in", "en", "a"))
 """As in "lives with a friend in Rome", words without accents."""
 
-
 _AGE_DOUBT_YEARS = 2
 """How much more than the time that passed a person may have aged: "I am 100" may be no age."""
 
@@ -209,7 +208,8 @@ def _effect(later: Claim, earlier: Claim) -> tuple[_Effect, str]:
 def _effect_on_clause(later: Claim, earlier: Claim) -> tuple[_Effect, str]:
     """Return the effect of "no longer drinks coffee" on "drinks coffee", or the other way round."""
     if later.old:
-        return (_Effect.REPLACE, "correction") if later.old == earlier.value else (_Effect.NOTHING, "")
+        is_wrong = later.old == earlier.value and not earlier.is_denial
+        return (_Effect.REPLACE, "correction") if is_wrong else (_Effect.NOTHING, "")
     if later.is_denial == earlier.is_denial:
         return _Effect.NOTHING, ""
     if later.value == earlier.value:
@@ -334,7 +334,7 @@ def _effect_on_slot(later: Claim, earlier: Claim) -> _Effect:
     if later.is_denial:
         return _effect_of_denial(later, earlier, is_meant=is_meant)
     if later.old:
-        return _Effect.REPLACE if earlier.value == later.old and is_meant else _Effect.NOTHING
+        return _Effect.REPLACE if earlier.value == later.old and not earlier.is_denial and is_meant else _Effect.NOTHING
     if is_same_value and is_same_key:
         is_repeated = later.is_bare and earlier.is_bare and not (later.is_change or earlier.is_change)
         return _Effect.SAME if is_repeated else _Effect.NOTHING
