@@ -25,8 +25,11 @@ class Contrast(NamedTuple):
 
 
 def find_contrast(text: str) -> Contrast | None:
-    """Return "My dog is called Rex" and "Max" for "My dog is called Rex, not Max"; None for any other statement."""
-    found = _CONTRAST.match(text)
+    """Return "My dog is called Rex" and "Max" for "My dog is called Rex, not Max"; None for any other statement.
+
+    Dates that learning has added are left out.
+    """
+    found = _CONTRAST.match(_ADDED_DATE.sub("", text))
     return Contrast(found["right"], found["wrong"]) if found else None
 
 
