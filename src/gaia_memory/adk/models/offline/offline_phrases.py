@@ -67,7 +67,7 @@ PHRASES: Mapping[Language, Phrases] = {
         nothing_to_withdraw="There is nothing to take back here. /forget WORDS removes what I have already learned.",
         unclear="I did not understand what changes: please tell me in a whole sentence.",
         taken_back="I will not answer with this here: {}\n/forget WORDS removes what I have already learned.",
-        unsure="This may answer it. {}",
+        unsure="I have no sure answer. The closest I know: {}",
         forgotten="You had me forget that, so I will not learn it from a conversation. To bring it back: /remember {}",
         private="This stays between us: I do not learn this message.",
         confidential="I do not learn that. Send /private first, and I learn nothing of what follows.",
@@ -108,7 +108,7 @@ PHRASES: Mapping[Language, Phrases] = {
         nothing_to_withdraw="Hier gibt es nichts zurückzunehmen. /forget WÖRTER entfernt schon Gelerntes.",
         unclear="Ich habe nicht verstanden, was sich ändert: Bitte sag es mir in einem ganzen Satz.",
         taken_back="Damit antworte ich hier nicht mehr: {}\n/forget WÖRTER entfernt schon Gelerntes.",
-        unsure="Vielleicht ist das die Antwort. {}",
+        unsure="Eine sichere Antwort habe ich nicht. Am nächsten kommt: {}",
         forgotten="Das sollte ich vergessen, also lerne ich es aus keinem Gespräch. Zurück kommt es mit: /remember {}",
         private="Das bleibt unter uns: Diese Nachricht lerne ich nicht.",
         confidential="Das lerne ich nicht. Nach /private lerne ich auch vom Rest nichts.",
@@ -149,7 +149,7 @@ PHRASES: Mapping[Language, Phrases] = {
         nothing_to_withdraw="Il n'y a rien à retirer ici. /forget MOTS efface ce que j'ai déjà appris.",
         unclear="Je n'ai pas compris ce qui change : dis-le-moi dans une phrase entière, s'il te plaît.",
         taken_back="Je ne réponds plus avec ceci ici : {}\n/forget MOTS efface ce que j'ai déjà appris.",
-        unsure="Voici peut-être la réponse. {}",
+        unsure="Je n'ai pas de réponse sûre. Le plus proche : {}",
         forgotten="Tu me l'as fait oublier, donc je ne l'apprends plus ici. Pour l'y remettre : /remember {}",
         private="Cela reste entre nous : je n'apprends pas ce message.",
         confidential="Je ne l'apprends pas. Après /private, je n'apprends rien de la suite.",
@@ -189,7 +189,7 @@ PHRASES: Mapping[Language, Phrases] = {
         nothing_to_withdraw="Aquí no hay nada que retirar. /forget PALABRAS borra lo que ya he aprendido.",
         unclear="No he entendido qué cambia: dímelo en una frase completa, por favor.",
         taken_back="Aquí ya no respondo con esto: {}\n/forget PALABRAS borra lo que ya he aprendido.",
-        unsure="Quizá esta sea la respuesta. {}",
+        unsure="No tengo una respuesta segura. Lo más parecido: {}",
         forgotten="Me pediste olvidarlo, así que no lo aprendo de ninguna conversación. Para recuperarlo: /remember {}",
         private="Esto queda entre nosotros: no aprendo este mensaje.",
         confidential="Eso no lo aprendo. Después de /private no aprendo nada de lo que sigue.",
@@ -227,7 +227,7 @@ _FRAMES = tuple(frame.format("") for phrases in PHRASES.values() for frame in (p
 
 
 def without_stock_replies(answer: str) -> str:
-    """Return what an answer tells of the person, without "This may answer it:" and "I remember:"."""
+    """Return what an answer tells of the person, without "The closest I know:" and "I remember:"."""
     told = (line for line in answer.splitlines() if line not in STOCK_REPLIES)
     return "\n".join(_without_lead(_without_lead(line, _DOUBTS), _FRAMES) for line in told)
 

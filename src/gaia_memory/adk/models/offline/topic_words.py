@@ -28,15 +28,18 @@ allergic allergy allergies allergisch allergie allergien allergique allergiques 
 alergias
 birthday born birth geburtstag geboren anniversaire ne nee naissance cumpleanos nacido naci nacimiento
 age old turned alt alter jahre ans anos edad
-wife wives spouse married ehefrau frau femme epouse esposa mujer
-husband spouse married ehemann mann mari epoux esposo marido
+wife wives spouse married ehefrau frau femme epouse esposa mujer family familie famille familia
+husband spouse married ehemann mann mari epoux esposo marido family familie famille familia
 partner boyfriend girlfriend freund freundin partnerin copain copine compagnon novio novia pareja
-sister sisters sibling siblings geschwister schwester schwestern soeur soeurs hermana hermanas
-brother brothers sibling siblings geschwister bruder frere freres hermano hermanos
-mother mum mom mutter mama mere maman madre
-father dad vater papa pere padre
-son sons sohn soehne sohne fils hijo child children kid kids kind kinder enfant enfants hijos
-daughter daughters tochter fille filles hija hijas child children kid kids kind kinder enfant enfants hijos
+sister sisters sibling siblings geschwister schwester schwestern soeur soeurs hermana hermanas \
+family familie famille familia
+brother brothers sibling siblings geschwister bruder frere freres hermano hermanos family familie famille familia
+mother mum mom mutter mama mere maman madre family familie famille familia parents eltern padres
+father dad vater papa pere padre family familie famille familia parents eltern padres
+son sons sohn soehne sohne fils hijo child children kid kids kind kinder enfant enfants hijos \
+family familie famille familia
+daughter daughters tochter fille filles hija hijas child children kid kids kind kinder enfant enfants hijos \
+family familie famille familia
 cat cats kitten pet pets haustier haustiere animal animaux mascota mascotas katze kater katzen chat chatte chats gato \
 gata gatos
 rabbit rabbits bunny hamster hamsters parrot pet pets haustier haustiere animal animaux mascota mascotas kaninchen \
@@ -69,6 +72,11 @@ married wedding marry divorced divorce separated geschieden getrennt divorcee di
 verheiratet heirate hochzeit marie mariee mariage casado casada boda
 meet meets met meeting treffe triffst trifft rencontre reunion veo
 origin come comes komme kommst herkunft viens originaire vengo vienes
+lese lesen liest
+nehme nehmen nimmst nimmt
+gebe geben gibst gibt
+sehe sehen siehst sieht
+helfe helfen hilfst hilft
 """
 
 
