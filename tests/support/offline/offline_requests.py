@@ -18,7 +18,7 @@ from gaia_memory.truth.reconcile_by_rule import Statement, decide_by_rule
 if TYPE_CHECKING:
     from support.offline.offline_conversations import Case
 
-FIRST_DAY = datetime(2026, 11, 2, 12, tzinfo=UTC)
+_STARTED_AT = datetime.now(UTC)
 
 
 async def answer_of(case: Case) -> str:
@@ -27,24 +27,24 @@ async def answer_of(case: Case) -> str:
 
 
 async def answer_after_learning(case: Case) -> str:
-    """Return the answer to the question of a case in a new conversation; each message before was learned on its day."""
+    """Return the answer to the question of a case in a new conversation; each message before was learned alone."""
     return await _answer((case.question,), await asyncio.to_thread(memories_after, case.said))
 
 
 async def answer_after_conversation(case: Case) -> str:
     """Return the answer to the question of a case in a new conversation; what was said before was learned as one."""
     facts = await asyncio.to_thread(facts_of, case.said)
-    days = [(FIRST_DAY + timedelta(seconds=at)).isoformat() for at in range(len(facts))]
+    days = [(_STARTED_AT + timedelta(seconds=at)).isoformat() for at in range(len(facts))]
     return await _answer(
         (case.question,), [{"text": fact, "timestamp": day} for fact, day in zip(facts, days, strict=True)]
     )
 
 
 def memories_after(said: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return the facts that messages leave, learned one a day, as a recall without a limit finds them."""
+    """Return the facts that messages leave, learned one by one, as a recall without a limit finds them."""
     current: list[Statement] = []
-    for day, message in enumerate(said):
-        said_at = FIRST_DAY + timedelta(days=day)
+    for at, message in enumerate(said):
+        said_at = _STARTED_AT + timedelta(seconds=at)
         for fact in facts_of((message,), said_at):
             new = Statement(text=fact, said_at=said_at, id=f"{len(current):04}{fact}")
             decision = decide_by_rule(new, current)
@@ -53,7 +53,7 @@ def memories_after(said: tuple[str, ...]) -> list[dict[str, Any]]:
     return [{"text": each.text, "timestamp": each.said_at.isoformat()} for each in current]
 
 
-def facts_of(said: tuple[str, ...], said_at: datetime = FIRST_DAY) -> list[str]:
+def facts_of(said: tuple[str, ...], said_at: datetime = _STARTED_AT) -> list[str]:
     """Return what is learned of the messages of one conversation."""
     entries = json.dumps([{"role": "user", "content": message} for message in said])
     return extract_facts(f"## New Messages\n{entries}\n\n## Observation Date\n{said_at:%Y-%m-%d}")

@@ -16,9 +16,12 @@ from gaia_memory.backend.offline.names import capitalize_name
 from gaia_memory.backend.offline.quotations import Quotations
 from gaia_memory.backend.offline.referents import Referents
 from gaia_memory.language.dates import read, relative_dates
+from gaia_memory.language.dates.mention import DateMention, Grain
 from gaia_memory.language.dates.reminder_requests import to_wish
 
 _MIN_CODE_DIGITS = 3
+_DAY_NUMBER = re.compile(r"\b\d{1,2}(?:st|nd|rd|th|\.|er)?(?: of| de)? (?!months?\b|Monat|mois\b|mes(?:es)?\b)[^\W\d]")
+_DAY_CHARACTERS = len("31st of ")
 _MAX_STATED = 20
 """The latest statements that a "No, …" may replace."""
 
@@ -328,7 +331,14 @@ def to_reminder(sentence: str, day: date, language: str | None) -> str | None:
     """Return a request for a reminder with a time to come as a statement; None for any other sentence."""
     wish, midnight = to_wish(sentence), datetime.combine(day, time(), tzinfo=UTC)
     mentions = read(wish, midnight, UTC, language) if wish else ()
-    return wish if any(mention.end > midnight for mention in mentions) else None
+    is_day = any(mention.end > midnight and not _is_impossible(mention, wish or "") for mention in mentions)
+    return wish if is_day else None
+
+
+def _is_impossible(mention: DateMention, text: str) -> bool:
+    """Return whether a month is what is left of a day that it does not have: "31 February"."""
+    start, end = mention.span
+    return mention.grain is Grain.MONTH and _DAY_NUMBER.search(text, max(start - _DAY_CHARACTERS, 0), end) is not None
 
 
 def _correction_in(sentence: str) -> corrections.Correction | None:

@@ -82,7 +82,8 @@ def is_question_or_link(sentence: str) -> bool:
 
 def is_question(sentence: str) -> bool:
     """Return whether a sentence asks something, with or without a question mark."""
-    return is_question_or_link(sentence) or _P["question"].match(sentence.strip().strip(_QUOTES)) is not None
+    stripped = sentence.strip().strip(_QUOTES)
+    return is_question_or_link(sentence) or any(_P[name].match(stripped) for name in ("question", "asking"))
 
 
 def is_request_to_forget(sentence: str) -> bool:
@@ -105,7 +106,7 @@ def is_statement(sentence: str) -> bool:
     stripped = sentence.strip().strip(_QUOTES)
     if not stripped or is_question_or_link(stripped):
         return False
-    if is_small_talk(stripped) or _P["question"].match(stripped) or _P["command"].match(stripped):
+    if is_small_talk(stripped) or is_question(stripped) or _P["command"].match(stripped):
         return False
     if _SPACELESS_SCRIPT.search(stripped):
         return sum(letter.isalpha() for letter in stripped) >= _MIN_LETTERS

@@ -22,6 +22,8 @@ _PAST_TENSES = {
         r"(?<!'ve )(?<!have )(?<!has )(?<!'s )got|saw|came|ate|met|took|made|bought|sold|left|flew|drove|"
         r"ran|won|lost|began|gave|told|found|heard|broke|wrote|swam|slept|spent|fell|felt|became|has (?:been|had|"
         r"\w+ed)|have (?:been|had|\w+ed)|"
+        r"(?<!\ba )(?<!\ban )(?<!\bthe )(?<!\bmy )(?<!\bour )(?<!\bhis )(?<!\bher )(?<!\btheir )"
+        r"(?:(?<!\w's )|(?=\w+ed (?:an?|the|my|our|his|her|their|to|in|at|on|off|up|out|him|it)\b))"
         r"(?!(?:need|feed|speed|indeed|hundred|succeed|proceed|wicked|naked|sacred|breed|seed|weed|"
         r"(?<!\bI )(?<!\bUser )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bwe )(?:called|named))\b)\w{2,}ed)\b",
         re.IGNORECASE,
@@ -74,10 +76,12 @@ _MOVE_WORDS = re.compile(
 
 _COMING_DATE = re.compile(
     r"(?:\bis|\bare|'s) now\b|\bist jetzt\b|\best maintenant\b|\bes ahora\b|"
-    r"\bfor (?:mon|tues|wednes|thurs|fri|satur|sun)day\b",
+    r"\bfor (?:mon|tues|wednes|thurs|fri|satur|sun)day\b|"
+    r"\b(?:moved|postponed|rescheduled|delayed|changed|brought forward|pushed back)\b.*"
+    r" to (?:mon|tues|wednes|thurs|fri|satur|sun)day\b",
     re.IGNORECASE,
 )
-"""What makes a date one to come beside a past: "it has moved, it's now on Friday", "I ordered it for Friday"."""
+"""What makes a date one to come beside a past: "it has moved, it's now on Friday", "they moved it to Friday"."""
 
 _WEEKDAY_LEAD = re.compile(
     r"(?:\A|(?:on|until|till|by|before|since|after|am|bis|vor|seit|nach|dimanche|lundi|mardi|mercredi|jeudi|"
@@ -138,7 +142,7 @@ def _is_one_weekday(mention: DateMention, sentence: str, now: datetime) -> bool:
         return False
     # A bare hour is one of the next.
     is_day = mention.grain is Grain.DAY or abs(mention.start - now) > _DAY or _WEEKDAY.search(sentence, start, end)
-    return bool(is_day and (_WEEKDAY_LEAD.match(sentence, start) or sentence[:start].endswith("for ")))
+    return bool(is_day and (_WEEKDAY_LEAD.match(sentence, start) or sentence[:start].endswith(("for ", "to "))))
 
 
 def _format(mention: DateMention, language: str | None) -> str:

@@ -43,6 +43,7 @@ from gaia_memory.adk.models.offline.topic_words import (
     implied_words,
     is_same_word,
     with_plain_words,
+    without_telling,
 )
 from gaia_memory.language.answer_types import tells_age
 
@@ -89,6 +90,7 @@ def find_answers(question: str, statements: Sequence[Statement]) -> Answers:
     Later news of what they are about are told, too: "Rex died" before "My dog is called Rex". A statement that has
     only some words of the question is the only answer, and not a certain one.
     """
+    question = without_telling(question)
     asked = topic_words(with_plain_words(question))
     names = _names_of(asked, statements)
     fits = [(_fit(question, asked, names, each.text), each) for each in statements]
@@ -130,7 +132,7 @@ def _fit(question: str, asked: Sequence[str], names: Mapping[str, Sequence[str]]
             return 0.0
         text = _RELATIVE_CLAUSE.sub("", text)
     implied = _implied_words(text)
-    if not asked or not tells_answer_type(question, text, implied):
+    if not asked or not (tells_answer_type(question, text, implied) or _is_turn(text)):
         return 0.0
     general = GENERAL_WORDS.union([] if asks_for_taste(question, asked) else kind_words(question))
     words = (*topic_words(text), *implied)
@@ -168,7 +170,8 @@ def _tells_news(later: Statement, earlier: Statement, question: str) -> bool:
     subject = subject_words(later.text)
     # "Anna moved" is news of "Max's sister Anna", but "Maisie turns 10" none of Alfie.
     is_of_another = _lacks_name(question, (*words, *(subject_words(earlier.text) if subject else ())), {})
-    if is_of_another or (is_aside and not _is_turn(later.text)):
+    is_other_answer = is_aside or not tells_answer_type(question, later.text, _implied_words(later.text))
+    if is_of_another or (is_other_answer and not _is_turn(later.text)):
         return False
     if subject:
         is_news = _is_turn(later.text) or any(_has(words, word) for word in asked if not _has(subject, word))

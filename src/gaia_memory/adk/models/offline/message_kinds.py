@@ -33,21 +33,6 @@ _REMEMBER = re.compile(
     r"(?:\s*[,:]?\s*(?:that|dass|que)\b|\s*[:,])?\s+(?P<fact>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_QUESTION = re.compile(
-    r"(?:hey|hi|so|and|und|et|y|ok|okay|also|¿)?[,\s]*"
-    # "can't stand it", "was in Rome", "would love a cat": statements whose "I" is left out
-    r"(?!(?:\w+n['’]t|do not)\s+(?!(?:i|you|he|she|it|we|they|my|our|the|this|that|there)\b)|"  # noqa: RUF001
-    r"(?:was|were|is|are)\s+(?:in|at|on|from|born|very|so)\b|am\s+(?!i\b)|cannot\b|"
-    r"(?:can|could|should|would|will)\s+(?:be|love|like|prefer|speak|play|swim|cook|drive|never|not|only)\b)(?:"
-    r"what|who|whom|whose|where|when|which|why|how|do|does|did|am|is|are|was|were|can|could|should|would|will|"
-    r"have i|has|tell me|remind me|what'?s|who'?s|where'?s|when'?s|how'?s|"
-    r"wer|wie|wo|wann|warum|wieso|welche[rsnm]?|woher|wohin|wogegen|wessen|wem|wen|wei(?:ß|ss)t du|kennst du|bin ich|"
-    r"habe ich|kann ich|sag mir|"
-    r"qui|quel(?:le)?s?|quoi|où|quand|comment|pourquoi|combien|est-ce|qu'est-ce|sais-tu|dis-moi|que sais|à quoi|"
-    r"suis-je|ai-je|"
-    r"qué|quién(?:es)?|cómo|cuándo|dónde|cuál(?:es)?|cuánt[oa]s?|por qué|adónde|a qué|sabes|dime)\b",
-    re.IGNORECASE,
-)
 _POLITE_LEAD = (
     r"(?:(?:please|hey|hi|ok|okay|now|just|actually|then|bitte|por favor|s'il te pla[iî]t|"
     r"i(?:'d| would)? (?:want|like) you to|(?:can|could|will|would) you|you (?:can|should|must|may)|"
@@ -65,7 +50,7 @@ _REQUEST = re.compile(
     rf"(?:{_POLITE_LEAD}+(?:tell (?!me\b)|call (?!me\b)|remind me (?:to|at|in|on|tomorrow|tonight)\b|text|e-?mail|book|"
     r"order|send|buy|write|play|set|open|search|look up|google|translate|turn|schedule|cancel|pay|draw|calculate|"
     r"recommend|suggest|create)|"
-    r"remind me (?:to|at|in|tomorrow|tonight)\b|(?:tell|call|text|e-?mail) (?:my|our|the)\b|"
+    r"remind me (?!(?:what|who|where|when|which|why|how|of|about)\b)|(?:tell|call|text|e-?mail) (?:my|our|the)\b|"
     r"(?:book|order|send|buy|write|set) (?:me\b|an?\b|my\b)|(?:translate|schedule|google)\b|turn (?:on|off)\b|"
     r"(?:kannst|könntest) du (?:bitte )?(?!dich|dir|mir (?:sagen|etwas über))|"
     r"(?:peux|pourrais)-tu (?!me (?:dire|rappeler)|te souvenir)|(?:puedes|podrías) (?!decirme|recordar))",
@@ -184,8 +169,7 @@ def _is_question(sentence: str) -> bool:
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.
     from gaia_memory.backend.offline import sentences
 
-    is_question = sentences.is_question(sentence) or bool(_QUESTION.match(sentence))
-    return is_question and not _is_reminder(sentence)
+    return sentences.is_question(sentence) and not _is_reminder(sentence)
 
 
 def _is_command(sentence: str) -> bool:

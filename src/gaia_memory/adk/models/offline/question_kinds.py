@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
-from gaia_memory.adk.models.offline.statements import category_of, tells_trade, without_dates
+from gaia_memory.adk.models.offline.statements import category_of, tells_trade, topic_words, without_dates
 from gaia_memory.adk.models.offline.subjects import subject_words
 from gaia_memory.adk.models.offline.topic_words import is_same_word
 from gaia_memory.language.answer_types import (
@@ -100,8 +102,29 @@ _NEXT_QUESTION = re.compile(
     r"(?=.*\b(?:when|wann|quand|cuándo)\b).*\bmy next\b|\bmein\w* nächst\w*|\bm(?:a|on) prochaine?\b|\bmi próxim[ao]\b",
     re.IGNORECASE,
 )
+_FROM_HOUR_TO_HOUR = re.compile(r"\b\d{1,2}\s?(?:to|till|until|bis|-|\u2013|à|a)\s?\d{1,2}\b", re.IGNORECASE)
 _HABITUAL_DAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days\b", re.IGNORECASE)
-_ONE_DAY = timedelta(days=1)
+_AGENDA_WORDS = frozenset(
+    (
+        *(
+            "appointment",
+            "appointments",
+            "plan",
+            "plans",
+            "planned",
+            "doing",
+            "going",
+            "happening",
+            "coming",
+            "got",
+            "up",
+        ),
+        *("termin", "termine", "vor", "los", "steht", "geplant", "prevu", "rendez", "vous", "rdv", "cita", "citas"),
+        *("planes", "tengo", "hago", "fais"),
+    )
+)
+_ADDED_DATE = re.compile(r"\s*\(\d{4}-")
+_ONE_DAY, _ONE_MONTH = timedelta(days=1), timedelta(days=31)
 _PAST_VERB = re.compile(
     r"\b(?:lived|worked|used to|had|drove|studied|played|owned|liked|loved|spoke|went(?! (?:up|down))|flew|visited|"
     r"(?:was|were)(?! (?:born|\w*(?:ed|en|ld|st))\b)|"
@@ -117,7 +140,7 @@ _PAST_QUESTION = re.compile(
 
 
 def fit_by_kind(question: str, text: str) -> float | None:
-    """Return how surely a statement tells the person's name, age or duties, if the question asks for one of these.
+    """Return how surely a statement tells the person's name, age, duties or agenda, if the question asks for these.
 
     None for any other question.
     """
@@ -130,12 +153,24 @@ def fit_by_kind(question: str, text: str) -> float | None:
         return float(tells_own_age(text))
     if _DUTY_QUESTION.search(question):
         return float(_DUTY.search(text) is not None and not subject_words(text))
+    if periods := _agenda_periods(question):
+        days = [*_days_in(text), *_weekly_days_in(text)]
+        return float(any(_overlap(period, day) for period in periods for day in days))
     return None
 
 
+@lru_cache(maxsize=100)
+def _agenda_periods(question: str) -> tuple[DateMention, ...]:
+    """Return the days of a question for all that is on: "What do I have next week?"; none of any other question."""
+    mentions = read(question, datetime.now(UTC), UTC)
+    periods = tuple(each for each in mentions if each.recurrence is None and each.end - each.start <= _ONE_MONTH)
+    return periods if is_open(question) and _AGENDA_WORDS.issuperset(topic_words(without_dates(question))) else ()
+
+
 def is_by_kind(question: str) -> bool:
-    """Return whether a question asks for the person's name, age or duties."""
-    return any(each.search(question) for each in (_NAME_QUESTION, _OWN_AGE_QUESTION, _DUTY_QUESTION))
+    """Return whether a question asks for the person's name, age, duties or agenda."""
+    by_words = any(each.search(question) for each in (_NAME_QUESTION, _OWN_AGE_QUESTION, _DUTY_QUESTION))
+    return by_words or bool(_agenda_periods(question))
 
 
 def is_open(question: str) -> bool:
@@ -163,7 +198,12 @@ def tells_answer_type(question: str, text: str, implied: Sequence[str]) -> bool:
         return False
     undated = without_dates(text)
     types = detect_answer_types(text, index_tokens(text))
-    types |= MOMENT * (tells_clock_time(text) or undated != text or _HABITUAL_DAY.search(text) is not None)
+    types |= MOMENT * (
+        tells_clock_time(text)
+        or _FROM_HOUR_TO_HOUR.search(text) is not None
+        or undated != text
+        or _HABITUAL_DAY.search(text) is not None
+    )
     types |= PLACE * bool(implied)
     return all(
         types & kind or (other is not None and other.search(undated))
@@ -186,9 +226,11 @@ def asks_for_next(question: str) -> bool:
 def is_of_other_day(question: str, text: str) -> bool:
     """Return whether both name days, and the text none of the question's: "on Monday" and "tomorrow"."""
     asked, told = _days_in(question), _days_in(text)
-    return bool(asked and told) and not any(
-        one.start < other.end and other.start < one.end for one in asked for other in told
-    )
+    return bool(asked and told) and not any(_overlap(one, other) for one in asked for other in told)
+
+
+def _overlap(one: DateMention, other: DateMention) -> bool:
+    return one.start < other.end and other.start < one.end
 
 
 def coming_days(text: str) -> list[datetime]:
@@ -198,8 +240,16 @@ def coming_days(text: str) -> list[datetime]:
 
 
 def _days_in(text: str) -> list[DateMention]:
-    mentions = read(text, datetime.now(UTC), UTC)
+    # Of "tomorrow (2026-11-28)", the date holds on any day.
+    mentions = [each for each in read(text, datetime.now(UTC), UTC) if not _ADDED_DATE.match(text, each.span[1])]
     return [each for each in mentions if each.recurrence is None and each.end - each.start <= _ONE_DAY]
+
+
+def _weekly_days_in(text: str) -> list[DateMention]:
+    """Return the next days of what comes again each week: "on Mondays"."""
+    weekly = [each for each in read(text, datetime.now(UTC), UTC) if each.recurrence and each.recurrence.weekdays]
+    weeks = [timedelta(weeks=number) for number in range(_ONE_MONTH // timedelta(weeks=1) + 1)]
+    return [replace(each, start=each.start + week, end=each.end + week) for each in weekly for week in weeks]
 
 
 def is_of_other_time(question: str, text: str) -> bool:

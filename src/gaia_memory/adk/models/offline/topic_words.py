@@ -130,7 +130,7 @@ ALL_FUNCTION_WORDS = frozenset[str]().union(*FUNCTION_WORDS.values()) - {"son"}
 
 _STEMMERS = tuple(snowballstemmer.stemmer(name) for name in ("english", "german", "french", "spanish"))
 _ENGLISH_STEMMER = _STEMMERS[0]
-_ENDINGS = frozenset(("es", "n", "en", "e", "er", "ern", "nt", "ed", "d", "ing", "t", "st", "te", "r", "x"))
+_ENDINGS = frozenset(("es", "n", "en", "e", "er", "ern", "nt", "ed", "d", "ing", "t", "st", "te", "x"))
 _MIN_STEM_CHARACTERS = 3
 _MIN_TYPO_CHARACTERS = 6
 _TYPO_RATIO = 0.88
@@ -152,6 +152,20 @@ _WORDINGS = (
     (r"\b(?:before|previously|früher|vorher|auparavant|avant|antes)(?=\W*\Z)", ""),
 )
 """Questions without a word that a statement has, and their wording with one."""
+
+
+_TELLING = re.compile(
+    r"\bwhat (?:did|have) i (?:ever |already |just )?(?:say|said|tell|told|mention(?:ed)?)(?: (?:to )?you)? about\b|"
+    r"\bwas habe? ich (?:dir )?(?:über|von)\b|\bqu'(?:est-ce que j'ai|ai-je) (?:dit|raconté) (?:sur|de|à propos de)\b|"
+    r"\bqué (?:te )?(?:dije|conté|he (?:dicho|contado)) (?:sobre|de)\b",
+    re.IGNORECASE,
+)
+_GERMAN_TELLING = re.compile(r"(?<=\w) (?:gesagt|erzählt)(?=\W*\Z)", re.IGNORECASE)
+
+
+def without_telling(question: str) -> str:
+    """Return "about tuna?" for "What did I say about tuna?"; any other question as it is."""
+    return _GERMAN_TELLING.sub("", _TELLING.sub(lambda found: found[0].split()[-1], question))
 
 
 def with_plain_words(question: str) -> str:
