@@ -18,6 +18,7 @@ import gaia_memory
 from gaia_memory import NewFact, open_memory
 from gaia_memory.adk.gaia import Gaia
 from gaia_memory.backup.restore import RestoreReport
+from gaia_memory.config.sources.load import load
 from gaia_memory.errors import InvalidInputError, MemoryUnavailable
 from gaia_memory.models import Scope
 from gaia_memory.testing import ScriptedLlm
@@ -100,6 +101,56 @@ async def test_a_restore_elsewhere_leaves_the_sessions_of_the_original_alone(tmp
     assert sessions.read_bytes() == before
     assert report.conversations == 1
     assert (other / "sessions.db").exists()
+
+
+@pytest.mark.parametrize("lines", [["home: data"], ["home: {original}  # mine"], []])
+def test_restored_settings_lead_to_the_facts_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[str]
+) -> None:
+    """Not to the home of the installation from which the backup comes."""
+    original, other = tmp_path / "project" / "data", tmp_path / "other"
+    original.parent.mkdir()
+    config = write_offline_config(original.parent, *(line.format(original=original) for line in lines))
+    if lines:
+        monkeypatch.delenv("GAIA_HOME")
+    run_gaia("memory", "add", "-u", "ada", "-c", str(config), "Likes tea")
+    run_gaia("backup", str(tmp_path / "b"), "-c", str(config))
+    monkeypatch.delenv("GAIA_HOME", raising=False)
+    restored = run_gaia("restore", str(tmp_path / "b"), "--home", str(other))
+    listed = run_gaia("memory", "list", "-u", "ada", "-c", str(other / "gaia.yaml"))
+
+    assert restored.code == 0, restored.err
+    assert "Likes tea" in listed.out
+    assert load(other / "gaia.yaml").config.home == other
+
+
+def test_settings_that_cannot_be_edited_are_restored_with_a_note(tmp_path: Path) -> None:
+    """The facts are worth more than the key."""
+    config = tmp_path / "gaia.yaml"
+    config.write_text("model: offline\n...\n")
+    run_gaia("memory", "add", "-u", "ada", "-c", str(config), "Likes tea")
+    run_gaia("backup", str(tmp_path / "b"), "-c", str(config))
+    restored = run_gaia("restore", str(tmp_path / "b"), "--home", str(tmp_path / "other"))
+
+    assert (restored.code, "1 fact about 1 person" in restored.out) == (0, True), restored.err
+    assert f"{tmp_path / 'other' / 'gaia.yaml'}" in restored.err
+    assert "set `home: .` in it by hand" in restored.err
+
+
+def test_a_configuration_names_the_home_to_restore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for `gaia backup`; a second home beside it is refused."""
+    monkeypatch.delenv("GAIA_HOME")
+    config = write_offline_config(tmp_path, "home: data")
+    run_gaia("memory", "add", "-u", "ada", "-c", str(config), "Likes tea")
+    run_gaia("backup", str(tmp_path / "b"), "-c", str(config))
+    run_gaia("memory", "forget", "-u", "ada", "-c", str(config), "--all", "--yes")
+    both = run_gaia("restore", str(tmp_path / "b"), "-c", str(config), "--home", str(tmp_path / "other"))
+    missing = run_gaia("restore", str(tmp_path / "b"), "-c", str(tmp_path / "none.yaml"))
+    restored = run_gaia("restore", str(tmp_path / "b"), "--config", str(config), "--force")
+
+    assert (both.code, "home and config both" in both.err) == (1, True)
+    assert (missing.code, "no such file" in missing.err) == (1, True)
+    assert restored.out.startswith(f"{tmp_path / 'data'}: "), restored.err
 
 
 async def test_a_refusal_names_the_option_in_a_terminal_and_the_argument_in_python(tmp_path: Path) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from gaia_memory.backend.mem0_store.store import next_store_id
 from gaia_memory.backup.archive import (
@@ -21,19 +22,19 @@ from gaia_memory.backup.archive import (
 )
 from gaia_memory.backup.forgets import Forgets, apply_forgets, read_forgets
 from gaia_memory.backup.write_backup import count_contents
+from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import load, locate
+from gaia_memory.config.sources.yaml_edit import edit_content
+from gaia_memory.config.sources.yaml_file import FileSnapshot
 from gaia_memory.database.files.exclusive_access import exclusive_access
 from gaia_memory.database.files.file_swap import LOG_SUFFIXES, StagedFiles, finish_swap
 from gaia_memory.database.files.snapshot import FileConnection, find_damage, read_column, read_rows, without_log
 from gaia_memory.database.migrations import REVISIONS
 from gaia_memory.database.read_only import database_path
 from gaia_memory.database.sql_engine import open_database
-from gaia_memory.errors import InvalidInputError, MemoryUnavailable
+from gaia_memory.errors import ConfigError, InvalidInputError, MemoryUnavailable
 from gaia_memory.facts import SqlOutbox
 from gaia_memory.facts.current import current_or_past_sql
-
-if TYPE_CHECKING:
-    import os
 
 _Result = TypeVar("_Result")
 _FACT_IDS = f"SELECT id FROM gaia_facts AS f WHERE {current_or_past_sql('f')}"
@@ -64,22 +65,29 @@ def restore(
     path: str | os.PathLike[str],
     *,
     home: str | os.PathLike[str] | None = None,
+    config: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> RestoreReport:
-    """Put a backup of `memory.backup` into `home` (default: the configured one). Blocking; memory must be closed.
+    """Put a backup of `memory.backup` into `home`. Blocking; memory must be closed.
+
+    Without `home` it is the one that `config` names, a `gaia.yaml`, by default that of `open_memory`.
 
     With `force` it replaces the databases and `gaia.yaml` of the home; databases in which nothing was ever stored are
     replaced in any case. For a `home` that is named nothing outside of it is replaced. Until the new files are complete
-    the old ones stay in place, and what was forgotten since the backup stays forgotten. The next start rebuilds the
-    mem0 store.
+    the old ones stay in place, and what was forgotten since the backup stays forgotten. A restored `gaia.yaml` names
+    the home in which it lies, whatever it named before. The next start rebuilds the mem0 store.
     `progress` is called with the bytes done and their total, for each file.
 
     Raises:
-        InvalidInputError: `path` is no backup, the home has files to be replaced and `force` is false, or the
-            configuration in the backup names a database that exists outside of a named `home`.
+        ConfigError: `config` cannot be used.
+        InvalidInputError: `path` is no backup, the home has files to be replaced and `force` is false, both `home` and
+            `config` are given, or the configuration in the backup names a database that exists outside of a named
+            `home`.
         MemoryUnavailable: a process uses the home, a newer version wrote the backup, or the disk is full.
     """
+    if home is not None and config is not None:
+        raise InvalidInputError("home and config both say which home to restore: pass one of them")
     archive = Path(path).expanduser().absolute()
     manifest, names = read_manifest(archive)
     if manifest.schema not in REVISIONS:
@@ -87,7 +95,8 @@ def restore(
             f"{archive} has schema {manifest.schema!r}, and this version knows only up to {REVISIONS[-1]!r}",
             remedy=f"install gaia-memory {manifest.gaia_memory}, which wrote it, or a newer one",
         )
-    folder = load(locate()).config.home if home is None else Path(home).expanduser().absolute()
+    configured = locate() if config is None else config
+    folder = load(configured).config.home if home is None else Path(home).expanduser().absolute()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         finish_swap(folder)
@@ -118,9 +127,11 @@ def _restore(
     progress: Progress,
 ) -> RestoreReport:
     staged, settings = StagedFiles(), home / CONFIG_FILE
+    notes: list[str] = []
     try:
         if CONFIG_FILE in names:
             extract_file(archive, CONFIG_FILE, staged.add(settings), progress)
+            notes += _name_home(staged.paths[settings], settings)
         targets = _find_targets(names, home, staged.paths.get(settings))
         databases = {name: target for name, target in targets.items() if name != CONFIG_FILE}
         if is_home_named:
@@ -152,8 +163,23 @@ def _restore(
         forgotten=forgotten,
         dropped=dropped,
         **counts,
-        notes=() if forgets.is_complete else (_UNKNOWN_FORGETS_NOTE,),
+        notes=(*notes, *(() if forgets.is_complete else (_UNKNOWN_FORGETS_NOTE,))),
     )
+
+
+def _name_home(settings: Path, target: Path) -> list[str]:
+    """Let restored settings name the folder of `target` as the home; return what to do if they cannot be edited.
+
+    They would lead to the home of the installation from which the backup comes, or to a folder that does not exist.
+    """
+    content = settings.read_bytes()
+    try:
+        home = FileSnapshot(target, content).settings().get("home", GaiaConfig.model_fields["home"].default)
+        if os.path.expanduser(str(home)) != str(target.parent):
+            settings.write_bytes(edit_content(content, ("home",), ".", source=str(target)))
+    except ConfigError as error:
+        return [str(error)]
+    return []
 
 
 def _require_inside(home: Path, databases: Mapping[str, Path]) -> None:

@@ -69,6 +69,7 @@ def restore(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the data of the home.")] = False,
     as_json: JsonOption = False,
+    config: ConfigOption = None,
 ) -> None:
     """Put a backup back into a home.
 
@@ -78,7 +79,7 @@ def restore(
     from gaia_memory.backup.restore import restore as restore_backup
 
     with progress_bar("Restoring") as advance, _options_named():
-        report = restore_backup(file, home=home, force=force, progress=advance)
+        report = restore_backup(file, home=home, config=config, force=force, progress=advance)
     for note in report.notes:
         print_note(f"warning: {note}")
     if as_json:

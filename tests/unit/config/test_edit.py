@@ -75,6 +75,19 @@ def test_only_the_setting_changes(before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("# a\nhome: data  # b\napp: x\n", "# a\nhome: .     # b\napp: x\n"),
+        ("# a\n\n# b\napp: x\n", "# a\n\n# b\nhome: .\napp: x\n"),
+        ("# all defaults\n", "# all defaults\nhome: .\n"),
+    ],
+)
+def test_a_setting_of_no_section_changes_alone(before: str, after: str) -> None:
+    """Such as the home."""
+    assert edit_content(before.encode(), ("home",), ".", source="gaia.yaml").decode() == after
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "common: &m {enabled: true}\nmemory: *m\n",

@@ -10,7 +10,7 @@ import re
 import stat
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,17 +62,19 @@ def set_in_file(origin: Origin, path: KeyPath, value: object) -> None:
 
 
 def edit_content(content: bytes, path: KeyPath, value: object, *, source: str) -> bytes:
-    """Return the content of a file with one setting of a section changed or added.
+    """Return the content of a file with one setting, of a section or of none, changed or added.
 
     Raises:
         ConfigError: the file is not valid YAML, or uses YAML that cannot be edited without changing more.
     """
-    section, name = path
+    *section, name = path
     data = FileSnapshot(Path(source), content).settings()
-    section_data = data.get(section)
+    section_data = value_at(data, tuple(section))
     if not isinstance(section_data, dict | None):
-        raise ConfigError([f"{section}: must be a section; write `{section}:` and its settings below"], source=source)
-    expected = {**data, section: {**(section_data or {}), name: value}}
+        label = section[0]
+        raise ConfigError([f"{label}: must be a section; write `{label}:` and its settings below"], source=source)
+    changed = {**(section_data or {}), name: value}
+    expected = {**data, section[0]: changed} if section else changed
     if expected == data:
         return content
     with contextlib.suppress(ConfigError, YAMLError, ValueError):
@@ -83,7 +85,7 @@ def edit_content(content: bytes, path: KeyPath, value: object, *, source: str) -
     raise ConfigError([f"cannot be edited safely; set {_setting_line(path, value)} in it by hand"], source=source)
 
 
-def _edit_text(text: str, section: str, name: str, value: object) -> str:
+def _edit_text(text: str, section: Sequence[str], name: str, value: object) -> str:
     if _DOCUMENT_END.search(text):
         raise ValueError
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -103,9 +105,9 @@ def _edit_text(text: str, section: str, name: str, value: object) -> str:
         # Nothing but comments, which ruamel.yaml drops.
         head += f"{text}\n" if text and not text.endswith("\n") else text
         document = CommentedMap()
-    settings = document.get(section)
+    settings = value_at(document, tuple(section))
     if settings is None:
-        document[section] = settings = CommentedMap()
+        document[section[0]] = settings = CommentedMap()
     old = settings.get(name)
     if isinstance(old, CommentedMap) and isinstance(value, Mapping):
         _replace_settings(old, value)
