@@ -85,6 +85,29 @@ async def test_days_tell_what_was_stored_and_what_ended(database: SqlDatabase) -
     ]
 
 
+async def test_a_correction_is_stored_and_ends_a_statement_on_its_day(database: SqlDatabase) -> None:
+    """The fact itself was created before, and its wordings are listed as they followed each other."""
+    [fact_id] = await write(database, ITAY, "Likes tea", days_ago=3)
+    for days_ago, text in ((2, "Likes green tea"), (1, "Likes white tea")):
+        at = NOW - timedelta(days=days_ago)
+        async with database.transaction() as tx:
+            draft = Draft(fact=NewFact(text, said_at=at), source="remember")
+            corrected = await FACTS.reword(tx, ITAY, fact_id, draft, actor="host", now=at)
+            assert corrected is not None
+            assert corrected.created_at == NOW - timedelta(days=3)
+
+    async with database.read_transaction() as tx:
+        days = await FACTS.days(tx, ITAY, since=NOW - timedelta(days=9))
+        past = await FACTS.past(tx, ITAY)
+
+    assert [(NOW.date() - each.day, each.added, each.ended) for each in days] == [
+        (timedelta(days=3), 1, 0),
+        (timedelta(days=2), 1, 1),
+        (timedelta(days=1), 1, 1),
+    ]
+    assert [each.fact.text for each in past.values()] == ["Likes tea", "Likes green tea"]
+
+
 async def test_a_text_is_found_by_parts_of_its_words(database: SqlDatabase) -> None:
     """In any case and order, each part; of one person."""
     [tea, _, street] = await write(database, ITAY, "Likes Green TEA", "Likes tea", "Grünstraße")

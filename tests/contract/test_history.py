@@ -180,6 +180,7 @@ async def test_a_new_wording_keeps_the_id_and_can_be_undone(database):
         draft = Draft(fact=NewFact("Lives in Oslo, Norway", said_at=day(2)), source="remember")
         changed = await facts.reword(tx, ITAY, oslo.id, draft, actor="host", now=day(2))
     assert (changed.id, changed.text) == (oslo.id, "Lives in Oslo, Norway")
+    assert (changed.created_at, changed.updated_at) == (oslo.created_at, day(2))
     expected = [(OSLO, day(1), day(2), "replaced"), ("Lives in Oslo, Norway", day(2), None, None)]
     assert await periods(database, oslo.id) == expected
 
@@ -188,7 +189,7 @@ async def test_a_new_wording_keeps_the_id_and_can_be_undone(database):
     assert await texts(database) == [OSLO]
     async with database.transaction() as tx:
         again = await facts.restore(tx, ITAY, oslo.id, actor="person", now=day(4))
-    assert (again.id, again.text) == (oslo.id, "Lives in Oslo, Norway")
+    assert (again.id, again.text, again.created_at) == (oslo.id, "Lives in Oslo, Norway", oslo.created_at)
     assert await texts(database) == ["Lives in Oslo, Norway"]
 
 

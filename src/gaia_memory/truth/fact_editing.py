@@ -75,7 +75,7 @@ class FactEditingMixin:
         user_statement: UserStatement | None = None,
         **changes: Unpack[FactChanges],
     ) -> Fact:
-        """Correct a current fact, which keeps its id; return it.
+        """Correct a current fact, which keeps its id and `created_at`; return it.
 
         A new `text` sends the earlier one to history and counts as said now. `metadata` sets these names, and `changes`
         set fields such as `category` and `due_at`; None removes one. A new due time may be reminded of again.

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BigInteger, ColumnElement, Text, cast, func, select, union_all
+from sqlalchemy import BigInteger, ColumnElement, Text, cast, exists, func, select, union_all
 from typing_extensions import override
 
 from gaia_memory.facts.current import ClockedFactStore, current, current_or_past
@@ -61,15 +61,21 @@ class FactCountMixin(ClockedFactStore):
     @override
     async def days(self, tx: Transaction, scope: Scope, *, since: datetime) -> list[DayCounts]:
         start = to_epoch_seconds(since) // _DAY_SECONDS * _DAY_SECONDS
+        is_ended = endings.c.partition == scope.partition, endings.c.noted_at >= start, endings.c.undone_at.is_(None)
+        # The wordings of a fact have its `created_at`: each later one was stored when it took the place of another.
+        is_wording = (past_facts.c.id == endings.c.fact_id) & past_facts.c.wording_of.is_not(None)
+        is_reworded = exists().where(is_wording, endings.c.why == "replaced")
         added = [
             select(_day(tx, facts.c.created_at)).where(
                 facts.c.partition == scope.partition, facts.c.created_at >= start, current_or_past()
             ),
             select(_day(tx, past_facts.c.created_at)).where(
-                past_facts.c.partition == scope.partition, past_facts.c.created_at >= start
+                past_facts.c.partition == scope.partition,
+                past_facts.c.created_at >= start,
+                past_facts.c.wording_of.is_(None),
             ),
+            select(_day(tx, endings.c.noted_at)).where(*is_ended, is_reworded),
         ]
-        is_ended = endings.c.partition == scope.partition, endings.c.noted_at >= start, endings.c.undone_at.is_(None)
         all_added = union_all(*added)
         added_by_day = Counter((await tx.execute(all_added)).scalars())
         ended_by_day = Counter((await tx.execute(select(_day(tx, endings.c.noted_at)).where(*is_ended))).scalars())

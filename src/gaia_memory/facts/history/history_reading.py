@@ -58,7 +58,9 @@ class HistoryReadingMixin(FactStore):
             is_its = (endings.c.partition == scope.partition) & (endings.c.fact_id == past_facts.c.id)
             is_later = endings.c.undone_at.is_(None) & (endings.c.ended_at > to_epoch_seconds(ended_after))
             statement = statement.where(exists().where(is_its, is_later))
-        rows = await tx.execute(statement.order_by(past_facts.c.created_at, past_facts.c.id))
+        # The wordings of one fact were created together.
+        order = past_facts.c.created_at, past_facts.c.updated_at, past_facts.c.id
+        rows = await tx.execute(statement.order_by(*order))
         return {row.id: _stored_fact(row, scope) for row in rows}
 
     @override

@@ -7,7 +7,7 @@ from datetime import datetime
 from math import nextafter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Row, delete, select, update
+from sqlalchemy import Row, delete, func, select, update
 from typing_extensions import override
 
 from gaia_memory.facts import scopes
@@ -120,15 +120,21 @@ class WordingMixin(FactStore):
         return None
 
     async def _take_id(self, tx: Transaction, scope: Scope, fact_id: str, new_id: str) -> Fact:
-        """Give the current fact `new_id` the id of the past one `fact_id`, which becomes an earlier wording of it."""
+        """Give the current fact `new_id` the id of the past one `fact_id`, which becomes an earlier wording of it.
+
+        It has been known since that one was stored: a correction makes no new fact.
+        """
         state = await scopes.bump_revision(tx, scope)
         await swap_ids(tx, scope, fact_id, new_id, state.revision)
         # Nobody was told of the id of the new wording, and the end of the old one is in the log.
         await drop_changes(tx, scope.partition, new_id)
         is_earlier = past_facts.c.partition == scope.partition, past_facts.c.id == new_id
         await tx.execute(update(past_facts).where(*is_earlier).values(wording_of=fact_id))
+        known_since = select(past_facts.c.created_at).where(*is_earlier).scalar_subquery()
+        # Of an imported line both may be current after an undone ending.
+        created_at = func.coalesce(known_since, facts.c.created_at)
         is_current = facts.c.partition == scope.partition, facts.c.id == fact_id
-        await tx.execute(update(facts).where(*is_current).values(version=state.revision))
+        await tx.execute(update(facts).where(*is_current).values(version=state.revision, created_at=created_at))
         return (await self.stored(tx, scope, [fact_id]))[fact_id].fact
 
     async def _drop_expiry(self, tx: Transaction, scope: Scope, fact_id: str) -> None:
