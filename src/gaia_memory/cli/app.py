@@ -97,11 +97,11 @@ def show_help(
     """Show the help of a command, or of `gaia` itself."""
     shown: Any = context.find_root()
     for name in command or []:
-        commands = getattr(shown.command, "commands", {})
-        if name not in commands:
-            choices = f": choose from {', '.join(commands)}" if commands else ""
+        group = shown.command
+        if name not in getattr(group, "commands", {}):
+            choices = group.describe_choices(name) if isinstance(group, PlainGroup) else ""
             raise typer.BadParameter(f"{shown.command_path} has no command {name!r}{choices}", param_hint="COMMAND")
-        shown = type(context)(commands[name], info_name=name, parent=shown)
+        shown = type(context)(group.commands[name], info_name=name, parent=shown)
     print_text(shown.get_help(), end="")
 
 

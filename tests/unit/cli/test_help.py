@@ -126,3 +126,21 @@ def test_the_summary_of_a_command_says_what_it_does() -> None:
     shown = "".join(run_gaia(*group, "--help").out for group in [(), ("memory",), ("people",), ("config",)])
 
     assert "Exits with" not in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["status"], "No such command 'status': choose from help, demo, init, web, api-server, doctor,"),
+        (["list"], "No such command 'list'. Did you mean 'memory list'?"),
+        (["swep"], "No such command 'swep'. Did you mean 'sweep'?"),
+        (["memory", "status"], "No such command 'status': choose from list, add, search,"),
+        (["--statsu"], "No such option: --statsu"),
+    ],
+)
+def test_an_unknown_command_is_answered_with_those_there_are(arguments: list[str], told: str) -> None:
+    """One of a similar name, the group that has one of this name, or all."""
+    done = run_gaia(*arguments)
+
+    assert done.code == 2
+    assert told in " ".join(done.err.replace("│", " ").split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,7 +24,22 @@ class PlainCommand(TyperCommand):
 
 
 class PlainGroup(TyperGroup):
-    """A group with the same rule."""
+    """A group with the same rule, which answers an unknown command with those that may be meant."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command; Typer names those with a similar name if it is unknown, and this one all others."""
+        name = args[0]
+        is_option = name.startswith("-")
+        if not (is_option or ctx.resilient_parsing or difflib.get_close_matches(name, self.commands)):
+            ctx.fail(f"No such command {name!r}{self.describe_choices(name)}")
+        return super().resolve_command(ctx, args)
+
+    def describe_choices(self, name: str) -> str:
+        """Return the end of a message about an unknown command: where one of this name is, or all commands."""
+        inner = [group for group, each in self.commands.items() if name in getattr(each, "commands", {})]
+        if inner:
+            return f". Did you mean {', '.join(repr(f'{group} {name}') for group in inner)}?"
+        return f": choose from {', '.join(self.commands)}"
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, with names for their values."""
