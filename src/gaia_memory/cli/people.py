@@ -13,7 +13,7 @@ from gaia_memory.cli.engines import (
     JsonOption,
     YesOption,
     open_engine,
-    print_other_apps,
+    print_other_scopes,
     require_app_name,
     sync_command,
 )
@@ -128,7 +128,7 @@ async def merge(
             for scope in (source, target):
                 counts.append((await engine.memory.status(scope)).facts)
                 if not counts[-1]:
-                    await print_other_apps(engine, scope)
+                    await print_other_scopes(engine, scope)
             moved, existing = (pluralize(count, "fact") for count in counts)
             question = f"Move {moved} of {from_user} to {into_user}, who has {existing}? This cannot be undone."
             confirm(question, unchanged_message="nothing was moved")

@@ -286,6 +286,31 @@ def test_a_user_known_under_another_app_is_pointed_out(config: str, facts: tuple
     assert memory(config, "list", "noa").err == ""
 
 
+@pytest.mark.parametrize(
+    ("user", "hint"),
+    [
+        ("Itay", "No user Itay is known: did you mean itay?\n"),
+        ("itya", "No user itya is known: did you mean itay?\n"),
+        ("noa", ""),
+    ],
+)
+def test_a_user_whose_id_is_spelled_otherwise_is_pointed_out(config: str, user: str, hint: str) -> None:
+    """By each command that finds nothing about an unknown user; ids differ when their bytes do."""
+    memory(config, "add", "itay", "likes tea")
+    done = [
+        memory(config, "list", user),
+        memory(config, "search", user, "tea"),
+        memory(config, "profile", user),
+        memory(config, "due", user),
+    ]
+    forgotten = memory(config, "forget", user, "-y")
+
+    assert [each.err for each in done] == [hint] * 4
+    assert forgotten.err == f"{hint}gaia: nothing to forget about {user!r}\n"
+    memory(config, "add", "Itay", "likes rain")
+    assert memory(config, "list", "Itay").err == ""
+
+
 @pytest.mark.parametrize("user", ["*", "a b", " itay", "../x", "a:b", "משה"])
 def test_every_user_id_has_its_own_memory(config: str, user: str) -> None:
     """No id is trimmed, split or read as a wildcard."""
@@ -545,7 +570,6 @@ def test_facts_are_added_with_a_category_and_metadata(config: str) -> None:
         (("--metadata", "=5"), "pass a name, = and a value"),
         (("-m", "a=1", "-m", "a=2"), "names 'a' twice"),
         (("-m", "user_id=noa"), "--metadata names 'user_id'"),
-        (("--category", " "), "--category is ' ': pass a visible text"),
     ],
 )
 def test_invalid_metadata_are_refused(config: str, options: tuple[str, ...], words: str) -> None:

@@ -16,7 +16,7 @@ from gaia_memory.cli.engines import (
     UserOption,
     open_engine,
     open_scope,
-    print_other_apps,
+    print_other_scopes,
 )
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows, shorten_ids
 from gaia_memory.cli.ui.terminal import print_line, print_note
@@ -57,7 +57,7 @@ async def list_due(
     async with open_scope(config, app_name, user) as (engine, scope):
         due = await engine.memory.due(scope, timedelta(days=days), include_sensitive=True)
         if not due and not await engine.memory.count(scope):
-            await print_other_apps(engine, scope)
+            await print_other_scopes(engine, scope)
         now, settings = engine.clock.now(), engine.config.memory
         facts = [mask_fact(fact, allow_numbers=settings.allow_numbers) for fact in due]
     if as_json:

@@ -17,7 +17,7 @@ from gaia_memory.cli.engines import (
     YesOption,
     finish_erasures,
     open_scope,
-    print_other_apps,
+    print_other_scopes,
 )
 from gaia_memory.cli.ui.fact_output import not_current_note, print_json, shorten_ids
 from gaia_memory.cli.ui.read_input import confirm
@@ -221,7 +221,7 @@ async def _find_target(
     """Return the id of the fact to forget, None for several, and the question; exit if there is nothing to forget."""
     facts, user = preview.facts, scope.user
     if not facts or (fact_id is None and session is None):
-        await print_other_apps(engine, scope)
+        await print_other_scopes(engine, scope)
     if not facts:
         # While memory is off nothing new is learned, but files may still have to be rewritten.
         is_enabled = engine.config.memory.enabled

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, print_other_apps
+from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, print_other_scopes
 from gaia_memory.cli.memory.filter_options import MetadataOption, parse_metadata
 from gaia_memory.cli.memory.forget import find_fact
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows, shorten_ids
@@ -156,7 +156,7 @@ async def _find_any(engine: Engine, scope: Scope, fact_id: str) -> Fact:
     """Return the current or past fact with this id, or with an id that starts with it; exit if there is none."""
     facts = await engine.memory.facts(scope)
     if not facts:
-        await print_other_apps(engine, scope)
+        await print_other_scopes(engine, scope)
     return find_fact([*facts, *await engine.memory.past_facts(scope)], fact_id, escape_line(scope.user))
 
 

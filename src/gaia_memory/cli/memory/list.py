@@ -13,7 +13,7 @@ from gaia_memory.cli.engines import (
     LongOption,
     UserOption,
     open_scope,
-    print_other_apps,
+    print_other_scopes,
     print_storage_problem,
 )
 from gaia_memory.cli.memory.filter_options import (
@@ -84,7 +84,7 @@ async def list_facts(
                 break
         has_facts = page.total > 0 or moment is not None or await engine.memory.count(scope) > 0
         if app_name is None:
-            await print_other_apps(engine, scope)
+            await print_other_scopes(engine, scope)
         if not facts:
             await explain_nothing(engine, scope, where)
         await print_storage_problem(engine)

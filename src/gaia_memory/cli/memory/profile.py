@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, print_other_apps
+from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, print_other_scopes
 from gaia_memory.cli.ui.fact_output import print_json
 from gaia_memory.cli.ui.terminal import pluralize, print_note, print_text
 from gaia_memory.language.printable_text import escape_line
@@ -51,7 +51,7 @@ async def profile(
         preview = await engine.memory.preview_profile(scope)
         sessions = await engine.memory.session_profiles(scope) if is_enabled else []
         if not preview.fact_count:
-            await print_other_apps(engine, scope)
+            await print_other_scopes(engine, scope)
         writer = _shown_name(_model_name(engine))
         view = {
             "user": user,

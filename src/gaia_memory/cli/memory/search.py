@@ -16,7 +16,7 @@ from gaia_memory.cli.engines import (
     LongOption,
     UserOption,
     open_scope,
-    print_other_apps,
+    print_other_scopes,
     print_storage_problem,
 )
 from gaia_memory.cli.memory.filter_options import (
@@ -103,7 +103,7 @@ async def search(
         }
         recalled = await _recall(engine.memory, scope, query_text, options)
         if not recalled.hits and not await engine.memory.count(scope):
-            await print_other_apps(engine, scope)
+            await print_other_scopes(engine, scope)
         if not recalled.hits:
             await explain_nothing(engine, scope, where)
         await print_storage_problem(engine)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, print_other_apps
+from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, print_other_scopes
 from gaia_memory.cli.memory.forget import find_fact
 from gaia_memory.cli.ui.fact_output import print_json, print_rows
 from gaia_memory.cli.ui.terminal import print_line
@@ -46,7 +46,7 @@ async def why(
         allow_numbers = engine.config.memory.allow_numbers
         facts = await engine.memory.facts(scope)
         if not facts:
-            await print_other_apps(engine, scope)
+            await print_other_scopes(engine, scope)
         fact = mask_fact(find_fact(facts, fact_id, escape_line(user)), allow_numbers=allow_numbers)
         origins = await engine.memory.sources(scope, fact.id)
         sources = [_source_to_dict(mask_origin(each, allow_numbers=allow_numbers)) for each in origins]

@@ -15,7 +15,7 @@ from gaia_memory.cli.engines import (
     JsonOption,
     UserOption,
     open_scope,
-    print_other_apps,
+    print_other_scopes,
     require_named_user,
 )
 from gaia_memory.cli.ui.fact_output import not_current_note, print_json, to_json_text
@@ -63,7 +63,7 @@ async def export(
         data = await engine.memory.export(scope)
         note = not_current_note((await engine.memory.preview_forget(scope)).facts, engine.clock.now())
         if not data["facts"]:
-            await print_other_apps(engine, scope)
+            await print_other_scopes(engine, scope)
     if file is None:
         print_json(data)
         return
