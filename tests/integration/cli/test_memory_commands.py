@@ -570,6 +570,7 @@ def test_facts_are_added_with_a_category_and_metadata(config: str) -> None:
         (("--metadata", "=5"), "pass a name, = and a value"),
         (("-m", "a=1", "-m", "a=2"), "names 'a' twice"),
         (("-m", "user_id=noa"), "--metadata names 'user_id'"),
+        (("--category", " "), "--category is ' ': pass a visible text"),
     ],
 )
 def test_invalid_metadata_are_refused(config: str, options: tuple[str, ...], words: str) -> None:
@@ -607,6 +608,9 @@ PARK, BAKERY, LATE = "Runs in the park", "Runs a bakery", "Runs late"
     ("asked", "meant"),
     [
         (("--where", "category=health"), [PARK]),
+        (("--category", "health"), [PARK]),
+        (("--category", "*"), []),
+        (("--category", "health", "-w", "level>5"), []),
         (("-w", "category!=health"), [BAKERY, LATE]),
         (("-w", "category=*"), [PARK, BAKERY]),
         (("-w", "category!=*"), [LATE]),

@@ -30,6 +30,10 @@ WhereOption = Annotated[
         show_default=False,
     ),
 ]
+CategoryOption = Annotated[
+    str | None,
+    typer.Option("--category", help="Only facts of this category, as with `--where category=…`.", show_default=False),
+]
 MetadataOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -104,6 +108,11 @@ def build_filters(where: Sequence[str] | None, since: str | None, until: str | N
     except InvalidInputError as error:
         raise typer.BadParameter(f"--where is invalid: {error}") from error
     return filters
+
+
+def conditions_of(where: Sequence[str] | None, category: str | None) -> list[str]:
+    """Return the conditions of `--where`, with one for the category if it is named."""
+    return [*(where or ()), *([] if category is None else [f'category="{category}"'])]
 
 
 def explain_no_match(where: Sequence[str] | None, facts: Sequence[Fact]) -> list[str]:

@@ -18,10 +18,12 @@ from gaia_memory.cli.engines import (
 )
 from gaia_memory.cli.memory.filter_options import (
     AsOfOption,
+    CategoryOption,
     SinceOption,
     UntilOption,
     WhereOption,
     build_filters,
+    conditions_of,
     explain_nothing,
     parse_as_of,
 )
@@ -36,7 +38,7 @@ Examples:
 
 `gaia memory list --user ada` shows every fact.
 
-`gaia memory list --user ada --where category=health --since 2026-03-01` shows only these.
+`gaia memory list --user ada --category health --since 2026-03-01` shows only these.
 
 `gaia memory list --user ada --as-of 2025-12-31` shows what was true at the end of that day.
 
@@ -48,6 +50,7 @@ Examples:
 
 async def list_facts(
     user: UserOption,
+    category: CategoryOption = None,
     where: WhereOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
@@ -67,7 +70,8 @@ async def list_facts(
     from gaia_memory.recall.browse import MAX_PAGE_FACTS
     from gaia_memory.transfer.export_format import origin_to_dict
 
-    filters, moment = build_filters(where, since, until), parse_as_of(as_of)
+    conditions = conditions_of(where, category)
+    filters, moment = build_filters(conditions, since, until), parse_as_of(as_of)
     facts: list[Fact] = []
     sources: dict[str, list[dict[str, Any]]] = {}
     async with open_scope(config, app_name, user) as (engine, scope):
@@ -86,7 +90,7 @@ async def list_facts(
         if app_name is None:
             await print_other_scopes(engine, scope)
         if not facts:
-            await explain_nothing(engine, scope, where)
+            await explain_nothing(engine, scope, conditions)
         await print_storage_problem(engine)
     if as_json:
         memories = [{**fact_to_dict(fact), "sources": sources.get(fact.id, [])} for fact in facts]

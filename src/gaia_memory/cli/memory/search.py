@@ -21,10 +21,12 @@ from gaia_memory.cli.engines import (
 )
 from gaia_memory.cli.memory.filter_options import (
     AsOfOption,
+    CategoryOption,
     SinceOption,
     UntilOption,
     WhereOption,
     build_filters,
+    conditions_of,
     explain_nothing,
     parse_as_of,
 )
@@ -72,6 +74,7 @@ async def search(
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, max=50, help="The maximum number of facts.")
     ] = None,
+    category: CategoryOption = None,
     where: WhereOption = None,
     since: SinceOption = None,
     until: UntilOption = None,
@@ -91,21 +94,18 @@ async def search(
     config: ConfigOption = None,
 ) -> None:
     """Show the facts that answer a question, best first."""
-    query_text, filters, moment = " ".join(query), build_filters(where, since, until), parse_as_of(as_of)
+    conditions = conditions_of(where, category)
+    query_text, filters, moment = " ".join(query), build_filters(conditions, since, until), parse_as_of(as_of)
     if not query_text.strip():
         raise typer.BadParameter("the question is blank: pass words to look for, or use `gaia memory list`")
     async with open_scope(config, app_name, user) as (engine, scope):
-        options: dict[str, Any] = {
-            "limit": limit,
-            "filters": filters,
-            "include_sensitive": include_sensitive,
-            "as_of": moment,
-        }
+        options: dict[str, Any] = {"limit": limit, "filters": filters, "as_of": moment}
+        options["include_sensitive"] = include_sensitive
         recalled = await _recall(engine.memory, scope, query_text, options)
         if not recalled.hits and not await engine.memory.count(scope):
             await print_other_scopes(engine, scope)
         if not recalled.hits:
-            await explain_nothing(engine, scope, where)
+            await explain_nothing(engine, scope, conditions)
         await print_storage_problem(engine)
         threshold = engine.config.memory.score_threshold
         allow_numbers = engine.config.memory.allow_numbers
