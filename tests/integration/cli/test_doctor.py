@@ -627,7 +627,7 @@ def test_each_model_is_asked_what_it_will_be_asked(gemini_config: Path, gemini: 
 
 BAD_LEARNERS = {
     "nothing": (facts(), "finds no fact in `I am allergic to peanuts.`"),
-    "an echo": (facts("First extracted memory"), "answers with facts that nobody stated"),
+    "an echo": (facts("First extracted memory"), "the facts of the answer are not in the conversation"),
     "prose": ("Sure!", "gives a bad answer: the answer is no JSON"),
 }
 
@@ -641,6 +641,17 @@ def test_a_model_that_cannot_learn_is_reported(name: str, gemini_config: Path, g
 
     assert finding[0] == "warn"
     assert says in finding[1]
+
+
+def test_a_model_whose_inventions_are_kept_is_reported(
+    gemini_config: Path, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`memory.grounded: false` keeps what nobody stated."""
+    monkeypatch.setenv("GAIA_MEMORY__GROUNDED", "false")
+    gemini.set_default("extractor", facts("First extracted memory"))
+    [(state, says, _)] = findings_of(run_doctor(gemini_config), "memory's model")
+
+    assert (state, "answers with facts that nobody stated" in says) == ("warn", True)
 
 
 def test_a_context_that_is_too_small_is_reported(tmp_path: Path) -> None:
