@@ -133,9 +133,12 @@ async def _describe_end(gaia: Gaia, conversation: Conversation) -> str:
         return "Bye. Nothing of this conversation waits to be learned."
     if not gaia.config.memory.auto_ingest:
         return "Bye. This conversation is saved; `memory.auto_ingest` is off, so nothing of it is learned."
+    now, later = "`gaia sweep --force`", "chat, server or `gaia sweep` that runs"
+    if gaia.config.memory.llm.is_of_agent:
+        now, later = "/reset in the next chat", "chat in which the agent answers"
     return (
-        "Bye. This conversation waits to be learned. `gaia sweep --force` does it now; else the next chat, server or "
-        f"`gaia sweep` that runs after {gaia.config.sessions.idle_consolidate_minutes:g} quiet minutes."
+        f"Bye. This conversation waits to be learned. {now} does it now; else the next {later} after "
+        f"{gaia.config.sessions.idle_consolidate_minutes:g} quiet minutes."
     )
 
 

@@ -240,7 +240,9 @@ async def print_waiting(engine: Engine, scope: Scope) -> None:
     """Say how many conversations of a user wait to be learned, which may hold what a command does not find."""
     if count := sum(each.messages > 0 for each in await engine.memory.pending(scope)):
         waits = "1 conversation waits" if count == 1 else f"{count} conversations wait"
-        print_note(f"{waits} to be learned: `gaia sweep --force` does it now.")
+        is_of_agent = engine.config.memory.llm.is_of_agent
+        learner = "the process of the agent does it" if is_of_agent else "`gaia sweep --force` does it now"
+        print_note(f"{waits} to be learned: {learner}.")
 
 
 async def print_storage_problem(engine: Engine) -> None:

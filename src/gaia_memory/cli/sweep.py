@@ -65,7 +65,7 @@ async def sweep(
             f"{pluralize(report.consolidated, 'conversation')} learned, "
             f"{report.failed} failed, {report.skipped} skipped"
         )
-        for learned_line in [*_learned_lines(report), *_waiting_lines(waiting)]:
+        for learned_line in [*_learned_lines(report), *_waiting_lines(waiting, engine)]:
             print_line(learned_line)
     for line in [*lines, error_message]:
         if line is not None:
@@ -121,7 +121,7 @@ def _quiet_times(engine: Engine, pending: Sequence[PendingConversation]) -> list
     return sorted(each.touched + idle_seconds for each in waiting if is_due(each, now=now, quiet_since=each.touched))
 
 
-def _waiting_lines(quiet_times: Sequence[float]) -> list[str]:
+def _waiting_lines(quiet_times: Sequence[float], engine: Engine) -> list[str]:
     """Return a line about the conversations that are not quiet yet."""
     if not quiet_times:
         return []
@@ -130,7 +130,10 @@ def _waiting_lines(quiet_times: Sequence[float]) -> list[str]:
     pronoun = "it" if len(quiet_times) == 1 else "them"
     moment = datetime.fromtimestamp(quiet_times[0], UTC).astimezone()
     is_today = moment.date() == datetime.now(UTC).astimezone().date()
-    return [f"{waits}: {which} at {moment:{'%H:%M' if is_today else '%Y-%m-%d %H:%M'}}; --force learns {pronoun} now"]
+    learner = f"--force learns {pronoun} now"
+    if engine.config.memory.llm.is_of_agent:
+        learner = f"the process of the agent learns {pronoun} then"
+    return [f"{waits}: {which} at {moment:{'%H:%M' if is_today else '%Y-%m-%d %H:%M'}}; {learner}"]
 
 
 def _problem_lines(report: SweepReport, failed: Sequence[PendingConversation]) -> list[str]:

@@ -114,6 +114,20 @@ def test_a_sweep_names_the_new_facts_and_what_waits(config: str) -> None:
     assert swept.out.endswith("I learned 1 thing:\n- dana: User lives in Haifa\n")
 
 
+def test_where_the_agents_own_model_learns_no_other_process_is_named(tmp_path: Path) -> None:
+    """`gaia sweep` does not have it: the end of a chat, lists and the sweep itself name who does."""
+    config = str(write_offline_config(tmp_path, "memory: {llm: {provider: agent}}"))
+    said = chat(config, "I live in Haifa")
+    swept = run_gaia("sweep", "--config", config)
+    found = run_gaia("memory", "list", "--user", "itay", "--config", config)
+    reset = chat(config, "/reset")
+
+    assert "/reset in the next chat does it now; else the next chat in which the agent answers after 30" in said.err
+    assert swept.out.endswith("; the process of the agent learns it then\n")
+    assert found.err == "1 conversation waits to be learned: the process of the agent does it.\n"
+    assert "User lives in Haifa" in reset.out
+
+
 def test_what_the_same_conversation_replaced_is_not_named_as_learned(config: str) -> None:
     """It is past: /memory does not list it either; what one conversation replaced of another was learned there."""
     said = ("I live in Lyon.", "I am 29 years old.", "I moved to Paris.", "I turned 30 yesterday.")

@@ -519,17 +519,25 @@ def test_failed_conversations_are_reported_with_reason_and_next_attempt(used: Pa
     assert "correct the cause, then run `gaia sweep --force`" in parked[0][2]
 
 
+_AGENT_LEARNS = "memory: {llm: {provider: agent}}"
+
+
 def test_an_overdue_conversation_is_pointed_out(used: Path) -> None:
-    """It is long overdue; with `auto_ingest: false` that is expected, without a background sweep a command is due."""
+    """It is long overdue; with `auto_ingest: false` that is expected, without a background sweep a command is due.
+
+    The command has no model where the agent's own one learns.
+    """
     _note(touched=time.time() - 86_400)
     overdue = findings_of(run_doctor(used), "conversations")
     manual_config = write_offline_config(used.parent, "sessions: {background_sweep: false}")
     manual = findings_of(run_doctor(manual_config), "conversations")
+    of_agent = findings_of(run_doctor(write_offline_config(used.parent, _AGENT_LEARNS), "--no-model"), "conversations")
     off = findings_of(run_doctor(write_offline_config(used.parent, "memory: {auto_ingest: false}")), "conversations")
 
     assert (overdue[0][0], "nothing seems to sweep" in overdue[0][1]) == ("warn", True)
     assert overdue[0][2].startswith("start the process")
     assert (manual[0][0], "`sessions.background_sweep` is false" in manual[0][2]) == ("warn", True)
+    assert (of_agent[0][0], of_agent[0][2].startswith("run the sweep in the process of the agent")) == ("warn", True)
     assert (off[0][0], "`memory.auto_ingest` is false" in off[0][1]) == ("ok", True)
 
 

@@ -10,6 +10,7 @@ from gaia_memory.cli.doctor.findings import CheckContext, Finding, ok, skip, war
 from gaia_memory.cli.ui.terminal import pluralize
 from gaia_memory.health import failure_remedy, format_time
 from gaia_memory.models import PendingConversation
+from gaia_memory.ports.external import MISSING_AGENT_MODEL_REMEDY
 from gaia_memory.ports.quiet_conversations import is_due, quiet_cutoff
 
 OVERDUE_SECONDS = 900.0
@@ -71,6 +72,8 @@ def _quiet_findings(
         return ok(f"{message}: not tried while others fail")
     apps = ", ".join(sorted({each.key.app for each in quiet}))
     remedy = f"start the process that runs {apps}, or run `gaia sweep`"
-    if not context.config.sessions.background_sweep:
+    if context.config.memory.llm.is_of_agent:
+        remedy = MISSING_AGENT_MODEL_REMEDY
+    elif not context.config.sessions.background_sweep:
         remedy = "run `gaia sweep` regularly, because `sessions.background_sweep` is false"
     return warn(f"{message}: nothing seems to sweep", remedy)

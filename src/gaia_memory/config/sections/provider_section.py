@@ -53,6 +53,11 @@ class ProviderConfig(Section):
         json_schema_extra={"allowed": "a section of the provider's own keys"},
     )
 
+    @property
+    def is_of_agent(self) -> bool:
+        """Whether it is the agent's own model, which only the process of the agent has."""
+        return self.provider == "agent"
+
     @model_validator(mode="before")
     @classmethod
     def _gather(cls, data: Any) -> Any:
