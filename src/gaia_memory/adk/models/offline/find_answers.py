@@ -29,6 +29,7 @@ from gaia_memory.adk.models.offline.statements import (
 )
 from gaia_memory.adk.models.offline.subjects import (
     asks_about_self,
+    asks_for_own,
     has_other_owner,
     is_about_another,
     is_about_user,
@@ -142,7 +143,8 @@ def _fit(question: str, asked: Sequence[str], names: Mapping[str, Sequence[str]]
     if _lacks_name(question, words, names):
         return 0.0
     weights = {word: _GENERAL_WEIGHT if word in general and not _has(counting, word) else 1.0 for word in asked}
-    share = sum(weights[word] for word in matched) / sum(weights.values()) - _OTHER_OWNER * has_other_owner(asked, text)
+    is_of_another = has_other_owner(asked, text) and asks_for_own(question)
+    share = sum(weights[word] for word in matched) / sum(weights.values()) - _OTHER_OWNER * is_of_another
     share -= _OTHER_SPELLING * any(_has_misspelt(words, word, names[word]) for word in matched)
     # "Do I play chess?" is answered by "I no longer play chess", too.
     is_denied = is_open(question) and denies(question) != denies(text)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from gaia_memory.adk.models.offline.statements import category_of, tells_trade, topic_words, without_dates
-from gaia_memory.adk.models.offline.subjects import subject_words
+from gaia_memory.adk.models.offline.subjects import names_of, subject_words
 from gaia_memory.adk.models.offline.topic_words import is_same_word
 from gaia_memory.language.answer_types import (
     MOMENT,
@@ -44,6 +44,12 @@ _NAME = re.compile(
 _PERHAPS_NAME = re.compile(rf"{_USER} (?:is|ist|est|es) (?P<name>[^\W\d_]+)(?:\W*\Z|,)", re.IGNORECASE)
 """"User is sam" may have a name or an adjective, "Der Nutzer ist Maurer" a name or a trade."""
 
+_NAME_OF_QUESTION = re.compile(
+    r"what(?:'?s| is| are) (?:my|our) .+?(?:'s? names?| (?:called|named))\W*\Z|how (?:is|are) (?:my|our) .+ called|"
+    r"wie hei(?:ß|ss)(?:t|en) (?:mein|unser)|comment s'appelle(?:nt)? (?:mon|ma|mes|notre|nos)\b|"
+    r"cómo se llaman? (?:mis?|nuestr[oa]s?)\b",
+    re.IGNORECASE,
+)
 _OWN_AGE_QUESTION = re.compile(
     r"how old am i|my age|wie alt bin ich|quel âge (?:ai|j'ai)|j'ai quel âge|cuántos años tengo|mi edad", re.IGNORECASE
 )
@@ -102,8 +108,14 @@ _NEXT_QUESTION = re.compile(
     r"(?=.*\b(?:when|wann|quand|cuándo)\b).*\bmy next\b|\bmein\w* nächst\w*|\bm(?:a|on) prochaine?\b|\bmi próxim[ao]\b",
     re.IGNORECASE,
 )
-_FROM_HOUR_TO_HOUR = re.compile(r"\b\d{1,2}\s?(?:to|till|until|bis|-|\u2013|à|a)\s?\d{1,2}\b", re.IGNORECASE)
-_HABITUAL_DAY = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days\b", re.IGNORECASE)
+_HOURS_OF_DAY = re.compile(
+    r"\b\d{1,2}[.:]\d\d\b|\b\d{1,2}\s?(?:to|till|until|bis|-|\u2013|à|a)\s?\d{1,2}\b", re.IGNORECASE
+)
+_WEEKDAYS = ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
+_HABITUAL_DAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})days\b", re.IGNORECASE)
+_BARE_HOUR = re.compile(
+    r"(?:(?:at|by|around|um|gegen|à|vers|a las?)\s)?\d{1,2}(?:[:.]\d\d)?\s?(?:[ap]\.?m\.?|uhr|h)?", re.IGNORECASE
+)
 _AGENDA_WORDS = frozenset(
     (
         *(
@@ -140,7 +152,7 @@ _PAST_QUESTION = re.compile(
 
 
 def fit_by_kind(question: str, text: str) -> float | None:
-    """Return how surely a statement tells the person's name, age, duties or agenda, if the question asks for these.
+    """Return how surely a statement tells a name, or the person's age, duties or agenda, if asked for one of these.
 
     None for any other question.
     """
@@ -153,9 +165,11 @@ def fit_by_kind(question: str, text: str) -> float | None:
         return float(tells_own_age(text))
     if _DUTY_QUESTION.search(question):
         return float(_DUTY.search(text) is not None and not subject_words(text))
+    if _NAME_OF_QUESTION.match(question) and any(names_of(word, text) for word in topic_words(question)):
+        return 1.0
     if periods := _agenda_periods(question):
-        days = [*_days_in(text), *_weekly_days_in(text)]
-        return float(any(_overlap(period, day) for period in periods for day in days))
+        days, weekdays = _days_in(text), _weekdays_in(text)
+        return float(any(_holds_any(period, days, weekdays) for period in periods))
     return None
 
 
@@ -200,7 +214,7 @@ def tells_answer_type(question: str, text: str, implied: Sequence[str]) -> bool:
     types = detect_answer_types(text, index_tokens(text))
     types |= MOMENT * (
         tells_clock_time(text)
-        or _FROM_HOUR_TO_HOUR.search(text) is not None
+        or _HOURS_OF_DAY.search(text) is not None
         or undated != text
         or _HABITUAL_DAY.search(text) is not None
     )
@@ -242,14 +256,22 @@ def coming_days(text: str) -> list[datetime]:
 def _days_in(text: str) -> list[DateMention]:
     # Of "tomorrow (2026-11-28)", the date holds on any day.
     mentions = [each for each in read(text, datetime.now(UTC), UTC) if not _ADDED_DATE.match(text, each.span[1])]
-    return [each for each in mentions if each.recurrence is None and each.end - each.start <= _ONE_DAY]
+    days = [each for each in mentions if each.recurrence is None and each.end - each.start <= _ONE_DAY]
+    return [each for each in days if not _BARE_HOUR.fullmatch(text, *each.span)]
 
 
-def _weekly_days_in(text: str) -> list[DateMention]:
-    """Return the next days of what comes again each week: "on Mondays"."""
-    weekly = [each for each in read(text, datetime.now(UTC), UTC) if each.recurrence and each.recurrence.weekdays]
-    weeks = [timedelta(weeks=number) for number in range(_ONE_MONTH // timedelta(weeks=1) + 1)]
-    return [replace(each, start=each.start + week, end=each.end + week) for each in weekly for week in weeks]
+def _weekdays_in(text: str) -> set[int]:
+    """Return the days of what comes again each week, from 0 for Mondays."""
+    recurrences = (each.recurrence for each in read(text, datetime.now(UTC), UTC))
+    habitual = {_WEEKDAYS.index(found.lower()) for found in _HABITUAL_DAY.findall(text)}
+    return habitual.union(day for each in recurrences if each for day in each.weekdays)
+
+
+def _holds_any(period: DateMention, days: Sequence[DateMention], weekdays: Collection[int]) -> bool:
+    """Return whether one of the days, or of the days of each week, is in a period."""
+    length = math.ceil((period.end - period.start) / _ONE_DAY)
+    is_in_week = any((period.start + number * _ONE_DAY).weekday() in weekdays for number in range(length))
+    return is_in_week or any(_overlap(period, day) for day in days)
 
 
 def is_of_other_time(question: str, text: str) -> bool:

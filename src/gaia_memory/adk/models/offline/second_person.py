@@ -217,7 +217,10 @@ def _turn_subject_verb(found: re.Match[str]) -> str:
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.
     from gaia_memory.backend.offline.grammar import english_verbs
 
-    is_subject = _CLAUSE_START.search(found.string[: found.start()]) or english_verbs.is_verb(found["verb"])
+    before = found.string[: found.start()]
+    # In "The lad who helps User is Ryan" it is the lad who is.
+    is_object = english_verbs.is_verb(before.split()[-1]) if before.strip() else False
+    is_subject = _CLAUSE_START.search(before) or (english_verbs.is_verb(found["verb"]) and not is_object)
     return f"you {found['adverbs']}{_base_form(found['verb'])}" if is_subject else found[0]
 
 

@@ -26,7 +26,7 @@ _USER = re.compile(
 )
 _MY = r"(?:User's|[Mm]y|[Oo]ur|[Mm]eine?|[Uu]nsere?|[Mm]on|[Mm]a|[Mm]es|[Nn]otre|[Nn]os|[Mm]is?|[Nn]uestr[oa]s?)"
 _OF_THE_USER = re.compile(
-    rf"{_MY} (?P<own>(?:(?:best|eld(?:er|est)|young\w*|twin|old\w*|little|big|new|favou?rite) )?\w+"
+    rf"{_MY} (?P<own>(?:(?:best|eld(?:er|est)|young\w*|twin|old\w*|little|big|new|favou?rite) )?\w+\b(?!-)"
     r"(?: [A-ZÀ-Þ]\w+| [a-z]+(?= (?:is|are|was|were|starts)\b))?)|"
     r"(?:(?P<name>[^\W\d_]+), )?(?i:der|die|das|les?|la|el|las|los|l['\u2019]) ?(?P<noun>[\w -]+?) "
     r"(?:des Nutzers|der Nutzerin|de l['\u2019]utilisat(?:eur|rice)|del usuario|de la usuaria)\b"
@@ -57,6 +57,11 @@ def asks_about_self(question: str) -> bool:
     return _I.search(_ADDRESS.sub("", question)) is not None
 
 
+def asks_for_own(question: str) -> bool:
+    """Return whether a question is about the one who asks, or about somebody or something of theirs: "my mum"."""
+    return asks_about_self(question) or re.search(rf"\b{_MY}\b", question) is not None
+
+
 def is_about_user(statement: str) -> bool:
     """Return whether a statement is about the user, by that name, as "I", or with a verb alone: "Lives in Rome"."""
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.
@@ -85,8 +90,11 @@ def is_about_another(asked: Sequence[str], statement: str) -> bool:
 def has_other_owner(asked: Sequence[str], statement: str) -> bool:
     """Return whether a statement begins with what is owned by one whom a question with these words does not name."""
     found = _OWNER.match(statement)
-    owner = index_tokens(" ".join(filter(None, found.groups()))) if found else []
-    return not all(any(is_same_word(word, noun) for word in asked) for noun in owner if noun not in ALL_FUNCTION_WORDS)
+    owner = " ".join(filter(None, found.groups())) if found else ""
+    # "Carol's birthday" is that of "User's wife Carol".
+    name = " ".join(word for word in owner.split() if word[0].isupper())
+    nouns = [noun for noun in index_tokens(name or owner) if noun not in ALL_FUNCTION_WORDS]
+    return not all(any(is_same_word(word, noun) for word in asked) for noun in nouns)
 
 
 @lru_cache(maxsize=100)

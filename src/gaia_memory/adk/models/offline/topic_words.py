@@ -28,8 +28,8 @@ allergic allergy allergies allergisch allergie allergien allergique allergiques 
 alergias
 birthday born birth geburtstag geboren anniversaire ne nee naissance cumpleanos nacido naci nacimiento
 age old turned alt alter jahre ans anos edad
-wife wives spouse married ehefrau frau femme epouse esposa mujer family familie famille familia
-husband spouse married ehemann mann mari epoux esposo marido family familie famille familia
+wife wives spouse ehefrau frau femme epouse esposa mujer family familie famille familia
+husband spouse ehemann mann mari epoux esposo marido family familie famille familia
 partner boyfriend girlfriend freund freundin partnerin copain copine compagnon novio novia pareja
 sister sisters sibling siblings geschwister schwester schwestern soeur soeurs hermana hermanas \
 family familie famille familia
