@@ -334,7 +334,7 @@ def _effect_on_slot(later: Claim, earlier: Claim) -> _Effect:
     if later.is_denial:
         return _effect_of_denial(later, earlier, is_meant=is_meant)
     if later.old:
-        return _Effect.REPLACE if earlier.value == later.old and not earlier.is_denial and is_meant else _Effect.NOTHING
+        return _Effect.REPLACE if earlier.value == later.old and is_meant else _Effect.NOTHING
     if is_same_value and is_same_key:
         is_repeated = later.is_bare and earlier.is_bare and not (later.is_change or earlier.is_change)
         return _Effect.SAME if is_repeated else _Effect.NOTHING

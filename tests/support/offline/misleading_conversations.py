@@ -427,6 +427,29 @@ OWNERS = (
     Case(("Gaz's stag do is in Prague",), "Where is the stag do?", ": Gaz's stag do is in Prague"),
     Case(("The lad who helps me is called Ryan, he's 19",), "How old is Ryan?", "The lad who helps you is"),
     Case(("Training is on Tuesdays and Thursdays at 6", "kick off is 10.30"), "When is kick off?", "10.30"),
+    Case(
+        ("My nan's 90th is on 20 December", "Kiran was born on 3 November"),
+        "When is nan's birthday?",
+        "Your nan's 90th",
+        ("Kiran",),
+    ),
+    Case(("Food hygiene inspection is tomorrow at 2",), "What can't I eat?", "found no answer"),
+    Case(("I used to work at Costa",), "Where did I use to work?", "You used to work at Costa"),
+    Case(
+        ("I run a small café called Bean There", "I've stopped running because of my knee"),
+        "What is my café called?",
+        "Bean There",
+        ("running",),
+    ),
+    Case(
+        ("I run on Tuesdays", "I've stopped running because of my knee"), "When do I run?", "You have stopped running"
+    ),
+    Case(
+        ("Coffee machine service is booked for 9 December", "The service is on the 10th of December"),
+        "When is the coffee machine service?",
+        ": The service is on the 10th",
+    ),
+    Case(("My mum's gluten free",), "What can't my mum eat?", "Your mum is gluten free"),
     Case(("My contract with Telsa ends in June.",), "How can I contact you?", "The closest I know:"),
     Case(("Carol works Saturdays and is always late.",), "When does Carol work?", "Saturdays"),
     Case(("Mrs Patel ordered a lemon cake.", "Carol ordered flour."), "What did Mrs Patel order?", "lemon", ("flour",)),

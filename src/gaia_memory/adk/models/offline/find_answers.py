@@ -41,6 +41,7 @@ from gaia_memory.adk.models.offline.topic_words import (
     GENERAL_WORDS,
     SLOT_WORDS,
     are_forms,
+    have_one_stem,
     implied_words,
     is_same_word,
     with_plain_words,
@@ -69,6 +70,11 @@ _SWITCH = re.compile(
     r"\bumgestiegen\b|\bpassée? (?:de|à|aux?)\b|\bcambi(?:é|ó|aste) (?:de|a)\b",
     re.IGNORECASE,
 )
+_ENDING = re.compile(
+    r"\b(?:no longer|any ?more|stopped|quit|g[ai]ven? up|nicht mehr|aufgehört|plus|arrêtée?|ya no|dej[éó]|dejado)\b",
+    re.IGNORECASE,
+)
+_USER_VERB = re.compile(r"\bUser (?:now |also |still )?\w+")
 _NOW = re.compile(r"\b(?:now|currently|jetzt|inzwischen|maintenant|désormais|ahora)\b", re.IGNORECASE)
 _ORIGIN = re.compile(
     r"\b(?:from|born in|aus|geboren in|(?:originaire|vien[st]) d[eu]|(?:es|soy) de) (?-i:[A-ZÀ-Þ])|\bd'(?-i:[A-ZÀ-Þ])|"
@@ -140,15 +146,18 @@ def _fit(question: str, asked: Sequence[str], names: Mapping[str, Sequence[str]]
     matched = [word for word in asked if _has(words, word) or any(name in words for name in names[word])]
     # "Do I still live in Oslo?" is answered by "I moved to Rome", too.
     counting = implied if not is_open(question) else ()
-    if _lacks_name(question, words, names):
-        return 0.0
     weights = {word: _GENERAL_WEIGHT if word in general and not _has(counting, word) else 1.0 for word in asked}
-    is_of_another = has_other_owner(asked, text) and asks_for_own(question)
-    share = sum(weights[word] for word in matched) / sum(weights.values()) - _OTHER_OWNER * is_of_another
+    is_of_another = has_other_owner(asked, text)
+    # "Kiran was born in May" is not even close to "When is nan's birthday?".
+    is_near = len(matched) == len(asked) or any(_has_literally(words, word, names[word]) for word in matched)
+    share = sum(weights[word] for word in matched) / sum(weights.values()) - _OTHER_OWNER * (
+        is_of_another and asks_for_own(question)
+    )
     share -= _OTHER_SPELLING * any(_has_misspelt(words, word, names[word]) for word in matched)
     # "Do I play chess?" is answered by "I no longer play chess", too.
     is_denied = is_open(question) and denies(question) != denies(text)
-    if is_denied and asks_for_taste(question, asked):
+    is_far = not is_near and (is_of_another or not asks_about_self(question))
+    if is_far or _lacks_name(question, words, names) or (is_denied and asks_for_taste(question, asked)):
         return 0.0
     return max(share, 0.0) and share - _OTHER_MOOD * (is_denied + is_of_other_time(question, text))
 
@@ -176,7 +185,11 @@ def _tells_news(later: Statement, earlier: Statement, question: str) -> bool:
     if is_of_another or (is_other_answer and not _is_turn(later.text)):
         return False
     if subject:
-        is_news = _is_turn(later.text) or any(_has(words, word) for word in asked if not _has(subject, word))
+        # "The service is on the 10th" tells another time of the same.
+        is_detail = all(_has((*known, *asked), word) for word in topic_words(without_dates(later.text)))
+        is_news = (
+            _is_turn(later.text) or any(_has(words, word) for word in asked if not _has(subject, word)) or is_detail
+        )
         # "The doctor changed my dose" has another subject.
         is_of_it = any(_has(known, word) for word in subject) or tells_change
         return is_news and is_of_it
@@ -184,11 +197,13 @@ def _tells_news(later: Statement, earlier: Statement, question: str) -> bool:
         return True
     if is_open(question) and asks_for_taste(question, asked):
         return False
-    known = known if is_about_user(earlier.text) else tuple(subject_words(earlier.text))
+    is_of_user = is_about_user(earlier.text)
+    known = topic_words(_USER_VERB.sub("", earlier.text)) if is_of_user else tuple(subject_words(earlier.text))
     if not _is_turn(later.text) or (denies(later.text) and denies(earlier.text)):
         return False
     # "I'm not allergic to milk" is no news for "Am I allergic to nuts?".
-    concerns = bool(named) and not is_open(question) and all(_has(words, word) for word in named)
+    is_asked_of = not is_open(question) or _ENDING.search(later.text) is not None
+    concerns = bool(named) and is_asked_of and all(_has(words, word) for word in named)
     shared = [word for word in words if word not in GENERAL_WORDS and not _has(asked, word)]
     return concerns or tells_change or any(_has(known, word) for word in shared)
 
@@ -209,6 +224,10 @@ def _implied_words(text: str) -> tuple[str, ...]:
     """Return the words for what a statement tells without them: "work" for "User is a nurse"."""
     implied = {"work": tells_trade(text), "age": tells_age(text), "origin": _ORIGIN.search(text)}
     return (*implied_words(text, without_dates(text)), *(word for word, is_told in implied.items() if is_told))
+
+
+def _has_literally(words: Collection[str], word: str, names: Collection[str]) -> bool:
+    return any(have_one_stem(word, other) or other in names for other in words)
 
 
 def _has_misspelt(words: Collection[str], word: str, names: Collection[str]) -> bool:

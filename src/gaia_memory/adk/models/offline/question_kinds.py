@@ -157,20 +157,23 @@ def fit_by_kind(question: str, text: str) -> float | None:
     None for any other question.
     """
     if _NAME_QUESTION.search(question):
-        if _NAME.search(text) and not tells_trade(text):
-            return 1.0
-        perhaps = _PERHAPS_NAME.match(text)
-        return 0.5 * (perhaps is not None and category_of(perhaps["name"]) is None)
+        return _tells_own_name(text)
     if _OWN_AGE_QUESTION.search(question):
         return float(tells_own_age(text))
     if _DUTY_QUESTION.search(question):
         return float(_DUTY.search(text) is not None and not subject_words(text))
-    if _NAME_OF_QUESTION.match(question) and any(names_of(word, text) for word in topic_words(question)):
-        return 1.0
     if periods := _agenda_periods(question):
         days, weekdays = _days_in(text), _weekdays_in(text)
         return float(any(_holds_any(period, days, weekdays) for period in periods))
-    return None
+    is_named = _NAME_OF_QUESTION.match(question) and any(names_of(word, text) for word in topic_words(question))
+    return 1.0 if is_named else None
+
+
+def _tells_own_name(text: str) -> float:
+    if _NAME.search(text) and not tells_trade(text):
+        return 1.0
+    perhaps = _PERHAPS_NAME.match(text)
+    return 0.5 * (perhaps is not None and category_of(perhaps["name"]) is None)
 
 
 @lru_cache(maxsize=100)

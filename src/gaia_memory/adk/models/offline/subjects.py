@@ -41,8 +41,11 @@ _OWNER = re.compile(
     r"(?!User\b)(?P<holder>[A-ZÀ-Þ][a-zß-ÿ]+)(?: has|'s got) (?:an?|got)\b"
 )
 
-_NAMED_SUBJECT = re.compile(r"(?:(?i:the|an?|der|die|das|les?|las?|el) )?(?P<name>\w+(?:'s \w+| [A-ZÀ-Þ]\w+)*)")
-
+_NAMED_SUBJECT = re.compile(
+    r"(?:(?i:the|an?|der|die|das|les?|las?|el) )?"
+    r"(?:[\w-]+ (?=(?:[a-z-]+ ){1,2}(?:is|are|was|were|has|have)\b)){0,2}(?P<name>\w+(?:'s \w+| [A-ZÀ-Þ]\w+)*)"
+)
+"""Of "coffee machine service is", the service."""
 
 _NAME_INSIDE = re.compile(
     r"(?<=\w )(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfrom )(?<!\ben )(?<!\bà )(?<!\ba )(?<!\bde )(?!I\b)[A-ZÀ-Þ][\w-]+"

@@ -143,6 +143,7 @@ _WORDINGS = (
     (r"\bqu'est-ce que (.{1,60}?) fai[st](?: dans la vie)?(?=\W*\Z)", r"que travaille \1"),
     (r"\b(?:a qué se dedica|qué hace) (.{1,60}?)(?=\W*\Z)", r"qué trabaja \1"),
     (r"\ba qué me dedico\b", "en qué trabajo"),
+    (r"\buse to\b", ""),
     (r"\b(how) (?:long|often|far)\b", r"\1"),
     (r"\b(my|meine?\w?|m(?:a|on)|mi) (?:next|nächst\w*|prochaine?|próxim[ao])\b", r"\1"),
     (r"\bwhere (?:am i|are we) from\b", "my origin"),
@@ -202,11 +203,14 @@ def differ_by_typo(one: str, other: str) -> bool:
 
 def are_forms(one: str, other: str) -> bool:
     """Return whether two words are the same or forms of one word, or are about one topic."""
-    if not _meanings(one).isdisjoint(_meanings(other)):
+    return not _meanings(one).isdisjoint(_meanings(other)) or have_one_stem(one, other)
+
+
+def have_one_stem(one: str, other: str) -> bool:
+    """Return whether two words are the same or forms of one word."""
+    if one == other or not _german_verb_stems(one).isdisjoint(_german_verb_stems(other)):
         return True
     shorter, longer = sorted((one, other), key=len)
-    if not _german_verb_stems(one).isdisjoint(_german_verb_stems(other)):
-        return True
     # An accountant is no account.
     if _stems(one).isdisjoint(_stems(other)) or longer.removesuffix("ant") == shorter:
         return False
