@@ -637,10 +637,10 @@ def forget_shown(request: Any) -> Any:
     return call("forget_memory", id=function_responses(request)[-1]["id"])
 
 
-async def test_a_database_that_cannot_be_opened_costs_the_tools_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("memory", [{"database_url": "postgresql+asyncpg://127.0.0.1:1/none"}, {"recall_limit": 500}])
+async def test_memory_that_cannot_be_opened_costs_the_tools_alone(tmp_path: Path, memory: dict[str, Any]) -> None:
     """The tools are offered and say so; the plugin is not needed for that."""
     model = ScriptedLlm(call("recall"), call("remember", fact="Likes figs"), "sorry")
-    memory = {"database_url": "postgresql+asyncpg://127.0.0.1:1/none"}
     toolset = MemoryToolset(config={"home": str(tmp_path / "gaia"), "memory": memory})
     runner = Runner(
         app=App(name=KEY.app, root_agent=build_agent(model, tools=[toolset])),

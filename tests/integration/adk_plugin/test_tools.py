@@ -27,6 +27,7 @@ from support.plugin_host import (
     TOOLS,
     USER,
     break_database,
+    broken_ledger_client,
     build_agent,
     events_text,
     function_responses,
@@ -134,6 +135,48 @@ async def test_an_unavailable_database_fails_the_tools_but_not_the_turn(
     assert function_responses(model.requests[-1])[1]["memories"] == []
     assert events_text(events).endswith("ok")
     assert SECRET_TEXT not in caplog.text
+
+
+@pytest.mark.acceptance("R04")
+@pytest.mark.parametrize("damage", ["file", "configuration"])
+async def test_memory_that_cannot_be_opened_is_told_to_the_agent(tmp_path: Path, damage: str) -> None:
+    """The tools are offered and say so, as in a later outage."""
+    memory: dict[str, Any] = {"recall_limit": 500} if damage == "configuration" else {"tools": "basic"}
+    (tmp_path / "gaia").mkdir()
+    (tmp_path / "gaia" / "memory.db").write_bytes(b"no database" * 1_000)
+    model = ScriptedLlm(call("load_memory", query="router"), call("remember", fact="tea"), "ok")
+    async with open_plugin_host(tmp_path, build_agent(model), config={"memory": memory}) as host:
+        events = await host.run_turn("What router do I have?")
+
+    assert offered_tools(model.requests[0]) == (TOOLS if damage == "configuration" else TOOLS[:2])
+    assert [response["status"] for response in function_responses(model.requests[-1])] == ["unavailable", "error"]
+    assert events_text(events).endswith("ok")
+
+
+async def test_memory_that_is_off_and_cannot_be_opened_offers_nothing(tmp_path: Path) -> None:
+    """Nobody expects it to answer."""
+    (tmp_path / "gaia").mkdir()
+    (tmp_path / "gaia" / "memory.db").write_bytes(b"no database" * 1_000)
+    model = ScriptedLlm("ok")
+    async with open_plugin_host(tmp_path, build_agent(model), config={"memory": {"enabled": False}}) as host:
+        await host.run_turn("What router do I have?")
+
+    assert offered_tools(model.requests[0]) == []
+
+
+@pytest.mark.acceptance("R04")
+async def test_nothing_is_saved_in_a_turn_whose_conversation_may_be_private(tmp_path: Path) -> None:
+    """The ledger was away when the turn began, and nobody knows."""
+    model = ScriptedLlm(call("remember", fact="tea"), "ok")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        engine = await host.engine()
+        engine.turns._client = broken_ledger_client(engine)
+        await host.run_turn("I like tea")
+        facts = await engine.memory.facts(SCOPE)
+
+    assert offered_tools(model.requests[0]) == TOOLS
+    assert [response["status"] for response in function_responses(model.requests[-1])] == ["error"]
+    assert facts == []
 
 
 @pytest.mark.acceptance("R04")

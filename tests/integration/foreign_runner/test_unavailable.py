@@ -64,7 +64,7 @@ async def test_an_invalid_file_is_reported_once_and_fixing_it_is_enough(
     with pytest.raises(ConfigError):
         await host.service.list_memories(app_name=APP, user_id=USER)
     told = errors_in(caplog)
-    hidden = offered_tools(host.model.requests[-1])
+    offered = offered_tools(host.model.requests[-1])
     await host.write("")
     mended = [await run_turn(host.runner, text) for text in ("hello", "/remember I like figs", "/memory")]
     await host.runner.close()
@@ -76,7 +76,8 @@ async def test_an_invalid_file_is_reported_once_and_fixing_it_is_enough(
         assert str(host.file.parent) not in answer
         assert "memory.recall_limit: 0 is not allowed" in answer
     assert found.memories == []
-    assert hidden == []
+    # Their answers tell the agent.
+    assert offered == TOOLS
     assert len(told) == 1
     assert "memory cannot be opened" in told[0]
     assert "memory.recall_limit: 0 is not allowed" in told[0]

@@ -169,7 +169,7 @@ class MemoryPlugin(BasePlugin):
         inject(llm_request, tools, profile_block=profile_block, is_private=is_private(invocation))
         if turn is not None and turn.confirmation_note:
             llm_request.append_instructions([turn.confirmation_note])
-        if turn is not None and profile_block is not None:
+        if turn is not None and turn.ledger_row is not None and profile_block is not None:
             async with self._engine_for(turn) as engine:
                 if engine is not None:
                     await self._notes.insert(engine, turn, invocation, llm_request)
@@ -282,7 +282,7 @@ class MemoryPlugin(BasePlugin):
         if turn.command is None:
             set_metadata(invocation, UNMARKED_KEY, True)
         try:
-            await self._open_memory(invocation)
+            await self._open_memory(invocation, turn)
         except GaiaMemoryError as error:
             turn.open_error = error
             raise
@@ -300,11 +300,11 @@ class MemoryPlugin(BasePlugin):
             if engine is not None:
                 await turn.waits.run(engine.conversations.skip_events(turn.key, [event.id]))
 
-    async def _open_memory(self, invocation: InvocationContext) -> None:
+    async def _open_memory(self, invocation: InvocationContext, turn: InvocationState) -> None:
         if isinstance(invocation.memory_service, Mem0MemoryService):
             await self._source.inherit_config(invocation.memory_service.source)
-        loaded = await self._source.load_config()
-        self._raises_errors = loaded.config.memory.on_unavailable == "fail"
+        turn.config = (await self._source.load_config()).config
+        self._raises_errors = turn.config.memory.on_unavailable == "fail"
         engine = await self._source.acquire()
         self._raises_errors = engine.config.memory.on_unavailable == "fail"
         for module in _MODULES_OF_OPENING:
@@ -328,19 +328,19 @@ class MemoryPlugin(BasePlugin):
             yield engine
 
     async def _current_profile_block(self, invocation: InvocationContext, turn: InvocationState) -> str | None:
-        """Return the profile block for the agent that calls its model next; None if it gets no memory."""
+        """Return the profile block, empty while memory is away (the tools say so), or None for an agent without."""
         async with self._engine_for(turn) as engine:
             if engine is not None and engine.agent_models.get(turn.key.app) is None:
                 # The agents of a Workflow are not known before they run.
                 _adopt_model(engine, turn.key.app, invocation)
-            allow_numbers.set(engine is not None and engine.config.memory.allow_numbers)
-            turn.tool_kind = "extended" if engine is None else engine.config.memory.tools
-            if engine is None or turn.ledger_row is None:  # Not marked, because memory is away: a tool could only fail.
+            config = turn.config if engine is None else engine.config
+            allow_numbers.set(config.memory.allow_numbers)
+            turn.tool_kind = config.memory.tools
+            if not is_enabled_for(config, invocation.agent, turn.root_agent_name):
                 return None
-            if not is_enabled_for(engine.config, invocation.agent, turn.root_agent_name):
-                return None
-            with ErrorBoundary("looking whether the profile was forgotten meanwhile"):
-                await refresh_profile_block(engine, turn)
+            if engine is not None:
+                with ErrorBoundary("looking whether the profile was forgotten meanwhile"):
+                    await refresh_profile_block(engine, turn)
         return turn.profile_block
 
     async def _inject_into_agent_tool(self, invocation: InvocationContext, request: LlmRequest) -> None:

@@ -15,7 +15,7 @@ from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.active_context import switch_context
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
-from gaia_memory.adk.plugins.run_context import is_private, waits_of_turn
+from gaia_memory.adk.plugins.run_context import is_private, may_be_private, waits_of_turn
 from gaia_memory.adk.tools import fact_changes, fact_search, tool_declarations
 from gaia_memory.adk.tools.tool_answers import (
     MEMORY_DISABLED,
@@ -121,6 +121,9 @@ class MemoryTool(BaseTool):
         async with self._source.use_engine() as engine:
             if engine.config.memory.tools == "basic" and not self._is_basic:
                 return self._error_response(NOT_OFFERED)
+            if self._function.writes and engine.config.memory.enabled and may_be_private(tool_context):
+                # Memory was away at the start of the turn, so nobody knows whether the conversation is private.
+                return error_response(NOT_SAVED)
             call = ToolCall(engine, tool_context, self.name, given)
             return await waits_of_turn().run(self._function.run(call))
 

@@ -12,6 +12,7 @@ from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.tools.fact_framing import tool_instruction
 from gaia_memory.adk.tools.memory_tools import memory_tools
+from gaia_memory.config.sections.memory_section import MemoryConfig
 from gaia_memory.engine_registry import is_open
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from google.adk.models.llm_request import LlmRequest
     from google.adk.tools.base_tool import BaseTool
     from google.adk.tools.tool_context import ToolContext
-
-    from gaia_memory.config.sections.memory_section import MemoryConfig
 
 
 class MemoryToolset(BaseToolset):
@@ -45,7 +44,7 @@ class MemoryToolset(BaseToolset):
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Return the same tools at each call, as long as the configuration is the same."""
         settings = await self._load_settings()
-        tools = self._tools[settings.tools] if settings is not None and settings.enabled else []
+        tools = self._tools[settings.tools] if settings.enabled else []
         return [tool for tool in tools if self._is_tool_selected(tool, readonly_context)]
 
     @override
@@ -59,12 +58,15 @@ class MemoryToolset(BaseToolset):
                 names = [tool.name for tool in tools]
                 llm_request.append_instructions([tool_instruction(names, prefix=self.tool_name_prefix)])
 
-    async def _load_settings(self) -> MemoryConfig | None:
-        """Return the newest settings without opening memory, which the first call of a tool does."""
+    async def _load_settings(self) -> MemoryConfig:
+        """Return the newest settings without opening memory, which the first call of a tool does.
+
+        The defaults stand in for a configuration that is refused: the tools answer that memory is unavailable.
+        """
         with ErrorBoundary("reading the configuration for the memory tools"):
             loaded = await self._source.load_config()
             if not is_open(loaded):
                 return loaded.config.memory
             async with self._source.use_engine() as engine:
                 return engine.config.memory
-        return None
+        return MemoryConfig()
