@@ -222,9 +222,7 @@ def follow(
         return planned
     planned = replace(planned, actor=actor)
     if action == "NONE":
-        return (
-            replace(planned, draft=_as(planned.extracted, existing[-1]), repeats=existing[-1]) if existing else planned
-        )
+        return repeat(planned, existing[-1], actor) if existing else planned
     draft = planned.draft
     if action == "DELETE" and actor == "model" and planned.stored is None:
         # A rule keeps the sentence of a retraction: "no longer eats meat" is worth knowing.
@@ -239,9 +237,11 @@ def follow(
     )
 
 
-def _as(draft: Draft, same: StoredFact) -> Draft:
-    """Return a draft that says a stored fact once more."""
-    return replace(draft, fact=replace(draft.fact, text=same.fact.text), vector=same.vector, embedder=same.embedder)
+def repeat(planned: PlannedFact, same: StoredFact, actor: str) -> PlannedFact:
+    """Return the plan for a fact that says a stored one once more; what it does to others stays."""
+    fact = replace(planned.extracted.fact, text=same.fact.text)
+    draft = replace(planned.extracted, fact=fact, vector=same.vector, embedder=same.embedder)
+    return replace(planned, draft=draft, repeats=same, actor=actor)
 
 
 def context_of(draft: Draft) -> str:

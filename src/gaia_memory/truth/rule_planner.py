@@ -8,11 +8,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
+from gaia_memory.facts.identity.saved_in_turn import SavedInTurn
 from gaia_memory.facts.identity.text_identity import normal_form
 from gaia_memory.models import Draft, Fact, NewFact, Scope, StoredFact, find_author, is_of_model
 from gaia_memory.ports import Clock, Database, FactStore
 from gaia_memory.truth.outdating.late_statements import LateStatements
-from gaia_memory.truth.plan import PlannedFact, context_of, follow, may_concern
+from gaia_memory.truth.plan import PlannedFact, context_of, follow, may_concern, repeat
 from gaia_memory.truth.reconcile_by_rule import Statement, decide_by_rule, searches_for_rivals
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class RulePlanner:
         self._settings = settings
         self._clock = clock
         self._late = LateStatements(database, facts)
+        self._saved = SavedInTurn(database, facts)
 
     async def plan(self, scope: Scope, drafts: Sequence[Draft]) -> list[PlannedFact]:
         """Return what facts do as far as rules are sure."""
@@ -62,7 +64,8 @@ class RulePlanner:
             # What nobody said ends nothing that somebody said.
             if not is_of_model(drafts[place].fact.metadata):
                 new = self._statement(drafts[place].fact, f"{_NEW}{place}")
-                plan[place] = await self._decide(scope, plan[place], new, earlier[-MAX_COMPARED_FACTS:])
+                decided = await self._decide(scope, plan[place], new, earlier[-MAX_COMPARED_FACTS:])
+                plan[place] = await self._without_saved(scope, decided)
                 earlier.append((context_of(drafts[place]), new))
         return plan
 
@@ -123,6 +126,17 @@ class RulePlanner:
             in_doubt=[stored[each] for each in decision.in_doubt if each in stored],
             doubts_new=_places(decision.in_doubt),
         )
+
+    async def _without_saved(self, scope: Scope, planned: PlannedFact) -> PlannedFact:
+        """Return the plan for a learned fact, which only repeats what a tool has saved of the same turn."""
+        draft = planned.extracted
+        if draft.source != "conversation" or planned.repeats is not None:
+            return planned
+        found = await self._search.find_by_words(scope, draft.fact.text, limit=MAX_COMPARED_FACTS)
+        ended = {each.fact.id for each in planned.ends}
+        candidates = [each for each in found if each.source == "agent" and each.id not in ended]
+        saved = await self._saved.find(scope, draft, candidates)
+        return planned if saved is None else repeat(planned, saved, planned.actor or "rule:tool")
 
     async def _find_rivals(self, scope: Scope, new: Statement, searches: Sequence[str]) -> list[tuple[Fact, datetime]]:
         """Return the facts to compare a statement with, and when they were said."""

@@ -1,0 +1,72 @@
+"""Recognises what an agent's tool has saved in the turn from which it is learned once more."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from gaia_memory.language.distinctive_words import ROLE_WORDS, shares_distinctive_word
+from gaia_memory.language.stems import stem
+from gaia_memory.language.tokenizer import index_tokens
+from gaia_memory.models import Draft, Fact, NewFact, Scope, StoredFact, is_of_model
+from gaia_memory.ports import Database, FactStore
+
+MAX_TURN_TIME = timedelta(minutes=5)
+"""How far two readings of "in an hour" are apart: learning counts from the message, a tool from its call."""
+
+_FILLER_WORDS = frozenset(
+    index_tokens(
+        "a an the s is am are der die das ein eine einen ist bin l le la les un une est suis el los las una es soy "
+        "now jetzt maintenant ahora"
+    )
+)
+_REQUEST = re.compile(r"\b(?:remind|erinner|rappel|recuerd|recorda)\w*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedInTurn:
+    """Finds the fact that a tool saved in the turn of a draft."""
+
+    database: Database
+    facts: FactStore
+
+    async def find(self, scope: Scope, draft: Draft, candidates: Sequence[Fact]) -> StoredFact | None:
+        """Return the one of these facts that a tool saved of a draft's turn and that says the same; None without."""
+        same = await asyncio.to_thread(lambda: [each for each in candidates if says_the_same(each, draft.fact)])
+        if not same:
+            return None
+        ids = [each.id for each in same]
+        async with self.database.read_transaction() as tx:
+            origins = await self.facts.origins(tx, scope, ids)
+            stored = await self.facts.stored(tx, scope, ids)
+        for fact_id in ids:
+            by_tool = [each for each in origins.get(fact_id, ()) if each.source == "agent"]
+            events = {event for origin in by_tool for event in origin.turn_event_ids}
+            if fact_id in stored and not events.isdisjoint(draft.turn_event_ids):
+                return stored[fact_id]
+        return None
+
+
+def says_the_same(saved: Fact, learned: NewFact) -> bool:
+    """Return whether a fact that a tool saved says what is learned of the same turn.
+
+    A reminder does if it is due then and about the same thing. Any other fact does in the same words, but for the name
+    of the user: "Lives in Graz" is "User lives in Graz". What the user did not say does not.
+    """
+    if is_of_model(saved.metadata):
+        return False
+    if saved.due_at is None or learned.due_at is None:
+        return saved.due_at == learned.due_at and _words(saved.text) == _words(learned.text)
+    # Of a recurring one, the time after the first may be the next already.
+    is_due_then = abs(saved.due_at - learned.due_at) <= MAX_TURN_TIME or None not in (saved.every, learned.every)
+    asked = _REQUEST.sub(" ", saved.text)
+    is_about_the_same = shares_distinctive_word(learned.text, asked) or {*_words(asked)} <= {*_words(learned.text)}
+    return is_due_then and is_about_the_same
+
+
+def _words(text: str) -> list[str]:
+    stems = [stem(word) for word in index_tokens(text) if word not in _FILLER_WORDS]
+    return [each for each in stems if each not in ROLE_WORDS]

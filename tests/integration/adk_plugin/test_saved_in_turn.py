@@ -1,0 +1,85 @@
+"""What the tool `remember` saved in a turn is not learned from it once more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gaia_memory import open_memory
+from gaia_memory.testing import ScriptedLlm, call
+from support.plugin_host import build_agent
+
+
+async def learn(home: Path, *turns: tuple[str, dict[str, Any]]) -> list[tuple[str, bool]]:
+    """Let the user say these messages, at each of which the model saves a fact; return the facts with due dates."""
+    answers = [answer for _, saved in turns for answer in ([call("remember", **saved), "ok"] if saved else ["ok"])]
+    async with open_memory(home=home, model="offline") as gaia:
+        conversation = gaia.conversation(build_agent(ScriptedLlm(*answers)), user_id="ada", channel="cli")
+        for text, _ in turns:
+            await conversation.send(text)
+            await gaia.sweep(force=True)
+        facts = await gaia.memory.facts(gaia.scope("ada"))
+        return [(fact.text, fact.due_at is not None) for fact in facts]
+
+
+@pytest.mark.parametrize(
+    ("said", "saved"),
+    [
+        ("Remind me in 1 minute to call Anna", {"fact": "Call Anna", "due_at": "in 1 minute"}),
+        ("Remind me on Friday to call her", {"fact": "Reminder: call her", "due_at": "Friday"}),
+        ("Remind me every Monday at 9 to rest", {"fact": "Rest", "due_at": "Monday 9am", "every": "weekly"}),
+        ("Erinnere mich morgen um 9 an den Müll", {"fact": "Müll rausbringen", "due_at": "morgen um 9"}),
+    ],
+)
+async def test_a_reminder_that_a_tool_saved_is_announced_once(tmp_path: Path, said: str, saved: dict[str, Any]) -> None:
+    """It is due at the same time and about the same thing, in whatever words."""
+    assert await learn(tmp_path, (said, saved)) == [(saved["fact"], True)]
+
+
+async def test_another_reminder_of_the_turn_is_learned(tmp_path: Path) -> None:
+    """At another time, or about something else."""
+    said = "Remind me tomorrow at 9 to call Anna. Remind me tomorrow at 9 to call Bob."
+    facts = await learn(tmp_path, (said, {"fact": "Call Anna", "due_at": "tomorrow at 9"}))
+
+    assert [text for text, _ in facts if "Anna" in text] == ["Call Anna"]
+    assert [is_due for text, is_due in facts if "Bob" in text] == [True]
+
+
+@pytest.mark.parametrize(
+    ("said", "saved"),
+    [
+        ("I live in Graz.", "Lives in Graz"),
+        ("I'm allergic to nuts", "Allergic to nuts"),
+        ("I have a dog named Rex", "User has a dog named Rex"),
+        ("Ich wohne in Graz.", "Wohnt in Graz"),
+    ],
+)
+async def test_a_fact_that_a_tool_saved_is_stored_once(tmp_path: Path, said: str, saved: str) -> None:
+    """The name of the user makes no other fact."""
+    assert await learn(tmp_path, (said, {"fact": saved})) == [(saved, False)]
+
+
+@pytest.mark.parametrize(
+    ("said", "saved", "learned"),
+    [
+        ("I don't like tea", "Likes tea", "User doesn't like tea"),
+        ("I like tea and my sister hates tea", "Likes tea", "User's sister hates tea"),
+    ],
+)
+async def test_what_says_something_else_is_learned(tmp_path: Path, said: str, saved: str, learned: str) -> None:
+    """The same words do not make the same fact."""
+    assert [text for text, _ in await learn(tmp_path, (said, {"fact": saved}))] == [saved, learned]
+
+
+async def test_what_a_tool_saved_ends_what_it_replaces(tmp_path: Path) -> None:
+    """The learned statement does, which is not stored."""
+    moved = ("I live in Graz now.", {"fact": "Lives in Graz"})
+    assert await learn(tmp_path, ("I live in Vienna.", {}), moved) == [("Lives in Graz", False)]
+
+
+async def test_what_is_said_in_a_later_turn_is_learned(tmp_path: Path) -> None:
+    """Only the turn of the tool has been saved."""
+    facts = await learn(tmp_path, ("Call me Zed", {"fact": "Likes tea"}), ("I like tea", {}))
+    assert ("User likes tea", False) in facts
