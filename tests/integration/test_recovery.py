@@ -121,6 +121,19 @@ def test_a_file_that_is_no_database_any_more_is_replaced(home: Path) -> None:
     using(home, check_facts)
 
 
+def test_without_a_copy_a_damaged_file_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short commands write none, and the message says so and what is left to do."""
+    monkeypatch.setenv("GAIA_HOME", str(tmp_path))
+    assert run_gaia("memory", "add", "--user", "ada", "Likes tea").code == 0
+    (tmp_path / "memory.db").write_bytes(b"no database " * 1000)
+    done = run_gaia("memory", "recover")
+
+    assert done.code == 1
+    assert "short commands do not" in done.err
+    assert f"move {tmp_path / 'memory.db'} away" in done.err
+    assert (tmp_path / "memory.db").read_bytes().startswith(b"no database")
+
+
 def test_a_home_in_order_has_nothing_to_recover(home: Path) -> None:
     """Its store is left alone."""
     done = run_gaia("memory", "recover")

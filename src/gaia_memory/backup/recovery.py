@@ -72,7 +72,8 @@ def recover(loaded: LoadedConfig, *, progress: Progress | None = None) -> Recove
     if file is not None and _is_damaged(file):
         with exclusive_access([file]) as connections:
             folders = location.foreign_stores("")
-            found = _replace(file, config, _read_copies(folders), connections.get(file), report)
+            rows = _read_copies(folders, f"; or move {file} away to start with an empty memory")
+            found = _replace(file, config, rows, connections.get(file), report)
     else:
         folders = location.foreign_stores(run_to_end(_load_store_id(config)))
         rows = _read_copies(folders)
@@ -130,11 +131,12 @@ def _is_damaged(file: Path) -> bool:
     return file.is_file() and file.stat().st_size > 0 and bool(find_damage(file))
 
 
-def _read_copies(folders: list[str]) -> list[StoreRow]:
+def _read_copies(folders: list[str], other_remedy: str = "") -> list[StoreRow]:
     if not folders:
         raise MemoryUnavailable(
-            "there is nothing to recover: no mem0 store has facts of a lost database",
-            remedy="restore a backup with `gaia restore`",
+            "there is nothing to recover: no mem0 store has facts of a lost database. Processes that keep memory open "
+            "for some seconds fill it, such as an agent or a long `gaia chat`, and short commands do not",
+            remedy=f"restore a backup with `gaia restore`{other_remedy}",
         )
     return [row for folder in folders for row in read_folder(Path(folder))]
 

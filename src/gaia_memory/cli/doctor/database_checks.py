@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from gaia_memory.cli.doctor.findings import CheckContext, Finding, fail, ok, warn
 from gaia_memory.cli.doctor.home_checks import has_access
 from gaia_memory.cli.ui.terminal import pluralize
+from gaia_memory.database.files.open_file import DAMAGED_REMEDY
 from gaia_memory.database.migrate import schema_version
 from gaia_memory.database.migrations import REVISIONS
 from gaia_memory.database.read_only import FileState, check_database_file, database_path, open_read_only
@@ -31,6 +32,7 @@ _WRITE_LOCK_BYTES = {"": 0x40000001, "-shm": 120}
 https://www.sqlite.org/fileformat2.html#lockbyte, https://www.sqlite.org/walformat.html."""
 
 _LOCK_MESSAGES = ("locked", "busy")
+_MEMORY_KEY = "memory.database_url"
 _EMPTY_REASON = "there are no facts yet"
 _STORE_ID = re.compile(r"[0-9a-f]{32}")
 
@@ -41,7 +43,7 @@ def check_memory_database(context: CheckContext) -> list[Finding]:
     path, unchecked_note = database_path(url), ""
     if path is not None:
         state = check_database_file(path)
-        if found := _file_findings(state, "memory.database_url"):
+        if found := _file_findings(state, _MEMORY_KEY):
             if state.is_present:
                 return found
             context.unread_reason = _EMPTY_REASON
@@ -94,7 +96,8 @@ def _file_findings(state: FileState, key: str) -> list[Finding]:
     if any(word in state.problem for word in _LOCK_MESSAGES):
         return fail(f"another process has locked {path} ({state.problem})", _end_process_hint(path))
     if state.problem:
-        remedy = f"restore a backup, or move it away to start with an empty one; {key} names another"
+        remedy = DAMAGED_REMEDY if key == _MEMORY_KEY else "restore a backup"
+        remedy += f"; or move it away to start with an empty one; {key} names another"
         return fail(f"{path} cannot be read ({state.problem})", remedy)
     if not has_access(path, os.R_OK | os.W_OK) or not has_access(path.parent, os.W_OK | os.X_OK):
         return fail(f"this user may not write {path}", "change the permissions of the file and its folder")

@@ -11,9 +11,11 @@ DAMAGE_MESSAGES = ("malformed", "not a database")
 """What SQLite says about a damaged file."""
 
 _REPLACED_REMEDY = "put the file back if it was moved by mistake, then restart every process that uses it"
-_DAMAGED_REMEDY = (
-    "stop every process and restore a backup with `gaia restore FILE --force`, or without one run `gaia memory recover`"
+DAMAGED_REMEDY = (
+    "stop every process and restore a backup with `gaia restore FILE --force`, or without one run "
+    "`gaia memory recover`, which brings back what the mem0 store has a copy of"
 )
+"""What to do about a damaged memory database."""
 
 
 class OpenFile:
@@ -67,7 +69,7 @@ class OpenFile:
 
 def damaged_error(path: Path, message: object) -> MemoryUnavailable:
     """Return the error of a damaged file; `message` is SQLite's."""
-    return MemoryUnavailable(f"{path} is damaged ({message})", remedy=_DAMAGED_REMEDY)
+    return MemoryUnavailable(f"{path} is damaged ({message})", remedy=DAMAGED_REMEDY)
 
 
 def _identity_of(path: Path) -> tuple[int, int] | None:

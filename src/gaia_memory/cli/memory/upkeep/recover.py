@@ -21,7 +21,8 @@ def recover(as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """Rebuild facts from the mem0 store's copy after memory.db was lost or damaged.
 
     Stop every process first. A damaged file is set aside, and its forgets are kept as far as they can be read. The copy
-    knows texts, times, metadata and vectors, but not where each fact came from.
+    knows texts, times, metadata and vectors, but not where each fact came from. Processes that keep memory open write
+    it; it lacks what only short commands have stored since.
     """
     from gaia_memory.backup.recovery import recover as recover_facts
 
