@@ -62,9 +62,9 @@ async def ask(sut: Sut, channel: str = "cli") -> tuple[set[str], ...]:
     return shown(profile_in(request)), shown(answer), shown(preloaded), shown(notes)
 
 
-@pytest.mark.parametrize("name", ["off", "global", "Global"])
-async def test_a_context_is_left_with_off_as_with_global(make: Make, name: str) -> None:
-    """As `/private off` ends that."""
+@pytest.mark.parametrize("name", ["none", "off", "global", "Global"])
+async def test_a_context_is_left_with_none_or_off_as_with_global(make: Make, name: str) -> None:
+    """As `/private off` ends that, and as the replies say "none"."""
     sut = await make()
     talk = sut.conversation("ada", "cli")
     await talk.send("/context work")

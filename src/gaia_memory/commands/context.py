@@ -18,8 +18,8 @@ async def _context(call: Call) -> str:
     name = next(
         (each for each in [DEFAULT_CONTEXT, *known] if each.casefold() == call.argument.casefold()), call.argument
     )
-    # As in `/private off`.
-    if name.casefold() == "off" and name not in known:
+    # As in `/private off`, and as the answers here say "none".
+    if name.casefold() in ("off", "none") and name not in known:
         name = DEFAULT_CONTEXT
     await call.context.activate(name)
     if name == DEFAULT_CONTEXT:

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from gaia_memory.commands.command import Call, Command
 from gaia_memory.commands.rows import format_due
 from gaia_memory.language.dates.relative_dates import annotate_dates
+from gaia_memory.language.dates.reminder_requests import asks_for_reminder
 from gaia_memory.language.function_words import detect_language
 from gaia_memory.language.printable_text import escape_markup
 from gaia_memory.learn.excerpts import excerpt_of
@@ -34,7 +35,7 @@ async def _remember(call: Call) -> str:
     )
     end = "" if valid_until is None else f"\nUntil {(valid_until - timedelta.resolution).strftime('%a, %d %b %Y')}"
     answer = "I know that already" if fact.updated_at > fact.created_at else "I will remember"
-    return f"{answer}: {escape_markup(text)}{_describe(due)}{end}"
+    return f"{answer}: {escape_markup(text)}{_describe(due, call.argument)}{end}"
 
 
 def _with_dates(text: str, today: date) -> str:
@@ -44,9 +45,10 @@ def _with_dates(text: str, today: date) -> str:
     return annotate_dates(text, today, None) if dated == text else dated
 
 
-def _describe(due: DueFields) -> str:
+def _describe(due: DueFields, note: str) -> str:
     if "due_at" not in due:
-        return ""
+        never = "\nNothing will be announced: I can read no day or time to come in it."
+        return never if asks_for_reminder(note) else ""
     return f"\nDue {format_due(due['due_at'], is_all_day=due['due_all_day'], every=due['every'])}"
 
 

@@ -482,3 +482,19 @@ async def test_remember_says_when_the_fact_is_due(note: str, due: str) -> None:
 
     assert reply.text.startswith(f"I will remember: {note}\nDue ")
     assert reply.text.endswith(due)
+
+
+@pytest.mark.parametrize(
+    ("note", "is_said"),
+    [
+        ("remind me on 31 February to pay rent", True),
+        ("remind me to pay rent", True),
+        ("dentist on 31 February at 9", False),
+        ("I like tea", False),
+    ],
+)
+async def test_remember_says_when_a_reminder_is_never_due(note: str, is_said: bool) -> None:
+    """There is no such day, or none is named; who asks for no reminder expects none."""
+    reply = await run_command(f"/remember {note}", ListMemory())
+
+    assert ("\nNothing will be announced: " in reply.text) == is_said
