@@ -48,7 +48,7 @@ BAD_INPUTS: list[tuple[str, dict[str, Any], str]] = [
     ("remember", {"sensitive": "perhaps"}, "sensitive is 'perhaps': pass true or false"),
     ("remember", {"valid_until": "2001-01-01"}, "valid_until is '2001-01-01': it is past"),
     ("remember", {"colour": "red"}, "remember has no argument 'colour': it takes fact, category"),
-    ("recall", {"limit": 1000}, "limit is 1000: pass 1 to 100"),
+    ("recall", {"limit": "1000"}, "limit is '1000': pass 1 to 100"),
     ("recall", {"limit": 0}, "limit is 0: pass 1 to 100"),
     ("recall", {"offset": -1}, "offset is -1: pass 0 to 800"),
     ("recall", {"since": "whenever"}, "since is 'whenever': pass an ISO time"),
@@ -189,19 +189,19 @@ async def test_an_unknown_time_zone_of_the_session_is_refused(tmp_path: Path) ->
 
 @pytest.mark.acceptance("W08")
 async def test_recall_lists_pages_of_what_passes_the_filters(tmp_path: Path) -> None:
-    """A limit above 100 is refused to 100, and nobody else's facts are among them."""
+    """A limit above 100 gets 100 and a note, and nobody else's facts are among them."""
     async with open_talk(tmp_path) as talk:
         await talk.add(*(f"eats dish {number}" for number in range(130)), category="food")
         await talk.add("has a boat", category="travel")
         await talk.add("eats nothing", category="food", scope=Scope(SCOPE.app, "grace"))
-        refused = await talk.use("hm", "recall", category="food", limit=200)
+        cut = await talk.use("hm", "recall", category="food", limit=200)
         rest = await talk.use("hm", "recall", category="food", offset=100, limit=100)
         asked = await talk.use("hm", "recall", query="dish", category="food", limit=3)
         both = await talk.use("hm", "recall", query="boat", category="food")
 
-    assert [each["text"] for each in refused["memories"]] == [f"eats dish {number}" for number in range(100)]
-    assert (refused["status"], refused["has_more"]) == ("error", True)
-    assert "limit is 200: pass 1 to 100" in refused["message"]
+    assert [each["text"] for each in cut["memories"]] == [f"eats dish {number}" for number in range(100)]
+    assert (cut["status"], cut["has_more"]) == ("success", True)
+    assert cut["note"].startswith("limit is 200, and an answer has at most 100: pass offset for others; ")
     assert [each["text"] for each in rest["memories"]] == [f"eats dish {number}" for number in range(100, 130)]
     assert (rest["status"], rest["has_more"]) == ("success", False)
     assert (len(asked["memories"]), asked["has_more"]) == (3, True)

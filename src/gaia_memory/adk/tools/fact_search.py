@@ -10,7 +10,6 @@ from gaia_memory.adk.tools.fact_framing import DATA_NOTE, render_facts
 from gaia_memory.adk.tools.tool_answers import error_response
 from gaia_memory.adk.tools.tool_arguments import ToolArguments
 from gaia_memory.adk.tools.tool_call import ToolCall
-from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import DEFAULT_CONTEXT, Fact
 
 MAX_PAGE_FACTS = 100
@@ -38,16 +37,16 @@ async def load_memory(call: ToolCall) -> dict[str, Any]:
 async def recall(call: ToolCall) -> dict[str, Any]:
     """Answer a question with a page of the facts that pass the filters; without a question, list them.
 
-    A `limit` above the maximum is refused with the first page of the maximum.
+    A `limit` above the maximum gets a page of the maximum, with a note.
     """
     arguments = await call.read_arguments()
     query, filters, context = arguments.text("query") or "", _read_filters(arguments), arguments.label("context")
     offset, as_of = arguments.number("offset", 0, maximum=_MAX_OFFSET), arguments.moment("as_of", is_end=True)
-    refusal = None
-    try:
+    asked, notes, limit = call.given.get("limit"), list[str](), MAX_PAGE_FACTS
+    if isinstance(asked, int | float) and asked > MAX_PAGE_FACTS:
+        notes.append(f"limit is {asked}, and an answer has at most {MAX_PAGE_FACTS}: pass offset for others")
+    else:
         limit = arguments.number("limit", _DEFAULT_PAGE_FACTS, minimum=1, maximum=MAX_PAGE_FACTS)
-    except InvalidInputError as error:
-        refusal, limit = str(error), MAX_PAGE_FACTS
     if query:
         hits = await call.engine.memory.recall(
             call.scope,
@@ -67,9 +66,9 @@ async def recall(call: ToolCall) -> dict[str, Any]:
         )
         found, has_more = list(page.facts), page.has_more
     memories = await _show(call, found, zone=arguments.zone)
-    answer = {"status": "success"} if refusal is None else error_response(f"{refusal}; these are the first ones")
-    answer |= {"memories": memories, "has_more": has_more or len(memories) < len(found)}
-    return answer | ({"note": DATA_NOTE} if memories else {})
+    notes += [DATA_NOTE] if memories else []
+    answer = {"status": "success", "memories": memories, "has_more": has_more or len(memories) < len(found)}
+    return answer | ({"note": "; ".join(notes)} if notes else {})
 
 
 async def _show(call: ToolCall, facts: Sequence[Fact], *, zone: tzinfo | None = None) -> list[dict[str, Any]]:
