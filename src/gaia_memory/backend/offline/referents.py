@@ -1,4 +1,4 @@
-"""Who "she", "er" or "il" is: the person whom the last statement about anybody named."""
+"""Who "she", "er" or "il" is: the person whom the statement right before was about."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from gaia_memory.backend.offline.grammar.rules import Grammar
 
 _OF_ANOTHER = re.compile(r"(?!User's)[A-ZÀ-Þ]\w+'s \w")
 _AND_ANOTHER = re.compile(r"\s*(?:and|und|et|y|&) \w+", re.IGNORECASE)
+_OF_THE_USER_ALONE = re.compile(r"User (?!.* [A-ZÀ-Þ])")
+"""After "User loves pizza", "she" is the one of the statement before; a German "sie" may be the pizza."""
+
 _GENDER_OF_PRONOUN = {"she": "woman", "he": "man", "they": "people", "many": "people"}
 
 
 class Referents:
-    """The person that was named last. If that sentence named another one, too, a pronoun after it may be either."""
+    """The person of the last statement. If it named another one, too, or was about a thing, a pronoun may be either."""
 
     def __init__(self) -> None:
         """Start without anybody."""
@@ -20,7 +23,7 @@ class Referents:
         self._name: str | None = None
 
     def note(self, fact: str, grammar: Grammar) -> None:
-        """Remember the person a fact is about, in place of those before."""
+        """Remember the person a fact is about, in place of those before; nobody if it is about something else."""
         if _OF_ANOTHER.match(fact):
             # "Olle's teacher is Ms Frick": who "she" is then, no pattern tells.
             self._name = None
@@ -35,6 +38,8 @@ class Referents:
                 is_alone = is_alone and not _AND_ANOTHER.match(fact, found.end())
                 self._name = _designation(groups, found[0]) if is_alone else None
                 return
+        if not _OF_THE_USER_ALONE.match(fact):
+            self._name = None
 
     def clear(self) -> None:
         """Forget the person, after a sentence that may have named another one."""
