@@ -231,6 +231,13 @@ async def test_facts_of_the_same_second_are_told_apart() -> None:
         ("Elle habite à Oslo", "Je n'y ai trouvé aucun fait, donc je ne l'apprends pas."),
         ("Ella vive en Oslo", "No he encontrado ningún dato en eso, así que no lo aprendo."),
         ("milk, eggs, bread", "I found no fact in that, so I will not learn it."),
+        (
+            "Mrs Weber wants a staircase, I promised her a quote by Friday",
+            "I noted only this: Mrs Weber wants a staircase",
+        ),
+        ("I eat meat, my wife doesn't. Thanks!", "I noted only this: I eat meat"),
+        ("Ich esse Fleisch. Er wohnt in Oslo bei Anna.", "Notiert habe ich nur das: Ich esse Fleisch."),
+        ("Btw, I live in Oslo, no wait, Rome. Thanks!", "Noted."),
     ],
 )
 async def test_only_what_will_be_learned_is_noted(said: str, reply: str) -> None:

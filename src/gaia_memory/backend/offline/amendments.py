@@ -57,7 +57,8 @@ def amend(statement: str, value: str) -> Amendment | None:
     """
     words = [_Word(word) for word in statement.rstrip(" .!").split()]
     if contrast := _P["contrast"].match(value):
-        old, new = ([_Word(word) for word in contrast[name].strip(" .!").split()] for name in ("old", "new"))
+        values = (contrast["old"], contrast["new"] or contrast["new_word"])
+        old, new = ([_Word(word) for word in value.strip(" .!").split()] for value in values)
         start = _find(words, old)
         if start is None:
             return None

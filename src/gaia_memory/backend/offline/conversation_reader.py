@@ -294,7 +294,7 @@ class ConversationReader:
             return
         grammar = GRAMMARS[language]
         normalized = capitalize_name(sentences.normalize(sentence))
-        statement = corrections.apply_correction(_strip_lead_in(normalized, grammar), language)
+        statement = without_asides(normalized, language)
         if sentences.is_question_or_link(normalized) or sentences.is_request_to_forget(normalized):
             return
         if grammar.patterns["doubt"].match(statement) or sentences.is_request_to_forget(statement):
@@ -325,6 +325,11 @@ class ConversationReader:
         # The third person of a refusal ("don't call me before 10") is a statement, the words themselves are a request.
         is_statement = told and (told.startswith(("User does not want", "User wants")) or sentences.is_statement(named))
         return told if is_statement else None
+
+
+def without_asides(sentence: str, language: str) -> str:
+    """Return a sentence without its lead-in and what it corrects: "I like Rome" for "Btw, I like Oslo, no, Rome"."""
+    return corrections.apply_correction(_strip_lead_in(sentence, GRAMMARS[language]), language)
 
 
 def to_reminder(sentence: str, day: date, language: str | None) -> str | None:

@@ -68,7 +68,8 @@ _PRESENT_TENSES = {
 """What tells of now or of what is to come, even beside a verb in the past."""
 
 _MOVE_WORDS = re.compile(
-    r"\b(?:moved|postponed|rescheduled|delayed|cancell?ed|called off|pushed back|brought forward|verschoben|verlegt|"
+    r"\b(?:booked|reserved|told|said|invited|offered|"
+    r"moved|postponed|rescheduled|delayed|cancell?ed|called off|pushed back|brought forward|verschoben|verlegt|"
     r"abgesagt|reportée?s?|annulée?s?|aplazad[oa]s?|cancelad[oa]s?)\b",
     re.IGNORECASE,
 )
@@ -76,6 +77,7 @@ _MOVE_WORDS = re.compile(
 
 _COMING_DATE = re.compile(
     r"(?:\bis|\bare|'s) now\b|\bist jetzt\b|\best maintenant\b|\bes ahora\b|"
+    r"\b(?:promised|agreed|arranged|versprochen|zugesagt|vereinbart|ausgemacht|promis|prometido|quedado)\b|"
     r"\bfor (?:mon|tues|wednes|thurs|fri|satur|sun)day\b|"
     r"\b(?:moved|postponed|rescheduled|delayed|changed|brought forward|pushed back)\b.*"
     r" to (?:mon|tues|wednes|thurs|fri|satur|sun)day\b",

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import Enum, auto
 
+from gaia_memory.language.function_words import Language
+
 
 class MessageKind(Enum):
     """What a message wants; `OVERVIEW` is a question for everything that is known.
@@ -150,6 +152,17 @@ def find_last_words(question: str, earlier: Sequence[str]) -> str | None:
     if not _LAST_WORDS.match(question):
         return None
     return next((message for message in reversed(earlier) if not all(map(_asks, _sentences(message)))), None)
+
+
+def statements_in(message: str, language: Language) -> str:
+    """Return a message without its questions, commands, reminders, small talk, and what it corrects itself."""
+    # The tables of four languages take 0.1 s to read, which no start-up should wait for.
+    from gaia_memory.backend.offline import sentences
+    from gaia_memory.backend.offline.conversation_reader import without_asides
+
+    idle = (_asks, _is_reminder, sentences.is_small_talk)
+    stated = (each for each in _sentences(message) if not any(is_idle(each) for is_idle in idle))
+    return " ".join(without_asides(sentences.normalize(each), language) for each in stated)
 
 
 def find_question(message: str) -> str:

@@ -33,7 +33,12 @@ from gaia_memory.adk.models.offline.offline_phrases import (
     without_stock_replies,
 )
 from gaia_memory.adk.models.offline.second_person import to_second_person
-from gaia_memory.adk.models.offline.statements import Statement, current_statements, remembered_statements
+from gaia_memory.adk.models.offline.statements import (
+    Statement,
+    current_statements,
+    is_partly_kept,
+    remembered_statements,
+)
 from gaia_memory.adk.models.offline.topic_words import related_words
 from gaia_memory.adk.plugins.run_context import (
     allow_numbers,
@@ -86,8 +91,9 @@ _OVERVIEW_QUERIES = [
 _MAX_INTRODUCED_CONVERSATIONS = 1_024
 _Answer = str | list[types.Part]
 """A text, or calls of tools."""
-
-_NOTED_REPLIES = frozenset(phrases.noted for phrases in PHRASES.values())
+_NOTED_REPLIES = tuple(
+    reply for phrases in PHRASES.values() for reply in (phrases.noted, phrases.noted_part.format(""))
+)
 
 
 class _Message(NamedTuple):
@@ -153,7 +159,7 @@ class OfflineModel(BaseLlm):
 async def _without_promise(answer: _Answer, request: LlmRequest) -> _Answer:
     """Return the answer to a statement, with a hint if the person had it forgotten: it will not be learned."""
     has_forgotten = forgotten_check.get()
-    if has_forgotten is None or not isinstance(answer, str) or answer not in _NOTED_REPLIES:
+    if has_forgotten is None or not isinstance(answer, str) or not answer.startswith(_NOTED_REPLIES):
         return answer
     messages = _user_messages(request.contents)
     facts = _read_last(messages).facts
@@ -164,7 +170,8 @@ async def _without_promise(answer: _Answer, request: LlmRequest) -> _Answer:
 
 def _is_about_nothing_known(answer: str, request: LlmRequest) -> bool:
     """Return whether an answer tells nothing from memory or this conversation, which would speak for itself."""
-    return answer in STOCK_REPLIES or any(each.name == "remember" for each in _function_responses(request.contents))
+    is_stock = answer in STOCK_REPLIES or answer.startswith(_NOTED_REPLIES)
+    return is_stock or any(each.name == "remember" for each in _function_responses(request.contents))
 
 
 def _contains(request: LlmRequest, some: Sequence[str]) -> bool:
@@ -226,7 +233,10 @@ def _acknowledge(request: LlmRequest, kind: MessageKind, messages: Sequence[_Mes
     is_private = PRIVATE_INSTRUCTION in _system_instruction(request)
     if reading.facts and not reading.is_unclear:
         is_learned = (turn := running_invocation.get()) is None or turn.is_learned
-        return phrases.private if is_private else phrases.noted if is_learned else phrases.all_right
+        if is_private or not is_learned:
+            return phrases.private if is_private else phrases.all_right
+        said = " ".join(fact.said for fact in reading.facts)
+        return phrases.noted_part.format(said) if is_partly_kept(messages[-1].text, reading) else phrases.noted
     replies = {
         MessageKind.GREETING: phrases.greeting,
         MessageKind.THANKS: phrases.thanks,

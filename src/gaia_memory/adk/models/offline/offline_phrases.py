@@ -19,6 +19,7 @@ class Phrases:
 
     introduction: str
     noted: str
+    noted_part: str
     nothing_found: str
     too_long: str
     withdrawn: str
@@ -61,6 +62,7 @@ PHRASES: Mapping[Language, Phrases] = {
             "it, the latest first. What you say in other words I may miss. With GEMINI_API_KEY set, Gemini answers."
         ),
         noted="Noted.",
+        noted_part="I noted only this: {}",
         nothing_found="I found no fact in that, so I will not learn it.",
         too_long="That sentence is too long to learn from without a model. Shorter sentences are learned.",
         withdrawn="I will not learn: {}",
@@ -102,6 +104,7 @@ PHRASES: Mapping[Language, Phrases] = {
             "antwortet Gemini."
         ),
         noted="Notiert.",
+        noted_part="Notiert habe ich nur das: {}",
         nothing_found="Darin habe ich keine Tatsache gefunden, also lerne ich es nicht.",
         too_long="Der Satz ist zu lang, um ohne Modell daraus zu lernen. Aus kürzeren Sätzen lerne ich.",
         withdrawn="Das lerne ich nicht: {}",
@@ -143,6 +146,7 @@ PHRASES: Mapping[Language, Phrases] = {
             "Gemini qui répond."
         ),
         noted="C'est noté.",
+        noted_part="Je n'ai noté que ceci : {}",
         nothing_found="Je n'y ai trouvé aucun fait, donc je ne l'apprends pas.",
         too_long="Cette phrase est trop longue pour que j'en apprenne sans modèle. J'apprends de phrases plus courtes.",
         withdrawn="Je ne l'apprendrai pas : {}",
@@ -183,6 +187,7 @@ PHRASES: Mapping[Language, Phrases] = {
             "lo último primero. Lo que dices de otra manera se me puede escapar. Con GEMINI_API_KEY responde Gemini."
         ),
         noted="Anotado.",
+        noted_part="Solo he anotado esto: {}",
         nothing_found="No he encontrado ningún dato en eso, así que no lo aprendo.",
         too_long="Esa frase es demasiado larga para aprender de ella sin un modelo. Aprendo de frases más cortas.",
         withdrawn="No lo aprenderé: {}",

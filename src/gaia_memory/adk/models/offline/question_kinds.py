@@ -108,13 +108,19 @@ _NEXT_QUESTION = re.compile(
     r"(?=.*\b(?:when|wann|quand|cuándo)\b).*\bmy next\b|\bmein\w* nächst\w*|\bm(?:a|on) prochaine?\b|\bmi próxim[ao]\b",
     re.IGNORECASE,
 )
-_HOURS_OF_DAY = re.compile(
-    r"\b\d{1,2}[.:]\d\d\b|\b\d{1,2}\s?(?:to|till|until|bis|-|\u2013|à|a)\s?\d{1,2}\b", re.IGNORECASE
+_OTHER_MOMENT = re.compile(
+    r"\b(?:christmas|xmas|easter|weihnachten|ostern|noël|pâques|navidad|pascua)\b|"
+    r"\b\d{1,2}[.:]\d\d\b|\b\d{1,2}\s?(?:to|till|until|bis|-|\u2013|à|a)\s?\d{1,2}\b",
+    re.IGNORECASE,
 )
 _WEEKDAYS = ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
 _HABITUAL_DAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})days\b", re.IGNORECASE)
 _BARE_HOUR = re.compile(
     r"(?:(?:at|by|around|um|gegen|à|vers|a las?)\s)?\d{1,2}(?:[:.]\d\d)?\s?(?:[ap]\.?m\.?|uhr|h)?", re.IGNORECASE
+)
+_AGENDA_START = re.compile(
+    r"\W*(?:any|anything|do (?:i|we) have|have (?:i|we) got|am i|are we|habe ich|haben wir|ai-je|j'ai|tengo|tenemos)\b",
+    re.IGNORECASE,
 )
 _AGENDA_WORDS = frozenset(
     (
@@ -181,7 +187,12 @@ def _agenda_periods(question: str) -> tuple[DateMention, ...]:
     """Return the days of a question for all that is on: "What do I have next week?"; none of any other question."""
     mentions = read(question, datetime.now(UTC), UTC)
     periods = tuple(each for each in mentions if each.recurrence is None and each.end - each.start <= _ONE_MONTH)
-    return periods if is_open(question) and _AGENDA_WORDS.issuperset(topic_words(without_dates(question))) else ()
+    return (
+        periods
+        if (is_open(question) or _AGENDA_START.match(question))
+        and _AGENDA_WORDS.issuperset(topic_words(without_dates(question)))
+        else ()
+    )
 
 
 def is_by_kind(question: str) -> bool:
@@ -217,7 +228,7 @@ def tells_answer_type(question: str, text: str, implied: Sequence[str]) -> bool:
     types = detect_answer_types(text, index_tokens(text))
     types |= MOMENT * (
         tells_clock_time(text)
-        or _HOURS_OF_DAY.search(text) is not None
+        or _OTHER_MOMENT.search(text) is not None
         or undated != text
         or _HABITUAL_DAY.search(text) is not None
     )

@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from gaia_memory.adk.models.offline.message_kinds import statements_in
 from gaia_memory.adk.models.offline.offline_phrases import detect_language
 from gaia_memory.adk.models.offline.second_person import to_second_person
 from gaia_memory.adk.models.offline.subjects import subject_words
-from gaia_memory.adk.models.offline.topic_words import ALL_FUNCTION_WORDS, USER_WORDS
+from gaia_memory.adk.models.offline.topic_words import ALL_FUNCTION_WORDS, USER_WORDS, has_word, implied_words
 from gaia_memory.language import dates
+from gaia_memory.language.answer_types import tells_age
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.models import IN_DOUBT_MARK
 
@@ -29,6 +32,11 @@ _WORKPLACE = re.compile(r" (?:at|in|bei[m]?|im|an|auf|à|aux?|chez|dans|en) .*")
 """Where somebody works may be of another category: "infirmière à l'hôpital"."""
 
 _EMPLOYER_PHRASE = re.compile(r"\b(?:is|ist|est|es) (?:an? |now )*[\w ]{3,40} (?:at|bei|chez) (?:the )?[A-ZÀ-Þ]")
+_ORIGIN = re.compile(
+    r"\b(?:from|born in|aus|geboren in|(?:originaire|vien[st]) d[eu]|(?:es|soy) de) (?-i:[A-ZÀ-Þ])|\bd'(?-i:[A-ZÀ-Þ])|"
+    r"\b(?:User is|I'?m) from\b",
+    re.IGNORECASE,
+)
 _TRADES = ("work", "legal")
 _HEALTH_TRADE = re.compile(
     r"\b(?:is|ist|est|es) (?:an? |une? )?(?:now |jetzt )?(?:\w*(?:arzt|ärztin|krankenschwester|pfleger(?:in)?)|nurse|"
@@ -38,7 +46,13 @@ _HEALTH_TRADE = re.compile(
 """Trades that have the words of health."""
 
 
-_ANYTHING = frozenset(("anything", "something", "irgendetwas", "irgendwas", "algo"))
+_EMPTY_WORDS = USER_WORDS | {
+    *("anything", "something", "irgendetwas", "irgendwas", "algo"),
+    *("mr", "mrs", "ms", "herr", "mme", "sr", "sra"),
+}
+
+_MIN_LOST_WORDS = 2
+"""How many words of a message that no fact has show that a part of it is not kept: one may be an aside."""
 
 _AGE_OF_MEMORY = timedelta(days=60)
 """How long before this conversation a remembered fact counts as said: "I moved last month" ends a home in memory."""
@@ -125,6 +139,16 @@ def _ended_by(new: Statement, current: Sequence[Statement]) -> set[int]:
     return {int(each) for each in decision.existing} if is_told_alone else set()
 
 
+def is_partly_kept(message: str, reading: MessageContent) -> bool:
+    """Return whether a message states more than the facts that are learned of it."""
+    words = topic_words(statements_in(message, detect_language(message)))
+    kept = topic_words(" ".join(text for fact in reading.facts for text in (fact.said, fact.told)))
+    lost = [word for word in words if not has_word(kept, word)]
+    # A correction has words for what it does, too.
+    is_correction = bool(reading.taken_back) or reading.is_retraction
+    return len(lost) >= _MIN_LOST_WORDS and not is_correction
+
+
 def category_of(text: str) -> str | None:
     """Return what a statement is about, as far as one of its words tells."""
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.
@@ -143,7 +167,7 @@ def tells_trade(text: str) -> bool:
 def topic_words(text: str) -> tuple[str, ...]:
     """Return the distinct words of a text without function words and those for the user."""
     words = dict.fromkeys(index_tokens(text))
-    return tuple(word for word in words if word not in ALL_FUNCTION_WORDS | USER_WORDS | _ANYTHING)
+    return tuple(word for word in words if word not in ALL_FUNCTION_WORDS | _EMPTY_WORDS)
 
 
 def without_added_dates(text: str) -> str:
@@ -157,3 +181,10 @@ def without_dates(text: str) -> str:
     for mention in reversed(dates.read(text, datetime.now(UTC), UTC)):
         text = text[: mention.span[0]] + text[mention.span[1] :]
     return text
+
+
+@lru_cache(maxsize=1_000)
+def told_words(text: str) -> tuple[str, ...]:
+    """Return the words for what a statement tells without them: "work" for "User is a nurse"."""
+    implied = {"work": tells_trade(text), "age": tells_age(text), "origin": _ORIGIN.search(text)}
+    return (*implied_words(text, without_dates(text)), *(word for word, is_told in implied.items() if is_told))

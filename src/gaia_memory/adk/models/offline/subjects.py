@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
 from gaia_memory.adk.models.offline.offline_phrases import detect_language
-from gaia_memory.adk.models.offline.topic_words import ALL_FUNCTION_WORDS, is_same_word
+from gaia_memory.adk.models.offline.topic_words import ALL_FUNCTION_WORDS, has_word, is_same_word
 from gaia_memory.language.tokenizer import index_tokens
 
 _SPANISH_VERBS = "vivo|trabajo|tengo|soy|estoy|nací|hablo|estudio|bebo|como|voy|vengo|conduzco|hago"
@@ -42,7 +42,7 @@ _OWNER = re.compile(
 )
 
 _NAMED_SUBJECT = re.compile(
-    r"(?:(?i:the|an?|der|die|das|les?|las?|el) )?"
+    r"(?:(?i:the|an?|der|die|das|les?|las?|el|mrs?|ms|dr|prof|herr|frau|mme?|sra?)\.? )?"
     r"(?:[\w-]+ (?=(?:[a-z-]+ ){1,2}(?:is|are|was|were|has|have)\b)){0,2}(?P<name>\w+(?:'s \w+| [A-ZÀ-Þ]\w+)*)"
 )
 """Of "coffee machine service is", the service."""
@@ -116,3 +116,11 @@ def names_of(word: str, statement: str) -> list[str]:
     called = _CALLED_NAME.search(statement)
     own = (found["own"] or "").split()[1:]
     return index_tokens(" ".join(filter(None, [*own, found["name"], called["name"] if called else ""])))
+
+
+def lacks_name(question: str, words: Collection[str], names: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether a question names somebody, and none of the words is that name, or one of `names` for it."""
+    asked = named_in(question)
+    return bool(asked) and not any(
+        has_word(words, name) or any(each in words for each in names.get(name, ())) for name in asked
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Collection
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -59,7 +60,7 @@ odia soporto soporta favorito favorita preferido preferida
 colour color farbe lieblingsfarbe couleur
 doctor physician arzt arztin medecin docteur medico medica
 dentist zahnarzt zahnarztin dentiste dentista
-appointment termin rendez rdv cita
+appointment appointments meeting meetings termin termine rendez rdv cita
 language languages speak speaks sprache sprachen spreche sprichst spricht langue langues parle parles idioma \
 idiomas hablo hablas habla
 drive drives drove car cars auto fahre fahrst fahrt fahren wagen voiture conduis conduit coche \
@@ -156,6 +157,7 @@ _WORDINGS = (
 
 
 _TELLING = re.compile(
+    r"\bwhat do (?:i|we) know about\b|"
     r"\bwhat (?:did|have) i (?:ever |already |just )?(?:say|said|tell|told|mention(?:ed)?)(?: (?:to )?you)? about\b|"
     r"\bwas habe? ich (?:dir )?(?:über|von)\b|\bqu'(?:est-ce que j'ai|ai-je) (?:dit|raconté) (?:sur|de|à propos de)\b|"
     r"\bqué (?:te )?(?:dije|conté|he (?:dicho|contado)) (?:sobre|de)\b",
@@ -192,6 +194,11 @@ def _stems(word: str) -> frozenset[str]:
 def is_same_word(one: str, other: str) -> bool:
     """Return whether two words are the same or forms of one word, are about one topic, or differ by a typing error."""
     return are_forms(one, other) or differ_by_typo(one, other)
+
+
+def has_word(words: Collection[str], word: str) -> bool:
+    """Return whether one of the words is the same as a word, or about the same."""
+    return any(is_same_word(word, other) for other in words)
 
 
 def differ_by_typo(one: str, other: str) -> bool:

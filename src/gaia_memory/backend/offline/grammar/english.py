@@ -15,6 +15,8 @@ from gaia_memory.backend.offline.grammar.english_verbs import (
 from gaia_memory.backend.offline.grammar.rules import Grammar, capitalize, opens_with_other_subject
 
 _P = TABLES.patterns
+_NAMED_SUBJECT = re.compile(r"(?!User\b|The\b|There\b)[A-Z]\w+ (?:is|was|has)\b")
+"""As in "Tim is User's goalie, he broke his wrist"."""
 
 
 def split_clauses(sentence: str) -> list[str]:
@@ -109,7 +111,7 @@ def to_third_person(clause: str) -> str | None:
 def _means_anybody(text: str) -> bool:
     """Return whether "him" or "her" stands for a person whom the sentence does not name."""
     found = re.search(r"\b(?:him|her|his|hers|he|she)\b", text)
-    if not found or "User" not in text[: found.start()]:
+    if not found or "User" not in text[: found.start()] or _NAMED_SUBJECT.match(text):
         return False
     return not _P["somebody"].search(text[1 : found.start()].replace("User", "", 1))
 

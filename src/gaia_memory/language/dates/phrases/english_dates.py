@@ -144,6 +144,11 @@ _CALENDAR: tuple[PhraseRow, ...] = (
     ("{month} madness", None),
     ("at|on? {day} {month} street|road|avenue|lane|drive|square|court", None),
     ("on the? {ordinal_day} $", written),
+    (
+        "on|by the {ordinal_day} !of|floor|street|avenue|birthday|anniversary|page|row|day|night|week|month|year|"
+        "try|weekend|attempt|time|date|hole|lap|mile|half|line|step|stage|round|visit|lesson|class|grade|century|platform",
+        written,
+    ),
     ("the {ordinal_day} of", fragment),
     ("on the? {ordinal_day} of", fragment),
     ("the {ordinal_day} $", fragment),
