@@ -467,6 +467,12 @@ def test_other_requests_get_an_explanation() -> None:
         (("did pepper have her jabs", "what time is theo finishing", "can pepper eat tuna"), []),
         (("cancel the bins reminder", "skip the swimming reminder"), []),
         (("Milk and bread pls remember",), []),
+        (("Game on Saturday at 11",), ["Game on Saturday at 11 (2026-11-21)"]),
+        (
+            ("timber delivery Friday between 8 and 10", "yoga every Monday at 9"),
+            ["Timber delivery on Friday (2026-11-27) between 8 and 10", "Yoga every Monday at 9"],
+        ),
+        (("See you on Monday", "Good luck on Monday", "Happy Friday!", "The weather on Friday"), []),
         (("I promised Tom a quote by Monday",), ["User promised Tom a quote by Monday (2026-11-23)"]),
         (("Remind me on the 10th to call Tom",), ["User wants to be reminded on the 10th (2026-12-10) to call Tom"]),
         (("The table costs 900 euros", "its 950 not 900"), ["The table costs 950 euros"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 from gaia_memory.backend.offline.grammar.english_verbs import (
     BASES,
@@ -13,8 +14,19 @@ from gaia_memory.backend.offline.grammar.english_verbs import (
     participle,
 )
 from gaia_memory.backend.offline.grammar.rules import Grammar, capitalize, opens_with_other_subject
+from gaia_memory.language.dates import read
 
 _P = TABLES.patterns
+_MAX_EVENT_WORDS = 5
+_BARE_HOUR = re.compile(r"(?:(?:at|by|around)\s)?\d{1,2}(?:[:.]\d\d)?\s?(?:[ap]\.?m\.?)?", re.IGNORECASE)
+_HOUR_BEHIND = re.compile(
+    r"(?:(?:at|from|between|around|,)\s)?[\d:. apm-]+(?:(?:to|and|-) [\d:. apm]+)?", re.IGNORECASE
+)
+_NO_EVENT = re.compile(
+    r"(?:nothing|(?:the )?weather|see|until|till|back|good|happy|merry|not|maybe|perhaps|bye|yes|no|same|only|just|and|or|so|since|from|how|what|"
+    r"when|where|who|every|each|about|thanks?|hello|hi|hey)\b",
+    re.IGNORECASE,
+)
 _NAMED_SUBJECT = re.compile(r"(?!User\b|The\b|There\b)[A-Z]\w+ (?:is|was|has)\b")
 """As in "Tim is User's goalie, he broke his wrist"."""
 
@@ -99,7 +111,9 @@ def to_third_person(clause: str) -> str | None:
         article = "" if _P["meal"].match(noun) else "an " if noun[0] in "aeiou" else "a "
         # "Dentist on Friday at 10" is an appointment, not a person whom somebody has.
         text = f"I have {'an appointment with the ' if _P['professional'].match(noun) else article}{noun}"
-    if not text or _P["no_fact"].match(text) or _is_fragment(text):
+    is_note = not _has_verb(text) and _is_calendar_note(text)
+    text = _P["bare_weekday"].sub(" on ", text) if is_note else text
+    if not text or _P["no_fact"].match(text) or (_is_fragment(text) and not is_note):
         return None
     text = _name_couple(TABLES.replace("contractions", _name_we(text)))
     text = _P["first_person"].sub(_third_person_verb, text)
@@ -132,6 +146,15 @@ def _is_fragment(text: str) -> bool:
         return True
     # "Noa juggles swords" has a verb that no list knows; "milk, eggs, bread" has none.
     return not re.search(r"\s[a-z]+[^s\W]s\s+\w", text)
+
+
+def _is_calendar_note(text: str) -> bool:
+    """Return whether a text is a name for what is on, and its day: "Game on Saturday at 11"."""
+    days = [each for each in read(text, datetime.now(UTC), UTC, "en") if not _BARE_HOUR.fullmatch(text, *each.span)]
+    if not days or _NO_EVENT.match(text):
+        return False
+    name, end = text[: days[0].span[0]].strip(" ,:"), text[days[-1].span[1] :].strip(" .!")
+    return 0 < len(name.split()) <= _MAX_EVENT_WORDS and (not end or _HOUR_BEHIND.fullmatch(end) is not None)
 
 
 def _name_we(text: str) -> str:
