@@ -23,8 +23,8 @@ _HOUR_BEHIND = re.compile(
     r"(?:(?:at|from|between|around|,)\s)?[\d:. apm-]+(?:(?:to|and|-) [\d:. apm]+)?", re.IGNORECASE
 )
 _NO_EVENT = re.compile(
-    r"(?:nothing|(?:the )?weather|see|until|till|back|good|happy|merry|not|maybe|perhaps|bye|yes|no|same|only|just|and|or|so|since|from|how|what|"
-    r"when|where|who|every|each|about|thanks?|hello|hi|hey)\b",
+    r"(?:nothing|(?:the )?weather|see|until|till|back|good|happy|merry|not|maybe|perhaps|bye|yes|no|same|only|just|"
+    r"and|or|so|since|from|how|what|when|where|who|every|each|about|thanks?|hello|hi|hey)\b",
     re.IGNORECASE,
 )
 _NAMED_SUBJECT = re.compile(r"(?!User\b|The\b|There\b)[A-Z]\w+ (?:is|was|has)\b")
