@@ -461,6 +461,16 @@ OWNERS = (
         "Mrs Brandt",
         ("dentist",),
     ),
+    Case(
+        ("My dad's carer is called Sue", "My dad has been moved to ward 9", "The party's moved to the White Hart"),
+        "Who is dad's carer?",
+        "Your dad's carer is called Sue",
+        ("ward", "party"),
+    ),
+    Case(("I'm Helen, secretary at Oakfield",), "What's my name?", "You are Helen"),
+    Case(
+        ("Ros's party is at the Crown", "The party's moved to the Hart"), "Where is Ros's party?", ": The party has"
+    ),
     Case(("My contract with Telsa ends in June.",), "How can I contact you?", "The closest I know:"),
     Case(("Carol works Saturdays and is always late.",), "When does Carol work?", "Saturdays"),
     Case(("Mrs Patel ordered a lemon cake.", "Carol ordered flour."), "What did Mrs Patel order?", "lemon", ("flour",)),

@@ -144,7 +144,9 @@ def _is_one_weekday(mention: DateMention, sentence: str, now: datetime) -> bool:
         return False
     # A bare hour is one of the next.
     is_day = mention.grain is Grain.DAY or abs(mention.start - now) > _DAY or _WEEKDAY.search(sentence, start, end)
-    return bool(is_day and (_WEEKDAY_LEAD.match(sentence, start) or sentence[:start].endswith(("for ", "to "))))
+    # "My day off is Tuesday" is no date, "The exam is Tuesday at 6" is one.
+    leads = ("for ", "to ", "is ") if mention.has_time else ("for ", "to ")
+    return bool(is_day and (_WEEKDAY_LEAD.match(sentence, start) or sentence[:start].endswith(leads)))
 
 
 def _format(mention: DateMention, language: str | None) -> str:

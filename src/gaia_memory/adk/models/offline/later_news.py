@@ -21,12 +21,20 @@ from gaia_memory.adk.models.offline.statements import (
     without_added_dates,
     without_dates,
 )
-from gaia_memory.adk.models.offline.subjects import has_other_owner, is_about_user, lacks_name, subject_words
+from gaia_memory.adk.models.offline.subjects import (
+    has_other_owner,
+    is_about_user,
+    lacks_name,
+    owner_words,
+    subject_words,
+)
 from gaia_memory.adk.models.offline.topic_words import (
     GENERAL_WORDS,
     SLOT_WORDS,
     has_word,
+    have_one_root,
     implied_words,
+    is_same_word,
     with_plain_words,
 )
 
@@ -46,6 +54,9 @@ _SETTLEMENT = re.compile(
     re.IGNORECASE,
 )
 """What may be over now for the thing or the sum that it names."""
+
+_CANCELLATION = re.compile(r"\b(?:cancel\w*|called off|abgesagt|annulée?s?|cancelad[oa]s?)\b", re.IGNORECASE)
+"""A cancelled trip may be a flight."""
 
 _USER_VERB = re.compile(r"\bUser (?:now |also |still )?\w+")
 _NOW = re.compile(r"\b(?:now|currently|jetzt|inzwischen|maintenant|désormais|ahora)\b", re.IGNORECASE)
@@ -89,7 +100,8 @@ class _Comparison(NamedTuple):
     @property
     def tells_change(self) -> bool:
         """Whether the later statement changes what the question names: "The doctor changed my dose"."""
-        return _is_change(self.later) and any(has_word(self.words, word) for word in self.named)
+        objects = [word for word in self.words if word not in subject_words(self.later)]
+        return _is_change(self.later) and any(have_one_root(each, word) for each in objects for word in self.named)
 
 
 def _is_news_of_another(compared: _Comparison, subject: Sequence[str]) -> bool:
@@ -99,7 +111,10 @@ def _is_news_of_another(compared: _Comparison, subject: Sequence[str]) -> bool:
         has_word((*compared.known, *compared.asked), word) for word in topic_words(without_dates(compared.later))
     )
     is_asked = any(has_word(compared.words, word) for word in compared.asked if not has_word(subject, word))
-    is_of_it = compared.tells_change or any(has_word(compared.known, word) for word in subject)
+    # News of dad is none of dad's carer.
+    nouns = [word for word in subject if word not in owner_words(compared.earlier)]
+    is_same = is_same_word if _CANCELLATION.search(compared.later) else have_one_root
+    is_of_it = compared.tells_change or any(is_same(each, noun) for each in compared.known for noun in nouns)
     return is_of_it and (is_turn(compared.later) or is_asked or is_detail)
 
 

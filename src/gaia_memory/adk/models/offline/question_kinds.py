@@ -176,7 +176,8 @@ def fit_by_kind(question: str, text: str) -> float | None:
 
 
 def _tells_own_name(text: str) -> float:
-    if _NAME.search(text) and not tells_trade(text):
+    # "User is Helen, a secretary" tells a trade behind the name.
+    if _NAME.search(text) and not tells_trade(text.partition(",")[0]):
         return 1.0
     perhaps = _PERHAPS_NAME.match(text)
     return 0.5 * (perhaps is not None and category_of(perhaps["name"]) is None)

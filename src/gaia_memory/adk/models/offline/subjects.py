@@ -92,12 +92,16 @@ def is_about_another(asked: Sequence[str], statement: str) -> bool:
 
 def has_other_owner(asked: Sequence[str], statement: str) -> bool:
     """Return whether a statement begins with what is owned by one whom a question with these words does not name."""
+    return not all(has_word(asked, noun) for noun in owner_words(statement))
+
+
+def owner_words(statement: str) -> list[str]:
+    """Return the words for the owner, other than the user, of what a statement is about; none without one."""
     found = _OWNER.match(statement)
     owner = " ".join(filter(None, found.groups())) if found else ""
     # "Carol's birthday" is that of "User's wife Carol".
     name = " ".join(word for word in owner.split() if word[0].isupper())
-    nouns = [noun for noun in index_tokens(name or owner) if noun not in ALL_FUNCTION_WORDS]
-    return not all(any(is_same_word(word, noun) for word in asked) for noun in nouns)
+    return [noun for noun in index_tokens(name or owner) if noun not in ALL_FUNCTION_WORDS]
 
 
 @lru_cache(maxsize=100)

@@ -60,7 +60,7 @@ odia soporto soporta favorito favorita preferido preferida
 colour color farbe lieblingsfarbe couleur
 doctor physician arzt arztin medecin docteur medico medica
 dentist zahnarzt zahnarztin dentiste dentista
-appointment appointments meeting meetings termin termine rendez rdv cita
+appointment appointments appt meeting meetings termin termine rendez rdv cita
 language languages speak speaks sprache sprachen spreche sprichst spricht langue langues parle parles idioma \
 idiomas hablo hablas habla
 drive drives drove car cars auto fahre fahrst fahrt fahren wagen voiture conduis conduit coche \
@@ -211,6 +211,12 @@ def differ_by_typo(one: str, other: str) -> bool:
 def are_forms(one: str, other: str) -> bool:
     """Return whether two words are the same or forms of one word, or are about one topic."""
     return not _meanings(one).isdisjoint(_meanings(other)) or have_one_stem(one, other)
+
+
+def have_one_root(one: str, other: str) -> bool:
+    """Return whether two words are forms of one word, or of one family such as "dad" and "father"."""
+    family = WORD_FAMILIES.get(one)
+    return have_one_stem(one, other) or (family is not None and family is WORD_FAMILIES.get(other))
 
 
 def have_one_stem(one: str, other: str) -> bool:
