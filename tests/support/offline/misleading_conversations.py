@@ -468,9 +468,9 @@ OWNERS = (
         ("ward", "party"),
     ),
     Case(("I'm Helen, secretary at Oakfield",), "What's my name?", "You are Helen"),
-    Case(
-        ("Ros's party is at the Crown", "The party's moved to the Hart"), "Where is Ros's party?", ": The party has"
-    ),
+    Case(("Ros's party is at the Crown", "The party's moved to the Hart"), "Where is Ros's party?", ": The party has"),
+    Case(("Meine Brille liegt im Auto",), "Wo ist meine Brille?", "liegt im Auto"),
+    Case(("Ich arbeite im Sekretariat",), "Wo arbeite ich?", "im Sekretariat"),
     Case(("My contract with Telsa ends in June.",), "How can I contact you?", "The closest I know:"),
     Case(("Carol works Saturdays and is always late.",), "When does Carol work?", "Saturdays"),
     Case(("Mrs Patel ordered a lemon cake.", "Carol ordered flour."), "What did Mrs Patel order?", "lemon", ("flour",)),

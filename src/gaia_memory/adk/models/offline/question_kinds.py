@@ -75,7 +75,8 @@ _ANSWER_TYPES = (
             re.IGNORECASE,
         ),
         re.compile(
-            r"\b(?:in|at|on|under|behind|beside|along|by|next|inside|outside|above|over|with|from|to|near|bei|aus|nach|an|am|auf|unter|"
+            r"\b(?:in|at|on|under|behind|beside|along|by|next|inside|outside|above|over|with|from|to|near|"
+            r"bei|beim|aus|nach|im|ins|an|am|auf|vor|unter|"
             r"hinter|neben|à|en|chez|de|a|dans|sur|sous|derrière|sobre|debajo|detrás)\b|\bd'",
             re.IGNORECASE,
         ),
