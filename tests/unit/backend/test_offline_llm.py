@@ -467,6 +467,19 @@ def test_other_requests_get_an_explanation() -> None:
         (("did pepper have her jabs", "what time is theo finishing", "can pepper eat tuna"), []),
         (("cancel the bins reminder", "skip the swimming reminder"), []),
         (("Milk and bread pls remember",), []),
+        (
+            ("Dad's test is on 3 May at 9", "Sorry, Maisie's dentist is on 4 May"),
+            ["User's dad's test is on 3 May at 9", "Maisie's dentist is on 4 May"],
+        ),
+        (
+            ("Tom's code is 118 and his room is B4", "Sorry, Bo's code is 203"),
+            ["Tom's code is 118 and his room is B4", "Bo's code is 203"],
+        ),
+        (("don't remind me about the cake tin",), []),
+        (
+            ("Book club is on Monday", "Check-up for Dad on Monday at 9"),
+            ["Book club is on Monday (2026-11-23)", "User has a check-up for Dad on Monday at 9 (2026-11-23)"],
+        ),
         (("Game on Saturday at 11",), ["Game on Saturday at 11 (2026-11-21)"]),
         (
             ("timber delivery Friday between 8 and 10", "yoga every Monday at 9"),

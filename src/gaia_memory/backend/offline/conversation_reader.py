@@ -161,6 +161,7 @@ class ConversationReader:
         facts = self._answered() or self._stated[-1].facts
         if about is not None:
             facts = [each for said in self._stated for each in said.facts if corrections.is_about(each.said, about)]
+        facts = [each for each in facts if corrections.may_correct(value, each.said)]
         amended = [(each, found) for each in facts if (found := self._amend_fact(each, value))]
         amended.sort(key=lambda each: -each[1][0])
         if not amended or (len(amended) > 1 and amended[0][1][0] == amended[1][1][0]):

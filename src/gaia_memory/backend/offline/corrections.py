@@ -34,6 +34,14 @@ CONTRAST = re.compile(
     re.IGNORECASE,
 )
 """What a denial goes on with, or is added to: "…, but in Basel", "… is called Lucia, not Lucy"."""
+_VALUE_WITH_SUBJECT = re.compile(
+    r"(?!(?:it|that|this|he|she|they|es|das|er|sie|c'|ce|il|elle|eso|él|ella)\b)"
+    r"(?P<subject>[\w'\u2019-]+(?: [\w'\u2019-]+){0,4}?) "
+    r"(?:is|are|was|were|has|have|starts|costs|lives|works|ist|sind|hat|wohnt|est|sont|habite|está|están|tiene|vive)\b",
+    re.IGNORECASE,
+)
+_WORDS = re.compile(r"[\w'\u2019-]+")
+_ARTICLES = frozenset(("the", "a", "an", "der", "die", "das", "le", "la", "les", "el", "los", "las", "my", "our"))
 _CLAUSE_END = re.compile(r",\s|\s(?:but|sondern|mais|sino)\s", re.IGNORECASE)
 
 
@@ -176,6 +184,13 @@ def is_value(text: str) -> bool:
     """Return whether a correction may be a mere value: "at 11", "my leg", "he's 8"; not "I live in Rome"."""
     is_statement = _P["new_start"].match(text) and not _P["owned_thing"].fullmatch(text)
     return not is_statement and len(text.split()) <= _MAX_VALUE_WORDS
+
+
+def may_correct(value: str, statement: str) -> bool:
+    """Return whether a value has no subject of its own, or that of a statement: "Leo is 8" for "My son Leo is 7"."""
+    subject = _VALUE_WITH_SUBJECT.match(value)
+    known = set(_WORDS.findall(statement.casefold()))
+    return subject is None or set(_WORDS.findall(subject["subject"].casefold())) - _ARTICLES <= known
 
 
 def value_alone(sentence: str) -> str | None:

@@ -45,7 +45,8 @@ _SWITCH = re.compile(
     re.IGNORECASE,
 )
 _ENDING = re.compile(
-    r"\b(?:no longer|any ?more|stopped|quit|g[ai]ven? up|nicht mehr|aufgehört|plus|arrêtée?|ya no|dej[éó]|dejado)\b",
+    r"\b(?:no longer|any ?more|stopped|quit|cancell?ed|called off|g[ai]ven? up|nicht mehr|aufgehört|plus|"
+    r"arrêtée?|ya no|dej[éó]|dejado)\b",
     re.IGNORECASE,
 )
 _SETTLEMENT = re.compile(
@@ -55,6 +56,10 @@ _SETTLEMENT = re.compile(
 )
 """What may be over now for the thing or the sum that it names."""
 
+_ERRAND = re.compile(r"\b(?:(?:need|have|has|want)s? to|must|muss|doi[st]|tiene que)\b", re.IGNORECASE)
+_ERRAND_DONE = re.compile(
+    r"\b(?:picked up|collected|bought|posted|ordered|booked|rang|called|phoned|renewed|did|done|got)\b", re.IGNORECASE
+)
 _CANCELLATION = re.compile(r"\b(?:cancel\w*|called off|abgesagt|annulée?s?|cancelad[oa]s?)\b", re.IGNORECASE)
 """A cancelled trip may be a flight."""
 
@@ -69,7 +74,8 @@ def tells_news(later: Statement, earlier: Statement, question: str) -> bool:
     known = topic_words(without_added_dates(earlier.text))
     subject = subject_words(later.text)
     things = [word for word in words if word != "back" and not has_word(subject, word)]
-    if _SETTLEMENT.search(later.text) and any(has_word(known, word) for word in things):
+    is_done = _ERRAND.search(earlier.text) is not None and _ERRAND_DONE.search(later.text) is not None
+    if (is_done or _SETTLEMENT.search(later.text)) and any(has_word(known, word) for word in things):
         return not lacks_name(question, (*words, *known), {})
     # "Anna moved" is news of "Max's sister Anna", but "Maisie turns 10" none of Alfie.
     if lacks_name(question, (*words, *(subject_words(earlier.text) if subject else ())), {}):
@@ -107,12 +113,16 @@ class _Comparison(NamedTuple):
 def _is_news_of_another(compared: _Comparison, subject: Sequence[str]) -> bool:
     """Return whether news is about somebody or something of the earlier statement."""
     # "The service is on the 10th" tells another time of the same.
-    is_detail = all(
+    is_detail = owner_words(compared.later) == owner_words(compared.earlier) and all(
         has_word((*compared.known, *compared.asked), word) for word in topic_words(without_dates(compared.later))
     )
     is_asked = any(has_word(compared.words, word) for word in compared.asked if not has_word(subject, word))
     # News of dad is none of dad's carer.
-    nouns = [word for word in subject if word not in owner_words(compared.earlier)]
+    # "Maisie's boyfriend" is news of a boyfriend, not of Maisie.
+    is_users = compared.later.casefold().startswith(("user's", "my ", "our "))
+    owners = [] if is_users else owner_words(compared.later)
+    nouns = [word for word in subject if word not in owners] or subject
+    nouns = [word for word in nouns if word not in owner_words(compared.earlier)]
     is_same = is_same_word if _CANCELLATION.search(compared.later) else have_one_root
     is_of_it = compared.tells_change or any(is_same(each, noun) for each in compared.known for noun in nouns)
     return is_of_it and (is_turn(compared.later) or is_asked or is_detail)

@@ -53,6 +53,8 @@ _REQUEST = re.compile(
     r"order|send|buy|write|play|set|open|search|look up|google|translate|turn|schedule|cancel|pay|draw|calculate|"
     r"recommend|suggest|create)|"
     r"remind me (?!(?:what|who|where|when|which|why|how|of|about)\b)|(?:tell|call|text|e-?mail) (?:my|our|the)\b|"
+    r"(?:cancel|skip|snooze|postpone|reschedule|change|edit|move) (?:the|my|our|this|that|it|all)\b|"
+    r"(?:do not|don'?t|stop) remind(?:ing)? me\b|"
     r"(?:book|order|send|buy|write|set) (?:me\b|an?\b|my\b)|(?:translate|schedule|google)\b|turn (?:on|off)\b|"
     r"(?:kannst|könntest) du (?:bitte )?(?!dich|dir|mir (?:sagen|etwas über))|"
     r"(?:peux|pourrais)-tu (?!me (?:dire|rappeler)|te souvenir)|(?:puedes|podrías) (?!decirme|recordar))",

@@ -93,7 +93,9 @@ PHRASES: Mapping[Language, Phrases] = {
         thanks="You're welcome.",
         all_right="All right.",
         nothing_forgotten="I have not forgotten anything. Send /forget to forget everything, or /forget WORDS.",
-        not_able="I can't do that: I can only remember things and look them up.",
+        not_able=(
+            "I can't do that: I can only remember things and look them up. /forget WORDS removes what I have learned."
+        ),
         no_credentials="I do not keep passwords or other credentials.",
         earlier_messages="I see only the latest messages here. If learning is on, /reset learns from the earlier ones.",
     ),
@@ -135,7 +137,9 @@ PHRASES: Mapping[Language, Phrases] = {
         thanks="Gern geschehen.",
         all_right="In Ordnung.",
         nothing_forgotten="Ich habe nichts vergessen. Sende /forget, um alles zu vergessen, oder /forget WÖRTER.",
-        not_able="Das kann ich nicht: Ich kann mir nur Dinge merken und sie nachsehen.",
+        not_able=(
+            "Das kann ich nicht: Ich kann mir nur Dinge merken und sie nachsehen. /forget WÖRTER entfernt Gelerntes."
+        ),
         no_credentials="Passwörter und andere Zugangsdaten speichere ich nicht.",
         earlier_messages="Ich sehe hier nur die letzten Nachrichten. Ist Lernen an, lernt /reset aus den früheren.",
     ),
@@ -177,7 +181,10 @@ PHRASES: Mapping[Language, Phrases] = {
         thanks="De rien.",
         all_right="D'accord.",
         nothing_forgotten="Je n'ai rien oublié. Envoie /forget pour tout oublier, ou /forget MOTS.",
-        not_able="Je ne peux pas faire cela : je peux seulement retenir des choses et les retrouver.",
+        not_able=(
+            "Je ne peux pas faire cela : je peux seulement retenir des choses et les retrouver. "
+            "/forget MOTS efface ce que j'ai appris."
+        ),
         no_credentials="Je ne garde ni mots de passe ni autres identifiants.",
         earlier_messages="Je ne vois ici que les derniers messages. Si j'apprends, /reset lit aussi les autres.",
     ),
@@ -218,7 +225,7 @@ PHRASES: Mapping[Language, Phrases] = {
         thanks="De nada.",
         all_right="De acuerdo.",
         nothing_forgotten="No he olvidado nada. Envía /forget para olvidarlo todo, o /forget PALABRAS.",
-        not_able="No puedo hacer eso: solo puedo recordar cosas y buscarlas.",
+        not_able=("No puedo hacer eso: solo puedo recordar cosas y buscarlas. /forget PALABRAS borra lo aprendido."),
         no_credentials="No guardo contraseñas ni otras credenciales.",
         earlier_messages="Aquí solo veo los últimos mensajes. Si aprendo, /reset aprende de los anteriores.",
     ),

@@ -55,7 +55,7 @@ _OWN_AGE_QUESTION = re.compile(
 )
 _AGE_QUESTION = re.compile(r"\bhow old\b|\bwie alt\b|\bquel âge\b|\bcuántos años\b", re.IGNORECASE)
 _DUTY_QUESTION = re.compile(
-    r"\b(?:(?:any|my) (?:reminders|to-?dos|tasks)|on my (?:to-?do |task )?list|"
+    r"\b(?:(?:any|my|what|which) (?:reminders|to-?dos|tasks)|on my (?:to-?do |task )?list|is due|"
     r"(?:do I (?:have|need) to|should I|must I) (?:do|remember)|"
     r"woran (?:soll|muss) ich denken|was muss ich|meine (?:erinnerungen|aufgaben)|"
     r"je dois faire|dois-je faire|mes (?:rappels|tâches)|tengo que hacer|debo hacer|mis (?:recordatorios|tareas))\b",
@@ -63,7 +63,11 @@ _DUTY_QUESTION = re.compile(
 )
 _DUTY = re.compile(
     r"(?<!not )(?<!n't )\b(?:(?:have|has|need|needs) to|must|wants? to be reminded|muss|möchte .*erinnert|dois|doit|"
-    r"tengo que|tiene que|debo|debe|recordar)\b|\A(?:call|pay|buy|send)\b",
+    r"tengo que|tiene que|debo|debe|recordar)\b",
+    re.IGNORECASE,
+)
+_ERRAND = re.compile(
+    r"(?:call|ring|phone|pay|buy|send|post|collect|fetch|pick|drop|return|order|book|remind me)\b(?! \w+ (?:is|are))",
     re.IGNORECASE,
 )
 _ANSWER_TYPES = (
@@ -84,9 +88,7 @@ _ANSWER_TYPES = (
     (MOMENT, re.compile(r"\b(?:when|what (?:day|time|date)|wann|quand|cuándo|cuando)\b", re.IGNORECASE), None),
     (
         NUMBER,
-        re.compile(
-            r"\b(?:how (?:many|much|tall|long)|wie (?:viele?|gro(?:ß|ss)|lange)|combien|cuánt[oa]s?)\b", re.IGNORECASE
-        ),
+        re.compile(r"\b(?:how (?:many|much|tall)|wie (?:viele?|gro(?:ß|ss))|combien|cuánt[oa]s?)\b", re.IGNORECASE),
         re.compile(
             r"\d|\b(?:an?|one|two|three|four|five|eine?n?|zwei|drei|une?|deux|trois|un[oa]?|dos|tres)\b", re.IGNORECASE
         ),
@@ -168,7 +170,8 @@ def fit_by_kind(question: str, text: str) -> float | None:
     if _OWN_AGE_QUESTION.search(question):
         return float(tells_own_age(text))
     if _DUTY_QUESTION.search(question):
-        return float(_DUTY.search(text) is not None and not subject_words(text))
+        is_own = _DUTY.search(text) is not None and not subject_words(text)
+        return float(is_own or _ERRAND.match(text) is not None)
     if periods := _agenda_periods(question):
         days, weekdays = _days_in(text), _weekdays_in(text)
         return float(any(_holds_any(period, days, weekdays) for period in periods))

@@ -35,8 +35,8 @@ partner boyfriend girlfriend freund freundin partnerin copain copine compagnon n
 sister sisters sibling siblings geschwister schwester schwestern soeur soeurs hermana hermanas \
 family familie famille familia
 brother brothers sibling siblings geschwister bruder frere freres hermano hermanos family familie famille familia
-mother mum mom mutter mama mere maman madre family familie famille familia parents eltern padres
-father dad vater papa pere padre family familie famille familia parents eltern padres
+mother mum mom mutter mama mere maman madre family familie famille familia
+father dad vater papa pere padre family familie famille familia
 son sons sohn soehne sohne fils hijo child children kid kids kind kinder enfant enfants hijos \
 family familie famille familia
 daughter daughters tochter fille filles hija hijas child children kid kids kind kinder enfant enfants hijos \
