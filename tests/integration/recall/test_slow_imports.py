@@ -15,8 +15,8 @@ from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.models import Draft
 from support.storage.scripted_backend import DIMENSIONS, PROVIDER, register_scripted_providers, scripted_backend
 
-BOUND_SECONDS = 0.2
-IMPORT_SECONDS = 3 * BOUND_SECONDS
+BOUND_SECONDS = 1.0
+IMPORT_SECONDS = 1.5 * BOUND_SECONDS
 WITH_VECTORS_ALONE = {"seconds": BOUND_SECONDS, "weights": {"keywords": 0}}
 
 
