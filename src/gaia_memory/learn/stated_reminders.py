@@ -31,6 +31,11 @@ _FREQUENCIES: Mapping[str, str] = {
     "monthly": r"monthly|monatlich|chaque mois|mensualmente",
     "yearly": r"yearly|annually|jährlich|chaque année|anualmente",
 }
+_FIRST_TIME = re.compile(
+    r"\W*(?:(?:the|das|la) )?(?:next|first|nächstes mal|erstmals|prochaine fois|próxima vez)\b(?: time)?\W*",
+    re.IGNORECASE,
+)
+"""What stands between a recurrence and its first date: "every 4 weeks, next on Wednesday"."""
 
 
 def read_reminder(text: str, said_at: datetime, zone: tzinfo | None) -> DueFields:
@@ -41,7 +46,7 @@ def read_reminder(text: str, said_at: datetime, zone: tzinfo | None) -> DueField
     if not asks_for_reminder(text):
         return {}
     local = _localize(said_at, zone)
-    for mention in read(text, local, local.tzinfo or "UTC"):
+    for mention in _begin_recurrence(read(text, local, local.tzinfo or "UTC"), text, local):
         if due := _due_fields(mention, text, local):
             return due
     return {}
@@ -74,6 +79,28 @@ def take_due_date(item: ExtractedFact, said_at: datetime, zone: tzinfo | None) -
     if due_at + timedelta(days=is_day) <= local:
         return read_reminder(item.text, said_at, zone)
     return _fields(due_at, is_all_day=is_day, every=_usable(item.every))
+
+
+def _begin_recurrence(mentions: list[DateMention], text: str, local: datetime) -> list[DateMention]:
+    """Return the recurrence alone, from the date on that the text begins it with; all dates if there is none."""
+    recurring = next((each for each in mentions if each.recurrence), None)
+    if recurring is None:
+        return mentions
+    lead = _FIRST_TIME.match(text, recurring.span[1])
+    for first in mentions:
+        is_next = lead is not None and lead.start() <= first.span[0] <= lead.end()
+        if first.recurrence or first.start <= local or not (is_next or first.bound is Bound.SINCE):
+            continue
+        midnight = first.start.replace(hour=0, minute=0)
+        begun = [each for each in read(text, midnight, local.tzinfo or "UTC") if each.span == recurring.span]
+        if not first.has_time or recurring.has_time:
+            return begun
+        time_of_day = first.start.time()
+        return [
+            replace(each, start=datetime.combine(each.start, time_of_day, each.start.tzinfo), has_time=True)
+            for each in begun
+        ]
+    return mentions
 
 
 def _due_fields(mention: DateMention, text: str, local: datetime) -> DueFields:

@@ -30,6 +30,13 @@ REQUESTS = [
     ("remind me on the 31st of every month to pay rent", "2026-12-31", "monthly"),
     ("Erinner mich morgen um 9 an den Zahnarzt", "2026-11-25 09:00", None),
     ("Erinnere mich jeden Montag daran, den Müll rauszubringen", "2026-11-30", "weekly"),
+    ("remind me every 4 weeks, next on Wednesday, to ring Mum", "2026-11-25", "FREQ=WEEKLY;INTERVAL=4"),
+    ("remind me every 4 weeks, next on 2 December at 9, to ring", "2026-12-02 09:00", "FREQ=WEEKLY;INTERVAL=4"),
+    ("remind me every 4 weeks starting Wednesday to ring Mum", "2026-11-25", "FREQ=WEEKLY;INTERVAL=4"),
+    ("remind me every month starting on 5 January to pay rent", "2027-01-05", "monthly"),
+    ("remind me every Monday at 9 from 3 December to rest", "2026-12-07 09:00", "weekly"),
+    ("remind me every Monday to prepare the talk on Friday", "2026-11-30", "weekly"),
+    ("Erinnere mich alle 2 Wochen, ab Freitag, an den Müll", "2026-11-27", "FREQ=WEEKLY;INTERVAL=2"),
     ("Rappelle-moi vendredi à 9h d'appeler ma mère", "2026-11-27 09:00", None),
     ("Recuérdame el viernes a las 9 llamar a mi madre", "2026-11-27 09:00", None),
 ]
