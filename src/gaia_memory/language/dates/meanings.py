@@ -171,12 +171,13 @@ def clock_fragment(values: Values, reference: Reference) -> Draft | None:
     return None if draft is None else replace(draft, is_fragment=True)
 
 
-def shifted_clock(minutes: int) -> Meaning:
+def shifted_clock(minutes: int, meridiem: str = "") -> Meaning:
     """Return the meaning of "half past nine": an hour and minutes, before it if negative."""
 
     def read(values: Values, _: Reference) -> Draft:
         hour = values["hour"] - (1 if minutes < 0 else 0)
-        return Draft(clock=Clock(hour % 24 if hour >= 0 else 12, minutes % 60), daypart=values.get("part"))
+        stated = Clock(hour % 24 if hour >= 0 else 12, minutes % 60, values.get("meridiem", meridiem), is_spoken=True)
+        return Draft(clock=stated, daypart=values.get("part"))
 
     return read
 

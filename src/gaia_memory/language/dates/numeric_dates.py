@@ -32,11 +32,15 @@ class CalendarDate(NamedTuple):
 
 
 class Clock(NamedTuple):
-    """A time of day: `minute` is None if only the hour is given, `meridiem` is "a", "p" or empty."""
+    """A time of day: `minute` is None if only the hour is given, `meridiem` is "a", "p" or empty.
+
+    `is_spoken` marks "half past four" and the like, which nobody says of the 24-hour clock.
+    """
 
     hour: int
     minute: int | None = None
     meridiem: str = ""
+    is_spoken: bool = False
 
 
 class IsoMoment(NamedTuple):

@@ -15,6 +15,7 @@ _WEEK = timedelta(days=7)
 _MONTHS_PER_UNIT = {Grain.MONTH: 1, Grain.QUARTER: 3, Grain.YEAR: 12}
 _EVENING_HOURS = 12
 _LAST_AFTERNOON_HOUR = 6
+_MINUTES_OF_HALF_AN_HOUR = 30
 _PARTS_PER_PERIOD = 3
 
 
@@ -272,7 +273,8 @@ def _clock_period(day: date, draft: Draft, reference: Reference) -> tuple[dateti
 def _local_hour(draft: Draft, reference: Reference) -> int:
     """Return the hour on the 24-hour clock, beyond 24 for the small hours of a night.
 
-    In English an hour from 1 to 6 without "am" is in the afternoon: nobody means three at night by "at 3".
+    In English an hour from 1 to 6 without "am" is in the afternoon: nobody means three at night by "at 3". Of "quarter
+    to five", that is five.
     """
     assert draft.clock is not None
     clock = draft.clock
@@ -283,7 +285,9 @@ def _local_hour(draft: Draft, reference: Reference) -> int:
         return next(
             (hour for hour in (clock.hour, clock.hour + 12, clock.hour + 24) if first <= hour < last), clock.hour
         )
-    if reference.assumes_afternoon and clock.minute is None and 1 <= clock.hour <= _LAST_AFTERNOON_HOUR:
+    named_hour = clock.hour + ((clock.minute or 0) > _MINUTES_OF_HALF_AN_HOUR)
+    is_spoken = clock.minute is None or clock.is_spoken
+    if reference.assumes_afternoon and is_spoken and 1 <= named_hour <= _LAST_AFTERNOON_HOUR:
         return clock.hour + _EVENING_HOURS
     return clock.hour
 

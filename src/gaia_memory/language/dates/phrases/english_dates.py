@@ -69,6 +69,11 @@ _MERIDIEMS = {"am": "a", "pm": "p"}
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _HOLIDAYS = {"christmas": (12, 25), "halloween": (10, 31)}
 _HABITS = {f"{name}s": number for name, number in _WEEKDAYS.items()}
+_MINUTES_OF_SPOKEN_TIMES = {
+    **{"at|around? half past": 30, "at|around? a? quarter past": 15, "at|around? a? quarter to": -15},
+    **{"at five past": 5, "at ten past": 10, "at twenty past": 20, "at five to": -5, "at ten to": -10},
+    "at twenty to": -20,
+}
 _NOT_AMOUNT = (
     "!euros|euro|dollars|dollar|pounds|people|persons|words|steps|miles|metres|meters|km|kg|calories|points|pages"
     "|times|percent|members|copies|employees|residents|units|items|years|hours|minutes|days"
@@ -92,6 +97,9 @@ _COUNT_ROWS: tuple[PhraseRow, ...] = (
     ("in about|around? {count} {unit} !of", counted(1)),
     ("km|kilometers|kilometres|miles|metres|meters|laps|pages in {count} {unit}", None),
     ("in a couple of? {unit}", counted(1, 2)),
+    ("in a fortnight", counted(1, 2, counted_unit=Grain.WEEK)),
+    ("in a fortnight s time", counted(1, 2, counted_unit=Grain.WEEK)),
+    ("a fortnight ago", counted(-1, 2, counted_unit=Grain.WEEK)),
     ("in half an hour", counted(1, 30, counted_unit=Grain.MINUTE)),
     ("{count} {unit} from now|today", counted(1)),
     ("about|around? {count} {unit} ago today?", counted(-1)),
@@ -191,9 +199,11 @@ _CLOCKS: tuple[PhraseRow, ...] = (
     ("at {hour} &in|at|with|for|and|or|on|by|near|to|so|but|then|because", clock),
     ("{hour} o clock somewhere", None),
     (f"at {{hour}} {_NOT_AMOUNT}", clock_fragment),
-    ("at|around? half past {hour}", shifted_clock(30)),
-    ("at|around? quarter past {hour}", shifted_clock(15)),
-    ("at|around? quarter to {hour}", shifted_clock(-15)),
+    *(
+        (f"{words} {{hour}} {ending}", shifted_clock(minutes, meridiem))
+        for words, minutes in _MINUTES_OF_SPOKEN_TIMES.items()
+        for ending, meridiem in (("{meridiem}?", ""), ("a m", "a"), ("p m", "p"))
+    ),
     ("at|around noon|midday", at_hour(12)),
     ("at|around midnight", at_hour(24)),
     ("noon|midday", clock_word(12)),
@@ -207,6 +217,7 @@ _RECURRENCE_ROWS: tuple[PhraseRow, ...] = (
     ("every|each {unit}", every()),
     ("every other|second {unit}", every(2)),
     ("every {count} {unit}", every()),
+    ("every fortnight", every(2, Frequency.WEEKLY)),
     ("every|each {part}", every()),
     ("every weekday|workday", every(weekdays=WORKDAYS)),
     ("on weekdays", every(weekdays=WORKDAYS)),
