@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 from gaia_memory.commands.command import Call, Command
 from gaia_memory.commands.rows import format_due
@@ -12,7 +12,7 @@ from gaia_memory.language.dates.reminder_requests import asks_for_reminder
 from gaia_memory.language.function_words import detect_language
 from gaia_memory.language.printable_text import escape_markup
 from gaia_memory.learn.excerpts import excerpt_of
-from gaia_memory.learn.stated_reminders import DueFields, read_appointment
+from gaia_memory.learn.stated_reminders import DueFields, lists_dates, read_appointment
 from gaia_memory.learn.stated_validity import read_validity
 from gaia_memory.models import Origin, to_local_time
 
@@ -35,7 +35,7 @@ async def _remember(call: Call) -> str:
     )
     end = "" if valid_until is None else f"\nUntil {(valid_until - timedelta.resolution).strftime('%a, %d %b %Y')}"
     answer = "I know that already" if fact.updated_at > fact.created_at else "I will remember"
-    return f"{answer}: {escape_markup(text)}{_describe(due, call.argument)}{end}"
+    return f"{answer}: {escape_markup(text)}{_describe(due, call.argument, now)}{end}"
 
 
 def _with_dates(text: str, today: date) -> str:
@@ -45,11 +45,14 @@ def _with_dates(text: str, today: date) -> str:
     return annotate_dates(text, today, None) if dated == text else dated
 
 
-def _describe(due: DueFields, note: str) -> str:
+def _describe(due: DueFields, note: str, now: datetime) -> str:
     if "due_at" not in due:
         never = "\nNothing will be announced: I can read no day or time to come in it."
         return never if asks_for_reminder(note) else ""
-    return f"\nDue {format_due(due['due_at'], is_all_day=due['due_all_day'], every=due['every'])}"
+    shown = f"\nDue {format_due(due['due_at'], is_all_day=due['due_all_day'], every=due['every'])}"
+    if not lists_dates(note, now, now.tzinfo):
+        return shown
+    return f"{shown}\nOnly this one of the dates is set: send a /remember for each of the others."
 
 
 COMMAND = Command(name="remember", arguments="FACT", summary="store a fact word for word", run=_remember)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, time, timedelta, tzinfo
+from itertools import pairwise
 from typing import TypedDict
 from zoneinfo import ZoneInfo
 
@@ -36,6 +37,7 @@ _FIRST_TIME = re.compile(
     re.IGNORECASE,
 )
 """What stands between a recurrence and its first date: "every 4 weeks, next on Wednesday"."""
+_LIST_JOIN = re.compile(r"\s*(?:,|&|,?\s*\b(?:and|und|et|y)\b)\s*", re.IGNORECASE)
 
 
 def read_reminder(text: str, said_at: datetime, zone: tzinfo | None) -> DueFields:
@@ -65,6 +67,13 @@ def read_appointment(text: str, said_at: datetime, zone: tzinfo | None) -> DueFi
     # "At 9" alone is the next or the last one, a day apart: a habit rather than an appointment.
     names_no_day = timedelta(hours=20) < mention.start - last.start < timedelta(hours=30)
     return {} if names_no_day or mention.bound is not Bound.WITHIN else _due_fields(mention, text, local)
+
+
+def lists_dates(text: str, said_at: datetime, zone: tzinfo | None) -> bool:
+    """Return whether a text lists dates, such as "on Tuesday and Thursday", of which only one can be the due date."""
+    local = _localize(said_at, zone)
+    mentions = read(text, local, local.tzinfo or "UTC")
+    return any(_LIST_JOIN.fullmatch(text, one.span[1], other.span[0]) for one, other in pairwise(mentions))
 
 
 def take_due_date(item: ExtractedFact, said_at: datetime, zone: tzinfo | None) -> DueFields:

@@ -487,6 +487,23 @@ async def test_remember_says_when_the_fact_is_due(note: str, due: str) -> None:
 @pytest.mark.parametrize(
     ("note", "is_said"),
     [
+        ("remind me on Tuesday and Thursday to take Dad his dinner", True),
+        ("remind me every Tuesday, Wednesday and Friday to take Dad his dinner", True),
+        ("erinnere mich am Dienstag und am Donnerstag an das Essen", True),
+        ("remind me on Tuesday at 9 to take Dad his dinner", False),
+        ("remind me on Tuesday to prepare the talk on Thursday", False),
+    ],
+)
+async def test_remember_says_that_one_of_several_dates_is_set(note: str, is_said: bool) -> None:
+    """A fact has one due date; the person learns that the other days need a reminder of their own."""
+    reply = await run_command(f"/remember {note}", ListMemory())
+
+    assert reply.text.endswith("Only this one of the dates is set: send a /remember for each of the others.") == is_said
+
+
+@pytest.mark.parametrize(
+    ("note", "is_said"),
+    [
         ("remind me on 31 February to pay rent", True),
         ("remind me to pay rent", True),
         ("dentist on 31 February at 9", False),
