@@ -13,6 +13,7 @@ from gaia_memory.language.function_words import FUNCTION_WORDS
 from gaia_memory.language.printable_text import escape_markup, is_invisible
 from gaia_memory.language.stems import stem
 from gaia_memory.models import DEFAULT_CONTEXT, Fact, PastFact, to_local_time
+from gaia_memory.models.recurrence import describe_recurrence
 from gaia_memory.models.time_zone import load_time_zone
 from gaia_memory.redaction.credentials import mask_credentials
 
@@ -84,7 +85,7 @@ class Row:
 def format_due(due_at: datetime, *, is_all_day: bool, every: str | None) -> str:
     """Return a due date in its own zone as a reply shows it: "Fri, 27 Mar 2026, 09:00, then weekly"."""
     day = due_at.strftime("%a, %d %b %Y" if is_all_day else "%a, %d %b %Y, %H:%M")
-    return day if every is None else f"{day}, then {every}"
+    return day if every is None else f"{day}, then {describe_recurrence(every)}"
 
 
 def number_facts(facts: Sequence[Fact], *, allow_numbers: bool = False, zone: tzinfo | None = None) -> list[Row]:

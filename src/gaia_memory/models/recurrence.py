@@ -12,6 +12,11 @@ from gaia_memory.models.validation import raise_invalid
 RECURRENCE_WORDS = ("daily", "weekly", "monthly", "yearly")
 """The intervals with a name of their own."""
 
+_UNIT_NAMES = {"DAILY": "days", "WEEKLY": "weeks", "MONTHLY": "months", "YEARLY": "years"}
+_DAY_NAMES = {
+    **{"MO": "Monday", "TU": "Tuesday", "WE": "Wednesday", "TH": "Thursday", "FR": "Friday", "SA": "Saturday"},
+    "SU": "Sunday",
+}
 _FIX = f"pass one of {', '.join(RECURRENCE_WORDS)}, or a rule of RFC 5545 such as FREQ=WEEKLY;BYDAY=MO"
 _PART = re.compile(
     r"FREQ=(?:DAILY|WEEKLY|MONTHLY|YEARLY)|(?:INTERVAL|COUNT)=[1-9]\d{0,8}|UNTIL=\d{8}(?:T\d{6}Z?)?|WKST=[A-Z]{2}"
@@ -40,6 +45,22 @@ def parse_recurrence(name: str, value: object) -> str:
     if not _is_rule(rule):
         raise_invalid(name, value, _FIX)
     return rule
+
+
+def describe_recurrence(every: str) -> str:
+    """Return a stored recurrence as a reader sees it, such as "every 2 weeks on Thursday".
+
+    A rule that tells more than an interval and weekdays stays as it is.
+    """
+    if every in RECURRENCE_WORDS:
+        return every
+    parts = dict(part.split("=") for part in every.split(";"))
+    frequency, interval, weekdays = parts.pop("FREQ"), parts.pop("INTERVAL", "1"), parts.pop("BYDAY", None)
+    names = [_DAY_NAMES.get(day, "") for day in weekdays.split(",")] if weekdays else []
+    if parts or "" in names or (names and frequency != "WEEKLY"):
+        return every
+    described = frequency.lower() if interval == "1" else f"every {interval} {_UNIT_NAMES[frequency]}"
+    return f"{described} on {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}" if names else described
 
 
 def next_occurrence(due_at: datetime, every: str, zone: tzinfo | None, after: datetime) -> tuple[datetime, str] | None:

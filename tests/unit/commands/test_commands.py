@@ -474,6 +474,7 @@ async def test_an_error_in_a_reply_controls_no_terminal() -> None:
         ("dentist on 27 March 2031 at 9", "Due Thu, 27 Mar 2031, 09:00"),
         ("remind me on 27 March 2031 to call Anna", "Due Thu, 27 Mar 2031"),
         ("remind me every Monday at 9 to rest", "09:00, then weekly"),
+        ("remind me every 4 weeks to rest", ", then every 4 weeks"),
     ],
 )
 async def test_remember_says_when_the_fact_is_due(note: str, due: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import NewFact, last_occurrence, next_occurrence
+from gaia_memory.models.recurrence import describe_recurrence
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -92,3 +93,21 @@ def test_a_recurrence_that_began_before_1900_is_refused():
     """Each time since then would be counted at every look."""
     with pytest.raises(InvalidInputError, match=r"NewFact\.due_at is '1066.*from 1900 on"):
         NewFact("x", due_at=datetime(1066, 10, 14, tzinfo=UTC), every="daily")
+
+
+@pytest.mark.parametrize(
+    ("every", "described"),
+    [
+        ("weekly", "weekly"),
+        ("FREQ=WEEKLY;INTERVAL=4", "every 4 weeks"),
+        ("FREQ=WEEKLY;INTERVAL=2;BYDAY=TH", "every 2 weeks on Thursday"),
+        ("FREQ=WEEKLY;BYDAY=MO,TU,FR", "weekly on Monday, Tuesday and Friday"),
+        ("FREQ=DAILY;INTERVAL=2", "every 2 days"),
+        ("FREQ=DAILY", "daily"),
+        ("FREQ=MONTHLY;BYDAY=-1FR", "FREQ=MONTHLY;BYDAY=-1FR"),
+        ("FREQ=DAILY;COUNT=3", "FREQ=DAILY;COUNT=3"),
+    ],
+)
+def test_a_recurrence_is_shown_in_words(every, described):
+    """A rule that says more than an interval and weekdays is shown as it is."""
+    assert describe_recurrence(every) == described

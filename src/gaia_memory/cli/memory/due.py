@@ -20,6 +20,7 @@ from gaia_memory.cli.engines import (
 )
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows, shorten_ids
 from gaia_memory.cli.ui.terminal import print_line, print_note
+from gaia_memory.models.recurrence import describe_recurrence
 from gaia_memory.models.time_zone import load_time_zone
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ async def list_due(
     else:
         ids = [fact.id for fact in facts]
         rows = [
-            (_format_due(fact, settings.zone), "overdue" if _is_over(fact, now) else fact.every or "", fact.text, shown)
+            (_format_due(fact, settings.zone), _describe_state(fact, now), fact.text, shown)
             for fact, shown in zip(facts, ids if long_ids else shorten_ids(ids), strict=True)
         ]
         print_rows(("due", "", "fact", "id"), rows)
@@ -123,3 +124,9 @@ def _format_due(fact: Fact, zone: tzinfo | None) -> str:
 
 def _is_over(fact: Fact, now: datetime) -> bool:
     return fact.due_at is not None and fact.due_at + timedelta(days=fact.due_all_day) <= now
+
+
+def _describe_state(fact: Fact, now: datetime) -> str:
+    if _is_over(fact, now):
+        return "overdue"
+    return "" if fact.every is None else describe_recurrence(fact.every)

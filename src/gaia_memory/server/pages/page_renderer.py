@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, Response
 
 from gaia_memory.language.printable_text import remove_hidden
 from gaia_memory.models.history.actors import describe_actor
+from gaia_memory.models.recurrence import describe_recurrence
 from gaia_memory.server.pages.page_wording import describe_source, format_moment, shorten
 
 STATIC_FOLDER = Path(__file__).parent / "static"
@@ -76,6 +77,7 @@ def _load_templates() -> Environment:
     environment.filters |= {
         "actor": describe_actor,
         "moment": format_moment,
+        "recurrence": describe_recurrence,
         "shorten": shorten,
         "told": describe_source,
     }
