@@ -72,8 +72,8 @@ def read_appointment(text: str, said_at: datetime, zone: tzinfo | None) -> DueFi
 def lists_dates(text: str, said_at: datetime, zone: tzinfo | None) -> bool:
     """Return whether a text lists dates, such as "on Tuesday and Thursday", of which only one can be the due date."""
     local = _localize(said_at, zone)
-    mentions = read(text, local, local.tzinfo or "UTC")
-    return any(_LIST_JOIN.fullmatch(text, one.span[1], other.span[0]) for one, other in pairwise(mentions))
+    days = [each for each in read(text, local, local.tzinfo or "UTC") if each.bound is Bound.WITHIN]
+    return any(_LIST_JOIN.fullmatch(text, one.span[1], other.span[0]) for one, other in pairwise(days))
 
 
 def take_due_date(item: ExtractedFact, said_at: datetime, zone: tzinfo | None) -> DueFields:

@@ -493,6 +493,7 @@ async def test_remember_says_when_the_fact_is_due(note: str, due: str) -> None:
         ("erinnere mich am Dienstag und am Donnerstag an das Essen", True),
         ("remind me on Tuesday at 9 to take Dad his dinner", False),
         ("remind me on Tuesday to prepare the talk on Thursday", False),
+        ("remind me every 4 weeks, starting Wednesday, to ring Mum", False),
     ],
 )
 async def test_remember_says_that_one_of_several_dates_is_set(note: str, is_said: bool) -> None:
