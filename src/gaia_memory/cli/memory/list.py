@@ -87,7 +87,7 @@ async def list_facts(
             if not page.has_more or len(facts) == limit:
                 break
         has_facts = page.total > 0 or moment is not None or await engine.memory.count(scope) > 0
-        if app_name is None:
+        if not has_facts:
             await print_other_scopes(engine, scope)
         if not facts:
             await explain_nothing(engine, scope, conditions)
