@@ -22,6 +22,7 @@ from gaia_memory.models.fact import Vector as Vector
 from gaia_memory.models.filters import FactPredicate as FactPredicate
 from gaia_memory.models.filters import Filters as Filters
 from gaia_memory.models.filters import compile_filters as compile_filters
+from gaia_memory.models.filters import explain_no_match as explain_no_match
 from gaia_memory.models.history.endings import EndingReason as EndingReason
 from gaia_memory.models.history.endings import FactEnd as FactEnd
 from gaia_memory.models.history.endings import NearbySayings as NearbySayings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
@@ -16,7 +15,7 @@ from gaia_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from gaia_memory.engine import Engine
-    from gaia_memory.models import Fact, Scalar, Scope
+    from gaia_memory.models import Scalar, Scope
 
 WhereOption = Annotated[
     list[str] | None,
@@ -113,33 +112,6 @@ def build_filters(where: Sequence[str] | None, since: str | None, until: str | N
 def conditions_of(where: Sequence[str] | None, category: str | None) -> list[str]:
     """Return the conditions of `--where`, with one for the category if it is named."""
     return [*(where or ()), *([] if category is None else [f'category="{category}"'])]
-
-
-def explain_no_match(where: Sequence[str] | None, facts: Sequence[Fact]) -> list[str]:
-    """Return what may be misspelled in the options of `--where` that no fact passes: a name or a value."""
-    from gaia_memory.models import LABELS
-    from gaia_memory.models.filters import FILTER_FIELDS
-
-    values: dict[str, set[str]] = {}
-    for fact in facts:
-        labels = {name: getattr(fact, name) for name in LABELS}
-        for name, value in {**labels, **fact.metadata}.items():
-            if value is not None:
-                values.setdefault(name, set()).add(str(value))
-    known, lines = {*values, *LABELS, *FILTER_FIELDS}, []
-    for found in filter(None, map(_CONDITION.fullmatch, where or ())):
-        name, value = found["name"], _unquoted(found["value"])
-        others = values.get(name, set()) if found["sign"] == "=" else set()
-        other_case = [each for each in others if each.casefold() == value.casefold()]
-        if name not in known and (close := difflib.get_close_matches(name, known, n=1)):
-            lines.append(f"No fact has `{name}`: did you mean `{close[0]}`?")
-        elif value in others:
-            continue
-        elif other_case:
-            lines.append(f"Case counts: `{name}` is `{min(other_case)}`.")
-        elif close := difflib.get_close_matches(value, others, n=1):
-            lines.append(f"No such fact has the {name} `{value}`: did you mean `{close[0]}`?")
-    return lines
 
 
 def _condition(text: str) -> dict[str, Any]:
@@ -245,6 +217,12 @@ def _time_bounds(
 
 async def explain_nothing(engine: Engine, scope: Scope, where: Sequence[str] | None) -> None:
     """Print on the error stream why nothing may be found: a misspelled filter, or what is not learned yet."""
-    for hint in explain_no_match(where, await engine.memory.facts(scope)):
+    from gaia_memory.models import explain_no_match
+
+    conditions = [
+        (found["name"], _unquoted(found["value"]) if found["sign"] == "=" else None)
+        for found in filter(None, map(_CONDITION.fullmatch, where or ()))
+    ]
+    for hint in explain_no_match(conditions, await engine.memory.facts(scope)):
         print_note(hint)
     await print_waiting(engine, scope)
