@@ -292,6 +292,10 @@ def test_a_sentence_is_quoted_if_its_third_person_is_not_certain(said: str, fact
         ("Der Nutzer ist Ärztin", "work"),
         ("User sang in a choir", "hobby"),
         ("User's parents come from Japan", "family"),
+        ("User wants to be reminded in 2 hours to call Karl", None),
+        ("User wants to be reminded on Friday to feed the dog", "pet"),
+        ("Der Nutzer möchte morgen um 9 an Karl erinnert werden.", None),
+        ("El usuario quiere que le recuerden mañana llamar a Karl", None),
     ],
 )
 def test_a_fact_has_the_category_of_its_most_specific_word(fact: str, category: str | None) -> None:
