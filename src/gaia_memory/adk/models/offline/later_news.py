@@ -117,11 +117,11 @@ def _is_news_of_another(compared: _Comparison, subject: Sequence[str]) -> bool:
         has_word((*compared.known, *compared.asked), word) for word in topic_words(without_dates(compared.later))
     )
     is_asked = any(has_word(compared.words, word) for word in compared.asked if not has_word(subject, word))
-    # News of dad is none of dad's carer.
     # "Maisie's boyfriend" is news of a boyfriend, not of Maisie.
     is_users = compared.later.casefold().startswith(("user's", "my ", "our "))
     owners = [] if is_users else owner_words(compared.later)
     nouns = [word for word in subject if word not in owners] or subject
+    # News of dad is none of dad's carer.
     nouns = [word for word in nouns if word not in owner_words(compared.earlier)]
     is_same = is_same_word if _CANCELLATION.search(compared.later) else have_one_root
     is_of_it = compared.tells_change or any(is_same(each, noun) for each in compared.known for noun in nouns)
