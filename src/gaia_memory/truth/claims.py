@@ -71,33 +71,25 @@ class Claim:
     happened_by: datetime | None = None
 
 
-def list_parts(clause: Claim) -> list[tuple[str, ...]]:
-    """Return the meanings of "plays chess" and "plays the cello" for "plays chess and the cello"."""
-    starts = [1, *(at + 1 for at, word in enumerate(clause.words) if word in words("and"))]
-    ends = [*(start - 1 for start in starts[1:]), len(clause.words)]
-    return [clause.value[:1] + clause.value[start:end] for start, end in zip(starts, ends, strict=True)]
-
-
-def read_statement(text: str, said_at: datetime, speaker: str = "", about: str = "") -> tuple[Claim, ...]:
+def read_statement(text: str, said_at: datetime, speaker: str = "") -> tuple[Claim, ...]:
     """Return what a statement surely says; nothing if it is unsure, a question, a quotation or several sentences.
 
-    `said_at` has a time zone. `speaker` is the name of the one who says "I", empty for the user;
-    `about` that of the subject which "Lives in Rome" leaves out, empty for the speaker.
+    `said_at` has a time zone. `speaker` is the name of the one who says "I", empty for the user.
     """
     # A day before or after it is a date, too.
     moment = min(max(said_at, _FIRST_MOMENT), _LAST_MOMENT)
-    return _read_statement(text, moment, moment.tzinfo, speaker, about)
+    return _read_statement(text, moment, moment.tzinfo, speaker)
 
 
 @lru_cache(maxsize=4096)
-def _read_statement(text: str, said_at: datetime, zone: tzinfo | None, speaker: str, about: str) -> tuple[Claim, ...]:
+def _read_statement(text: str, said_at: datetime, zone: tzinfo | None, speaker: str) -> tuple[Claim, ...]:
     """Do that; times of different zones may be equal, so `zone` is part of the key."""
     text = compose(text).strip().replace("\u2019", "'")
     retold = _RETOLD.match(text)
     text = re.sub(r"[\s.!]+\Z", "", retold["said"] if retold else text)
     if len(text) > _MAX_CHARACTERS or _UNREADABLE_SIGNS.search(text):
         return ()
-    readers = [_Reader(rules, said_at, fold(speaker), about) for rules in load_rules()]
+    readers = [_Reader(rules, said_at, fold(speaker)) for rules in load_rules()]
     contrast = find_contrast(text)
     if contrast is None:
         return tuple(dict.fromkeys(claim for reader in readers for claim in reader.read(text)))
@@ -121,13 +113,10 @@ class _Reader:
     rules: LanguageRules
     said_at: datetime
     speaker: str
-    about: str
 
     def read(self, text: str) -> Iterator[Claim]:
         for pattern, new in self.rules.rewrites:
             text = pattern.sub(new, text)
-        if self.rules.verb_first and self.rules.verb_first.match(text):
-            text = f"{self.about or 'User'} {text[0].lower()}{text[1:]}"
         yield from self._read_with_relation(text)
         yield from self._read_denial_with_reason(text)
 

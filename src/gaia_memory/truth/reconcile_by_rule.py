@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from enum import IntEnum
 from itertools import product
 
-from gaia_memory.truth.claims import CLAUSE, Claim, list_parts, read_statement
+from gaia_memory.truth.claims import CLAUSE, Claim, read_statement
 from gaia_memory.truth.contrasts import find_contrast, says_is_wrong
 from gaia_memory.truth.namesakes import Mention, are_one_person, is_introduced, takes_name
 from gaia_memory.truth.plan import Action
@@ -34,17 +34,12 @@ WORDS_PER_SEARCH = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A statement, when it was said, who says "I" in it (empty: the user), whom it is `about` if it names nobody."""
+    """A statement with the time it was said, and the name of the one who says "I" in it, empty for the user."""
 
     text: str
     said_at: datetime
     id: str = ""
     speaker: str = ""
-    about: str = ""
-
-    def read(self) -> tuple[Claim, ...]:
-        """Return what it surely says."""
-        return read_statement(self.text, self.said_at, self.speaker, self.about)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +78,7 @@ def searches_for_rivals(new: Statement) -> list[str]:
 
     A search looks for a bounded number of words, and four languages state a slot with more.
     """
-    claims = new.read()
+    claims = read_statement(new.text, new.said_at, new.speaker)
     stated = sorted({word for claim in claims for word in slot_words(claim.slot)})
     groups = [stated[start : start + WORDS_PER_SEARCH] for start in range(0, len(stated), WORDS_PER_SEARCH)]
     return [new.text, *map(" ".join, groups)] if claims or find_contrast(new.text) else []
@@ -95,11 +90,11 @@ def decide_by_rule(new: Statement, current: Iterable[Statement]) -> RuleDecision
     Times have a zone. The result does not depend on the order of `current`. Of two statements said at the same time,
     the new one is the later.
     """
-    claims = new.read()
+    claims = read_statement(new.text, new.said_at, new.speaker)
     if not claims and find_contrast(new.text) is None:
         return None
     facts = sorted(current, key=lambda fact: (fact.said_at, fact.id))
-    known = [(each.text, each.speaker, each.read()) for each in (new, *facts)]
+    known = [(each.text, each.speaker, read_statement(each.text, each.said_at, each.speaker)) for each in (new, *facts)]
     affected: dict[_Effect, list[tuple[str, str]]] = {effect: [] for effect in _Effect}
     outdated_by: list[tuple[str, str]] = []
     for fact, (*_, others) in zip(facts, known[1:], strict=True):
@@ -221,8 +216,15 @@ def _effect_on_clause(later: Claim, earlier: Claim) -> tuple[_Effect, str]:
         return (_Effect.RETRACT, "no-longer") if later.is_denial else (_Effect.REPLACE, "again")
     size = len(later.value)
     is_narrower = earlier.value[:size] == later.value and earlier.words[size] in words("links")
-    is_part = later.is_denial and (is_narrower or later.value in list_parts(earlier))
+    is_part = later.is_denial and (is_narrower or later.value in _listed(earlier))
     return (_Effect.DOUBT, "no-longer") if is_part else (_Effect.NOTHING, "")
+
+
+def _listed(clause: Claim) -> list[tuple[str, ...]]:
+    """Return "plays chess" and "plays the cello" for "plays chess and the cello"."""
+    starts = [1, *(at + 1 for at, word in enumerate(clause.words) if word in words("and"))]
+    ends = [*(start - 1 for start in starts[1:]), len(clause.words)]
+    return [clause.value[:1] + clause.value[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def _doubt_of_home(later: Claim, earlier: Claim) -> _Effect:

@@ -155,8 +155,7 @@ class RulePlanner:
     def _statement(self, fact: Fact | NewFact, name: str) -> Statement:
         author = find_author(fact.metadata)
         speaker = "" if author in (None, "user") else str(author)
-        about = fact.entity or ""
-        return Statement(text=fact.text, said_at=self._time_of(fact), id=name, speaker=speaker, about=about)
+        return Statement(text=fact.text, said_at=self._time_of(fact), id=name, speaker=speaker)
 
     def _time_of(self, fact: Fact | NewFact) -> datetime:
         """Return when a fact was said; a new one without a date, now."""

@@ -71,9 +71,6 @@ class LanguageRules:
     own_verb: re.Pattern[str] | None
     """A beginning that tells of the speaker without a subject."""
 
-    verb_first: re.Pattern[str] | None
-    """The beginning of a statement in the third person that leaves out its subject."""
-
     sentences: tuple[SentencePattern, ...]
 
 
@@ -164,7 +161,6 @@ def _load_language(language: str) -> LanguageRules:
             rf"(?:der|die|das|le|la|el) (?P<as>[\w-]+) (?:{'|'.join(table.get('owned_by', ['(?!)']))}),)(?= \S)"
         ),
         own_verb=_compile(table["own_verb"]) if "own_verb" in table else None,
-        verb_first=_any_of(table["verb_first"]) if "verb_first" in table else None,
         sentences=tuple(
             SentencePattern(slot, kind, _compile(_PLACEHOLDER.sub(lambda found: _fill(found, table), text) + r"\Z"))
             for slot, kinds in table["slots"].items()

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from google.adk.agents.run_config import RunConfig
 
-from gaia_memory import open_memory
 from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY
 from gaia_memory.models import Fact
 from gaia_memory.testing import ScriptedLlm, call
@@ -199,15 +198,3 @@ async def test_with_refuse_nothing_is_stored_and_the_model_is_told(tmp_path: Pat
     [response] = function_responses(model.requests[1])
     assert (response["status"], "not saved" in response["message"]) == ("error", True)
     assert [(fact.text, fact.source) for fact in facts] == [("I like coffee", "remember")]
-
-
-async def test_a_fact_without_a_subject_is_about_its_entity(tmp_path: Path) -> None:
-    """Where the user lives now says nothing about where Sara does."""
-    async with open_memory(home=tmp_path, model="offline") as gaia:
-        ada = gaia.scope("ada")
-        await gaia.memory.remember(ada, "Lives in Haifa")
-        await gaia.memory.remember(ada, "Lives in Oslo", entity="Sara")
-        await gaia.memory.remember(ada, "Lives in Rome")
-        facts = await gaia.memory.facts(ada)
-
-    assert [(fact.text, fact.entity) for fact in facts] == [("Lives in Oslo", "Sara"), ("Lives in Rome", None)]

@@ -54,15 +54,6 @@ def test_a_known_pair_is_decided(action: str | None, new: str, existing: str) ->
     assert (decision.action if decision and decision.existing else None) == action
 
 
-def test_a_statement_without_a_subject_is_about_its_entity() -> None:
-    """Where the sister lives says nothing about where the user does."""
-    user = Statement(id="user", text="Lives in Haifa", said_at=MARCH)
-    sara = Statement(id="sara", text="Lives in Oslo", said_at=MARCH, about="Sara")
-
-    assert ended(decide_by_rule(Statement(text="Lives in Rome", said_at=JUNE), [user, sara])) == ("user",)
-    assert ended(decide_by_rule(Statement(text="Lives in Rome", said_at=JUNE, about="Sara"), [user, sara])) == ("sara",)
-
-
 def test_no_held_out_fact_is_ended_wrongly() -> None:
     """Pairs that no rule was written for: no wrong action, and few that stay undecided."""
     wrong, decided = [], 0
