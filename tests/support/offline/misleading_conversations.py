@@ -502,6 +502,12 @@ OWNERS = (
         "Maisie is not eating meat",
         ("Josh",),
     ),
+    Case(
+        ("my pupil Oskar comes on Mondays at 2 pm", "my pupil Nina comes on Fridays at 4"),
+        "when does Oskar come?",
+        "Your pupil Oskar",
+        ("Nina",),
+    ),
     Case(("My contract with Telsa ends in June.",), "How can I contact you?", "The closest I know:"),
     Case(("Carol works Saturdays and is always late.",), "When does Carol work?", "Saturdays"),
     Case(("Mrs Patel ordered a lemon cake.", "Carol ordered flour."), "What did Mrs Patel order?", "lemon", ("flour",)),

@@ -112,6 +112,9 @@ class _Comparison(NamedTuple):
 
 def _is_news_of_another(compared: _Comparison, subject: Sequence[str]) -> bool:
     """Return whether news is about somebody or something of the earlier statement."""
+    known_name, name = subject_words(compared.earlier)[1:], subject[1:]
+    if known_name and name and set(known_name).isdisjoint(name) and not is_turn(compared.later):
+        return False  # "My pupil Nina comes on Fridays" is none of the pupil Oskar.
     # "The service is on the 10th" tells another time of the same.
     is_detail = owner_words(compared.later) == owner_words(compared.earlier) and all(
         has_word((*compared.known, *compared.asked), word) for word in topic_words(without_dates(compared.later))
