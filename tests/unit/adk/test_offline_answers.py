@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from gaia_memory.adk.models.offline import find_answers as finding
 from gaia_memory.adk.models.offline.find_answers import find_answers
 from gaia_memory.adk.models.offline.message_kinds import MessageKind, classify, find_question
 from gaia_memory.adk.models.offline.offline_phrases import PHRASES, detect_language
+from gaia_memory.adk.models.offline.question_kinds import agenda_periods
 from gaia_memory.adk.models.offline.second_person import to_second_person
 from gaia_memory.adk.models.offline.statements import Statement
 from gaia_memory.adk.models.offline.topic_words import is_same_word
@@ -473,3 +475,11 @@ def test_many_answers_are_compared_with_news_only_as_far_as_they_are_shown(monke
 
     assert len(found.statements) == 10
     assert 0 < len(compared) <= 10 * 200
+
+
+def test_tomorrow_is_another_day_the_day_after() -> None:
+    """A process that runs for days is asked the same question again."""
+    question, first = "What do I have tomorrow?", date(2026, 11, 27)
+    [asked], [again] = agenda_periods(question, first), agenda_periods(question, first + timedelta(days=1))
+
+    assert (asked.start.date(), again.start.date()) == (date(2026, 11, 28), date(2026, 11, 29))

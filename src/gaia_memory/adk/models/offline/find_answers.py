@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from gaia_memory.adk.models.offline.later_news import is_turn, tells_news
+from gaia_memory.adk.models.offline.later_news import is_change_of_state, tells_news
 from gaia_memory.adk.models.offline.question_kinds import (
     asks_for_next,
     asks_for_taste,
@@ -115,7 +115,7 @@ def _fit(question: str, asked: Sequence[str], names: Mapping[str, Sequence[str]]
             return 0.0
         text = _RELATIVE_CLAUSE.sub("", text)
     implied = told_words(text)
-    if not asked or not (tells_answer_type(question, text, implied) or is_turn(text)):
+    if not asked or not (tells_answer_type(question, text, implied) or is_change_of_state(text)):
         return 0.0
     general = GENERAL_WORDS.union([] if asks_for_taste(question, asked) else kind_words(question))
     words = (*topic_words(text), *implied)

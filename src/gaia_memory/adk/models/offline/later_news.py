@@ -82,7 +82,7 @@ def tells_news(later: Statement, earlier: Statement, question: str) -> bool:
         return False
     is_aside = is_of_other_time(question, later.text) or has_other_owner(asked, later.text)
     is_answer = not is_aside and tells_answer_type(question, later.text, told_words(later.text))
-    if not is_answer and not is_turn(later.text):
+    if not is_answer and not is_change_of_state(later.text):
         return False
     compared = _Comparison(later.text, earlier.text, question, asked, words, known)
     return _is_news_of_another(compared, subject) if subject else _is_news_of_user(compared)
@@ -113,7 +113,7 @@ class _Comparison(NamedTuple):
 def _is_news_of_another(compared: _Comparison, subject: Sequence[str]) -> bool:
     """Return whether news is about somebody or something of the earlier statement."""
     known_name, name = subject_words(compared.earlier)[1:], subject[1:]
-    if known_name and name and set(known_name).isdisjoint(name) and not is_turn(compared.later):
+    if known_name and name and set(known_name).isdisjoint(name) and not is_change_of_state(compared.later):
         return False  # "My pupil Nina comes on Fridays" is none of the pupil Oskar.
     # "The service is on the 10th" tells another time of the same.
     is_detail = owner_words(compared.later) == owner_words(compared.earlier) and all(
@@ -128,7 +128,7 @@ def _is_news_of_another(compared: _Comparison, subject: Sequence[str]) -> bool:
     nouns = [word for word in nouns if word not in owner_words(compared.earlier)]
     is_same = is_same_word if _CANCELLATION.search(compared.later) else have_one_root
     is_of_it = compared.tells_change or any(is_same(each, noun) for each in compared.known for noun in nouns)
-    return is_of_it and (is_turn(compared.later) or is_asked or is_detail)
+    return is_of_it and (is_change_of_state(compared.later) or is_asked or is_detail)
 
 
 def _is_news_of_user(compared: _Comparison) -> bool:
@@ -136,7 +136,7 @@ def _is_news_of_user(compared: _Comparison) -> bool:
     if any(has_word((*compared.asked, *told_words(compared.earlier)), word) for word in _changed_words(compared.later)):
         return True
     is_of_taste = is_open(compared.question) and asks_for_taste(compared.question, compared.asked)
-    if is_of_taste or not is_turn(compared.later) or (denies(compared.later) and denies(compared.earlier)):
+    if is_of_taste or not is_change_of_state(compared.later) or (denies(compared.later) and denies(compared.earlier)):
         return False
     is_of_user = is_about_user(compared.earlier)
     known = topic_words(_USER_VERB.sub("", compared.earlier)) if is_of_user else tuple(subject_words(compared.earlier))
@@ -158,7 +158,7 @@ def _changed_words(text: str) -> tuple[str, ...]:
     return (*changed, *(SLOT_WORDS["partner"] if is_parted else ()), *(["work"] if has_new_work else []))
 
 
-def is_turn(text: str) -> bool:
+def is_change_of_state(text: str) -> bool:
     """Return whether a text says that something is over, so again, or another thing now."""
     # The tables of four languages take 0.1 s to read, which no start-up should wait for.
     from gaia_memory.backend.offline import corrections

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 
 from gaia_memory.adk.models.offline.statements import category_of, tells_trade, topic_words, without_dates
@@ -172,7 +172,7 @@ def fit_by_kind(question: str, text: str) -> float | None:
     if _DUTY_QUESTION.search(question):
         is_own = _DUTY.search(text) is not None and not subject_words(text)
         return float(is_own or _ERRAND.match(text) is not None)
-    if periods := _agenda_periods(question):
+    if periods := agenda_periods(question, datetime.now(UTC).date()):
         days, weekdays = _days_in(text), _weekdays_in(text)
         return float(any(_holds_any(period, days, weekdays) for period in periods))
     is_named = _NAME_OF_QUESTION.match(question) and any(names_of(word, text) for word in topic_words(question))
@@ -188,22 +188,19 @@ def _tells_own_name(text: str) -> float:
 
 
 @lru_cache(maxsize=100)
-def _agenda_periods(question: str) -> tuple[DateMention, ...]:
+def agenda_periods(question: str, today: date) -> tuple[DateMention, ...]:
     """Return the days of a question for all that is on: "What do I have next week?"; none of any other question."""
-    mentions = read(question, datetime.now(UTC), UTC)
+    if not (is_open(question) or _AGENDA_START.match(question)):
+        return ()
+    mentions = read(question, datetime.combine(today, time(), UTC), UTC)
     periods = tuple(each for each in mentions if each.recurrence is None and each.end - each.start <= _ONE_MONTH)
-    return (
-        periods
-        if (is_open(question) or _AGENDA_START.match(question))
-        and _AGENDA_WORDS.issuperset(topic_words(without_dates(question)))
-        else ()
-    )
+    return periods if _AGENDA_WORDS.issuperset(topic_words(without_dates(question))) else ()
 
 
 def is_by_kind(question: str) -> bool:
     """Return whether a question asks for the person's name, age, duties or agenda."""
     by_words = any(each.search(question) for each in (_NAME_QUESTION, _OWN_AGE_QUESTION, _DUTY_QUESTION))
-    return by_words or bool(_agenda_periods(question))
+    return by_words or bool(agenda_periods(question, datetime.now(UTC).date()))
 
 
 def is_open(question: str) -> bool:
