@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +35,7 @@ from gaia_memory.models import (
     StoreState,
     Turn,
 )
+from gaia_memory.threads import run_in_thread
 
 CLOSE_SECONDS = 0.1
 
@@ -85,7 +85,7 @@ class EngineProbe:
     @classmethod
     async def open(cls, config: GaiaConfig, scratch: Path, *, stored_embedder: str | None = None) -> EngineProbe:
         """Return a probe for `config`. mem0 writes to its home when it is imported: here that is `scratch`."""
-        loaded = await asyncio.to_thread(lambda: load(with_absolute_model_paths(config), home=scratch))
+        loaded = await run_in_thread(lambda: load(with_absolute_model_paths(config), home=scratch))
         return cls(loaded, config.home, Backend(loaded.config, stored_embedder=stored_embedder))
 
     async def close(self) -> None:
@@ -101,7 +101,7 @@ class EngineProbe:
         try:
             await check_providers(self._loaded.config, backend=self._backend)
             if self._backend.store_provider.name != CHROMA:
-                await asyncio.to_thread(self._backend.require_store_package)
+                await run_in_thread(self._backend.require_store_package)
         except ConfigError as error:
             raise error.found_in(self._loaded.source) from error
         except MemoryUnavailable as error:
@@ -200,4 +200,4 @@ async def load_database_summary(url: str) -> DatabaseSummary:
 
 async def is_store_owner_running(state: StoreState) -> bool:
     """Return whether the last owner of a store is still running, as far as this host can tell."""
-    return state.owner is not None and not await asyncio.to_thread(is_owner_dead, state.owner)
+    return state.owner is not None and not await run_in_thread(is_owner_dead, state.owner)

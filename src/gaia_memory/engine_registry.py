@@ -11,6 +11,8 @@ from contextvars import Context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gaia_memory.threads import run_in_thread
+
 if TYPE_CHECKING:
     from gaia_memory.config.sources.load import LoadedConfig
     from gaia_memory.engine import Engine
@@ -108,7 +110,7 @@ class _Entry:
             await engine.close()
         except asyncio.CancelledError:
             # The event loop ends during the close: release the rest without it.
-            await asyncio.to_thread(engine.abandon)
+            await run_in_thread(engine.abandon)
 
     def _set_exception(self, error: BaseException) -> None:
         if isinstance(error, asyncio.CancelledError):
@@ -200,7 +202,7 @@ async def use(loaded: LoadedConfig) -> AsyncIterator[Engine]:
 
 def _entry_for(loaded: LoadedConfig, *, clock: Clock | None = None, projects: ProjectsProvider | None = None) -> _Entry:
     async def open_engine() -> Engine:
-        engine_class = await asyncio.to_thread(_load_engine_class)
+        engine_class = await run_in_thread(_load_engine_class)
         engine = await engine_class.open(loaded, clock=clock, projects=projects)
         engine.start(delay_seconds=BACKGROUND_START_DELAY_SECONDS)
         _registry.reported_messages.clear()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -54,6 +53,7 @@ from gaia_memory.recall.phone_numbers import find_contact
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.reminders.due_reading import DUE_WINDOW, DueReadingMixin
 from gaia_memory.telemetry import log_fields, memory_span
+from gaia_memory.threads import run_in_thread
 from gaia_memory.transfer.merge_people import Merger
 from gaia_memory.transfer.people_overview import PeopleMixin
 from gaia_memory.transfer.transfer import Transfer
@@ -155,7 +155,7 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
         await self._require(scope)
         # Ten thousand facts are some 50 ms of work: off the event loop.
         allow_numbers = self.config.memory.allow_numbers
-        drafts, refused = await asyncio.to_thread(
+        drafts, refused = await run_in_thread(
             build_verbatim_drafts,
             facts,
             scope,

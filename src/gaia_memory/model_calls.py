@@ -73,6 +73,7 @@ ENDLESS = "the model's answer does not end in time: choose a larger model, or a 
 CUT = "the model's answer was cut: raise `memory.llm.max_tokens`, or the server's context size"
 
 _running_limits: ContextVar[tuple[asyncio.Timeout, ...]] = ContextVar("running_limits", default=())
+_stall_limit: ContextVar[tuple[asyncio.Timeout, float] | None] = ContextVar("stall_limit", default=None)
 _asking_app: ContextVar[str | None] = ContextVar("asking_app", default=None)
 
 _REPETITION_WINDOWS = (240, 1600)
@@ -108,6 +109,28 @@ async def time_limit(seconds: float) -> AsyncIterator[None]:
             yield
         finally:
             _running_limits.reset(token)
+            note_progress()
+
+
+@asynccontextmanager
+async def stall_limit(seconds: float) -> AsyncIterator[asyncio.Timeout]:
+    """Raise `TimeoutError` once nothing in the block has got on for `seconds`; the yielded time-out has then expired.
+
+    The end of each `time_limit` in the block gets on, and so does what calls `note_progress`.
+    """
+    async with asyncio.timeout(seconds) as limit:
+        token = _stall_limit.set((limit, seconds))
+        try:
+            yield limit
+        finally:
+            _stall_limit.reset(token)
+
+
+def note_progress() -> None:
+    """Let the `stall_limit` around this code, if there is one, begin anew."""
+    found = _stall_limit.get()
+    if found is not None and not found[0].expired():
+        found[0].reschedule(asyncio.get_running_loop().time() + found[1])
 
 
 @contextmanager
@@ -123,6 +146,7 @@ def outside_time_limits() -> Iterator[None]:
     finally:
         for limit, when in paused:
             limit.reschedule(None if when is None else when + loop.time() - started)
+        note_progress()
 
 
 def remaining_seconds() -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from enum import Enum
@@ -16,6 +15,7 @@ from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import LoadedConfig, load, locate
 from gaia_memory.database.os_errors import os_errors_translated
 from gaia_memory.engine_registry import acquire, release
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -89,7 +89,7 @@ async def open_memory(
     llm, name = split_model_argument(model)
     async with AsyncExitStack() as stack:
         with os_errors_translated():
-            loaded = await asyncio.to_thread(lambda: _load_config(source, home=home, model=name))
+            loaded = await run_in_thread(lambda: _load_config(source, home=home, model=name))
             engine = await acquire(loaded, clock=clock, projects=projects)
             stack.push_async_callback(release, engine)
             await load_module("gaia")

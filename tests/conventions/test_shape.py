@@ -52,6 +52,7 @@ CATCH_ALL = {
     "src/gaia_memory/profile/distil.py": "the host's hook may fail in any way",
     "src/gaia_memory/sessions/learning/consolidate.py": "a broken conversation is counted, reported and retried",
     "src/gaia_memory/sessions/learning/discovery.py": "a host's session service may fail in any way",
+    "src/gaia_memory/threads.py": "a task cannot receive every error that a thread raises",
     "src/gaia_memory/sessions/learning/sweep.py": "one conversation that breaks must not keep the others waiting",
 }
 

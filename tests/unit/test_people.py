@@ -2,9 +2,8 @@
 
 import pytest
 
-from gaia_memory.config.sections.people_section import PeopleConfig
+from gaia_memory.config.sections.people_section import PeopleConfig, Speaker, identify_speaker
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.people import Speaker, identify_speaker
 
 USERS = {"itay": {"admin": True, "telegram": ["12345"], "email": ["itay@x"]}, "noa": {"telegram": ["7"]}}
 CLOSED = PeopleConfig.model_validate({"users": USERS})

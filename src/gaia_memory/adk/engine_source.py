@@ -16,6 +16,7 @@ from gaia_memory.engine_registry import acquire, is_first_report, is_open, relea
 from gaia_memory.errors import GaiaMemoryError, InvalidInputError, MemoryUnavailable
 from gaia_memory.log import logger_for
 from gaia_memory.models.validation import raise_invalid
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.engine import Engine
@@ -76,7 +77,7 @@ class EngineSource:
         if self._loaded is not None or not isinstance(self._config, str | Path):
             return False
         path = self._config
-        return not await asyncio.to_thread(lambda: Path(path).expanduser().exists())
+        return not await run_in_thread(lambda: Path(path).expanduser().exists())
 
     async def load_config(self) -> LoadedConfig:
         """Return the configuration of the open engine, or the one that would be opened.
@@ -89,7 +90,7 @@ class EngineSource:
         if self._loaded is None:
             source = self._config
             with _log_open_failure():
-                self._loaded = await asyncio.to_thread(lambda: load(locate() if source is None else source))
+                self._loaded = await run_in_thread(lambda: load(locate() if source is None else source))
         elif not is_open(self._loaded):
             from gaia_memory.engine_probe import load_newest
 

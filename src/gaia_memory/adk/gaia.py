@@ -17,12 +17,12 @@ from gaia_memory.adk.sessions.database_transcript import DatabaseTranscript, fin
 from gaia_memory.adk.sessions.session_database import SessionDatabase
 from gaia_memory.commands.command import Reply
 from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.config.sections.people_section import identify_speaker
 from gaia_memory.database.os_errors import translate_os_errors
 from gaia_memory.language.printable_text import replace_unstorable
 from gaia_memory.log import logger_for
 from gaia_memory.models import Scope, SessionKey, SweepReport
 from gaia_memory.models.validation import raise_invalid, require_id
-from gaia_memory.people import identify_speaker
 
 if TYPE_CHECKING:
     from google.adk.agents.base_agent import BaseAgent

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import sys
+
+from gaia_memory.threads import run_in_thread
 
 _AGENT_MODULE = "google.adk.agents.base_agent"
 _ADK_MODULES = (
@@ -35,4 +36,4 @@ async def load_module(module: str) -> None:
     """Import a module of this package without blocking the event loop."""
     name = f"gaia_memory.adk.{module}"
     if name not in sys.modules:
-        await asyncio.to_thread(importlib.import_module, name)
+        await run_in_thread(importlib.import_module, name)

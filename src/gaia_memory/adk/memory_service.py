@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -34,6 +33,7 @@ from gaia_memory.models.masked_fact import mask_fact
 from gaia_memory.profile.fence import escape_for_prompt
 from gaia_memory.recall.ranking.token_budget import fit_texts
 from gaia_memory.telemetry import log_fields
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
@@ -200,7 +200,7 @@ class Mem0MemoryService(BaseMemoryService):
         async with self.source.use_engine() as engine:
             try:
                 facts = await engine.memory.facts(engine.scope(app_name, user_id))
-                return [_to_memory_entry(fact) for fact in await asyncio.to_thread(_mask, engine, facts)]
+                return [_to_memory_entry(fact) for fact in await run_in_thread(_mask, engine, facts)]
             except MemoryDisabledError:
                 return []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -36,6 +35,7 @@ from gaia_memory.config.api_keys import (
 from gaia_memory.database.files.empty_tables import empty_tables
 from gaia_memory.errors import ConfigError, MemoryUnavailable, ModelUnavailableError
 from gaia_memory.model_calls import outside_time_limits
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
@@ -268,12 +268,12 @@ class Backend:
         The file stays, because a mem0 of the host's own may use it.
         """
         path = self._config.home / "mem0" / mem0_import.HISTORY_FILE
-        return await asyncio.to_thread(empty_tables, path, mem0_import.HISTORY_TABLES)
+        return await run_in_thread(empty_tables, path, mem0_import.HISTORY_TABLES)
 
     async def close(self, *, grace: float = 3.0) -> None:
         """Wait up to `grace` seconds for running calls and close every client."""
         await self.pools.close(grace=grace)
-        await asyncio.to_thread(self._close_clients)
+        await run_in_thread(self._close_clients)
 
     def _close_clients(self) -> None:
         self.llm.close()

@@ -20,6 +20,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
 from gaia_memory.errors import MemoryClosedError
+from gaia_memory.threads import call_for_task
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -135,13 +136,9 @@ def _resolve(future: Future[Any], call: Callable[[], Any]) -> None:
     if not future.set_running_or_notify_cancel():
         return
     try:
-        future.set_result(call())
-    except BaseException as error:  # Any error belongs to the waiting caller.
-        if isinstance(error, Exception) and not isinstance(error, StopIteration):
-            future.set_exception(error)
-        else:
-            # SystemExit and the like would stop the loop, and a future refuses StopIteration.
-            future.set_exception(RuntimeError(f"a backend call ended in {type(error).__name__}: {error}"))
+        future.set_result(call_for_task(call))
+    except Exception as error:  # Any error belongs to the waiting caller.
+        future.set_exception(error)
 
 
 @dataclass(frozen=True, slots=True)

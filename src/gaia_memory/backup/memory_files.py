@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
@@ -13,6 +12,7 @@ from gaia_memory.database.os_errors import translate_os_errors
 from gaia_memory.forget.finish_erasures import finish_erasures
 from gaia_memory.health import storage_problem
 from gaia_memory.ports import Follower, MemoryStores
+from gaia_memory.threads import run_in_thread
 
 
 @translate_os_errors
@@ -55,7 +55,7 @@ class MemoryFilesMixin:
         """
         self.stores.database.require_open()
         loaded = self.live.current
-        return await asyncio.to_thread(write_backup, loaded, Path(path), overwrite=overwrite, progress=progress)
+        return await run_in_thread(write_backup, loaded, Path(path), overwrite=overwrite, progress=progress)
 
     async def pending_erasures(self) -> int:
         """Count the forgets of any person whose text may still be in a file."""

@@ -35,6 +35,7 @@ from gaia_memory.database.sql_engine import open_database
 from gaia_memory.errors import ConfigError, InvalidInputError, MemoryUnavailable
 from gaia_memory.facts import SqlOutbox
 from gaia_memory.facts.current import current_or_past_sql
+from gaia_memory.threads import run_in_thread
 
 _Result = TypeVar("_Result")
 _FACT_IDS = f"SELECT id FROM gaia_facts AS f WHERE {current_or_past_sql('f')}"
@@ -243,7 +244,7 @@ async def _prepare(path: Path, home: Path, forgets: Forgets) -> int:
         await database.scrub()
     finally:
         await database.close()
-    await asyncio.to_thread(without_log, path)
+    await run_in_thread(without_log, path)
     return removed
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 import typer
 
 from gaia_memory.cli.ui.terminal import LOGGER_NAME, print_note, progress_bar, silence_logger
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.config.sources.load import LoadedConfig
@@ -132,7 +133,7 @@ async def check_models(loaded: LoadedConfig) -> list[str]:
     from gaia_memory.errors import ConfigError
 
     model = loaded.config.model
-    problem = await asyncio.to_thread(find_model_problem, model)
+    problem = await run_in_thread(find_model_problem, model)
     problems: list[str] = []
     warnings: list[str] = []
     if problem:
@@ -201,7 +202,7 @@ async def open_engine(
     from gaia_memory.engine import Engine
     from gaia_memory.errors import MemoryUnavailable
 
-    loaded = await asyncio.to_thread(load_config, path)
+    loaded = await run_in_thread(load_config, path)
     if not loaded.config.memory.enabled and not allow_disabled:
         raise MemoryUnavailable("memory is off", remedy=_DISABLED_REMEDY)
     home, file = loaded.config.home, database_path(loaded.config.memory_url)

@@ -15,6 +15,7 @@ from gaia_memory.cli.engines import ConfigOption, load_config
 from gaia_memory.cli.ui.command_app import CommandApp
 from gaia_memory.cli.ui.terminal import print_line, print_note
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.config.sources.load import LoadedConfig
@@ -94,7 +95,7 @@ async def _serve(
     from gaia_memory.server.application import memory_app
 
     async with open_memory(loaded) as gaia:
-        made, is_new = await asyncio.to_thread(ensure_admin_token, gaia.config.home)
+        made, is_new = await run_in_thread(ensure_admin_token, gaia.config.home)
         settings = uvicorn.Config(
             memory_app(gaia),
             host=host,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import date, datetime, timedelta
 
 from gaia_memory.commands.command import Call, Command
@@ -15,6 +14,7 @@ from gaia_memory.learn.excerpts import excerpt_of
 from gaia_memory.learn.stated_reminders import DueFields, lists_dates, read_appointment
 from gaia_memory.learn.stated_validity import read_validity
 from gaia_memory.models import Origin, to_local_time
+from gaia_memory.threads import run_in_thread
 
 
 async def _remember(call: Call) -> str:
@@ -25,9 +25,9 @@ async def _remember(call: Call) -> str:
     origin = Origin(source="remember", app=call.scope.app, channel=call.key.channel, excerpt=excerpt)
     zone = await call.context.time_zone() or call.memory.config.memory.zone
     # The words of dates are loaded from files.
-    due = await asyncio.to_thread(read_appointment, call.argument, call.memory.clock.now(), zone)
+    due = await run_in_thread(read_appointment, call.argument, call.memory.clock.now(), zone)
     now = to_local_time(call.memory.clock.now(), zone)
-    _, valid_until = await asyncio.to_thread(read_validity, call.argument, now)
+    _, valid_until = await run_in_thread(read_validity, call.argument, now)
     active = await call.context.active()
     text = _with_dates(call.argument, now.date())
     fact = await call.memory.remember(

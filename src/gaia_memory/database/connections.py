@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Iterable
@@ -16,6 +15,7 @@ from sqlalchemy import event
 from gaia_memory.database.files.open_file import OpenFile
 from gaia_memory.database.pooling.one_trip_cursor import OneTripCursor
 from gaia_memory.database.pooling.writer_queue import WriterQueue
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     import sqlite3
@@ -70,7 +70,7 @@ class ConnectionRegistry:
         loop must stay open until then.
         """
         connections = list(self._connections)
-        await asyncio.to_thread(self._stop, connections, CLOSE_TIMEOUT_SECONDS)
+        await run_in_thread(self._stop, connections, CLOSE_TIMEOUT_SECONDS)
 
     def abandon(self) -> None:
         """Stop every connection from any thread, after its event loop has closed."""

@@ -15,6 +15,7 @@ from gaia_memory.database.connections import open_connection
 from gaia_memory.database.migrations import REVISIONS
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.log import limit_to_warnings, logger_for
+from gaia_memory.threads import run_in_thread
 
 logger = logger_for(__name__)
 
@@ -35,7 +36,7 @@ async def upgrade_schema(engine: AsyncEngine, make_engine: Callable[[], AsyncEng
     if previous == REVISIONS[-1]:
         return
     # Alembic is synchronous and reads its scripts from disk, so it runs in a thread with its own loop and engine.
-    await asyncio.to_thread(lambda: asyncio.run(_upgrade(make_engine())))
+    await run_in_thread(lambda: asyncio.run(_upgrade(make_engine())))
     if previous is not None:
         logger.info("the memory database was migrated from schema %s to %s", previous, REVISIONS[-1])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -35,6 +34,7 @@ from gaia_memory.database.pooling.server_engine import DEFAULT_POOL, server_engi
 from gaia_memory.database.pooling.server_engine import PoolSettings as PoolSettings
 from gaia_memory.errors import ConfigError, MemoryClosedError, MemoryUnavailable
 from gaia_memory.ports import Database
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     import sqlite3
@@ -132,15 +132,15 @@ async def open_database(url: str | URL, *, home: Path, pool: PoolSettings = DEFA
     file = sqlite.database_path(address)
     if address.get_backend_name() == "sqlite" and file is None:
         raise ConfigError(["memory.database_url: names no file, so nothing would be kept"], source="the database URL")
-    if file is not None and await asyncio.to_thread(_is_read_only, file, home):
+    if file is not None and await run_in_thread(_is_read_only, file, home):
         return await _open_read_only(address, file)
     database = SqlDatabase(open_engine(address, pool=pool), pool=pool)
     try:
-        await asyncio.to_thread(home.mkdir, mode=0o700, parents=True, exist_ok=True)
-        has_existing_data = file is None or await asyncio.to_thread(file.exists)
+        await run_in_thread(home.mkdir, mode=0o700, parents=True, exist_ok=True)
+        has_existing_data = file is None or await run_in_thread(file.exists)
         await migrate.upgrade_schema(database.engine, lambda: _maintenance_engine(address))
         if has_existing_data:
-            await asyncio.to_thread(warn_if_accessible, home, file)
+            await run_in_thread(warn_if_accessible, home, file)
     except (DBAPIError, OSError) as error:
         await database.close()
         raise unavailable_error(error, database.engine) from error
@@ -301,7 +301,7 @@ class SqlDatabase(Database):
         if self._read_only is not None or file is None:
             return self._read_only
         try:
-            await asyncio.to_thread(file.require_same)
+            await run_in_thread(file.require_same)
         except MemoryUnavailable as error:
             return error
         if file.damage is not None and time.monotonic() - self._checked_at >= DAMAGE_CHECK_INTERVAL_SECONDS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -63,6 +62,7 @@ from gaia_memory.models import (
 )
 from gaia_memory.models.indexed_fact import extract_fact_features
 from gaia_memory.ports import Clock, SystemClock
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Database, Transaction
@@ -141,7 +141,7 @@ class SqlFacts(
         # One page at a time, so that a large scope does not block other turns.
         rows = (await tx.execute(statement)).all()
         while rows:
-            found += await asyncio.to_thread(_ids_where, rows, scope, predicate)
+            found += await run_in_thread(_ids_where, rows, scope, predicate)
             rows = (await tx.execute(statement.where(facts.c.row > rows[-1].row))).all()
         return found
 
@@ -176,7 +176,7 @@ class SqlFacts(
             in_chunk = _by_ids(chunk, scope.partition)
             statement = select(facts.c.id, facts.c.text, facts.c.metadata).where(in_chunk, current_or_past())
             rows = (await tx.execute(statement)).all()
-            found |= await asyncio.to_thread(_features_of, rows)
+            found |= await run_in_thread(_features_of, rows)
         return found
 
     @override

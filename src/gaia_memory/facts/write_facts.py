@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -43,6 +42,7 @@ from gaia_memory.language.text_features import pack_features
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION, compound_tokens, index_tokens
 from gaia_memory.models import DEFAULT_CONTEXT, AddResult, Draft, Fact, FactEnd, find_author
 from gaia_memory.ports import FactStore
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.models import Scope
@@ -112,7 +112,7 @@ class FactWriteMixin(FactStore):
 
 async def _in_thread_if_large(call: Callable[[Sequence[T]], R], items: Sequence[T]) -> R:
     """Return the result of `call`, which runs in a thread if there are many items."""
-    return call(items) if len(items) < THREAD_MIN_DRAFTS else await asyncio.to_thread(call, items)
+    return call(items) if len(items) < THREAD_MIN_DRAFTS else await run_in_thread(call, items)
 
 
 def _normal_forms(drafts: Sequence[Draft]) -> list[str]:

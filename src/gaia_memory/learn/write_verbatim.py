@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -33,6 +32,7 @@ from gaia_memory.models import (
 from gaia_memory.models.validation import raise_invalid
 from gaia_memory.ports import Clock, Embedder, FactStore, MemoryStores, Transaction
 from gaia_memory.telemetry import log_fields, memory_span
+from gaia_memory.threads import run_in_thread
 
 logger = logger_for(__name__)
 
@@ -116,10 +116,10 @@ async def build_remembered_draft(
     draft = Draft(fact=fact, source="remember", app=scope.app)
     if origin is not None:
         draft = await attribute(stores, scope, draft, origin)
-    await asyncio.to_thread(reject_unkeepable, draft, allow_numbers=allow_numbers)
+    await run_in_thread(reject_unkeepable, draft, allow_numbers=allow_numbers)
     if user_statement is None:
         return draft
-    is_stated = await asyncio.to_thread(is_stated_by_user, fact.text, user_statement)
+    is_stated = await run_in_thread(is_stated_by_user, fact.text, user_statement)
     if is_stated and labels_are_names(fact, user_statement):
         return draft
     return replace(draft, fact=replace(draft.fact, metadata={**draft.fact.metadata, UNCONFIRMED_KEY: True}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 import platform
@@ -12,6 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import psutil
+
+from gaia_memory.threads import run_in_thread
 
 _SYSTEM_ID_LENGTH = 12
 """Length of the system's id in an owner name."""
@@ -65,7 +66,7 @@ def is_owner_dead(owner: str) -> bool:
 async def dead_owners(owners: Iterable[str | None]) -> list[str]:
     """Return the owners that are dead."""
     named = {owner for owner in owners if owner}
-    return await asyncio.to_thread(lambda: [owner for owner in named if is_owner_dead(owner)]) if named else []
+    return await run_in_thread(lambda: [owner for owner in named if is_owner_dead(owner)]) if named else []
 
 
 def _host_name() -> str:

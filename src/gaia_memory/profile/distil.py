@@ -18,6 +18,7 @@ from gaia_memory.profile.bullets import fallback_bullets, fit_bullets, mark_text
 from gaia_memory.profile.prompts import SYSTEM_PROMPT, build_profile_prompt
 from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.telemetry import log_fields, memory_span
+from gaia_memory.threads import run_in_thread
 
 logger = logger_for(__name__)
 
@@ -224,7 +225,7 @@ class Distiller:
         return hashlib.sha256(json.dumps(fingerprint_parts).encode()).hexdigest()
 
     async def _ask_model(self, inputs: _ProfileInputs, settings: ProfileSettings) -> tuple[str, ...]:
-        prompt_facts = await asyncio.to_thread(_mask, _fit_into_prompt(inputs.facts), settings)
+        prompt_facts = await run_in_thread(_mask, _fit_into_prompt(inputs.facts), settings)
         prompt = build_profile_prompt(
             prompt_facts, inputs.projects, limit=settings.limit, omitted_count=len(inputs.facts) - len(prompt_facts)
         )

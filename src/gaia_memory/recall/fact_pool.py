@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.fact_columns import FactColumns, build_fact_columns
 from gaia_memory.recall.index.word_matches import MAX_WORD_MATCHES, ids_by_words
 from gaia_memory.recall.visibility import Visibility
+from gaia_memory.threads import run_in_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class FactPools:
         stored = await self._columns.get_stored(scope)
         async with self._database.read_transaction() as tx:
             past = await self._facts.past_index(tx, scope, self._embedder.identity)
-        columns = await self._visible(scope, await asyncio.to_thread(_with_past, stored, past), visibility)
+        columns = await self._visible(scope, await run_in_thread(_with_past, stored, past), visibility)
         return FactPool(columns, columns, past)
 
     async def get(self, scope: Scope, fact_ids: Collection[str], pool: FactPool) -> dict[str, Fact]:
@@ -79,7 +79,7 @@ class FactPools:
                 held = await self._facts.get_any(tx, scope, held_ids)
                 held_ids = [fact_id for fact_id, fact in held.items() if predicate(fact)]
             past = await self._facts.past_index(tx, scope, self._embedder.identity)
-        columns = await asyncio.to_thread(_with_past, stored, past)
+        columns = await run_in_thread(_with_past, stored, past)
         columns = columns.select(np.sort(columns.known_indices(held_ids)))
         columns = await self._visible(scope, columns, visibility)
         return FactPool(columns, columns, past)
@@ -88,11 +88,11 @@ class FactPools:
         named_ids: list[str] = []
         if visibility.person_said and not visibility.include_sensitive:
             sensitive = visibility.sensitive_facts(columns)
-            found = await asyncio.to_thread(ids_by_words, sensitive, visibility.person_said, MAX_WORD_MATCHES)
+            found = await run_in_thread(ids_by_words, sensitive, visibility.person_said, MAX_WORD_MATCHES)
             async with self._database.read_transaction() as tx:
                 facts = await self._facts.get_any(tx, scope, found)
             named_ids = [each.id for each in facts.values() if self._facts.mentions(visibility.person_said, each.text)]
-        return await asyncio.to_thread(visibility.apply, columns, named_ids)
+        return await run_in_thread(visibility.apply, columns, named_ids)
 
 
 def _with_past(stored: FactColumns, past: PastIndex) -> FactColumns:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -51,6 +50,7 @@ from gaia_memory.recall.similar_fact_search import SimilarFactMixin
 from gaia_memory.recall.visibility import Visibility
 from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.telemetry import memory_span
+from gaia_memory.threads import run_in_thread
 
 MAX_LIMIT = 1_000
 """The highest `limit` of one recall."""
@@ -229,7 +229,7 @@ class Recall(SimilarFactMixin):
         ranked, failed_vectors = await self._rank(scope, question, pool)
         confidence = _confidence(ranked)
         ranked, failed_rerank = await self._rerank(scope, question.query, ranked, settings, pool)
-        ranked = await asyncio.to_thread(diversify, ranked, pool.columns, settings.weights.diversity)
+        ranked = await run_in_thread(diversify, ranked, pool.columns, settings.weights.diversity)
         limit = question.limit or adaptive_limit(question.query, [item.total for item in ranked])
         missing = (*failed_vectors, *question.failed_expansion, *failed_rerank)
         existing, facts = await self._take_existing(scope, ranked, limit, pool)
@@ -260,10 +260,10 @@ class Recall(SimilarFactMixin):
         failed: tuple[str, ...] = ()
         if weights.vectors and not is_fallback:
             matches, failed = await self._find_vectors(scope, question, pool)
-        ranked = await asyncio.to_thread(_rank_columns, pool.columns, question, matches, now)
+        ranked = await run_in_thread(_rank_columns, pool.columns, question, matches, now)
         if weights.vectors and is_fallback and len(ranked) < (question.limit or BROAD_LIMIT):
             matches, failed = await self._find_vectors(scope, question, pool)
-            ranked = await asyncio.to_thread(_rank_columns, pool.columns, question, matches, now)
+            ranked = await run_in_thread(_rank_columns, pool.columns, question, matches, now)
         return ranked, (*failed, OTHER_VECTORS) if matches.is_partial else failed
 
     async def _find_vectors(

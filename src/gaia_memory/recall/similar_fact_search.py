@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from gaia_memory.models import Draft, Fact, Scope, SimilarFact, StoredFact, Vector
@@ -11,6 +10,7 @@ from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.vector_search import VectorSearch
 from gaia_memory.recall.index.word_matches import MAX_WORD_MATCHES, ids_by_words
 from gaia_memory.recall.select_similar import MAX_SIMILAR_FACTS, find_similar_drafts, select_similar
+from gaia_memory.threads import run_in_thread
 
 
 class SimilarFactMixin:
@@ -24,7 +24,7 @@ class SimilarFactMixin:
     async def find_by_words(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
         """Return the facts that contain one of these words, in any of its forms, best first; asks no model."""
         columns = await self._columns.get(scope)
-        fact_ids = await asyncio.to_thread(ids_by_words, columns, words, limit)
+        fact_ids = await run_in_thread(ids_by_words, columns, words, limit)
         async with self._database.read_transaction() as tx:
             found = await self._facts.get(tx, scope, fact_ids)
         return [found[fact_id] for fact_id in fact_ids if fact_id in found]
@@ -47,18 +47,18 @@ class SimilarFactMixin:
         async with self._database.read_transaction() as tx:
             by_vector = await self._facts.get(tx, scope, missing)
         candidates = [fact for fact in (*by_words, *by_vector.values()) if fact.id != left_out]
-        return await asyncio.to_thread(select_similar, text, candidates, cosines)
+        return await run_in_thread(select_similar, text, candidates, cosines)
 
     async def find_siblings(self, scope: Scope, drafts: Sequence[Draft]) -> dict[int, int]:
         """Return the places of drafts that are similar to an earlier one, each with the place of the most similar."""
         if len(drafts) < 2:
             return {}
         min_cosine = await self._vectors.similarity_threshold(scope)
-        return await asyncio.to_thread(find_similar_drafts, drafts, min_cosine)
+        return await run_in_thread(find_similar_drafts, drafts, min_cosine)
 
     async def select_similar(
         self, scope: Scope, text: str, vector: Vector | None, facts: Sequence[StoredFact]
     ) -> list[SimilarFact]:
         """Return those of these facts, which need not be current, that a fact may contradict or repeat."""
         cosines = {} if vector is None else await self._vectors.compare(scope, vector, facts)
-        return await asyncio.to_thread(select_similar, text, [each.fact for each in facts], cosines)
+        return await run_in_thread(select_similar, text, [each.fact for each in facts], cosines)

@@ -17,6 +17,7 @@ from gaia_memory.ports import Clock, MemoryStores
 from gaia_memory.ports.due_store import Claim, DueFact
 from gaia_memory.reminders.due_items import find_due_time, zone_of
 from gaia_memory.telemetry import log_fields
+from gaia_memory.threads import run_in_thread
 
 logger = logger_for(__name__)
 
@@ -114,7 +115,7 @@ class Announcer:
                 found = await self._stores.facts.to_announce(
                     tx, apps=[config.app], now=now, since=now - LONGEST_DELAY - timedelta(days=1), limit=_BATCH_FACTS
                 )
-            claims = await asyncio.to_thread(self._plan, found, now, config.memory.zone) if found else []
+            claims = await run_in_thread(self._plan, found, now, config.memory.zone) if found else []
             is_planned = bool(claims)
             while claims:
                 done, claims = await self._announce_batch(claims[:_CLAIMED_FACTS], claims[_CLAIMED_FACTS:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from abc import abstractmethod
 from datetime import timedelta
 
@@ -12,6 +11,7 @@ from gaia_memory.models.validation import raise_invalid
 from gaia_memory.ports import Clock, MemoryStores
 from gaia_memory.reminders.announcer import LEASE, Announce, Announcer
 from gaia_memory.reminders.due_items import list_due
+from gaia_memory.threads import run_in_thread
 
 DUE_WINDOW = timedelta(days=7)
 """How long before it is due a fact is shown."""
@@ -59,7 +59,7 @@ class DueReadingMixin:
         arguments = facts, now, now + within, self.config.memory.zone
         # Recurrences may read the file of a zone and are some computing.
         recur = any(fact.every is not None for fact in facts)
-        return await asyncio.to_thread(list_due, *arguments) if recur else list_due(*arguments)
+        return await run_in_thread(list_due, *arguments) if recur else list_due(*arguments)
 
     def announcer(self, announce: Announce, *, lease: timedelta = LEASE) -> Announcer:
         """Return what announces facts of the configured app as they become due, by calling `announce` with each."""

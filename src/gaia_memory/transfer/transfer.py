@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import accumulate
@@ -13,6 +12,7 @@ from gaia_memory.learn.excerpts import without_forgotten_excerpts
 from gaia_memory.learn.hide_sensitive import hide_sensitive, may_have_become_sensitive
 from gaia_memory.models import Draft, FactEnd, Scope, SessionKey, UndecidedFact
 from gaia_memory.ports import Clock, Embedder, MemoryStores, Transaction
+from gaia_memory.threads import run_in_thread
 from gaia_memory.transfer.ending_format import parse_endings
 from gaia_memory.transfer.export_format import History, ImportedFact, build_export, parse_export
 
@@ -61,8 +61,8 @@ class Transfer:
         everything was forgotten, and facts that a forgotten conversation had taught by then. With `reconcile`, sweeps
         compare them with the other facts.
         """
-        imported = await asyncio.to_thread(parse_export, data, allow_numbers=self.allow_numbers)
-        endings = await asyncio.to_thread(parse_endings, data)
+        imported = await run_in_thread(parse_export, data, allow_numbers=self.allow_numbers)
+        endings = await run_in_thread(parse_endings, data)
         return await self.import_parsed(
             scope, imported, endings, restore_forgotten=restore_forgotten, reconcile=reconcile, progress=progress
         )

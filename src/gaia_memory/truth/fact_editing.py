@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
@@ -37,6 +36,7 @@ from gaia_memory.models import (
 )
 from gaia_memory.models.validation import format_value, require_text
 from gaia_memory.ports import Clock, Embedder, Follower, MemoryStores
+from gaia_memory.threads import run_in_thread
 from gaia_memory.truth.reminder_changes import apply_reminder
 
 _FIX = "pass the id of a current fact of this user; `history` lists earlier ones"
@@ -101,7 +101,7 @@ class FactEditingMixin:
             metadata = {UNCONFIRMED_KEY: known.fact.metadata.get(UNCONFIRMED_KEY), **(metadata or {})}
         now, zone = self.clock.now(), self.config.memory.zone
         new_fact = replace(_corrected(known.fact, text, metadata or {}, changes), said_at=now)
-        new_fact = await asyncio.to_thread(apply_reminder, new_fact, changes, now=now, zone=zone)
+        new_fact = await run_in_thread(apply_reminder, new_fact, changes, now=now, zone=zone)
         draft = await build_remembered_draft(
             self.stores,
             scope,

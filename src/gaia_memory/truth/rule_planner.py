@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,6 +11,7 @@ from gaia_memory.facts.identity.saved_in_turn import SavedInTurn
 from gaia_memory.facts.identity.text_identity import normal_form
 from gaia_memory.models import Draft, Fact, NewFact, Scope, StoredFact, find_author, is_of_model
 from gaia_memory.ports import Clock, Database, FactStore
+from gaia_memory.threads import run_in_thread
 from gaia_memory.truth.outdating.late_statements import LateStatements
 from gaia_memory.truth.plan import PlannedFact, context_of, follow, may_concern, repeat
 from gaia_memory.truth.reconcile_by_rule import Statement, decide_by_rule, searches_for_rivals
@@ -88,7 +88,7 @@ class RulePlanner:
         only: Sequence[StoredFact] | None = None,
     ) -> PlannedFact:
         """Return what a rule makes of a fact, compared with `only` these stored facts or with all."""
-        searches = await asyncio.to_thread(searches_for_rivals, new)
+        searches = await run_in_thread(searches_for_rivals, new)
         if not searches:
             return planned
         if only is None:
@@ -109,7 +109,7 @@ class RulePlanner:
             after = await self._stored_after(scope, planned.stored, tied)
             known = [each for each in known if each.id not in after]
         rivals_of_plan = [statement for its_context, statement in earlier if may_concern(context, its_context)]
-        decision = await asyncio.to_thread(decide_by_rule, new, [*known, *rivals_of_plan])
+        decision = await run_in_thread(decide_by_rule, new, [*known, *rivals_of_plan])
         if decision is None:
             return planned
         ids = (*decision.existing, *decision.outdated_by, *decision.in_doubt)

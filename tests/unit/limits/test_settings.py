@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.config.sections.people_section import identify_speaker
 from gaia_memory.config.sources.load import load
 from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.errors import ConfigError
-from gaia_memory.people import identify_speaker
 
 
 def test_a_name_that_looks_like_a_key_is_refused_in_the_file() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from gaia_memory.models import DEFAULT_CONTEXT, EventPosition, Message, Role, Turn, load_time_zone
 from gaia_memory.models.validation import is_label, raise_invalid
 from gaia_memory.sessions.replay_window import live_indices
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
@@ -62,7 +62,7 @@ async def zone_of(session: Session) -> tzinfo:
     name = session.state.get(TIME_ZONE_KEY)
     if isinstance(name, str) and name:
         with suppress(ValueError):
-            return await asyncio.to_thread(load_time_zone, name)
+            return await run_in_thread(load_time_zone, name)
     return UTC
 
 
@@ -75,7 +75,7 @@ async def require_zone(name: object) -> tzinfo | None:
     if not name:
         return None
     try:
-        return await asyncio.to_thread(load_time_zone, str(name))
+        return await run_in_thread(load_time_zone, str(name))
     except ValueError:
         raise_invalid(TIME_ZONE_KEY, name, "the host sets it in the session state, such as Europe/Berlin")
 

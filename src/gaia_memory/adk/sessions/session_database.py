@@ -5,7 +5,6 @@ Importing ADK takes most of a second and some 60 MB, which a program that only r
 
 from __future__ import annotations
 
-import asyncio
 import os
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +23,7 @@ from gaia_memory.database.connections import open_connection
 from gaia_memory.database.read_only import database_path
 from gaia_memory.database.sqlite import READ_ONLY_OPTION
 from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from google.adk.sessions.database_session_service import DatabaseSessionService
@@ -80,7 +80,7 @@ class SessionDatabase:
         try:
             file = database_path(self._engine.config.sessions_url)
             if file is not None:
-                await asyncio.to_thread(_require_writable, file)
+                await run_in_thread(_require_writable, file)
             tables = await self.tables()
             if tables == "foreign":
                 raise ValueError
@@ -97,7 +97,7 @@ class SessionDatabase:
             # Complete tables are not dropped.
             return "current"
         file = database_path(self._engine.config.sessions_url)
-        if file is not None and not await asyncio.to_thread(file.exists):
+        if file is not None and not await run_in_thread(file.exists):
             return "none"
         async with open_connection(self._engine.sessions_engine()) as raw_connection:
             connection = await raw_connection.execution_options(**{READ_ONLY_OPTION: True})

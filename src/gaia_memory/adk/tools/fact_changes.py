@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,6 +21,7 @@ from gaia_memory.models import Fact, FactDetails, NewFact
 from gaia_memory.models.validation import require_text
 from gaia_memory.profile.fence import escape_for_prompt
 from gaia_memory.sessions.pending_confirmations import HeldFact
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.adk.tools.tool_arguments import ToolArguments
@@ -101,7 +101,7 @@ async def _hold_or_refuse(call: ToolCall, text: str, details: FactDetails) -> di
     if text in turn.confirmed_facts:
         return None
     new_fact = NewFact(text, **details)
-    await asyncio.to_thread(require_keepable_statement, new_fact, call.statement, allow_numbers=config.allow_numbers)
+    await run_in_thread(require_keepable_statement, new_fact, call.statement, allow_numbers=config.allow_numbers)
     call.engine.pending_confirmations.hold_fact(turn.key, text, HeldFact(call.origin, details))
     return {"status": "confirmation_required", "message": CONFIRMATION_REQUIRED, "text": escape_for_prompt(text)}
 

@@ -24,6 +24,7 @@ from gaia_memory.log import logger_for
 from gaia_memory.models import DirtyFact, StoreState
 from gaia_memory.ports import Clock, Database, Embedder, Outbox
 from gaia_memory.telemetry import error_frames, log_fields
+from gaia_memory.threads import run_in_thread
 
 PACED_BATCH_FACTS = 25
 PACED_REST_SECONDS = 0.5
@@ -47,8 +48,7 @@ DISABLED_IDLE_SECONDS = 30.0
 """While memory is off, how often to look for erasures by other processes; one by this process wakes the follower."""
 
 CLAIM_INTERVAL_SECONDS = 1.0
-FIRST_BACKOFF_SECONDS = 0.25
-MAX_BACKOFF_SECONDS = 30.0
+FIRST_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS = 0.25, 30.0
 MAX_AWAITED_BACKOFF_SECONDS = 1.0
 STOP_SECONDS = 2.0
 _SETTLE_REMEDY = "await memory.settled() first"
@@ -161,7 +161,7 @@ class StoreFollower:
     async def foreign_stores(self) -> list[str]:
         """Return the folders that another database has filled; no forget reaches them."""
         store_id = (await self._load_state()).store_id
-        return await asyncio.to_thread(self._writer.location.foreign_stores, store_id)
+        return await run_in_thread(self._writer.location.foreign_stores, store_id)
 
     @property
     def _is_running(self) -> bool:

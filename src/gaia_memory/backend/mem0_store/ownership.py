@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gaia_memory.ports import Clock, Database, Outbox
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -59,7 +59,7 @@ class StoreOwnership:
 
     async def acquire(self) -> bool:
         """Try once to become the owner, at once if the last one is dead; return whether this process is the owner."""
-        if not await asyncio.to_thread(self._try_lock):
+        if not await run_in_thread(self._try_lock):
             return False
         if await self._take_lease():
             return True
@@ -102,7 +102,7 @@ class StoreOwnership:
     async def _take_over(self) -> bool:
         async with self._database.read_transaction() as tx:
             current_owner = (await self._outbox.store(tx)).owner
-        if current_owner is None or not await asyncio.to_thread(self._owner.is_dead, current_owner):
+        if current_owner is None or not await run_in_thread(self._owner.is_dead, current_owner):
             return False
         return await self._claim(dead_owner=current_owner)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from gaia_memory.backend.providers import resolve_provider
 from gaia_memory.backend.providers.reranker import NO_RERANKER
 from gaia_memory.config.api_keys import missing_key_variable
 from gaia_memory.errors import ConfigError
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
@@ -43,7 +43,7 @@ async def check_providers(
     is_unchecked = is_unchecked and memory.vector_store.provider == "chroma"
     is_unchecked = is_unchecked and memory.reranker.provider == NO_RERANKER
     if not is_unchecked or (previous is not None and memory.llm != previous.memory.llm):
-        await asyncio.to_thread((backend or Backend(config)).load)
+        await run_in_thread((backend or Backend(config)).load)
 
 
 def _require_key(config: GaiaConfig) -> None:

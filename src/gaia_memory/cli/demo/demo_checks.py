@@ -15,6 +15,7 @@ import yaml
 
 from gaia_memory.cli.demo.demo_home import DemoHome, open_demo_home
 from gaia_memory.cli.demo.demo_settings import OFFLINE, PATIENCE_SECONDS, demo_settings, neutral_environment
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.cli.demo.doomed_sweep import DoomedSweep
@@ -88,7 +89,7 @@ class Checks:
         self._observe(f"learned conversations are cleared: {len(sessions)} sessions left", not sessions)
         await self._home.settle()
         filters = {"user_id": gaia.scope(ADA).partition}
-        found = await asyncio.to_thread(gaia.mem0.get_all, filters=filters, top_k=100)
+        found = await run_in_thread(gaia.mem0.get_all, filters=filters, top_k=100)
         ids = {row["id"] for row in found["results"]}
         is_same = bool(ids) and ids == {fact.id for fact in facts}
         self._observe(f"a plain mem0.Memory lists the same {len(ids)} facts", is_same)
@@ -173,7 +174,7 @@ async def _sweep_in_a_process(folder: Path) -> tuple[int | None, str, int]:
     """Run `gaia sweep` in a process of its own; return its exit code, its output and its id."""
     config = folder / "gaia.yaml"
     text = yaml.safe_dump(demo_settings(folder, OFFLINE))
-    await asyncio.to_thread(config.write_text, text, encoding="utf-8")
+    await run_in_thread(config.write_text, text, encoding="utf-8")
     command = (sys.executable, "-m", "gaia_memory.cli", "sweep", "--force", "--json", "--config", str(config))
     pipe, devnull = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     process = await asyncio.create_subprocess_exec(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Collection
@@ -17,6 +16,7 @@ from gaia_memory.cli.demo.demo_settings import OFFLINE, PATIENCE_SECONDS, demo_s
 from gaia_memory.config.sources.load import load
 from gaia_memory.errors import StoreStalledError
 from gaia_memory.runtime import open_memory
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext
@@ -87,7 +87,7 @@ class DemoHome:
 
     async def count_files(self, words: Collection[str]) -> dict[str, int]:
         """Return for each word how many files of the home contain it, in any case."""
-        return await asyncio.to_thread(count_files, self._folder, words)
+        return await run_in_thread(count_files, self._folder, words)
 
     def _record_instruction(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         self.last_instruction = str(llm_request.config.system_instruction or "")

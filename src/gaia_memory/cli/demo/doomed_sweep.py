@@ -16,6 +16,7 @@ import yaml
 
 from gaia_memory.cli.demo.demo_settings import PATIENCE_SECONDS, demo_settings, neutral_environment
 from gaia_memory.cli.engines import open_engine
+from gaia_memory.threads import run_in_thread
 
 
 class DoomedSweep:
@@ -89,7 +90,7 @@ async def start_doomed_sweep(folder: Path) -> AsyncIterator[DoomedSweep]:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         config = folder / "doomed.yaml"
         settings = yaml.safe_dump(demo_settings(folder, {"provider": "gemini"}))
-        await asyncio.to_thread(config.write_text, settings, encoding="utf-8")
+        await run_in_thread(config.write_text, settings, encoding="utf-8")
         environ = {**neutral_environment(), "GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": url}
         pipe, devnull = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         command = (sys.executable, "-m", __name__, str(config))
@@ -111,7 +112,7 @@ async def _sweep_when_told(config: Path) -> None:
     async with open_engine(config) as engine:
         await load_adk()
         # The end of the input is the end of the demo.
-        if await asyncio.to_thread(sys.stdin.readline):
+        if await run_in_thread(sys.stdin.readline):
             await Gaia(engine, None).sweep(force=True)
 
 

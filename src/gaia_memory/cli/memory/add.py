@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,6 +26,7 @@ from gaia_memory.cli.ui.read_input import display_name, has_piped_input, is_inte
 from gaia_memory.cli.ui.refused import SkipRefusedOption, print_refused, refused_to_dict
 from gaia_memory.cli.ui.terminal import known_note, pluralize, print_line, print_note, progress_bar
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.cli.memory.files.fact_files import FileFact
@@ -95,7 +95,7 @@ async def add(
     )
     _require_one_owner(context, entries, user)
     if dry_run:
-        allow_numbers = (await asyncio.to_thread(load_config, config)).config.memory.allow_numbers
+        allow_numbers = (await run_in_thread(load_config, config)).config.memory.allow_numbers
         _print_dry_run(entries, user, allow_numbers=allow_numbers, skip_refused=skip_refused, as_json=as_json)
         return
     async with open_scope(config, app_name, user, needs_home=False) as (engine, scope):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -33,6 +32,7 @@ from gaia_memory.cli.memory.filter_options import (
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json, print_rows, shorten_ids
 from gaia_memory.cli.ui.terminal import pluralize, print_line
 from gaia_memory.models.fact import OTHER_VECTORS
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.memory import Memory
@@ -146,7 +146,7 @@ async def _add_other_wordings(
     from gaia_memory.adk.models.offline.topic_words import related_words
     from gaia_memory.recall.query.expansion import ADDED_TERM_WEIGHT
 
-    related = await asyncio.to_thread(related_words, question)
+    related = await run_in_thread(related_words, question)
     known = {hit.fact.id for hit in recalled.hits}
     found = (
         [hit for hit in await memory.recall(scope, related, **options) if hit.fact.id not in known] if related else []

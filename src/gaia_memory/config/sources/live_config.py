@@ -13,6 +13,7 @@ from gaia_memory.config.sources.load import LoadedConfig, Origin, fingerprint, w
 from gaia_memory.config.sources.yaml_file import FileSnapshot, read_snapshot
 from gaia_memory.errors import ConfigError
 from gaia_memory.log import logger_for
+from gaia_memory.threads import run_in_thread
 
 logger = logger_for(__name__)
 
@@ -79,7 +80,7 @@ class LiveConfig:
             origin = self._current.origin
             if origin is None:
                 return None
-            found = await asyncio.to_thread(_read_newer, origin, self._seen_snapshot)
+            found = await run_in_thread(_read_newer, origin, self._seen_snapshot)
             return await self._try_snapshot(*found) if found is not None else None
 
     async def change(self, path: KeyPath, value: object) -> bool:
@@ -98,7 +99,7 @@ class LiveConfig:
                     await self._check(config)
                 self._activate(replace(self._current, config=config))
                 return False
-            await asyncio.to_thread(_write_setting, origin, path, value)
+            await run_in_thread(_write_setting, origin, path, value)
         await self.reload_if_changed()
         if value_at(self.config, path) != value and self._problem is not None:
             problem = f"was written, but is not in force: {self._problem.reason}"
@@ -127,7 +128,7 @@ class LiveConfig:
         async with self._change_lock:
             origin = self._current.origin
             assert origin is not None
-            await asyncio.to_thread(_write_setting, origin, path, value)
+            await run_in_thread(_write_setting, origin, path, value)
         await self.reload_if_changed()
         return bool(value_at(self.config, path) != coerce_like(value_at(self.config, path), value))
 
@@ -173,7 +174,7 @@ class LiveConfig:
 async def load_newest(loaded: LoadedConfig, *, check: ConfigCheck) -> LoadedConfig:
     """Return the newest version of the file of `loaded`, or `loaded` itself if that version cannot be used."""
     origin = loaded.origin
-    found = await asyncio.to_thread(_read_newer, origin, origin.version) if origin is not None else None
+    found = await run_in_thread(_read_newer, origin, origin.version) if origin is not None else None
     if found is None or isinstance(found[1], ConfigError):
         return loaded
     try:

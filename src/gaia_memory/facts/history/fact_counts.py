@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from gaia_memory.facts.rows import to_epoch_seconds
 from gaia_memory.facts.tables import endings, facts, past_facts
 from gaia_memory.language.unicode_forms import compose
 from gaia_memory.models import DayCounts, FactCounts
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.models import Scope
@@ -56,7 +56,7 @@ class FactCountMixin(ClockedFactStore):
         collect = func.json_agg if tx.dialect.name == "postgresql" else func.json_group_array
         lists = select(cast(collect(ordered.c.id), Text), cast(collect(ordered.c.text), Text))
         ids, texts = (await tx.execute(lists)).one()
-        return await asyncio.to_thread(_select_containing, ids, texts, parts)
+        return await run_in_thread(_select_containing, ids, texts, parts)
 
     @override
     async def days(self, tx: Transaction, scope: Scope, *, since: datetime) -> list[DayCounts]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from gaia_memory.facts.rows import (
 from gaia_memory.facts.tables import endings, facts, past_facts, sources
 from gaia_memory.language.text_features import has_current_version
 from gaia_memory.models import Fact, FactEnd, PastIndex, PointInTime, Scope, StatementTime, extract_fact_features, holds
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.models import NewFact
@@ -45,7 +45,7 @@ class PastReadingMixin(ClockedFactStore):
         past = select(*(past_facts.c[name] for name in names)).where(past_facts.c.partition == scope.partition)
         rows += (await tx.execute(past)).all()
         timeline = await _load_scope_timeline(tx, scope)
-        return await asyncio.to_thread(_ids_holding, rows, timeline, moment)
+        return await run_in_thread(_ids_holding, rows, timeline, moment)
 
     @override
     async def get_any(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, Fact]:
@@ -78,7 +78,7 @@ class PastReadingMixin(ClockedFactStore):
         in_scope = past_facts.c.partition == scope.partition, past_facts.c.embedder == embedder
         with_vector = select(past_facts.c.id, past_facts.c.vector).where(*in_scope, past_facts.c.vector.is_not(None))
         vectors = (await tx.execute(with_vector.order_by(past_facts.c.id))).all()
-        return await asyncio.to_thread(_build_index, rows, vectors, outdated)
+        return await run_in_thread(_build_index, rows, vectors, outdated)
 
     @override
     async def outdated(

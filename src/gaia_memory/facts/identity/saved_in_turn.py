@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from gaia_memory.language.stems import stem
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.models import Draft, Fact, NewFact, Scope, StoredFact, is_of_model
 from gaia_memory.ports import Database, FactStore
+from gaia_memory.threads import run_in_thread
 
 MAX_TURN_TIME = timedelta(minutes=5)
 """How far two readings of "in an hour" are apart: learning counts from the message, a tool from its call."""
@@ -35,7 +35,7 @@ class SavedInTurn:
 
     async def find(self, scope: Scope, draft: Draft, candidates: Sequence[Fact]) -> StoredFact | None:
         """Return the one of these facts that a tool saved of a draft's turn and that says the same; None without."""
-        same = await asyncio.to_thread(lambda: [each for each in candidates if says_the_same(each, draft.fact)])
+        same = await run_in_thread(lambda: [each for each in candidates if says_the_same(each, draft.fact)])
         if not same:
             return None
         ids = [each.id for each in same]

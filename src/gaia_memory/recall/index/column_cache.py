@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from gaia_memory.models import IndexedFact, Scope
 from gaia_memory.ports import Clock, Database, FactStore, SystemClock
 from gaia_memory.recall.index.fact_columns import FactColumns, build_fact_columns
 from gaia_memory.recall.index.valid_periods import find_valid, unchanged_period
+from gaia_memory.threads import run_in_thread
 
 MAX_CACHED_FACTS = 100_000
 """Facts of all cached scopes together, at some 250 bytes each; one larger scope is cached alone."""
@@ -41,7 +41,7 @@ class ColumnCache:
         """Return the columns of the current facts of a scope."""
         entry, now = await self._load(scope), self._clock.now().timestamp()
         if not entry.period[0] <= now < entry.period[1]:
-            entry = await asyncio.to_thread(_at_time, entry.revision, entry.stored, now)
+            entry = await run_in_thread(_at_time, entry.revision, entry.stored, now)
             self._store(scope, entry)
         return entry.current
 
@@ -59,10 +59,10 @@ class ColumnCache:
             count = await self._facts.count(tx, scope, all_stored=True)
             cached = None if entry is None else entry.stored
             changed = await self._facts.indexed_facts(tx, scope, since_revision=-1 if entry is None else entry.revision)
-            has_no_deletions = cached is None or await asyncio.to_thread(_count_merged, cached, changed) == count
+            has_no_deletions = cached is None or await run_in_thread(_count_merged, cached, changed) == count
             stored_ids = None if has_no_deletions else await self._facts.ids(tx, scope)
-        columns = await asyncio.to_thread(_refresh, cached, changed, stored_ids)
-        entry = await asyncio.to_thread(_at_time, revision, columns, self._clock.now().timestamp())
+        columns = await run_in_thread(_refresh, cached, changed, stored_ids)
+        entry = await run_in_thread(_at_time, revision, columns, self._clock.now().timestamp())
         self._store(scope, entry)
         return entry
 

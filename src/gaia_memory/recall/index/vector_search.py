@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from gaia_memory.recall.index.fact_columns import FactColumns, encode_ids
 from gaia_memory.recall.index.whitened_cosine import VectorMatrix, build_vector_matrix
 from gaia_memory.recall.query.expansion import ADDED_QUERY_WEIGHT
 from gaia_memory.recall.select_similar import DEFAULT_COSINE, similarity_threshold
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -119,7 +119,7 @@ class VectorSearch:
         cached = await self._load_vectors(scope)
         matches = replace(matches, is_partial=cached.is_partial)
         if past is not None:
-            cached = await asyncio.to_thread(cached.with_past, past)
+            cached = await run_in_thread(cached.with_past, past)
         if cached.matrix is None:
             return matches
         vectors = vectors or await self._embed(queries)
@@ -129,7 +129,7 @@ class VectorSearch:
         scores: dict[str, float] = {}
         cosines: dict[str, float] = {}
         for query, vector in zip(queries, vectors, strict=True):
-            rows, row_scores, row_cosines = await asyncio.to_thread(
+            rows, row_scores, row_cosines = await run_in_thread(
                 _nearest_rows, cached.matrix, vector, limit, is_allowed, whitens=whitens, min_cosine=min_cosine
             )
             ids = [cached.ids[row] for row in rows.tolist()]
@@ -149,7 +149,7 @@ class VectorSearch:
         if cached.matrix is None:
             return {}
         is_allowed = None if allowed is None else allowed.indices_of_encoded(cached.encoded_ids) >= 0
-        rows, _, cosines = await asyncio.to_thread(
+        rows, _, cosines = await run_in_thread(
             _nearest_rows, cached.matrix, vector, limit, is_allowed, whitens=False, min_cosine=cached.similar_from
         )
         return {cached.ids[row]: cosine for row, cosine in zip(rows.tolist(), cosines.tolist(), strict=True)}
@@ -161,7 +161,7 @@ class VectorSearch:
         if not ids:
             return {}
         similar_from = (await self._load_vectors(scope)).similar_from
-        matrix = await asyncio.to_thread(build_vector_matrix, np.array(vectors, dtype=np.float32))
+        matrix = await run_in_thread(build_vector_matrix, np.array(vectors, dtype=np.float32))
         rows, _, cosines = _nearest_rows(matrix, vector, len(ids), None, whitens=False, min_cosine=similar_from)
         return {ids[row]: cosine for row, cosine in zip(rows.tolist(), cosines.tolist(), strict=True)}
 
@@ -192,8 +192,8 @@ class VectorSearch:
             if rows is None:
                 ids, rows = await self._facts.vectors(tx, scope, self._embedder.identity)
             is_partial = await self._facts.has_other_vectors(tx, scope, self._embedder.identity)
-        matrix = await asyncio.to_thread(build_vector_matrix, rows) if len(ids) else None
-        encoded_ids = await asyncio.to_thread(encode_ids, ids)
+        matrix = await run_in_thread(build_vector_matrix, rows) if len(ids) else None
+        encoded_ids = await run_in_thread(encode_ids, ids)
         default = MIN_HASHED_COSINE if self.is_hashed else DEFAULT_COSINE
         similar_from = default if matrix is None else similarity_threshold(matrix.rows, default=default)
         loaded = _CachedVectors(revision, is_partial, ids, encoded_ids, matrix, similar_from)

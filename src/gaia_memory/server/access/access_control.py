@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from gaia_memory.server.access.access_tokens import ADMIN, ensure_admin_token, f
 from gaia_memory.server.access.caller import Caller, caller_of
 from gaia_memory.server.access.failure_limit import FailureLimit
 from gaia_memory.server.access.login_sessions import LoginSessions
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -41,7 +41,7 @@ class AccessControl:
         """Read what changed in the configuration: a token that was taken out of it ends here."""
         await self._gaia.engine.reload_config()
         if not self._admin_hash:
-            token, _ = await asyncio.to_thread(ensure_admin_token, self._gaia.config.home)
+            token, _ = await run_in_thread(ensure_admin_token, self._gaia.config.home)
             self._admin_hash = hash_token(token)
 
     def identify(self, request: HTTPConnection) -> Caller | None:

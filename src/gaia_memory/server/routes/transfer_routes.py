@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import Annotated, Any
 
@@ -13,6 +12,7 @@ from starlette.responses import Response
 from gaia_memory.server.json_reply import reply
 from gaia_memory.server.routes.person import OfPerson
 from gaia_memory.server.routes.request_forms import Empty
+from gaia_memory.threads import run_in_thread
 
 router = APIRouter(prefix="/v1/apps/{app}/users/{user}", tags=["export"])
 
@@ -21,7 +21,7 @@ router = APIRouter(prefix="/v1/apps/{app}/users/{user}", tags=["export"])
 async def export_memory(request: Request, person: OfPerson, query: Empty) -> Response:
     """Return everything stored about a person."""
     data = await person.memory.export(person.scope)
-    return await asyncio.to_thread(partial(reply, request, data))
+    return await run_in_thread(partial(reply, request, data))
 
 
 @router.post("/import")

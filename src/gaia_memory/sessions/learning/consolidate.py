@@ -5,6 +5,7 @@ If the process is killed before a chunk's commit, the chunk is learned again; af
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ from gaia_memory.errors import (
 )
 from gaia_memory.learn.screen import read_added_details
 from gaia_memory.log import logger_for
+from gaia_memory.model_calls import stall_limit
 from gaia_memory.models import LearnedFacts, LedgerRow, Metadata, Scope, SessionKey, TranscriptSlice, Turn
 from gaia_memory.ports import Transcript
 from gaia_memory.ports.external import MISSING_AGENT_MODEL, MISSING_AGENT_MODEL_REMEDY
@@ -48,6 +50,9 @@ class ForgottenSessions(NamedTuple):
     hidden: int
     elsewhere: int
 
+
+STALL_SECONDS = 240.0
+"""How long learning a conversation may stand still before it ends as a failure: longer than any bounded call of it."""
 
 MISSING_SESSION_TIMEOUT_SECONDS = 24 * 3600.0
 
@@ -183,7 +188,8 @@ class Consolidator:
                 after = lease.row.progress.watermark
                 unlearned = to_async_iter(turn for turn in turns if after is None or turn.end > after)
                 learning = await self._start_learning(lease.row, record)
-                await self.learner.learn(replace(learning, is_handed_over=True, added=added), unlearned)
+                async with stall_limit(STALL_SECONDS):
+                    await self.learner.learn(replace(learning, is_handed_over=True, added=added), unlearned)
                 record.outcome = "kept"
             return record.facts
 
@@ -215,24 +221,26 @@ class Consolidator:
     async def _learn_and_clear(
         self, lease: ConversationLease, record: LearningRecord, *, clear: bool, left_out: int
     ) -> Outcome:
+        limit: asyncio.Timeout | None = None
         try:
-            transcript_slice, transcript = await self._learn_transcript(
-                lease.row, record, left_out=None if clear else left_out
-            )
-            if transcript_slice is None and self._may_be_elsewhere(lease.row, transcript):
-                record.span.record_error("session_not_found")
-                reason = (
-                    "its session is in no session database that this process reads: set `sessions.database_url`, now "
-                    f"{self._settings().sessions_url}, to the absolute URL of the one that has it"
+            async with stall_limit(STALL_SECONDS) as limit:
+                transcript_slice, transcript = await self._learn_transcript(
+                    lease.row, record, left_out=None if clear else left_out
                 )
-                await record_failure(self._client, lease, reason)
-                return "failed"
-            self.learner.require_enabled()
-            has_news = transcript_slice is not None and transcript_slice.end is not None
-            record.learned.is_nothing_left = has_news and not record.turns
-            is_done = not clear or await self._clearer.clear(
-                lease, transcript_slice, transcript, mode=self._settings().clear
-            )
+                if transcript_slice is None and self._may_be_elsewhere(lease.row, transcript):
+                    record.span.record_error("session_not_found")
+                    reason = (
+                        "its session is in no session database that this process reads: set `sessions.database_url`, "
+                        f"now {self._settings().sessions_url}, to the absolute URL of the one that has it"
+                    )
+                    await record_failure(self._client, lease, reason)
+                    return "failed"
+                self.learner.require_enabled()
+                has_news = transcript_slice is not None and transcript_slice.end is not None
+                record.learned.is_nothing_left = has_news and not record.turns
+                is_done = not clear or await self._clearer.clear(
+                    lease, transcript_slice, transcript, mode=self._settings().clear
+                )
         except ModelError as error:
             record.span.record_error(error)
             await record_failure(self._client, lease, str(error), error)
@@ -248,9 +256,10 @@ class Consolidator:
         except Exception as error:
             # Any other error, such as an unavailable session service, is counted and logged.
             record.span.record_error(error)
-            await record_failure(
-                self._client, lease, f"reading or clearing it broke off ({type(error).__name__})", error
-            )
+            reason = f"reading or clearing it broke off ({type(error).__name__})"
+            if limit is not None and limit.expired():
+                reason = f"learning it stood still for {STALL_SECONDS:.0f} seconds and was stopped"
+            await record_failure(self._client, lease, reason, error)
             return "failed"
         return "learned" if is_done else "kept"
 

@@ -14,6 +14,7 @@ from gaia_memory.learn.grounding import GroundingCheck
 from gaia_memory.learn.hide_sensitive import hide_sensitive, may_have_become_sensitive
 from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.learn.screen import add_details, build_drafts, drop_assistant_claims
+from gaia_memory.model_calls import note_progress
 from gaia_memory.models import Chunk, Draft, EventPosition, LedgerRow, Message, NewFact, Scope, Turn
 from gaia_memory.models.turns import MAX_CONTEXT_TURNS
 from gaia_memory.ports import Extractor, FactStore, Transaction
@@ -240,6 +241,7 @@ class Learner:
             applied = await apply_plan(self._facts, tx, learning.scope, kept, now=self._client.clock.now())
             known = may_have_become_sensitive(applied.written)
             await hide_sensitive(self._facts, self._client.ledger, tx, learning.scope, known)
+        note_progress()
         learning.record.add_committed(committed_chunks, applied)
         if new_watermark is not None:
             row = replace(row, progress=replace(row.progress, watermark=new_watermark, learned_turns=learned_turns))

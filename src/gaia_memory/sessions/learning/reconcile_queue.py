@@ -15,6 +15,7 @@ from gaia_memory.ports import FactStore
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.telemetry import in_background, log_fields, memory_span
+from gaia_memory.threads import run_in_thread
 from gaia_memory.truth.pairs import find_pairs
 from gaia_memory.truth.plan import apply_plan, without_forgotten
 from gaia_memory.truth.reconciler import Reconciler
@@ -194,7 +195,7 @@ class ReconcileQueue:
                 holder = await self._facts.claim_reconciling(
                     tx, scope, owner, now=now, until=now + LEASE_SECONDS, dead_owner=dead_owner
                 )
-            if holder in (owner, dead_owner) or not await asyncio.to_thread(self._is_owner_dead, holder):
+            if holder in (owner, dead_owner) or not await run_in_thread(self._is_owner_dead, holder):
                 return holder == owner
             dead_owner = holder
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +9,7 @@ from datetime import datetime
 from gaia_memory.language.distinctive_words import word_forms
 from gaia_memory.models import Fact, Scope, StoredFact
 from gaia_memory.ports import Database, FactStore
+from gaia_memory.threads import run_in_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class LateStatements:
         `moment`, and the first time after.
         """
         past = await self.past_since(scope, moment)
-        similar = await asyncio.to_thread(_with_words, [each.fact for each in past], words)
+        similar = await run_in_thread(_with_words, [each.fact for each in past], words)
         if not similar and all(fact.last_said_at <= moment for fact in current):
             return [(fact, fact.last_said_at) for fact in current]
         known = [*current, *similar]

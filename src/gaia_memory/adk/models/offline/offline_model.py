@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Hashable, Iterator, Mapping, Sequence
@@ -51,6 +50,7 @@ from gaia_memory.adk.tools.fact_framing import PRIVATE_INSTRUCTION
 from gaia_memory.backend.offline.rule_profile import most_important
 from gaia_memory.language.function_words import Language
 from gaia_memory.redaction.credentials import contains_credential
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.backend.offline.conversation_reader import MessageContent
@@ -120,7 +120,7 @@ class OfflineModel(BaseLlm):
     ) -> AsyncGenerator[LlmResponse, None]:
         """Yield the answer; with `stream`, first its words as partial responses."""
         # The rules of four languages are read at the first answer, and many statements compared at any.
-        answer = await _without_promise(await asyncio.to_thread(_answer, llm_request), llm_request)
+        answer = await _without_promise(await run_in_thread(_answer, llm_request), llm_request)
         if not isinstance(answer, str):
             yield _response(*answer, partial=False)
             return
