@@ -125,7 +125,6 @@ def test_one_marked_event_drops_its_whole_invocation():
         {"partial": True},
         {"error_code": "SAFETY"},
         {"branch": "root.helper"},
-        {"isolation_scope": "task-1"},
         {
             "actions": EventActions(
                 compaction=EventCompaction(
@@ -134,10 +133,10 @@ def test_one_marked_event_drops_its_whole_invocation():
             )
         },
     ],
-    ids=["partial", "failed", "branch", "task", "compaction"],
+    ids=["partial", "failed", "branch", "compaction"],
 )
 def test_text_that_the_user_does_not_see_is_dropped(fields: dict[str, Any]):
-    """Examples are fragments, failures, other branches, delegated tasks and summaries."""
+    """Examples are fragments, failures, other branches and summaries."""
     assert said(event(1, "user", "hi"), event(2, "root", "aside", **fields)) == [[("user", "hi")]]
 
 

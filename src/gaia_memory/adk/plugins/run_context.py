@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 from google.adk.agents.run_config import RunConfig
 
-from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY, UNMARKED_KEY, metadata_keys, said_at, turns_of
+from gaia_memory.adk.sessions.event_mapping import (
+    PRIVATE_KEY,
+    UNMARKED_KEY,
+    is_typed_message,
+    metadata_keys,
+    said_at,
+    turns_of,
+)
 from gaia_memory.database.bounded_waits import DatabaseWaits
 from gaia_memory.language.agreements import is_agreement
 from gaia_memory.models import UserStatement
@@ -103,7 +110,7 @@ def is_in_tool_of(key: SessionKey) -> bool:
 
 def set_current_message(run: ReadonlyContext) -> None:
     """Make the user's message of this turn the current one for the tool called here and everything it runs."""
-    _tool_message.set(_message_of(run))
+    _tool_message.set(_statement_of(run))
 
 
 def current_message(run: ReadonlyContext) -> UserStatement:
@@ -112,16 +119,22 @@ def current_message(run: ReadonlyContext) -> UserStatement:
     An agent inside a tool gets its input from the calling agent, which may well repeat something forgotten; there the
     message of the outer turn is returned.
     """
-    return _tool_message.get() or _message_of(run)
+    return _tool_message.get() or _statement_of(run)
+
+
+def user_message(run: ReadonlyContext | InvocationContext) -> types.Content | None:
+    """Return the user's message of a turn; ADK's `user_content` of a task is what the calling agent wrote."""
+    events = (event for event in reversed(run.session.events) if event.invocation_id == run.invocation_id)
+    return next((event.content for event in events if is_typed_message(event)), run.user_content)
 
 
 def message_text(run: ReadonlyContext | InvocationContext) -> str:
     """Return the text of the user's message in a turn."""
-    message = run.user_content
+    message = user_message(run)
     return "\n".join(part.text for part in (message.parts if message else None) or [] if part.text)
 
 
-def _message_of(run: ReadonlyContext) -> UserStatement:
+def _statement_of(run: ReadonlyContext) -> UserStatement:
     text, now = message_text(run), time.time()
     events = run.session.events
     current_ids = {event.id for event in events if event.invocation_id == run.invocation_id}

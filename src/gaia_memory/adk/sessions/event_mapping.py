@@ -104,8 +104,8 @@ def turns_of(events: Sequence[Event], *, turns_before: int, zone: tzinfo = UTC) 
     """Return the messages in `events` as turns numbered from `turns_before` + 1, with times in `zone`.
 
     A turn begins with a message of the user; agent messages before the first one form a turn of their own. Left out
-    are rewound, partial and failed events, commands, private turns and those that ran while memory was off, other
-    branches, thoughts, calls, responses, files, and everything that is neither the user's nor an agent's.
+    are rewound, partial and failed events, commands, private turns and those that ran while memory was off, what agents
+    say to agents, thoughts, calls, responses, files, and everything that is neither the user's nor an agent's.
     """
     live = live_events(events)
     keys_by_group = MessageGroups(live).keys_by_group
@@ -201,8 +201,7 @@ class MessageGroups:
         """Return the group of the next event; number 0 of an invocation began before the given events."""
         group: MessageGroup = ("", event.id)
         if event.invocation_id:
-            is_message = event.author == "user" and bool(event.content) and not event.get_function_responses()
-            self._message_counts[event.invocation_id] += is_message
+            self._message_counts[event.invocation_id] += is_typed_message(event)
             group = (event.invocation_id, self._message_counts[event.invocation_id])
         keys = metadata_keys(event)
         if keys:
@@ -210,15 +209,31 @@ class MessageGroups:
         return group
 
 
+def is_typed_message(event: Event) -> bool:
+    """Return True for a message that the person wrote; ADK gives a node of a Workflow its input as one with a path."""
+    is_users = event.author == "user" and bool(event.content)
+    return is_users and not event.node_info.path and not event.get_function_responses()
+
+
 def _is_conversation(event: Event) -> bool:
     return not (
         event.partial
         or (event.error_code and event.error_code != _MAX_TOKENS_ERROR_CODE)
         or event.actions.compaction
-        or event.branch
-        or event.isolation_scope
+        or not (event.author == "user" or _is_said_to_the_user(event))
         or any(call.name in USER_REQUEST_CALLS for call in event.get_function_calls())
     )
+
+
+def _is_said_to_the_user(event: Event) -> bool:
+    """Return True for what an agent says outside of a branch, or as a task, which ADK gives a branch of its own.
+
+    In other branches agents speak to the agent that called them. The scope of a task is the id of the call that
+    delegated it, or the path of its node, and its branch ends with that call or node.
+    """
+    branch, scope = event.branch or "", event.isolation_scope or ""
+    is_task = bool(scope) and (branch.endswith(f"@{scope}") or scope.endswith(branch.rpartition(".")[2]))
+    return not branch or is_task
 
 
 def _role(event: Event) -> Role | None:
@@ -226,7 +241,8 @@ def _role(event: Event) -> Role | None:
     if event.author in _NON_SPEAKER_AUTHORS:
         return None
     if event.author == "user":
-        return "user" if role in _USER_ROLES and not event.get_function_responses() else None
+        is_spoken = event.content is None
+        return "user" if role in _USER_ROLES and (is_spoken or is_typed_message(event)) else None
     return "assistant" if role in _AGENT_ROLES else None
 
 
