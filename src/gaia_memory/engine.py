@@ -6,7 +6,7 @@ Only this module, `engine_probe` and `backup` name concrete stores and providers
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -181,18 +181,9 @@ class Engine:
         database = () if self.database.is_local else ("the memory database",)
         return database if self.follower.is_embedded else (*database, "the vector store")
 
-    @property
-    def listing_errors(self) -> Mapping[str, str]:
-        """The kind of error by app, where the last sweep could not list an app's sessions."""
-        return self.transcripts.listing_errors
-
     def describe_model(self) -> str:
         """Return one line: the model and the embedder, and why they differ from the expected ones."""
         return self.backend.describe()
-
-    def readable_apps(self) -> list[str]:
-        """Return the apps whose sessions this process can read."""
-        return self.transcripts.apps
 
     def scope(self, app: str, user: str) -> Scope:
         """Return the scope of a person in an app, as `memory.scope` has it."""
@@ -257,21 +248,30 @@ class Engine:
         return Reindexer(self.database, self.indexes, self.outbox, self.backend.embedder, self.backend.embeds_sensitive)
 
     async def consolidate(
-        self, key: SessionKey, *, clear: bool = True, turn_owner: str = "", learned: LearnedFacts | None = None
+        self,
+        key: SessionKey,
+        *,
+        clear: bool = True,
+        turn_owner: str = "",
+        resets: bool = False,
+        learned: LearnedFacts | None = None,
     ) -> Outcome:
         """Learn one conversation now, quiet or not, and clear it; `learned` gets the new facts.
 
-        `turn_owner` asked for it. With `memory.auto_ingest` off it is only cleared or, with `clear=False`, learned.
+        `turn_owner` asked for it. If it `resets`, requests hold nothing of it any more, also where the session is kept.
+        With `memory.auto_ingest` off it is only cleared or, with `clear=False`, learned.
         """
         row = await self.conversations.ensure_row(key)
         if row.turn.active_owner in (None, turn_owner):
             await self._sweeper.finish_window(key)
         if clear and not self.is_learning_enabled:
-            return await self.consolidator.clear(key, turn_owner=turn_owner)
+            return await self.consolidator.clear(key, turn_owner=turn_owner, resets=resets)
         if not self.config.memory.enabled:
             return "skipped"
         try:
-            outcome = await self.consolidator.consolidate(key, clear=clear, turn_owner=turn_owner, learned=learned)
+            outcome = await self.consolidator.consolidate(
+                key, clear=clear, turn_owner=turn_owner, resets=resets, learned=learned
+            )
         finally:
             self.follower.wake()
         await self._sessions.truncate_wal()
@@ -321,7 +321,7 @@ class Engine:
             embedder=self.embedder_name,
             store_problem=self.follower.trouble,
             outage=self.circuit_breaker.current_outage(),
-            readable_apps=self.readable_apps(),
+            readable_apps=self.transcripts.apps,
             has_model_for=self.agent_models.has_model_for,
             notes=self.agent_models.notes,
         )

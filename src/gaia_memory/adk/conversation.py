@@ -205,9 +205,9 @@ class Conversation:
 
     async def _reset(self, learned: LearnedFacts) -> ResetOutcome:
         with unlimited_waits():
-            outcome = await self._engine.consolidate(self._key, learned=learned)
+            outcome = await self._engine.consolidate(self._key, resets=True, learned=learned)
         if outcome == "learned":
-            return "kept" if self._engine.config.sessions.clear == "keep" else "cleared"
+            return "cleared"
         return "failed" if outcome == "failed" else "busy"
 
 

@@ -13,7 +13,7 @@ from gaia_memory.sessions.pending_confirmations import PendingConfirmations
 if TYPE_CHECKING:
     from gaia_memory.memory import Memory
 
-ResetOutcome = Literal["cleared", "kept", "failed", "busy"]
+ResetOutcome = Literal["cleared", "failed", "busy"]
 """How a reset ended.
 
 `cleared`: learned and cleared. `kept`: learned, and kept as configured. `failed`: not learned. `busy`: another turn or

@@ -228,9 +228,7 @@ def _report(call: Call, summary: str, receipts: Sequence[Receipt]) -> str:
     if REWOUND_SESSION_NOTE in notes:
         lines.append(STILL_HIDDEN)
     if OPEN_SESSION_NOTE in notes:
-        lines.append(STILL_HERE)
-        if call.memory.config.sessions.clear != "keep":
-            lines.append(RESET_HINT)
+        lines += [STILL_HERE, RESET_HINT]
     return "\n".join(lines)
 
 

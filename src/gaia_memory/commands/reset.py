@@ -10,7 +10,6 @@ from gaia_memory.models import LearnedFacts
 
 _REPLIES: Mapping[ResetOutcome, str] = {
     "cleared": "A fresh start: this conversation is over. I keep what I remember about you.",
-    "kept": "This conversation stays, because `sessions.clear` is `keep`.",
     "failed": "This conversation was not saved to memory, so it stays as it is. Try /reset again later.",
     "busy": "This conversation is in use elsewhere, so it stays as it is. Try /reset again later.",
 }
@@ -23,14 +22,14 @@ _LEARNING_OFF = "I learned nothing from it, because `memory.auto_ingest` is off.
 
 async def _reset(call: Call) -> str:
     outcome = await call.reset()
-    if outcome not in ("cleared", "kept"):
+    if outcome != "cleared":
         return _REPLIES[outcome]
     is_private = await call.flags.is_private(call.key)
     lines = [_REPLIES[outcome], _describe_learned(call, is_private=is_private)]
     if earlier := await _count_learned_before(call):
         facts = "1 fact" if earlier == 1 else f"{earlier} facts"
         lines.append(f"From earlier in this conversation I had already learned {facts}.")
-    if outcome == "cleared" and is_private:
+    if is_private:
         await call.flags.set_private(call.key, False)
         lines.append(_NOT_PRIVATE)
     return "\n".join(lines)

@@ -26,8 +26,8 @@ OPEN_SESSION_NOTE = (
 """The note of a receipt while the user has an open session, which forgetting does not clear."""
 
 REWOUND_SESSION_NOTE = (
-    "messages of earlier conversations stay in the session database, hidden, until sessions.retain_days are over or "
-    "`gaia memory forget` of everything deletes them"
+    "messages of earlier conversations stay in the session database, hidden, until `gaia memory forget` of everything "
+    "deletes them or, with `sessions.clear: rewind`, sessions.retain_days are over"
 )
 """The note of a receipt while the user has sessions that a rewind cleared."""
 

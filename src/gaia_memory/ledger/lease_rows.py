@@ -38,6 +38,9 @@ _NO_FAILURE: dict[str, Any] = {
 }
 
 
+_PROFILE = ("profile", "profile_key", "profile_made_at", "profile_made_by")
+
+
 class LeaseMixin:
     """The part of the ledger that consolidation writes."""
 
@@ -79,9 +82,17 @@ class LeaseMixin:
         """Renew the owner's lease; False when it was lost."""
         return await _update_row(tx, key, c.c.lease_owner == owner, {"lease_until": now + lease_seconds})
 
-    async def release(self, tx: Transaction, key: SessionKey, owner: str, *, is_done: bool = False) -> None:
+    async def release(
+        self, tx: Transaction, key: SessionKey, owner: str, *, is_done: bool = False, reset_at: float | None = None
+    ) -> None:
         """Release the owner's lease; with `is_done` the turns it was taken for need no further work."""
-        await _update_row(tx, key, c.c.lease_owner == owner, _NO_LEASE | (_done_values() if is_done else {}))
+        changes = dict(_NO_LEASE)
+        if is_done:
+            has_new_turn = c.c.turn_no > c.c.claimed_turn_no
+            changes |= _done_values() | {name: case((has_new_turn, c.c[name]), else_=None) for name in _PROFILE}
+        if reset_at is not None:
+            changes["reset_at"] = reset_at
+        await _update_row(tx, key, c.c.lease_owner == owner, changes)
 
     async def release_all(self, tx: Transaction, owner: str) -> None:
         """Release all leases of an owner."""
@@ -172,8 +183,7 @@ class LeaseMixin:
     ) -> None:
         """End clearing; with `cleared_at` the conversation starts from scratch, without profile and anchor."""
         if cleared_at is not None:
-            changes: dict[str, Any] = {"cleared_at": cleared_at, "profile": None, "profile_key": None}
-            changes |= {"profile_made_at": None, "profile_made_by": None}
+            changes: dict[str, Any] = {"cleared_at": cleared_at, "is_purgeable": is_rewound} | dict.fromkeys(_PROFILE)
             changes |= {"anchor_turn_no": None, "anchor_at": None} | _NO_FAILURE | _done_values()
             changes["rewound_at"] = func.coalesce(c.c.rewound_at, cleared_at) if is_rewound else None
             if is_deleted:

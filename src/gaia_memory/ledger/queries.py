@@ -108,11 +108,12 @@ class ConversationQueryMixin:
     async def find_purgeable(
         self, tx: Transaction, *, before: float, limit: int, apps: Collection[str]
     ) -> list[LedgerRow]:
-        """Return conversations that were cleared by a rewind at or before `before` and have nothing left to do."""
+        """Return conversations that a setting had rewound at or before `before` and that have nothing left to do."""
         statement = (
             select(c)
             .where(
                 IS_REWOUND,
+                c.c.is_purgeable,
                 c.c.cleared_at <= before,
                 c.c.touched <= before,
                 c.c.app.in_([encode_id(app) for app in apps]),

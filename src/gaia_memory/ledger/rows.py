@@ -136,6 +136,7 @@ def to_ledger_row(row: Row[*tuple[Any, ...]]) -> LedgerRow:
             expires_at=row.clearing_until,
             cleared_at=row.cleared_at,
             rewound_at=row.rewound_at,
+            reset_at=row.reset_at,
         ),
         session=SessionState(
             is_foreign=row.is_foreign,

@@ -46,6 +46,8 @@ conversations = Table(
     Column("clearing_until", EpochSeconds),
     Column("cleared_at", EpochSeconds),
     Column("rewound_at", EpochSeconds, comment="since when cleared talk is still in the host's session"),
+    Column("is_purgeable", Boolean, nullable=False, server_default=false(), comment="a setting asked for the rewind"),
+    Column("reset_at", EpochSeconds, comment="no request holds events up to then"),
     Column("attempts", BigInt, nullable=False),
     Column("bad_answers", BigInt, nullable=False, server_default="0", comment="in a row, of the model"),
     Column("failing_since", EpochSeconds, comment="when the first of these attempts failed"),

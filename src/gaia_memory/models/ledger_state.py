@@ -87,13 +87,15 @@ class FailureState:
 class ClearingState:
     """Who is clearing a conversation, and when it was last cleared.
 
-    `rewound_at`: since then, cleared messages are still in the host's session.
+    `rewound_at`: since then, cleared messages are still in the host's session. `reset_at`: the time of the last event
+    that no request holds any more, although the session is kept.
     """
 
     owner: str | None = None
     expires_at: float | None = None
     cleared_at: float | None = None
     rewound_at: float | None = None
+    reset_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

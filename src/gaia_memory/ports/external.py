@@ -25,8 +25,8 @@ MISSING_AGENT_MODEL_REMEDY = (
 class Transcript(Protocol):
     """The host's record of its conversations."""
 
-    clear_method: Literal["delete", "rewind"]
-    """How this host's sessions may be cleared: deleting is safe only if every turn goes through our Runner."""
+    clear_method: Literal["delete", "keep"]
+    """What "auto" means for this host's sessions: deleting is safe only if every turn goes through our Runner."""
     is_complete: bool
     """Whether all of the host's sessions are visible, so that one that stays missing was deleted."""
 

@@ -132,10 +132,13 @@ class Ledger(Protocol):
     async def renew(self, tx: Transaction, key: SessionKey, owner: str, *, now: float, lease_seconds: float) -> bool:
         """Renew the owner's lease; False when it was lost."""
 
-    async def release(self, tx: Transaction, key: SessionKey, owner: str, *, is_done: bool = False) -> None:
+    async def release(
+        self, tx: Transaction, key: SessionKey, owner: str, *, is_done: bool = False, reset_at: float | None = None
+    ) -> None:
         """Release the owner's lease.
 
-        With `is_done` the turns it was taken for need no further work: they are learned, and will not be cleared.
+        With `is_done` the turns it was taken for need no further work: they are learned, and will not be cleared. The
+        frozen profile is dropped, unless a turn began meanwhile. No request holds events up to `reset_at` any more.
         """
 
     async def release_all(self, tx: Transaction, owner: str) -> None:
@@ -204,7 +207,8 @@ class Ledger(Protocol):
     ) -> None:
         """End clearing; with `cleared_at` the conversation starts from scratch, without profile and anchor.
 
-        `is_rewound`: the cleared messages are still in the host's session, hidden; otherwise the session is gone.
+        `is_rewound`: the cleared messages are still in the host's session, hidden until it is purged; otherwise the
+        session is gone.
         `is_deleted`: the session was found and deleted, so `is_foreign` is reset unless a turn has begun since.
         """
 

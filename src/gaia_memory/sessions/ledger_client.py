@@ -42,10 +42,17 @@ class LedgerClient:
         async with self.database.transaction() as tx:
             return await self.ledger.renew(tx, key, self.owner, now=self.now(), lease_seconds=LEASE_SECONDS)
 
-    async def release(self, key: SessionKey, *, is_done: bool = False) -> None:
-        """Release the lease of a conversation; with `is_done` the turns it was taken for need no clearing."""
+    async def release(self, key: SessionKey) -> None:
+        """Release the lease of a conversation."""
         async with self.database.transaction() as tx:
-            await self.ledger.release(tx, key, self.owner, is_done=is_done)
+            await self.ledger.release(tx, key, self.owner)
+
+    async def end_stretch(self, key: SessionKey, *, reset_at: float | None) -> None:
+        """Release the lease of a learned session that is kept; with `reset_at` no model sees what was said before."""
+        async with self.database.transaction() as tx:
+            await self.ledger.release(tx, key, self.owner, is_done=True, reset_at=reset_at)
+            if reset_at is not None:
+                await self.facts.forget_shown(tx, key)
 
     async def release_all(self) -> None:
         """Release all leases of this owner, when it ends."""

@@ -22,7 +22,7 @@ from sqlalchemy import update
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.ledger.tables import conversations
 from gaia_memory.models import NewFact, Scope
-from gaia_memory.testing import ScriptedLanguageModel, ScriptedLlm, call
+from gaia_memory.testing import ScriptedExtractor, ScriptedLanguageModel, ScriptedLlm, call
 from support.plugin_host import (
     KEY,
     SCOPE,
@@ -30,10 +30,12 @@ from support.plugin_host import (
     PluginHost,
     break_database,
     build_agent,
+    contents_text,
     events_text,
     offered_tools,
     open_plugin_host,
     request_text,
+    set_extractor,
     set_profile_model,
     system_text,
     user_content,
@@ -139,6 +141,24 @@ async def test_a_cleared_session_starts_with_a_new_profile(tmp_path: Path) -> No
         (True, False),
         (False, True),
     ]
+
+
+@pytest.mark.acceptance("P03")
+async def test_a_session_that_is_kept_gets_a_new_profile_once_it_is_learned(tmp_path: Path) -> None:
+    """The earlier messages stay in the requests of a host's own Runner."""
+    model = ScriptedLlm(default="ok")
+    profiler = ScriptedLanguageModel("- one", "- two")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        set_profile_model(await host.engine(), profiler)
+        set_extractor(await host.engine(), ScriptedExtractor(["timezone is IST"]))
+        await knows(host, "name is Itay")
+        await host.run_turn("hi")
+        await (await host.engine()).sweep(force=True)
+        await host.run_turn("hi again")
+
+    assert "timezone is IST" in profiler.prompts[1]
+    assert "two" in block_of(model.requests[1])
+    assert contents_text(model.requests[1]) == "hi\nok\nhi again"
 
 
 @pytest.mark.acceptance("P04")

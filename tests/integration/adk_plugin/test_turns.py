@@ -260,7 +260,7 @@ async def test_a_plugin_without_a_configuration_uses_that_of_the_memory_service(
 async def test_a_clear_between_load_and_turn_does_not_reach_the_user(tmp_path: Path, kind: str) -> None:
     """The loaded session predates the clear: it is reloaded in place, marker included."""
     model = ScriptedLlm("one", "two", "three")
-    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+    async with open_plugin_host(tmp_path, build_agent(model), config={"sessions": {"clear": "rewind"}}) as host:
         engine = await host.engine()
         set_extractor(engine, ScriptedExtractor(default=[]))
         if kind == "sqlite":

@@ -91,7 +91,7 @@ def test_the_written_configuration_is_valid_and_named_by_the_printed_commands(tm
 
     assert loaded.warnings == ()
     assert (loaded.config.app, loaded.config.home) == ("shop", folder / ".gaia")
-    assert loaded.config.sessions.clear == "rewind"
+    assert loaded.config.sessions.clear == "auto"
     assert named == [str(folder / "gaia.yaml")]
     assert options["--session_service_uri"] == loaded.config.sessions_url
     assert words[-1] == str(folder)

@@ -291,16 +291,21 @@ async def test_a_reset_that_cannot_learn_keeps_the_session(tmp_path: Path) -> No
     assert len(session.events) == 2
 
 
-async def test_a_reset_with_clear_mode_keep_says_so(tmp_path: Path) -> None:
-    """`sessions.clear: keep`."""
-    async with open_conversations(tmp_path, ScriptedLlm("one"), {"sessions": {"clear": "keep"}}) as talks:
+@pytest.mark.acceptance("S12")
+async def test_a_reset_keeps_the_session_if_the_setting_says_so(tmp_path: Path) -> None:
+    """With `sessions.clear: keep` no request holds the messages before it, and the session does."""
+    model = ScriptedLlm("one", "two")
+    async with open_conversations(tmp_path, model, {"sessions": {"clear": "keep"}}) as talks:
         set_extractor(talks.engine, ScriptedExtractor([]))
         await talks.send("I moved to Berlin")
         reply = await talks.send("/reset")
+        await talks.send("Where do I live?")
         session = await talks.load_session()
 
-    assert "`keep`" in reply
+    assert "fresh start" in reply
+    assert contents_text(model.requests[-1]) == "Where do I live?"
     assert session is not None
+    assert len(session.events) == 4
 
 
 @pytest.mark.parametrize("answer", ["yes", "/forget yes"])

@@ -34,7 +34,7 @@ def manual_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("keep", ["one", "re one"], ["one", "re one"]),
         ("rewind", ["one", "re one"], []),
-        ("auto", ["one", "re one"], []),
+        ("auto", ["one", "re one"], ["one", "re one"]),
         ("delete", None, None),
     ],
 )
@@ -53,12 +53,13 @@ async def test_each_clear_mode_leaves_the_documented_events_and_the_conversation
         assert await host.texts(live=True) == holds
         assert left is not None or await _rows(host.service) == (0, 0)
 
-        kept = left if clear == "keep" else []
+        is_kept = clear in ("auto", "keep")
+        kept = left if is_kept else []
         assert await host.send_in_loaded_session(before, "two", monkeypatch) == "re two"
         assert host.last_prompt_lines == [*kept, "two"]
 
         await host.engine.sweep(force=True)
-        kept = [*kept, "two", "re two"] if clear == "keep" else []
+        kept = [*kept, "two", "re two"] if is_kept else []
         assert await host.send("three") == "re three"
         assert host.last_prompt_lines == [*kept, "three"]
         assert await host.texts(live=True) == [*kept, "three", "re three"]

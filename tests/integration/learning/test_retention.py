@@ -6,7 +6,9 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import update
 
+from gaia_memory.ledger.tables import conversations
 from support.harness import Sut, facts
 
 Make = Callable[..., Awaitable[Sut]]
@@ -66,6 +68,17 @@ async def test_messages_not_yet_learned_are_never_deleted(make: Make) -> None:
 
     assert "Itay is back" in await kept(sut)
     assert len(sut.EXT) == 1
+
+
+async def test_what_an_earlier_release_rewound_by_itself_is_not_deleted(make: Make) -> None:
+    """Its ledger does not tell whether the setting asked for that."""
+    sut = await learned_and_rewound(make)
+    async with sut.gaia.engine.database.transaction() as tx:
+        await tx.execute(update(conversations).values(is_purgeable=False))
+    sut.clock.advance(timedelta(days=4000))
+    await sut.sweep()
+
+    assert "I am Itay" in await kept(sut)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ class InMemoryTranscript:
     """A transcript in memory, shared by both engines: the turns that were not cleared."""
 
     turns: dict[SessionKey, list[Turn]] = field(default_factory=dict)
-    clear_method: Literal["delete", "rewind"] = "delete"
+    clear_method: Literal["delete", "keep"] = "delete"
     is_complete: bool = True
 
     def add_turn(self, user_text: str, *, key: SessionKey = KEY, at: float = SAID_AT) -> None:

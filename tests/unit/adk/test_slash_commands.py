@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from google.adk.events._rewind_events import _apply_rewinds
 from google.adk.events.event import Event
-from google.adk.events.event_actions import EventActions
+from google.adk.events.event_actions import EventActions, EventCompaction
 from google.genai import types
 
-from gaia_memory.adk.plugins.slash_commands import drop_commands, parse_command
+from gaia_memory.adk.plugins.slash_commands import drop_commands, drop_hidden, parse_command
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY
 
 pytestmark = pytest.mark.heavy
@@ -75,3 +75,45 @@ def test_a_rewind_to_a_command_still_undoes_what_followed() -> None:
     events = [said("1", "/help", command=True), said("2", "old"), rewind, said("3", "new")]
 
     assert texts(_apply_rewinds(drop_commands(events))) == ["new"]
+
+
+def at(second: float, event: Event) -> Event:
+    """Return an event at a time."""
+    event.timestamp = second
+    return event
+
+
+def test_a_call_from_before_a_reset_stays_if_it_is_answered_after_it() -> None:
+    """Without what was said beside it, and without another call of the same event, which was answered before."""
+    calls = [types.Part(function_call=types.FunctionCall(id=name, name=name, args={})) for name in ("ask", "look")]
+    answers = [types.Part(function_response=types.FunctionResponse(id=name, name=name)) for name in ("look", "ask")]
+    parts = [types.Part(text="I ask her"), *calls]
+    events = [
+        at(1, said("1", "old")),
+        at(2, Event(author="shop", invocation_id="1", content=types.Content(role="model", parts=parts))),
+        at(3, Event(author="shop", invocation_id="1", content=types.Content(role="user", parts=answers[:1]))),
+        at(5, Event(author="user", invocation_id="2", content=types.Content(role="user", parts=answers[1:]))),
+    ]
+    [call, answer] = drop_hidden(events, 4, "2")
+
+    assert call.content is not None
+    assert call.content.parts == [parts[1]]
+    assert answer is events[3]
+    assert drop_hidden(events, 4, "1") == events
+
+
+def test_neither_a_summary_nor_a_rewind_brings_back_what_a_reset_ended() -> None:
+    """A summary that is made later may be about it, and a rewind may go back to before it."""
+    content = types.Content(role="model", parts=[types.Part(text="they said old")])
+    summary = EventActions(compaction=EventCompaction(start_timestamp=1, end_timestamp=5, compacted_content=content))
+    back = EventActions(rewind_before_invocation_id="1")
+    events = [
+        at(1, said("1", "old")),
+        at(5, said("2", "new")),
+        at(6, Event(author="user", invocation_id="3", actions=summary)),
+        at(7, said("4", "newer")),
+    ]
+    rewound = [*events, at(8, Event(author="user", invocation_id="5", actions=back)), at(9, said("6", "newest"))]
+
+    assert texts(drop_hidden(events, 1, "4")) == ["new", "newer"]
+    assert texts(drop_hidden(rewound, 1, "6")) == ["newest"]

@@ -246,12 +246,10 @@ async def test_a_failed_reset_says_that_nothing_was_saved() -> None:
 
 
 async def test_each_outcome_of_a_reset_has_its_own_reply() -> None:
-    """Cleared, kept, failed and busy read differently."""
-    replies = {
-        (await run_command("/reset", ListMemory(), reset=end)).text for end in ("cleared", "kept", "failed", "busy")
-    }
+    """Cleared, failed and busy read differently."""
+    replies = {(await run_command("/reset", ListMemory(), reset=end)).text for end in ("cleared", "failed", "busy")}
 
-    assert len(replies) == 4
+    assert len(replies) == 3
 
 
 @pytest.mark.acceptance("I21")
@@ -280,7 +278,7 @@ async def test_memory_says_that_the_conversation_is_private() -> None:
     assert is_private.splitlines()[-1].startswith("This conversation is private")
 
 
-@pytest.mark.parametrize(("reset", "ends"), [("cleared", True), ("kept", False), ("failed", False), ("busy", False)])
+@pytest.mark.parametrize(("reset", "ends"), [("cleared", True), ("failed", False), ("busy", False)])
 async def test_only_a_reset_that_cleared_ends_privacy(reset: Any, ends: bool) -> None:
     """The reply says so."""
     memory = ListMemory(private=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from gaia_memory.commands.forget import STILL_HERE
-from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.forget.delete import OPEN_SESSION_NOTE
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
 from support.cli.slash_commands import ListMemory, run_command
@@ -307,18 +306,16 @@ async def test_a_preview_of_forget_confirms_no_other_command() -> None:
     assert settings.written == [{"provider": "openai"}]
 
 
-@pytest.mark.parametrize(("clear", "is_named"), [("auto", True), ("keep", False)])
 @pytest.mark.parametrize("what", ["", "1 "])
-async def test_the_note_about_an_open_session_suggests_reset(clear: str, is_named: bool, what: str) -> None:
-    """The reply suggests it only if a reset would clear the session."""
-    config = GaiaConfig.model_validate({"sessions": {"clear": clear}})
-    memory = ListMemory(list(KNOWN), notes=(OPEN_SESSION_NOTE,), config=config)
+async def test_the_note_about_an_open_session_suggests_reset(what: str) -> None:
+    """After a reset no request holds it any more, even where the session is kept."""
+    memory = ListMemory(list(KNOWN), notes=(OPEN_SESSION_NOTE,))
     await reply_to(f"/forget {what}", memory)
 
     done = (await reply_to(f"/forget {what}yes", memory)).splitlines()
 
     assert STILL_HERE in done
-    assert ("/reset" in done[-1]) == is_named
+    assert "/reset" in done[-1]
 
 
 async def test_without_an_open_session_reset_is_not_suggested() -> None:

@@ -54,7 +54,8 @@ class InvocationState:
     `/private`. `lease` is the lease on the conversation; it `owns_lease` unless the run is inside an outer lease: in
     our Runner, or in a tool. `may_have_due` is false if no fact of the person was due when the turn began.
     `confirmed_facts` are those that the message allowed to store, and `confirmation_note` tells the model what became
-    of them. `notes` are None until the first request. `waits` are those for the memory database.
+    of them. `reset_at` is the time up to which no request holds events. `notes` are None until the first request.
+    `waits` are those for the memory database.
     """
 
     key: SessionKey
@@ -71,6 +72,7 @@ class InvocationState:
     profile_block: str = ""
     may_have_due: bool = True
     clears_session: bool = False
+    reset_at: float | None = None
     lease: TurnLease | None = None
     owns_lease: bool = False
     shifted_clock: ShiftedClock | None = None
@@ -108,6 +110,8 @@ class InvocationState:
             if self.command is None:
                 set_metadata(context, MEMORY_OFF_KEY, True)
             row = await self.waits.run(engine.turns.wait_for_clear(self.key)) if outer_lease is None else None
+        known_row = row or (outer_lease.row if outer_lease is not None else None)
+        self.reset_at = known_row.clearing.reset_at if known_row is not None else None
         if outer_lease is None and row is not None and (row.clearing.cleared_at is not None or detects_stale(context)):
             await reload_if_stale(
                 context, is_deleted=row.clearing.cleared_at is not None and row.clearing.rewound_at is None
@@ -158,7 +162,7 @@ class InvocationState:
         """Mark the end of the turn; after /reset, clear the session, which ADK needs until the end of the run."""
         try:
             if self.clears_session:
-                await self.waits.run(engine.consolidate(self.key, turn_owner=self.lease_owner))
+                await self.waits.run(engine.consolidate(self.key, turn_owner=self.lease_owner, resets=True))
             elif self.ledger_row is None and self.command is None and engine.config.memory.enabled:
                 # The ledger was unavailable at the start, which is logged; an uncounted turn would never be learned.
                 with suppress(MemoryUnavailable, OSError):

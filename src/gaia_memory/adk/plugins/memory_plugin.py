@@ -40,7 +40,7 @@ from gaia_memory.adk.plugins.run_context import (
     set_metadata,
 )
 from gaia_memory.adk.plugins.session_clock import keep_order
-from gaia_memory.adk.plugins.slash_commands import answer_command, drop_commands, parse_message, with_text
+from gaia_memory.adk.plugins.slash_commands import answer_command, drop_hidden, parse_message, with_text
 from gaia_memory.adk.plugins.turn_notes import NotesWriter
 from gaia_memory.adk.plugins.window_plugin import own_window
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, CONTEXT_KEY, PRIVATE_KEY, UNMARKED_KEY
@@ -113,7 +113,7 @@ class MemoryPlugin(BasePlugin):
 
     @never_breaks_the_turn
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> types.Content | None:
-        """Answer a slash command; otherwise drop earlier ones from the replay and get the session's profile."""
+        """Answer a slash command; otherwise drop earlier ones and what a reset ended, and get the session's profile."""
         if not self._is_in_charge(invocation_context):
             return None
         turn = self._turns.get(invocation_context.invocation_id)
@@ -141,7 +141,7 @@ class MemoryPlugin(BasePlugin):
             turn.clears_session = answer.clears_session
             return types.Content(role="model", parts=[types.Part(text=answer.text)])
         session = invocation_context.session
-        session.events[:] = drop_commands(session.events)
+        session.events[:] = drop_hidden(session.events, turn.reset_at, turn.invocation_id)
         async with self._engine_for(turn) as engine:
             if engine is not None:
                 self._agents_check.check(engine.config, invocation_context.agent)
@@ -314,7 +314,7 @@ class MemoryPlugin(BasePlugin):
         from gaia_memory.adk.sessions.transcript import SessionTranscript
 
         app = invocation.session.app_name
-        engine.attach_transcript(app, SessionTranscript(invocation.session_service, app, clear_method="rewind"))
+        engine.attach_transcript(app, SessionTranscript(invocation.session_service, app, clear_method="keep"))
         engine.set_transcript_fallback(partial(find_transcript, SessionDatabase(engine)), keeps_existing=True)
         _adopt_model(engine, app, invocation)
 

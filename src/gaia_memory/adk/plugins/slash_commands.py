@@ -10,7 +10,7 @@ from google.genai import types
 
 from gaia_memory.adk.failure_replies import UNAVAILABLE_ANSWER, UNAVAILABLE_BECAUSE
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
-from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, indices_with_key
+from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, indices_with_key, live_events
 from gaia_memory.commands.command import ActiveContext, Call, ResetOutcome
 from gaia_memory.commands.dispatch import COMMANDS, parse, run
 from gaia_memory.commands.private import private_message
@@ -95,6 +95,36 @@ def build_call(
     )
 
 
+def drop_hidden(events: Sequence[Event], reset_at: float | None, invocation_id: str) -> list[Event]:
+    """Return the events for the requests of an invocation: without slash commands and what was said before a reset.
+
+    Of that the invocation itself stays, if it is resumed, and so do the calls that are answered later.
+    """
+    remaining = drop_commands(events)
+    if reset_at is None:
+        return remaining
+    shown: list[Event] = []
+    answered: set[str | None] = set()
+    for event in reversed(live_events(remaining)):
+        if event.invocation_id == invocation_id or not _begins_by(event, reset_at):
+            answered |= {response.id for response in event.get_function_responses()}
+            shown.append(event)
+        elif calls := [part for part in _parts(event) if part.function_call and part.function_call.id in answered]:
+            shown.append(event.model_copy(update={"content": types.Content(role="model", parts=calls)}))
+    return shown[::-1]
+
+
+def _begins_by(event: Event, until: float) -> bool:
+    """Return True if an event, or what a summary is about, begins by a time, in microseconds as databases keep it."""
+    compaction = event.actions.compaction
+    begin = event.timestamp if compaction is None else compaction.start_timestamp
+    return round(begin * 1e6) <= round(until * 1e6)
+
+
+def _parts(event: Event) -> Sequence[types.Part]:
+    return (event.content.parts if event.content else None) or []
+
+
 def drop_commands(events: Sequence[Event]) -> list[Event]:
     """Return the events without the turns of slash commands.
 
@@ -147,8 +177,8 @@ async def answer_command(
             )
         if outcome != "learned":
             return "failed" if outcome == "failed" else "busy"
-        clears_session = engine.config.sessions.clear != "keep"
-        return "cleared" if clears_session else "kept"
+        clears_session = True
+        return "cleared"
 
     with ErrorBoundary(f"/{name}"):
         call = build_call(engine, key, argument, reset, learned=learned, context=context)

@@ -28,7 +28,7 @@ class DatabaseTranscript:
         database: SessionDatabase,
         app: str,
         *,
-        clear_method: Literal["delete", "rewind"],
+        clear_method: Literal["delete", "keep"],
         is_complete: bool = True,
     ) -> None:
         """Read and clear the sessions of `app`, as `SessionTranscript` does."""
@@ -84,4 +84,4 @@ async def find_transcript(database: SessionDatabase, key: SessionKey) -> Databas
         logger.info("the configured session database cannot be read for other apps: %s", type(error).__name__)
         return None
     # The app's turns run in an unknown Runner, which may keep other sessions elsewhere.
-    return DatabaseTranscript(database, key.app, clear_method="rewind", is_complete=False)
+    return DatabaseTranscript(database, key.app, clear_method="keep", is_complete=False)

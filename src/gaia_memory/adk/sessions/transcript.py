@@ -40,7 +40,7 @@ class SessionTranscript:
         session_service: BaseSessionService,
         app: str,
         *,
-        clear_method: Literal["delete", "rewind"],
+        clear_method: Literal["delete", "keep"],
         is_complete: bool = True,
     ) -> None:
         """Read and clear the sessions of `app`.

@@ -25,19 +25,16 @@ _KEYS: tuple[tuple[str, ...], ...] = (
     ("memory", "embedder"),
     ("memory", "recall_limit"),
     ("sessions", "database_url"),
-    ("sessions", "clear"),
     ("sessions", "idle_consolidate_minutes"),
     ("sessions", "window_turns"),
 )
 _CHOSEN: Mapping[KeyPath, str] = {
     ("home",): ".gaia",
     ("sessions", "database_url"): "sqlite:///sessions.db",
-    ("sessions", "clear"): "rewind",
 }
 _NOTES: Mapping[KeyPath, str] = {
     ("app",): "Commands use this app unless `--app` names another. Each agent is its own app.",
     ("sessions", "database_url"): "Start `adk` with the same database.",
-    ("sessions", "clear"): "Here `rewind`, so that a browser does not lose its open session.",
 }
 
 

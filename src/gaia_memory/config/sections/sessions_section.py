@@ -73,16 +73,16 @@ class SessionsConfig(Section):
     clear: Literal["auto", "delete", "rewind", "keep"] = Field(
         default="auto",
         description=(
-            "What happens to a conversation after learning. `delete`; a Runner of your own then needs "
-            "`auto_create_session=True`. `rewind`: hide it. `keep`: leave it. `auto`: delete it if gaia's Runner "
-            "handles every turn, else rewind it."
+            "What happens to a session after learning. `auto`: it is deleted if gaia's Runner handles every turn, else "
+            "kept as it is. `keep`: it is kept. `rewind`: it is hidden. `delete`: it is deleted; a Runner of your own "
+            "then needs `auto_create_session=True`."
         ),
     )
     retain_days: Days | None = Field(
         default=90,
         description=(
-            "How long a rewound conversation stays hidden in the session database. Then its session is deleted, unless "
-            "it has new messages. Null: for ever."
+            "How long a session that `sessions.clear: rewind` hid stays in the session database. Then it is deleted, "
+            "unless it has new messages. Null: for ever."
         ),
         json_schema_extra={"unit": "days"},
     )

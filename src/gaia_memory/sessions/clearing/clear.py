@@ -29,12 +29,17 @@ class SessionClearer:
         transcript: Transcript,
         *,
         mode: ClearMode,
+        resets: bool = False,
     ) -> bool:
-        """Clear what was read, as `mode` says; False if there was a new message meanwhile."""
+        """Clear what was read, as `mode` says; False if there was a new message meanwhile.
+
+        In a session that is kept, a new stretch begins; if it `resets`, no request holds what was read from then on.
+        """
         effective_mode = resolve_mode(mode, lease.row, transcript)
         row, key, owner = lease.row, lease.row.key, self._client.owner
         if effective_mode == "keep":
-            await self._client.release(key, is_done=True)
+            end = transcript_slice.end if transcript_slice is not None and resets else None
+            await self._client.end_stretch(key, reset_at=None if end is None else end.timestamp)
             lease.is_released = True
             return True
         async with self._turn_lock(lease):
@@ -71,7 +76,7 @@ class SessionClearer:
 
 
 def resolve_mode(mode: ClearMode, row: LedgerRow, transcript: Transcript) -> Literal["delete", "rewind", "keep"]:
-    """Return what "auto" means: a session of a foreign Runner is rewound, because it may be open in a browser."""
+    """Return what "auto" means: a session in which a foreign Runner ran turns is its host's, and stays as it is."""
     if mode != "auto":
         return mode
-    return "rewind" if row.session.is_foreign else transcript.clear_method
+    return "keep" if row.session.is_foreign else transcript.clear_method

@@ -92,12 +92,14 @@ class Consolidator:
         claimed: LedgerRow | None = None,
         left_out: int = 0,
         turn_owner: str = "",
+        resets: bool = False,
         learned: LearnedFacts | None = None,
     ) -> Outcome:
         """Learn the messages since the watermark, and with `clear` clear what was learned.
 
         `turn_owner` is the turn that asks for it; `learned` gets the new facts; `claimed` is the row of a lease that
-        was taken for this. Without `clear`, the last `left_out` turns are left to a later attempt.
+        was taken for this. Without `clear`, the last `left_out` turns are left to a later attempt. If it `resets`, no
+        request holds what was learned, also where the session is kept.
 
         Returns "kept" if it was learned but not cleared, because there was a new message meanwhile; "skipped" if
         another owner has the lease, a turn is running, memory was switched off, the lease was lost, or the agent whose
@@ -111,12 +113,15 @@ class Consolidator:
             if lease is None or (only_due and lease.row.progress.is_done):
                 return "skipped"
             with record_learning(key, self._scope_of(key.app, key.user), learned) as record:
-                record.learned.since = lease.row.clearing.cleared_at or 0.0
-                outcome = record.outcome = await self._learn_and_clear(lease, record, clear=clear, left_out=left_out)
+                clearing = lease.row.clearing
+                record.learned.since = max(clearing.cleared_at or 0.0, clearing.reset_at or 0.0)
+                outcome = record.outcome = await self._learn_and_clear(
+                    lease, record, clear=clear, left_out=left_out, resets=resets
+                )
                 record.learned.is_private = lease.row.session.is_private and not record.turns
         return outcome
 
-    async def clear(self, key: SessionKey, *, turn_owner: str = "") -> Outcome:
+    async def clear(self, key: SessionKey, *, turn_owner: str = "", resets: bool = False) -> Outcome:
         """Clear a conversation without learning it; its unlearned messages are lost."""
         if key.app not in self._transcripts.apps:
             return "skipped"
@@ -124,7 +129,9 @@ class Consolidator:
             if lease is None:
                 return "skipped"
             transcript_slice, transcript = await self._read_unlearned(lease.row)
-            is_cleared = await self._clearer.clear(lease, transcript_slice, transcript, mode=self._settings().clear)
+            is_cleared = await self._clearer.clear(
+                lease, transcript_slice, transcript, mode=self._settings().clear, resets=resets
+            )
         return "learned" if is_cleared else "kept"
 
     async def delete_forgotten(self, scope: Scope, session_id: str | None = None) -> ForgottenSessions:
@@ -210,7 +217,7 @@ class Consolidator:
         return transcript_slice is not None
 
     async def purge_expired(self, *, retain_seconds: float) -> int:
-        """Delete sessions cleared more than `retain_seconds` ago, oldest first; return how many were deleted."""
+        """Delete sessions that a setting had rewound more than `retain_seconds` ago; return how many were deleted."""
         cutoff = self._client.now() - retain_seconds
         async with self._client.database.read_transaction() as tx:
             rows = await self._client.ledger.find_purgeable(
@@ -219,7 +226,7 @@ class Consolidator:
         return sum([await self._purge_session(row.key, cutoff) for row in rows])
 
     async def _learn_and_clear(
-        self, lease: ConversationLease, record: LearningRecord, *, clear: bool, left_out: int
+        self, lease: ConversationLease, record: LearningRecord, *, clear: bool, left_out: int, resets: bool
     ) -> Outcome:
         limit: asyncio.Timeout | None = None
         try:
@@ -239,7 +246,7 @@ class Consolidator:
                 has_news = transcript_slice is not None and transcript_slice.end is not None
                 record.learned.is_nothing_left = has_news and not record.turns
                 is_done = not clear or await self._clearer.clear(
-                    lease, transcript_slice, transcript, mode=self._settings().clear
+                    lease, transcript_slice, transcript, mode=self._settings().clear, resets=resets
                 )
         except ModelError as error:
             record.span.record_error(error)
