@@ -33,17 +33,13 @@ def set_clock(sut: Sut, moment: datetime) -> None:
 
 
 def notes_in(request: LlmRequest) -> str:
-    """Return the notes of a request: before the message of the person or, when a tool has answered, at the end."""
-    places = [
-        place
-        for place, content in enumerate(request.contents)
-        if any((part.text or "").startswith("<TURN_NOTES>") for part in content.parts or [])
-    ]
-    [place] = places
-    has_response = any(part.function_response for part in request.contents[place - 1].parts or [])
-    assert place == len(request.contents) - (1 if has_response else 2)
-    [part] = request.contents[place].parts or []
-    return part.text or ""
+    """Return the notes of a request: once, before the words of the last message of the person."""
+    asked = [content for content in request.contents if content.role == "user"]
+    message = [content for content in asked if not any(part.function_response for part in content.parts or [])][-1]
+    [part] = message.parts or []
+    assert str(request.contents).count("<TURN_NOTES>") == 1
+    assert (part.text or "").startswith("<TURN_NOTES>")
+    return (part.text or "").partition("</TURN_NOTES>")[0] + "</TURN_NOTES>"
 
 
 async def has_stored(sut: Sut, text: str) -> bool:

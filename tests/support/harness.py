@@ -22,7 +22,7 @@ from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.genai import types
 
 from gaia_memory import open_memory
-from gaia_memory.adk.plugins.turn_notes import NOTES_START
+from gaia_memory.adk.plugins.turn_notes import without_notes
 from gaia_memory.models import Scope, SweepReport
 from gaia_memory.testing import FakeClock, ScriptedAnswer, ScriptedLlm
 from support.databases import place_empty_database
@@ -63,7 +63,7 @@ def ALL(request: LlmRequest) -> str:
 
 def text_parts(request: LlmRequest, role: str | None = None) -> list[str]:
     """Return the text parts of the contents in order, of one role or of all, without the notes of the turn."""
-    return [text for text in _all_text_parts(request, role) if not text.startswith(NOTES_START)]
+    return [without_notes(text) for text in _all_text_parts(request, role)]
 
 
 def _all_text_parts(request: LlmRequest, role: str | None = None) -> list[str]:

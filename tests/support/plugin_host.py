@@ -23,7 +23,7 @@ from google.genai import types
 
 from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
-from gaia_memory.adk.plugins.turn_notes import NOTES_START
+from gaia_memory.adk.plugins.turn_notes import without_notes
 from gaia_memory.engine import Engine
 from gaia_memory.models import LedgerRow, Scope, SessionKey
 from gaia_memory.ports import Embedder, Extractor, LanguageModel
@@ -44,7 +44,7 @@ SECRET_TEXT = "the PIN word is ZEBRA"
 def contents_text(request: LlmRequest) -> str:
     """Return all text of a request's contents but for the notes of the turn."""
     parts = [part for content in request.contents for part in content.parts or []]
-    return "\n".join(part.text for part in parts if part.text and not part.text.startswith(NOTES_START))
+    return "\n".join(without_notes(part.text) for part in parts if part.text)
 
 
 def system_text(request: LlmRequest) -> str:

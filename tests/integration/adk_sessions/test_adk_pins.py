@@ -27,7 +27,6 @@ from support.hosts.session_services import APP, session_service
 USED = {
     "_get_schema_classes",
     "_storage_update_marker",
-    "_insert_transient_user_content",
     "_time_provider_context_var",
 }
 KEY = SessionKey(APP, "itay", "s1")

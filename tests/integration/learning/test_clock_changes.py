@@ -13,6 +13,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.platform import time as platform_time
 
 from gaia_memory import open_memory
+from gaia_memory.adk.plugins.turn_notes import without_notes
 from gaia_memory.engine import Engine
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
 from support.databases import memory_url, on_each_database
@@ -141,7 +142,7 @@ async def test_the_model_reads_what_was_said_while_the_clock_was_behind_in_order
 
     def answer(request: LlmRequest) -> str:
         texts = [part.text or "" for content in request.contents for part in content.parts or []]
-        asked.append([text for text in texts if not text.startswith("<TURN_NOTES>")])
+        asked.append([without_notes(text) for text in texts])
         return "ok"
 
     async with staged(way, tmp_path, clock, answers=answer) as stage:

@@ -27,7 +27,7 @@ from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY
 from gaia_memory.learn.prompts import ATTRIBUTION_INSTRUCTIONS
 from gaia_memory.sessions.turns import turn_lease
 from gaia_memory.testing import ScriptedLlm, call
-from support.harness import Sut, tool_responses
+from support.harness import Sut, text_parts, tool_responses
 from support.hosts.extractor_input import (
     ExtractionHost,
     answer_call,
@@ -94,9 +94,8 @@ async def test_a_single_private_message_is_not_extracted(opened: Open) -> None:
     async with opened(main=["kept in private", "hello"]) as host:
         assert await host.send(f"/private my word is {SECRET}") == "kept in private"
         await host.send("I live in Haifa")
-        told = [part.text for content in host.main.requests[-1].contents for part in content.parts or []]
+        said = text_parts(host.main.requests[-1])
 
-        said = [text for text in told if not text.startswith("<TURN_NOTES>")]
         assert said == [f"my word is {SECRET}", "kept in private", "I live in Haifa"]
         assert await learn_and_read_messages(host) == [("user", "I live in Haifa"), ("assistant", "hello")]
         assert nowhere(host, SECRET, "kept in private", "/private")

@@ -231,7 +231,7 @@ async def test_the_prompt_of_a_session_has_the_notes_before_its_last_message(mak
     await memory.remember(scope, "Call the vet", due_at=sut.clock.now() + timedelta(days=1))
     await sut.chat("ada", "cli", "What is the name of my cat?")
     [told] = [
-        part.text
+        (part.text or "").removesuffix("\nWhat is the name of my cat?")
         for content in sut.REQ[-1].contents
         for part in content.parts or []
         if (part.text or "").startswith("<TURN_NOTES>")

@@ -12,11 +12,11 @@ from google.adk.sessions.base_session_service import BaseSessionService
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from gaia_memory.adk.plugins.turn_notes import NOTES_START
+from gaia_memory.adk.plugins.turn_notes import without_notes
 from gaia_memory.testing import ScriptedLlm
 
 APP, USER, SESSION = "app", "itay", "itay:cli"
-_NOT_SAID = ("For context:", NOTES_START)
+_NOT_SAID = "For context:"
 
 
 def function_call(name: str, call_id: str | None = None, **args: Any) -> types.Part:
@@ -39,14 +39,13 @@ async def run_turn(runner: Runner, message: str | types.Content, **run_options: 
 
 def sent_texts(request: LlmRequest) -> list[str]:
     """Every text sent to the model, including relayed words of other agents, in order; no notes of the turn."""
-    texts = [part.text for content in request.contents for part in content.parts or [] if part.text]
-    return [text for text in texts if not text.startswith(NOTES_START)]
+    return [without_notes(part.text) for content in request.contents for part in content.parts or [] if part.text]
 
 
 def user_texts(request: LlmRequest) -> list[str]:
     """The user's messages as sent to the model, without relayed words of other agents."""
     return [
-        part.text
+        without_notes(part.text)
         for content in request.contents
         if content.role == "user"
         for part in content.parts or []
@@ -57,10 +56,9 @@ def user_texts(request: LlmRequest) -> list[str]:
 def part_kinds(request: LlmRequest) -> list[str]:
     """The sequence of texts, calls and responses sent to the model, without the notes of the turn."""
     return [
-        "call" if part.function_call else "response" if part.function_response else str(part.text)
+        "call" if part.function_call else "response" if part.function_response else without_notes(str(part.text))
         for content in request.contents
         for part in content.parts or []
-        if not (part.text or "").startswith(NOTES_START)
     ]
 
 

@@ -11,7 +11,7 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.adk.plugins.turn_notes import _DAYS, TurnNotes, _Line, _zone_name, insert_transient
+from gaia_memory.adk.plugins.turn_notes import _DAYS, TurnNotes, _Line, _zone_name, add_to_message, without_notes
 from gaia_memory.config.sections.memory_section import MIN_TAIL_TOKENS
 from gaia_memory.language.printable_text import estimate_tokens
 
@@ -28,48 +28,56 @@ def response() -> types.Content:
     return types.Content(role="user", parts=[types.Part.from_function_response(name="f", response={"a": 1})])
 
 
-def shape(request: LlmRequest) -> list[str]:
-    return [(content.parts or [types.Part()])[0].text or "call" for content in request.contents]
+def shape(request: LlmRequest) -> list[list[str]]:
+    return [[part.text or "other" for part in content.parts or []] for content in request.contents]
 
 
-HISTORY = [content("user", "one"), content("model", "first")]
+ONE, TWO, FIRST = content("user", "one"), content("user", "two"), content("model", "first")
 CALLED = [types.Content(role="model", parts=[types.Part.from_function_call(name="f", args={})]), response()]
+IMAGE = types.Part(inline_data=types.Blob(data=b"png", mime_type="image/png"))
 
 
 @pytest.mark.parametrize(
     ("contents", "expected"),
     [
-        ([content("user", "two")], [NOTES, "two"]),
-        ([*HISTORY, content("user", "two")], ["one", "first", NOTES, "two"]),
-        ([*HISTORY, content("user", "two"), *CALLED], ["one", "first", "two", "call", "call", NOTES]),
-        ([], [NOTES]),
+        ([TWO], [["N two"]]),
+        ([ONE, FIRST, TWO, *CALLED], [["one"], ["first"], ["N two"], ["other"], ["other"]]),
+        (
+            [TWO, FIRST, TWO, content("user", "For context:", "..")],
+            [["two"], ["first"], ["N two"], ["For context:", ".."]],
+        ),
+        ([ONE, FIRST, *CALLED], [["N one"], ["first"], ["other"], ["other"]]),
+        ([FIRST], [["first"]]),
+        ([], []),
     ],
 )
-def test_notes_stand_before_the_message_or_behind_the_answer_of_a_tool(
-    contents: list[types.Content], expected: list[str]
-) -> None:
-    """This is what ADK's private method does; all that comes before is the same in the next request."""
+def test_notes_are_a_part_of_the_persons_last_message(contents: list[types.Content], expected: list[list[str]]) -> None:
+    """Wherever it stands, and never behind the answer of a tool; without it, of the last text that is for the model."""
+    before = [each.model_copy(deep=True) for each in contents]
     request = LlmRequest(contents=list(contents))
-    insert_transient(request, NOTES)
+    add_to_message(request, "N", types.UserContent("two"))
 
-    assert shape(request) == expected
+    assert [[text.replace("\n", " ") for text in texts] for texts in shape(request)] == expected
+    assert contents == before
 
 
-@pytest.mark.parametrize(
-    ("last", "parts"),
-    [(content("user", "two"), [NOTES, "two"]), (response(), [None, NOTES]), (content("model", "two"), [NOTES])],
-)
-def test_without_adks_private_way_in_notes_are_a_part_of_the_last_content(
-    monkeypatch: pytest.MonkeyPatch, last: types.Content, parts: list[str | None]
-) -> None:
-    """The content of the event stays as it is."""
-    monkeypatch.delattr(LlmRequest, "_insert_transient_user_content")
-    before = last.model_copy(deep=True)
-    request = LlmRequest(contents=[*HISTORY, last])
-    insert_transient(request, NOTES)
+def test_notes_before_an_image_are_a_text_of_their_own() -> None:
+    """Behind a thought and before the words, if there are any."""
+    thought = types.Part(text="hm", thought=True)
+    for parts, expected in (
+        ([IMAGE], ["N", "other"]),
+        ([thought, IMAGE, types.Part(text="a")], ["hm", "other", "N\na"]),
+    ):
+        request = LlmRequest(contents=[types.Content(role="user", parts=parts)])
+        add_to_message(request, "N", None)
 
-    assert [part.text for part in request.contents[-1].parts or []] == parts
-    assert last == before
+        assert shape(request) == [expected]
+
+
+def test_a_message_is_read_without_its_notes() -> None:
+    """Once: what a person writes like notes stays."""
+    assert without_notes(f"{NOTES}\n{NOTES}\nhi") == f"{NOTES}\nhi"
+    assert without_notes("hi") == "hi"
 
 
 def test_the_time_alone_fits_into_the_fewest_tokens_in_every_zone() -> None:

@@ -155,7 +155,7 @@ class MemoryPlugin(BasePlugin):
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> LlmResponse | None:
-        """Add the tools, the profile at the end of the system instruction, and the notes before the message."""
+        """Add the tools, the profile at the end of the system instruction, and the notes to the message."""
         invocation = callback_context.get_invocation_context()
         if not self._is_in_charge(invocation):
             await self._inject_into_agent_tool(invocation, llm_request)
@@ -172,7 +172,7 @@ class MemoryPlugin(BasePlugin):
         if turn is not None and turn.ledger_row is not None and profile_block is not None:
             async with self._engine_for(turn) as engine:
                 if engine is not None:
-                    await self._notes.insert(engine, turn, invocation, llm_request)
+                    await self._notes.add(engine, turn, invocation, llm_request)
         return None
 
     @never_breaks_the_turn

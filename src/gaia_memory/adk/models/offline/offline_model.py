@@ -45,7 +45,7 @@ from gaia_memory.adk.plugins.run_context import (
     forgotten_check,
     running_invocation,
 )
-from gaia_memory.adk.plugins.turn_notes import NOTES_START
+from gaia_memory.adk.plugins.turn_notes import without_notes
 from gaia_memory.adk.tools.fact_framing import PRIVATE_INSTRUCTION
 from gaia_memory.backend.offline.rule_profile import most_important
 from gaia_memory.language.function_words import Language
@@ -363,7 +363,8 @@ def _user_messages(contents: Sequence[types.Content]) -> list[_Message]:
     def newest_first() -> Iterator[_Message]:
         said: str | None = None
         for content in reversed(contents):
-            text = " ".join(part.text for part in content.parts or [] if part.text and _is_said(part)).strip()
+            text = " ".join(without_notes(part.text) for part in content.parts or [] if part.text and not part.thought)
+            text = text.strip()
             if not text or (content.role == "user" and text.startswith(_TRANSFERRED_CONTEXT)):
                 continue
             is_users = content.role == "user"
@@ -376,15 +377,11 @@ def _user_messages(contents: Sequence[types.Content]) -> list[_Message]:
     return [message for message, _ in zip(newest_first(), range(_MAX_MESSAGES), strict=False)][::-1]
 
 
-def _is_said(part: types.Part) -> bool:
-    return not part.thought and not (part.text or "").startswith(NOTES_START)
-
-
 def _function_responses(contents: Sequence[types.Content]) -> list[types.FunctionResponse]:
-    """Return the responses that the request ends with, but for the notes of the turn."""
+    """Return the responses that the request ends with."""
     for content in reversed(contents):
         parts = content.parts or []
-        if any(part.function_response or _is_said(part) for part in parts):
+        if any(part.function_response or not part.thought for part in parts):
             return [part.function_response for part in parts if part.function_response]
     return []
 
