@@ -319,7 +319,13 @@ async def test_a_profile_made_from_facts_forgotten_meanwhile_is_not_stored(tmp_p
 
 @pytest.mark.parametrize(
     ("setting", "given"),
-    [("root", [True, False]), ("all", [True, True]), (["helper"], [False, True]), (["nobody"], [False, False])],
+    [
+        ("speaking", [True, True]),
+        ("root", [True, False]),
+        ("all", [True, True]),
+        (["helper"], [False, True]),
+        (["nobody"], [False, False]),
+    ],
 )
 async def test_profile_agents_selects_the_agents_that_get_profile_and_tools(
     tmp_path: Path, setting: str | list[str], given: list[bool]
@@ -352,7 +358,13 @@ async def test_if_the_root_is_no_llm_agent_every_agent_of_the_tree_gets_the_prof
 @pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
 @pytest.mark.parametrize(
     ("setting", "given"),
-    [("root", [True, False]), ("all", [True, True]), (["inner"], [False, True]), (["root"], [True, False])],
+    [
+        ("speaking", [True, False]),
+        ("root", [True, False]),
+        ("all", [True, True]),
+        (["inner"], [False, True]),
+        (["root"], [True, False]),
+    ],
 )
 async def test_a_named_agent_inside_an_agent_tool_gets_the_profile(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, setting: str | list[str], given: list[bool]

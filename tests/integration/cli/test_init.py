@@ -354,6 +354,22 @@ def test_other_influences_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert str(tmp_path / "elsewhere") in done.out
 
 
+@pytest.mark.parametrize(
+    ("setting", "receivers"),
+    [
+        ("", "each root agent and every agent that a transfer or a task gives the conversation to"),
+        ("memory: {profile_agents: root}\n", "each root agent alone"),
+        ("memory: {profile_agents: [desk, clerk]}\n", "the agents desk, clerk"),
+    ],
+)
+def test_it_says_which_agents_get_memory(tmp_path: Path, setting: str, receivers: str) -> None:
+    """By `memory.profile_agents`."""
+    agent(tmp_path / "shop")
+    (tmp_path / "gaia.yaml").write_text(f"app: shop\n{setting}", encoding="utf-8")
+
+    assert f"profile, notes and memory tools go to {receivers}" in run_gaia("init", str(tmp_path)).err
+
+
 def test_one_short_line_says_what_to_run_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """ADK's own commands are long, and shown on request."""
     monkeypatch.chdir(tmp_path)

@@ -336,7 +336,7 @@ class MemoryPlugin(BasePlugin):
             config = turn.config if engine is None else engine.config
             allow_numbers.set(config.memory.allow_numbers)
             turn.tool_kind = config.memory.tools
-            if not is_enabled_for(config, invocation.agent, turn.root_agent_name):
+            if not is_enabled_for(config, invocation, turn.root_agent_name):
                 return None
             if engine is not None:
                 with ErrorBoundary("looking whether the profile was forgotten meanwhile"):
@@ -352,7 +352,7 @@ class MemoryPlugin(BasePlugin):
         if turn is None or self._turns.get(turn.invocation_id) is not turn:
             return
         async with self._engine_for(turn) as engine:
-            if engine is None or not is_enabled_for(engine.config, invocation.agent, None, in_agent_tool=True):
+            if engine is None or not is_enabled_for(engine.config, invocation, None, in_agent_tool=True):
                 return
             await refresh_profile_block(engine, turn)
         if turn.profile_block:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from google.adk.agents.base_agent import BaseAgent
 
+from gaia_memory.adk.sessions.event_mapping import is_task
 from gaia_memory.adk.tools.fact_framing import INSTRUCTION_START, PRIVATE_INSTRUCTION, tool_instruction
 from gaia_memory.adk.tools.memory_tools import MemoryTool
 from gaia_memory.log import logger_for
@@ -16,6 +17,7 @@ from gaia_memory.profile.session_profiles import frozen_profile_key
 from gaia_memory.redaction.credentials import mask_credentials
 
 if TYPE_CHECKING:
+    from google.adk.agents.invocation_context import InvocationContext
     from google.adk.models.llm_request import LlmRequest
     from google.adk.tools.base_tool import BaseTool
     from google.adk.workflow import BaseNode
@@ -97,18 +99,21 @@ def _masked(engine: Engine, block: str) -> str:
 
 
 def is_enabled_for(
-    config: GaiaConfig, agent: BaseNode | None, root_name: str | None, *, in_agent_tool: bool = False
+    config: GaiaConfig, run: InvocationContext, root_name: str | None, *, in_agent_tool: bool = False
 ) -> bool:
-    """Return True if an agent gets the profile, and outside an AgentTool the tools.
+    """Return True if the agent of a run gets the profile, and outside an AgentTool the tools.
 
     `root_name` is the name of the root agent if it is an LlmAgent. Otherwise the root has no prompt of its own, and
-    `memory.profile_agents: root` means every agent of the tree, but none inside an AgentTool.
+    `memory.profile_agents: root` means every agent of the tree, but none inside an AgentTool. `speaking` adds the
+    agents that no agent has called as a tool: ADK gives such a run a branch with the id of the call.
     """
-    profile_agents = config.memory.profile_agents
+    profile_agents, agent = config.memory.profile_agents, run.agent
     if not config.memory.enabled or agent is None:
         return False
-    if profile_agents == "root":
-        return not in_agent_tool and (root_name is None or agent.name == root_name)
+    if profile_agents in {"root", "speaking"}:
+        branch = run.branch or ""
+        is_speaking = profile_agents == "speaking" and ("@" not in branch or is_task(branch, run.isolation_scope))
+        return not in_agent_tool and (root_name is None or agent.name == root_name or is_speaking)
     return profile_agents == "all" or agent.name in profile_agents
 
 

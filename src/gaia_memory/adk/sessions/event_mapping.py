@@ -220,20 +220,18 @@ def _is_conversation(event: Event) -> bool:
         event.partial
         or (event.error_code and event.error_code != _MAX_TOKENS_ERROR_CODE)
         or event.actions.compaction
-        or not (event.author == "user" or _is_said_to_the_user(event))
+        # In other branches agents speak to the agent that called them.
+        or (event.author != "user" and event.branch and not is_task(event.branch, event.isolation_scope))
         or any(call.name in USER_REQUEST_CALLS for call in event.get_function_calls())
     )
 
 
-def _is_said_to_the_user(event: Event) -> bool:
-    """Return True for what an agent says outside of a branch, or as a task, which ADK gives a branch of its own.
+def is_task(branch: str, scope: str | None) -> bool:
+    """Return True for the branch of a task, in which an agent speaks with the person.
 
-    In other branches agents speak to the agent that called them. The scope of a task is the id of the call that
-    delegated it, or the path of its node, and its branch ends with that call or node.
+    The scope of a task is the id of the call that delegated it, or the path of its node; its branch ends with either.
     """
-    branch, scope = event.branch or "", event.isolation_scope or ""
-    is_task = bool(scope) and (branch.endswith(f"@{scope}") or scope.endswith(branch.rpartition(".")[2]))
-    return not branch or is_task
+    return bool(scope) and (branch.endswith(f"@{scope}") or scope.endswith(branch.rpartition(".")[2]))
 
 
 def _role(event: Event) -> Role | None:

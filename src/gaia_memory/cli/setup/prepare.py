@@ -19,6 +19,12 @@ from gaia_memory.config.schema import GaiaConfig, is_app_name
 from gaia_memory.config.sources.load import FILE_NAME, LoadedConfig, load
 from gaia_memory.redaction.mask import mask_secrets
 
+_RECEIVERS = {
+    "speaking": "each root agent and every agent that a transfer or a task gives the conversation to, not to helpers "
+    "inside an AgentTool",
+    "root": "each root agent alone",
+    "all": "every agent, and inside an AgentTool the profile alone",
+}
 _EFFECTIVE_VARIABLES = ("GAIA_CONFIG", "GAIA_HOME", "GAIA_SESSIONS__DATABASE_URL")
 
 APP_SNIPPET = """\
@@ -94,6 +100,10 @@ def _notes(agents: AgentFolder, loaded: LoadedConfig) -> list[str]:
         notes.append(f"there is no agent yet: `gaia init {at} --agent assistant` creates one")
     elif loaded.config.app not in [agent.name for agent in agents.members]:
         notes.append(f"commands use the app {loaded.config.app!r}: pass `--app` to see {_names(agents.members)}")
+    if agents.members:
+        receivers = loaded.config.memory.profile_agents
+        who = _RECEIVERS[receivers] if isinstance(receivers, str) else f"the agents {', '.join(receivers)}"
+        notes.append(f"profile, notes and memory tools go to {who} (`memory.profile_agents`)")
     if unconfigured := agents.without_plugins:
         notes.append(f"`adk run` has no option for plugins: put a MemoryPlugin into the App of {_names(unconfigured)}")
     if yaml_agents := [agent for agent in agents.members if agent.is_yaml]:

@@ -193,10 +193,13 @@ class MemoryConfig(Section):
         description=RecallConfig.__doc__,
         json_schema_extra={"allowed": "a section: `key: value` lines, indented"},
     )
-    profile_agents: Literal["root", "all"] | tuple[str, ...] = Field(
-        default="root",
-        description="The agents that get the profile and the tools.",
-        json_schema_extra={"allowed": "`root`, `all` or a list of agent names"},
+    profile_agents: Literal["speaking", "root", "all"] | tuple[str, ...] = Field(
+        default="speaking",
+        description=(
+            "The agents that get the profile, the notes of a turn and the tools. `speaking`: the root agent and each "
+            "agent that a transfer or a task gives the conversation to; `root`: the root agent alone."
+        ),
+        json_schema_extra={"allowed": "`speaking`, `root`, `all` or a list of agent names"},
     )
     tools: Literal["basic", "extended"] = Field(
         default="extended",
