@@ -231,7 +231,7 @@ def is_task(branch: str, scope: str | None) -> bool:
 
     The scope of a task is the id of the call that delegated it, or the path of its node; its branch ends with either.
     """
-    return bool(scope) and (branch.endswith(f"@{scope}") or scope.endswith(branch.rpartition(".")[2]))
+    return scope is not None and (branch.endswith(f"@{scope}") or scope.endswith(branch.rpartition(".")[2]))
 
 
 def _role(event: Event) -> Role | None:
