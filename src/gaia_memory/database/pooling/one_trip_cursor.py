@@ -6,7 +6,7 @@ longer than most statements.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,10 @@ class OneTripCursor:
 
     async def __aenter__(self) -> OneTripCursor:
         return self
+
+    def __await__(self) -> Generator[Any, None, OneTripCursor]:
+        # SQLAlchemy 2.0 awaits a cursor, 2.1 enters it.
+        return self.__aenter__().__await__()
 
     async def execute(self, statement: str, parameters: Iterable[Any] = ()) -> None:
         """Run a statement."""
