@@ -11,6 +11,7 @@ from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import (
     UNCONFIRMED_KEY,
     UNVERIFIED_KEY,
+    Fact,
     MemoryState,
     ModelOutage,
     PendingConversation,
@@ -18,11 +19,14 @@ from gaia_memory.models import (
     Status,
     is_same_embedder,
 )
+from gaia_memory.models.recurrence import can_recur
 from gaia_memory.ports import Follower, MemoryStores
 from gaia_memory.ports.external import MISSING_AGENT_MODEL_REMEDY
+from gaia_memory.threads import run_in_thread
 
 _DISABLED_STATUS = ("memory is off", "set `memory.enabled: true` in gaia.yaml")
 _STORE_REMEDY = "facts are safe in the database; the store is brought up to date once that is mended"
+_LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
 _RETRY_REMEDY = "they are tried again automatically"
 _FOREIGN_STORES_REMEDY = (
     "if that database was lost, restore it with `gaia restore`, or its facts with `gaia memory recover`: this may be "
@@ -73,6 +77,7 @@ async def load_status(
             pending = await stores.ledger.pending(tx, user=scope.user, app=scope.app)
             store = await stores.outbox.store(tx)
             embedders = await stores.facts.embedders(tx)
+            dated = await stores.facts.due(tx, scope, until=_LAST_MOMENT)
     except MemoryUnavailable as error:
         state: MemoryState = "degraded" if live.config.memory.enabled else "disabled"
         return Status(
@@ -106,8 +111,13 @@ async def load_status(
         embedder=engine.embedder,
         store=store.store_id,
         owner=store.owner_description,
-        notes=engine.notes,
+        notes=(*engine.notes, *await run_in_thread(_notes_on_recurrences, dated)),
     )
+
+
+def _notes_on_recurrences(facts: Sequence[Fact]) -> list[str]:
+    failing = sum(fact.every is not None and not can_recur(fact.every) for fact in facts)
+    return [f"{failing} fact(s) are due once: their recurrence cannot be computed, set it anew"] if failing else []
 
 
 def _evaluate(

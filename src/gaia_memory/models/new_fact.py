@@ -50,6 +50,10 @@ UNCONFIRMED_KEY = "unconfirmed"
 UNVERIFIED_KEY = "unverified"
 """Metadata of a learned fact that its conversation neither shows nor excludes: true until it is said again."""
 
+MAX_METADATA_NAMES = 64
+MAX_METADATA_BYTES = 16_000
+"""What one fact may hold. Its text has a bound where it is screened."""
+
 MARKS_OF_DOUBT = (UNCONFIRMED_KEY, UNVERIFIED_KEY)
 """Metadata that goes once the person has said the fact."""
 
@@ -61,6 +65,9 @@ IN_DOUBT_MARK = f"({IN_DOUBT})"
 """Stands before a fact that may hold no longer, in the question for a profile."""
 
 _ZONE_FIX = "pass the IANA name of a time zone, such as Europe/Berlin, or None"
+_OWN_METADATA = {*MARKS_OF_DOUBT, "attributed_to", "speaker", "author"}
+"""Metadata that the package adds: not counted."""
+
 _FIRST_RECURRENCE_YEAR = 1900
 """Each time since the first is counted: more of them would delay whoever asks what is due."""
 
@@ -144,7 +151,7 @@ class NewFact:
         Raises:
             InvalidInputError: the text is not a string or blank, a time has no time zone, `session_id` is not an id,
                 `seq` not a whole number, a label is blank or too long, the due date or the validity contradicts itself,
-                or the metadata is not flat or uses a reserved name.
+                or the metadata is not flat, uses a reserved name, or has over 64 names or 16 kB.
         """
         object.__setattr__(self, "text", replace_unstorable(require_text("NewFact.text", self.text)))
         if (moments := _times(self)) != _NO_TIMES:
@@ -158,6 +165,7 @@ class NewFact:
             fix = "pass a whole number from 0 to 2**63 - 1, or None"
             require_int("NewFact.seq", self.seq, minimum=0, maximum=2**63 - 1, fix=fix)
         _check_metadata(self.metadata)
+        require_bounded(self.metadata)
         self._set_labels()
         require_bool("NewFact.sensitive", self.sensitive)
         if self.metadata.get("sensitive") is True:
@@ -225,6 +233,24 @@ def require_known_zone(fact: NewFact) -> None:
             load_time_zone(fact.due_zone)
         except ValueError as error:
             raise InvalidInputError(f"NewFact.due_zone is {format_value(fact.due_zone)}: {_ZONE_FIX}") from error
+
+
+def require_bounded(metadata: Metadata) -> None:
+    """Check that metadata are no larger than a store takes; earlier releases stored larger ones.
+
+    Raises:
+        InvalidInputError: they are.
+    """
+    count = len(metadata.keys() - _OWN_METADATA) if len(metadata) > MAX_METADATA_NAMES else 0
+    if count > MAX_METADATA_NAMES:
+        raise InvalidInputError(f"NewFact.metadata has {count:,} names: pass at most {MAX_METADATA_NAMES}")
+    texts = [*metadata, *map(str, metadata.values())]
+    # No character has more than four bytes.
+    if sum(map(len, texts)) * 4 <= MAX_METADATA_BYTES:
+        return
+    size = sum(len(text.encode(errors="surrogatepass")) for text in texts)
+    if size > MAX_METADATA_BYTES:
+        raise InvalidInputError(f"NewFact.metadata has {size:,} bytes in UTF-8: pass at most {MAX_METADATA_BYTES:,}")
 
 
 def _check_metadata(metadata: object) -> None:

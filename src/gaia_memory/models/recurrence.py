@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from gaia_memory.models.validation import raise_invalid
@@ -29,6 +31,8 @@ _UNTIL_PART = re.compile(r"UNTIL=(\d{8})(?:T(\d{6})(Z?))?")
 _COUNT_PART = re.compile(r"COUNT=(\d+)")
 _MAX_RULE_CHARACTERS = 500
 _LAST_DECADES = datetime(9960, 1, 1)  # noqa: DTZ001 - local time
+_CHECKED_OCCURRENCES = 40
+"""Errors of the library show in some months and years only."""
 
 
 def parse_recurrence(name: str, value: object) -> str:
@@ -42,9 +46,18 @@ def parse_recurrence(name: str, value: object) -> str:
     if (word := value.strip().lower()) in RECURRENCE_WORDS:
         return word
     rule = value.strip().upper().removeprefix("RRULE:")
-    if not _is_rule(rule):
+    if not can_recur(rule):
         raise_invalid(name, value, _FIX)
     return rule
+
+
+@lru_cache(maxsize=256)
+def can_recur(every: str) -> bool:
+    """Return whether the occurrences of a stored recurrence are found without an error and an endless search.
+
+    Earlier releases stored some rules of which they are not: such a fact is due once.
+    """
+    return every in RECURRENCE_WORDS or _is_rule(every)
 
 
 def describe_recurrence(every: str) -> str:
@@ -70,6 +83,8 @@ def next_occurrence(due_at: datetime, every: str, zone: tzinfo | None, after: da
     tell: a monthly 31st that falls on the 28th, half past two on the day when the clocks skip it, a count.
     `zone` is where the clock hangs, None for this machine's.
     """
+    if not can_recur(every):
+        return None
     start = due_at.astimezone(zone).replace(tzinfo=None)
     rule_text = _rule_text(every, start)
     rule = _build_rule(rule_text, start, zone)
@@ -94,6 +109,8 @@ def next_occurrence(due_at: datetime, every: str, zone: tzinfo | None, after: da
 
 def last_occurrence(due_at: datetime, every: str, zone: tzinfo | None, until: datetime) -> datetime:
     """Return the last time up to `until` at which a fact is due that was first due at `due_at`, at or before it."""
+    if not can_recur(every):
+        return due_at
     start = due_at.astimezone(zone).replace(tzinfo=None)
     rule = _build_rule(_rule_text(every, start), start, zone)
     local = rule.before(until.astimezone(zone).replace(tzinfo=None), inc=True)
@@ -114,8 +131,9 @@ def _is_rule(rule: str) -> bool:
         if until := _UNTIL_PART.search(rule):
             datetime.strptime(_local_end(until, UTC), "%Y%m%dT%H%M%S")  # noqa: DTZ007 - local time
         # A rule that never occurs (30 February) would be searched to the year 9999: here that is near.
-        return next(iter(_build_rule(_UNTIL_PART.sub("COUNT=1", rule), _LAST_DECADES, UTC)), None) is not None
-    except ValueError:
+        found = iter(_build_rule(_UNTIL_PART.sub("COUNT=9", rule), _LAST_DECADES, UTC))
+        return bool(list(islice(found, _CHECKED_OCCURRENCES)))
+    except (ValueError, IndexError):
         return False
 
 

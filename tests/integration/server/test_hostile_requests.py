@@ -101,6 +101,23 @@ async def test_wrong_tokens_behind_a_proxy_lock_out_their_own_address_alone(make
     assert await ask(ADA_TOKEN, "203.0.113.5, 198.51.100.7") == 200
 
 
+async def test_behind_two_proxies_the_client_is_locked_out_and_not_the_inner_proxy(make: Make) -> None:
+    """Each trusted proxy appends the address that asked it, and the walk begins at the last one."""
+    server = {"tokens": TOKENS, "trusted_hosts": ["127.0.0.1", "10.0.0.0/8"]}
+    sut = await make(yaml.safe_dump({"server": server}))
+    app = memory_app(sut.gaia)
+
+    async def ask(token: str, client: str) -> int:
+        async with app_client(app, token) as browser:
+            forwarded = {"X-Forwarded-For": f"192.0.2.1, {client}, 10.0.0.7"}
+            return (await browser.get(f"{ADA}/stats", headers=forwarded)).status_code
+
+    for number in range(10):
+        assert await ask(f"guess {number}", "203.0.113.5") == 401
+    assert await ask(ADA_TOKEN, "203.0.113.5") == 429
+    assert await ask(ADA_TOKEN, "203.0.113.6") == 200
+
+
 async def test_whoever_is_logged_in_stays_so_while_others_guess(make: Make) -> None:
     """A session in a cookie is no guess, and neither is a request without a token."""
     sut = await make(yaml.safe_dump(SERVER))

@@ -69,6 +69,28 @@ def test_a_field_that_cannot_be_stored_is_refused_with_name_value_and_fix(wrong,
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("metadata", "words"),
+    [
+        ({f"k{number}": 1 for number in range(65)}, "metadata has 65 names: pass at most 64"),
+        ({"note": "é" * 8_000}, "metadata has 16,004 bytes in UTF-8: pass at most 16,000"),
+    ],
+)
+def test_a_fact_larger_than_a_store_takes_is_refused(metadata, words):
+    """The bound and the size are named; a store would hold up everybody behind it."""
+    with pytest.raises(InvalidInputError) as caught:
+        NewFact("x", metadata=metadata)
+
+    assert words in str(caught.value)
+
+
+def test_the_largest_fact_is_accepted_and_may_be_marked():
+    """Marks of the package's own are not counted."""
+    metadata = {f"k{number}": "v" for number in range(64)}
+
+    assert NewFact("x", metadata={**metadata, "unconfirmed": True, "speaker": "Ada"}).metadata["k63"] == "v"
+
+
 @pytest.mark.parametrize("text", ["", " \n", "\u200b\u200d", "\x00", "\x07 \x1b", "\ufeff\u2060", "\u3164", None, 7])
 def test_a_text_without_visible_characters_is_refused(text):
     """No one could read it, recall it or ask to forget it."""

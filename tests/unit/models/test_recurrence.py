@@ -9,7 +9,7 @@ import pytest
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import NewFact, last_occurrence, next_occurrence
-from gaia_memory.models.recurrence import describe_recurrence
+from gaia_memory.models.recurrence import describe_recurrence, parse_recurrence
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -111,3 +111,14 @@ def test_a_recurrence_that_began_before_1900_is_refused():
 def test_a_recurrence_is_shown_in_words(every, described):
     """A rule that says more than an interval and weekdays is shown as it is."""
     assert describe_recurrence(every) == described
+
+
+@pytest.mark.parametrize("rule", ["FREQ=MONTHLY;BYDAY=53TU", "FREQ=MONTHLY;BYDAY=1MO,53TU", "FREQ=YEARLY;BYDAY=54MO"])
+def test_a_rule_over_which_the_library_stumbles_is_refused_and_if_stored_never_comes_back(rule):
+    """Earlier releases stored such rules; `dateutil` raises IndexError in some months or years."""
+    due_at = datetime(2026, 3, 2, 9, tzinfo=UTC)
+    with pytest.raises(InvalidInputError, match="pass one of daily, weekly, monthly, yearly, or a rule"):
+        parse_recurrence("every", rule)
+
+    assert next_occurrence(due_at, rule, UTC, due_at) is None
+    assert last_occurrence(due_at, rule, UTC, due_at + timedelta(days=400)) == due_at

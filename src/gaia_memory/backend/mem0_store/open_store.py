@@ -17,9 +17,10 @@ from gaia_memory.backend.mem0_store.store import (
     next_store_id,
 )
 from gaia_memory.backend.thread_pools import WorkerPool
-from gaia_memory.errors import GaiaMemoryError
+from gaia_memory.errors import GaiaMemoryError, InvalidInputError
 from gaia_memory.log import logger_for
-from gaia_memory.models import DirtyFact, StoredFact, StoreState, is_same_embedder
+from gaia_memory.models import DirtyFact, Fact, StoredFact, StoreState, is_same_embedder
+from gaia_memory.models.new_fact import require_bounded
 from gaia_memory.ports import Clock, Database, Embedder, Outbox
 from gaia_memory.telemetry import log_fields, memory_span
 
@@ -170,6 +171,9 @@ class StoreWriter:
             is_current = stored is not None and stored.fact.holds_at(self._clock.now())
             if stored is None or not is_current or not is_same_embedder(self._embedder.identity, stored.embedder or ""):
                 removed_ids.append(row.fact_id)
+            elif _is_too_large(stored.fact):
+                removed_ids.append(row.fact_id)
+                self.refused_count += 1
             else:
                 facts.append(stored)
         return facts, removed_ids, unembedded, applied
@@ -222,3 +226,12 @@ class StoreWriter:
             store.close()
             if not self._is_broken:
                 self.location.mark_closed(store.label)
+
+
+def _is_too_large(fact: Fact) -> bool:
+    """Return whether an earlier release stored a fact that Chroma would stumble over, with every write after it."""
+    try:
+        require_bounded(fact.metadata)
+    except InvalidInputError:
+        return True
+    return False

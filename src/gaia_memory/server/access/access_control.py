@@ -70,8 +70,11 @@ class AccessControl:
 
     def is_from_proxy(self, request: HTTPConnection) -> bool:
         """Return whether a request comes from one of `server.trusted_hosts`."""
+        return self._is_trusted(peer_of(request))
+
+    def _is_trusted(self, address: str) -> bool:
         try:
-            peer = ip_address(peer_of(request))
+            peer = ip_address(address)
         except ValueError:
             return False
         return any(peer in ip_network(each) for each in self.config.trusted_hosts)
@@ -94,9 +97,15 @@ class AccessControl:
         return True
 
     def _address_of(self, request: HTTPConnection) -> str:
-        """Return whose wrong tokens count together: a trusted proxy asks for many, and appends the address of each."""
-        forwarded = request.headers.getlist("x-forwarded-for") if self.is_from_proxy(request) else []
-        return ",".join(forwarded).rpartition(",")[2].strip() or peer_of(request)
+        """Return whose wrong tokens count together: the nearest address that is no trusted proxy.
+
+        Each proxy appends the address that it was asked by; what stands before the first untrusted one may be invented.
+        """
+        forwarded = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
+        addresses = [each.strip() for each in forwarded if each.strip()] + [peer_of(request)]
+        while len(addresses) > 1 and self._is_trusted(addresses[-1]):
+            addresses.pop()
+        return addresses[-1]
 
     def _user_in_header(self, request: HTTPConnection) -> str | None:
         """Return the user whom a trusted proxy names; None if it names none, or a client of it named another."""
