@@ -25,7 +25,7 @@ from gaia_memory.testing import ScriptedLlm
 from support.cli.cli_runner import run_gaia, run_gaia_process, write_offline_config
 from support.plugin_host import build_agent, open_plugin_host
 
-ADA, BEN = Scope("gaia", "ada"), Scope("gaia", "ben")
+ADA, ADA2, BEN = Scope("gaia", "ada"), Scope("gaia", "ada2"), Scope("gaia", "ben")
 
 
 async def texts(home: Path, scope: Scope = ADA) -> list[str]:
@@ -216,6 +216,80 @@ async def test_what_was_forgotten_after_a_backup_stays_forgotten(tmp_path: Path)
     # A second restore of the same backup knows the same forgets.
     assert (await restore(file, home=home, force=True)).forgotten == 3
     assert await texts(home) == [kept.text]
+
+
+async def corrected_then_forgotten(gaia: Gaia, fact_id: str) -> None:
+    await gaia.memory.update(ADA, fact_id, text="Has the illness quillon")
+    await gaia.memory.forget(ADA, fact_id=fact_id)
+
+
+async def forgotten_with_copies(gaia: Gaia, fact_id: str) -> None:
+    await gaia.memory.forget(ADA, copies=True)
+
+
+async def merged_then_one_forgotten(gaia: Gaia, fact_id: str) -> None:
+    await gaia.memory.merge(ADA, ADA2)
+    await gaia.memory.forget(ADA2, fact_id=fact_id)
+
+
+async def merged_then_all_forgotten(gaia: Gaia, fact_id: str) -> None:
+    await gaia.memory.merge(ADA, ADA2)
+    await gaia.memory.forget(ADA2)
+
+
+async def joined_then_forgotten(gaia: Gaia, fact_id: str) -> None:
+    same = await gaia.memory.remember(ADA2, "Has the illness zanzibar")
+    await gaia.memory.merge(ADA, ADA2)
+    await gaia.memory.forget(ADA2, fact_id=same.id)
+
+
+@pytest.mark.parametrize(
+    ("change", "forgotten"),
+    [
+        (corrected_then_forgotten, 1),
+        (forgotten_with_copies, 2),
+        (merged_then_one_forgotten, 1),
+        (merged_then_all_forgotten, 2),
+        (joined_then_forgotten, 1),
+    ],
+)
+async def test_what_was_forgotten_under_another_wording_or_person_stays_forgotten(
+    tmp_path: Path, change: Any, forgotten: int
+) -> None:
+    """A backup has the fact as it was then: in its first wording, of the other id of the person, as Ben's copy."""
+    home, file = tmp_path / "home", tmp_path / "gaia.backup"
+    async with open_memory(home=home, model="offline") as gaia:
+        fact = await gaia.memory.remember(ADA, "Has the illness zanzibar")
+        await gaia.memory.remember(ADA2, "Owns a kite")
+        await gaia.memory.remember(BEN, "Plays the tuba")
+        if change is forgotten_with_copies:
+            await gaia.memory.import_(BEN, await gaia.memory.export(ADA))
+        await gaia.memory.backup(file)
+        await change(gaia, fact.id)
+    report = await restore(file, home=home, force=True)
+
+    assert report.forgotten == forgotten
+    assert await texts(home, BEN) == ["Plays the tuba"]
+    async with open_memory(home=home, model="offline") as gaia:
+        for scope in (ADA, ADA2, BEN):
+            assert "zanzibar" not in str(await gaia.memory.export(scope))
+
+
+async def test_a_merge_alone_takes_nothing_from_a_restore(tmp_path: Path) -> None:
+    """Both ids have again what they had, a fact that both knew included."""
+    home, file = tmp_path / "home", tmp_path / "gaia.backup"
+    async with open_memory(home=home, model="offline") as gaia:
+        await gaia.memory.forget(ADA2)
+        for scope in (ADA, ADA2):
+            await gaia.memory.remember(scope, "Plays the tuba")
+        await gaia.memory.remember(ADA, "Owns a boat")
+        await gaia.memory.backup(file)
+        await gaia.memory.merge(ADA, ADA2)
+    report = await restore(file, home=home, force=True)
+
+    assert report.forgotten == 0
+    assert await texts(home) == ["Plays the tuba", "Owns a boat"]
+    assert await texts(home, ADA2) == ["Plays the tuba"]
 
 
 async def test_a_restore_counts_what_is_in_the_home_afterwards(tmp_path: Path) -> None:

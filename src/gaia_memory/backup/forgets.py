@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from sqlalchemy import select
 
 from gaia_memory.database.files.snapshot import FileConnection, read_rows
 from gaia_memory.database.id_encoding import decode_id
 from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.facts import SqlFacts
 from gaia_memory.facts.rows import scope_of
-from gaia_memory.facts.tombstones import copy_tombstones
+from gaia_memory.facts.tables import tombstones
+from gaia_memory.facts.tombstones import GONE_PREFIX, ID_PREFIX, copy_tombstones
 from gaia_memory.forget.delete import Forgetter
 from gaia_memory.ledger import SqlLedger
 from gaia_memory.models import Scope, SessionKey
@@ -22,7 +26,8 @@ from gaia_memory.ports import Outbox, Transaction
 class ScopeForgets:
     """The forgets of one person: everything up to `forgotten_at`, and single facts by salted hashes.
 
-    `words` has (row of the fact, hash of a word, time of the forget).
+    `hashes` also has ids of forgotten facts and salts of merged scopes, each with its prefix; `words` has (row of the
+    fact, hash of a word, time of the forget).
     """
 
     salt: str
@@ -38,6 +43,7 @@ class Forgets:
     scopes: dict[Scope, ScopeForgets] = field(default_factory=dict)
     sessions: dict[SessionKey, float] = field(default_factory=dict)
     skipped: dict[SessionKey, set[str]] = field(default_factory=lambda: defaultdict(set))
+    current_ids: set[str] = field(default_factory=set)
     is_complete: bool = True
 
 
@@ -69,6 +75,7 @@ def read_forgets(connection: FileConnection | None) -> Forgets:
         forgets.sessions[_session_key(*key)] = until
     for *key, event in rows(f"{session}, event_id FROM gaia_skips JOIN gaia_conversations USING (conversation)"):
         forgets.skipped[_session_key(*key)].add(decode_id(event))
+    forgets.current_ids.update(fact_id for (fact_id,) in rows("SELECT id FROM gaia_facts"))
     # An empty database may be all that is left of a lost one.
     forgets.is_complete &= bool(forgets.scopes)
     return forgets
@@ -83,8 +90,19 @@ async def apply_forgets(database: SqlDatabase, outbox: Outbox, forgets: Forgets)
     facts, ledger = SqlFacts(), SqlLedger()
     forgetter, count = Forgetter(database, facts, ledger, outbox), 0
     async with database.transaction() as tx:
+        earlier = await _marks(tx)
+        scope_of_salt = {known.salt: scope for scope, known in forgets.scopes.items()}
         for scope, known in forgets.scopes.items():
             count += await _apply_to_scope(tx, forgetter, scope, known)
+            for mark in set(known.hashes) - earlier:
+                merged = scope_of_salt.get(mark.partition("-")[2])
+                if merged is not None:
+                    # Of what was merged, everything is forgotten, or single facts; here it is still apart.
+                    forgotten_at = known.forgotten_at if mark.startswith(GONE_PREFIX) else None
+                    hashes = [value for value in known.hashes if "-" not in value]
+                    of_both = replace(known, forgotten_at=forgotten_at, hashes=hashes)
+                    count += await _apply_to_scope(tx, forgetter, merged, of_both)
+        count += await _apply_ids(tx, forgetter, forgets, earlier)
         for key, until in forgets.sessions.items():
             for scope in {Scope(key.app, key.user), Scope(None, key.user)} & forgets.scopes.keys():
                 if (await ledger.forgotten_sessions(tx, user=key.user, app=key.app)).get(key, 0.0) < until:
@@ -92,6 +110,22 @@ async def apply_forgets(database: SqlDatabase, outbox: Outbox, forgets: Forgets)
                     count += removed.get("facts", 0)
         for key, event_ids in forgets.skipped.items():
             await ledger.skip_events(tx, key, event_ids)
+    return count
+
+
+async def _marks(tx: Transaction) -> set[str]:
+    """Return the rows with a prefix among the tombstones of a database."""
+    return set((await tx.execute(select(tombstones.c.hash).where(tombstones.c.hash.like("%-%")))).scalars())
+
+
+async def _apply_ids(tx: Transaction, forgetter: Forgetter, forgets: Forgets, earlier: Collection[str]) -> int:
+    """Remove facts by their ids: their wording or their scope may have changed since the copy was made."""
+    marks = {mark for known in forgets.scopes.values() for mark in known.hashes if mark.startswith(ID_PREFIX)}
+    fact_ids = {mark.removeprefix(ID_PREFIX) for mark in marks.difference(earlier)} - forgets.current_ids
+    count = 0
+    for scope in {*forgets.scopes, *await forgetter.facts.scopes(tx)} if fact_ids else ():
+        if line := await forgetter.facts.earlier_ids(tx, scope, fact_ids):
+            count += (await forgetter.remove_facts(tx, scope, line))["facts"]
     return count
 
 

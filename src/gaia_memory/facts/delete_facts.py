@@ -24,8 +24,8 @@ from gaia_memory.facts.tables import (
     past_facts,
     profiles,
     sources,
-    tombstones,
 )
+from gaia_memory.facts.tombstones import drop_tombstones
 from gaia_memory.ports import FactStore
 
 if TYPE_CHECKING:
@@ -84,9 +84,8 @@ class FactDeletionMixin(FactStore):
             "facts": (await tx.execute(delete_from(facts).where(in_scope))).rowcount,
             "vectors": vectors or 0,
         }
-        for name, table in (("profiles", profiles), ("tombstones", tombstones)):
-            deleted = await tx.execute(delete_from(table).where(table.c.partition == scope.partition))
-            removed[name] = deleted.rowcount
+        deleted = await tx.execute(delete_from(profiles).where(profiles.c.partition == scope.partition))
+        removed |= {"profiles": deleted.rowcount, "tombstones": await drop_tombstones(tx, scope)}
         await delete_all_comparisons(tx, scope)
         for table in (endings, announcements):
             await tx.execute(delete_from(table).where(table.c.partition == scope.partition))

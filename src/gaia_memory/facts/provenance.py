@@ -90,14 +90,21 @@ class ProvenanceMixin(FactStore):
 
     @override
     async def copies(
-        self, tx: Transaction, scope: Scope, *, fact_id: str | None = None, session_id: str | None = None
+        self,
+        tx: Transaction,
+        scope: Scope,
+        *,
+        fact_ids: Collection[str] | None = None,
+        session_id: str | None = None,
+        past: bool = False,
     ) -> dict[Scope, list[str]]:
-        copied = select(sources.c.fact_id).where(_is_copied(scope, fact_id, session_id))
+        copied = select(sources.c.fact_id).where(_is_copied(scope, fact_ids, session_id))
+        table, is_there = (past_facts, true()) if past else (facts, current_or_past())
         statement = (
-            select(facts.c.id, scopes.c.app, scopes.c.user_id)
-            .join(scopes, scopes.c.partition == facts.c.partition)
-            .where(facts.c.partition != scope.partition, facts.c.id.in_(copied), current_or_past())
-            .order_by(facts.c.row)
+            select(table.c.id, scopes.c.app, scopes.c.user_id)
+            .join(scopes, scopes.c.partition == table.c.partition)
+            .where(table.c.partition != scope.partition, table.c.id.in_(copied), is_there)
+            .order_by(table.c.row)
         )
         found: dict[Scope, list[str]] = {}
         for row in await tx.execute(statement):
@@ -112,10 +119,10 @@ class ProvenanceMixin(FactStore):
         fact_ids: Collection[str],
         *,
         of: Scope,
-        fact_id: str | None = None,
+        origin_ids: Collection[str] | None = None,
         session_id: str | None = None,
     ) -> list[str]:
-        is_copied = _is_copied(of, fact_id, session_id)
+        is_copied = _is_copied(of, origin_ids, session_id)
         without_source: list[str] = []
         state = await bump_revision(tx, scope)
         for chunk in in_chunks(fact_ids):
@@ -184,11 +191,11 @@ def _is_learned_from(table: Table, scope: Scope, session_id: str, *, has_others:
     return is_taught & (is_shared if has_others else ~is_shared)
 
 
-def _is_copied(scope: Scope, fact_id: str | None, session_id: str | None) -> ColumnElement[bool]:
-    """Return the condition that an import made a source from a fact of `scope`: from one, or from a conversation."""
+def _is_copied(scope: Scope, fact_ids: Collection[str] | None, session_id: str | None) -> ColumnElement[bool]:
+    """Return the condition that an import made a source from a fact of `scope`: from these, or from a conversation."""
     is_copied = (sources.c.origin_scope == scope.partition) & sources.c.imported
-    if fact_id is not None:
-        return is_copied & (sources.c.origin_id == fact_id)
+    if fact_ids is not None:
+        return is_copied & sources.c.origin_id.in_(fact_ids)
     return is_copied if session_id is None else is_copied & _is_from_session(session_id)
 
 

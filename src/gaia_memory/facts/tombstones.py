@@ -24,8 +24,14 @@ if TYPE_CHECKING:
     from gaia_memory.models import NewFact, Scope
     from gaia_memory.ports import Transaction
 
-_SALT_PREFIX = "salt-"
+SALT_PREFIX = "salt-"
 """Marks a row of the tombstones that stores the salt of a merged scope instead of a hash."""
+
+GONE_PREFIX = "gone-"
+"""Marks one with the salt of a scope that was merged into this one before everything was forgotten."""
+
+ID_PREFIX = "id-"
+"""Marks one with the random id of a forgotten fact, whose wording or scope may be another in an older copy."""
 
 
 class TombstoneMixin(FactStore):
@@ -47,6 +53,10 @@ class TombstoneMixin(FactStore):
             await paraphrase_tombstones.record_forgotten(tx, scope, texts, state.salt, forgotten_at=said_until)
             hashes = {value for text in texts.values() for value in tombstone_hashes(text, state.salt)}
             await _insert_tombstones(tx, scope, sorted(hashes))
+
+    @override
+    async def record_forgotten_ids(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
+        await _insert_tombstones(tx, scope, [ID_PREFIX + each for each in sorted(fact_ids)])
 
     @override
     async def have_tombstones(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bool]:
@@ -104,9 +114,21 @@ async def move_tombstones(tx: Transaction, scope: Scope, into: Scope, salt: str)
     statement = delete_from(tombstones).where(tombstones.c.partition == scope.partition).returning(tombstones.c.hash)
     moved = sorted((await tx.execute(statement)).scalars())
     words = update(forgotten_words).where(forgotten_words.c.partition == scope.partition)
-    words_moved = (await tx.execute(words.values(partition=into.partition))).rowcount
+    await tx.execute(words.values(partition=into.partition))
     # The texts are unknown, so the hashes cannot be made again with the salt of the other scope.
-    await _insert_tombstones(tx, into, [*moved, _SALT_PREFIX + salt] if moved or words_moved else [])
+    await _insert_tombstones(tx, into, [*moved, SALT_PREFIX + salt])
+
+
+async def drop_tombstones(tx: Transaction, scope: Scope) -> int:
+    """Remove the tombstones of a scope of which everything is forgotten; return how many. The merged scopes are kept.
+
+    An older copy of the database has what was theirs under their own ids.
+    """
+    statement = delete_from(tombstones).where(tombstones.c.partition == scope.partition).returning(tombstones.c.hash)
+    dropped = list((await tx.execute(statement)).scalars())
+    merged = {each.partition("-")[2] for each in dropped if each.startswith((SALT_PREFIX, GONE_PREFIX))}
+    await _insert_tombstones(tx, scope, sorted(GONE_PREFIX + salt for salt in merged))
+    return len(dropped) - len(merged)
 
 
 async def copy_tombstones(
@@ -117,7 +139,7 @@ async def copy_tombstones(
     `words` has (row of the forgotten fact, hash of a word, time of the forget).
     """
     state = await scopes.ensure_scope(tx, scope)
-    own_salt = [] if salt == state.salt else [_SALT_PREFIX + salt]
+    own_salt = [] if salt == state.salt else [SALT_PREFIX + salt]
     await _insert_tombstones(tx, scope, [*hashes, *own_salt])
     known = {
         (row.fact_row, row.word)
@@ -141,16 +163,17 @@ async def _insert_tombstones(tx: Transaction, scope: Scope, hashes: Sequence[str
 
 async def _has_tombstones(tx: Transaction, scope: Scope) -> bool:
     """Return whether the scope has any: hashing a text takes as long as writing it."""
-    columns = tombstones.c.partition, forgotten_words.c.partition
-    conditions = [exists().where(partition == scope.partition) for partition in columns]
-    return bool((await tx.execute(select(or_(*conditions)))).scalar_one())
+    is_hash = tombstones.c.hash.not_like("%-%")
+    has_hash = exists().where(tombstones.c.partition == scope.partition, is_hash)
+    has_word = exists().where(forgotten_words.c.partition == scope.partition)
+    return bool((await tx.execute(select(or_(has_hash, has_word)))).scalar_one())
 
 
 async def _salts(tx: Transaction, scope: Scope, own_salt: str) -> list[str]:
     """Return the salt of a scope, and the salts of the scopes merged into it."""
     in_scope = tombstones.c.partition == scope.partition
-    statement = select(tombstones.c.hash).where(in_scope, tombstones.c.hash.startswith(_SALT_PREFIX))
-    return [own_salt, *(value.removeprefix(_SALT_PREFIX) for value in (await tx.execute(statement)).scalars())]
+    statement = select(tombstones.c.hash).where(in_scope, tombstones.c.hash.startswith(SALT_PREFIX))
+    return [own_salt, *(value.removeprefix(SALT_PREFIX) for value in (await tx.execute(statement)).scalars())]
 
 
 def _lookup_hashes(text: str, salts: Sequence[str]) -> set[str]:

@@ -6,6 +6,7 @@ When `Forgetter.forget` returns, no read shows the facts, and the earlier messag
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -126,10 +127,14 @@ class Forgetter:
         said_until: float,
     ) -> Receipt:
         async with self.database.transaction() as tx:
-            copied = await self.facts.copies(tx, scope, fact_id=fact_id, session_id=session_id)
+            line = None if fact_id is None else {fact_id, *await self.facts.earlier_ids(tx, scope, [fact_id])}
+            copied = await self.facts.copies(tx, scope, fact_ids=line, session_id=session_id)
+            ended: dict[Scope, list[str]] = {}
+            if copies:
+                ended = await self.facts.copies(tx, scope, fact_ids=line, session_id=session_id, past=True)
             # Locks the scopes, so that the facts read are those deleted: on a server, a concurrent learner could
             # otherwise commit between the read and the delete. In one order, or two calls might wait for each other.
-            for each in sorted((scope, *(copied if copies else ())), key=lambda it: it.partition):
+            for each in sorted({scope, *(copied if copies else ()), *ended}, key=lambda it: it.partition):
                 await self.facts.state(tx, each)
             host_sessions = await self._host_sessions(tx, scope, fact_id, session_id)
             if fact_id is not None:
@@ -141,8 +146,11 @@ class Forgetter:
                 removed["profiles"] += await self._drop_profiles(tx, scope)
                 await self.ledger.forget_messages(tx, user=scope.user, app=scope.app, said_until=said_until)
             remaining = sum(map(len, copied.values()))
-            if copies and copied:
-                removed["copies"] = await self._forget_copies(tx, scope, copied, fact_id, session_id)
+            if copies and (copied or ended):
+                ids = {each: [*copied.get(each, ()), *ended.get(each, ())] for each in (*copied, *ended)}
+                found = await self._forget_copies(tx, scope, ids, line, session_id)
+                removed["copies"] = found["facts"]
+                removed["history"] = removed.get("history", 0) + found["history"]
                 remaining -= removed["copies"]
             if not removed:
                 return Receipt(count=0, copies=remaining)
@@ -184,17 +192,22 @@ class Forgetter:
         tx: Transaction,
         scope: Scope,
         copied: Mapping[Scope, Sequence[str]],
-        fact_id: str | None,
+        origin_ids: Collection[str] | None,
         session_id: str | None,
-    ) -> int:
-        """Delete copies without another source; the others lose the source that names `scope`. Count the deleted."""
-        count = 0
+    ) -> Counter[str]:
+        """Delete copies without another source, with their earlier wordings; return the number of rows by kind.
+
+        The others lose the source that names `scope`.
+        """
+        count = Counter[str]()
         for other, copy_ids in copied.items():
-            await self.facts.clear_excerpts(tx, other, copy_ids)
+            line = {*copy_ids, *await self.facts.earlier_ids(tx, other, copy_ids)}
+            await self.facts.clear_excerpts(tx, other, line)
             deleted_ids = await self.facts.drop_copied_sources(
-                tx, other, copy_ids, of=scope, fact_id=fact_id, session_id=session_id
+                tx, other, line, of=scope, origin_ids=origin_ids, session_id=session_id
             )
-            count += (await self.facts.delete(tx, other, deleted_ids))["facts"]
+            count.update(await self.facts.delete(tx, other, deleted_ids))
+            await self.facts.record_forgotten_ids(tx, other, deleted_ids)
             await self._drop_profiles(tx, other)
         return count
 
@@ -221,6 +234,7 @@ class Forgetter:
             await self.ledger.skip_events(tx, key, event_ids)
         await self.facts.clear_excerpts(tx, scope, fact_ids)
         removed = await self.facts.delete(tx, scope, fact_ids)
+        await self.facts.record_forgotten_ids(tx, scope, fact_ids)
         return removed | {"profiles": removed["profiles"] + await self._drop_profiles(tx, scope)}
 
     async def _drop_profiles(self, tx: Transaction, scope: Scope) -> int:

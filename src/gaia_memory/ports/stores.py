@@ -176,12 +176,18 @@ class FactStore(FactHistory, FactOverview, DueFacts, ShownFacts, UndecidedFacts,
         """
 
     async def copies(
-        self, tx: Transaction, scope: Scope, *, fact_id: str | None = None, session_id: str | None = None
+        self,
+        tx: Transaction,
+        scope: Scope,
+        *,
+        fact_ids: Collection[str] | None = None,
+        session_id: str | None = None,
+        past: bool = False,
     ) -> dict[Scope, list[str]]:
         """Return the ids of facts that imports made in other scopes from facts of this one, by their scope.
 
-        With `fact_id` those made from that fact, with `session_id` those that name that conversation; the facts may be
-        gone by now.
+        With `fact_ids` those made from these facts, with `session_id` those that name that conversation; the facts may
+        be gone by now. These are the current ones or, if `past`, those that have ended there.
         """
 
     async def drop_copied_sources(
@@ -191,7 +197,7 @@ class FactStore(FactHistory, FactOverview, DueFacts, ShownFacts, UndecidedFacts,
         fact_ids: Collection[str],
         *,
         of: Scope,
-        fact_id: str | None = None,
+        origin_ids: Collection[str] | None = None,
         session_id: str | None = None,
     ) -> list[str]:
         """Remove from facts of `scope` the sources that make them `copies`; return the ids of those without others.
@@ -231,6 +237,9 @@ class FactStore(FactHistory, FactOverview, DueFacts, ShownFacts, UndecidedFacts,
         Hashes of their distinctive words are stored too. They apply to statements made up to `said_until` (seconds,
         wall clock).
         """
+
+    async def record_forgotten_ids(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
+        """Note the ids of forgotten facts, so that the restore of an older copy leaves them out in every wording."""
 
     async def have_tombstones(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether its normal form has a tombstone."""

@@ -16,7 +16,7 @@ from support.oracles.mutants import Mutant
 Make = Callable[..., Awaitable[Sut]]
 
 MUTANTS = [
-    Mutant(provenance.__name__, "ProvenanceMixin.copies", "facts.c.partition != scope.partition", "true()"),
+    Mutant(provenance.__name__, "ProvenanceMixin.copies", "table.c.partition != scope.partition", "true()"),
     Mutant(provenance.__name__, "_is_copied", "sources.c.origin_scope == scope.partition", "true()"),
 ]
 """The conditions on partitions of the statements that look for copies."""
@@ -54,6 +54,24 @@ async def test_a_forget_leaves_copies_and_counts_them(make: Make) -> None:
     )
     assert await texts(memory, ben) == ["Owns a boat", "Likes tea", "Plays chess"]
     assert await texts(memory, cleo) == ["Plays chess", "Owns a boat", "Likes tea"]
+
+
+@pytest.mark.parametrize(("corrects", "left"), [(False, []), (True, ["Has the illness brolga"])])
+async def test_a_forget_with_copies_takes_their_earlier_wordings(make: Make, corrects: bool, left: list[str]) -> None:
+    """Those that came with the copy, and the copy itself where only a correction of it has another source."""
+    sut = await make()
+    memory, ann, ben = sut.gaia.memory, sut.scope("ann"), sut.scope("ben")
+    illness = await memory.remember(ann, "Has the illness zanzibar")
+    await memory.update(ann, illness.id, text="Has the illness quillon")
+    await copy(memory, ann, ben)
+    [copied] = await memory.facts(ben)
+    if corrects:
+        await memory.update(ben, copied.id, text="Has the illness brolga")
+
+    await memory.forget(ann, fact_id=illness.id, copies=True)
+
+    assert await texts(memory, ben) == left
+    assert not [word for word in ("zanzibar", "quillon") if word in str(await memory.export(ben))]
 
 
 async def test_a_forget_with_copies_deletes_what_nothing_else_taught(make: Make) -> None:
