@@ -76,11 +76,11 @@ class Engine:
         self.backend = Backend(config, stored_embedder=stored_embedder)
         self.agent_models = self.backend.agent_models
         self.locks = SessionLocks()
-        self.debouncer = MessageDebouncer(self.locks)
-        self.pending_confirmations = PendingConfirmations()
+        self.debouncer, self.pending_confirmations = MessageDebouncer(self.locks), PendingConfirmations()
         self.conversations = LedgerClient(database, self.ledger, self.facts, clock, owner=self.owner)
         self.turns = TurnPresence(self.conversations)
         self.transcripts = TranscriptRegistry()
+        self.listing_errors, self.readable_apps = self.transcripts.listing_errors, self.transcripts.list_apps
         self.set_transcript_fallback = self.transcripts.set_fallback
         self._sessions = SessionEngine(database, lambda: (self.config.sessions_url, self.config.memory_url))
         self._has_started = False
@@ -98,6 +98,7 @@ class Engine:
         self.memory = self._build_memory(projects)
         self.consolidator = self._build_consolidator()
         self.can_read, self.last_waiting_turn = self.consolidator.can_read, self.consolidator.last_waiting_turn
+        self.read_details = self.consolidator.read_details
         self._sweeper = self._build_sweeper()
         self._reconcile_queue = ReconcileQueue(
             client=self.conversations,

@@ -1,8 +1,9 @@
-"""Every key that ADK's service for Vertex AI Memory Bank knows has its effect or is refused by name."""
+"""Every key that ADK's service for Vertex AI Memory Bank knows has its effect or is answered by one warning."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -33,7 +34,7 @@ KNOWN_BY_VERTEX = (
     | vertex._INGEST_EVENTS_CONFIG_FALLBACK_KEYS
     | {vertex._ENABLE_CONSOLIDATION_KEY}
 )
-REFUSED_VALUES: dict[str, Any] = {
+IGNORED_VALUES: dict[str, Any] = {
     "revision_ttl": "60s",
     "revision_expire_time": "2026-04-01T00:00:00Z",
     "revision_labels": {"origin": "crm"},
@@ -44,7 +45,7 @@ REFUSED_VALUES: dict[str, Any] = {
     "generation_trigger_config": {"generation_rule": {"idle_duration": "60s"}},
     "allowed_topics": ["health"],
 }
-"""What both methods refuse, each with a value that Memory Bank takes."""
+"""What does nothing in either method, each with a value that Memory Bank takes."""
 
 
 @pytest.fixture
@@ -120,21 +121,36 @@ async def test_a_key_has_its_effect(
 
 @pytest.mark.acceptance("W23")
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", IGNORED_VALUES)
+async def test_a_key_without_a_meaning_gets_one_warning(
+    engine: Engine, service: Mem0MemoryService, method: Method, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It names the key and the fix; the facts are stored without it, and the next call says nothing more."""
+    await store(service, method, {name: IGNORED_VALUES[name]})
+    [fact] = await stored(engine)
+    await store(service, method, {name: IGNORED_VALUES[name]})
+    warnings = [message for message in caplog.messages if "custom_metadata" in message]
+
+    assert name not in fact.metadata
+    assert len(warnings) == 1
+    assert re.search(rf"{name}.*does nothing here: \S+", warnings[0])
+
+
+@pytest.mark.acceptance("W23")
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     "given",
     [
-        *({name: value} for name, value in REFUSED_VALUES.items()),
-        {"disable_memory_revisions": True},
         {"wait_for_completion": "yes"},
+        {"disable_memory_revisions": 1},
         {"ttl": "1 hour"},
         {"expire_time": "2026-04-01"},
-        {"topics": ["health", "work"]},
         {"metadata": "ward 3"},
         {"nested": {"a": 1}},
     ],
     ids=str,
 )
-async def test_a_key_without_a_meaning_is_refused_by_name(
+async def test_a_malformed_value_is_refused_by_name(
     engine: Engine, service: Mem0MemoryService, method: Method, given: dict[str, Any]
 ) -> None:
     """The message names key and fix, and nothing is stored or learned."""
@@ -146,25 +162,41 @@ async def test_a_key_without_a_meaning_is_refused_by_name(
 
 @pytest.mark.acceptance("W23")
 @pytest.mark.parametrize(
-    ("method", "accepted", "refused"),
+    ("method", "accepted", "ignored"),
     [
         ("add_memory", {"disable_consolidation": True}, {"disable_consolidation": False}),
         ("add_events_to_memory", {"disable_consolidation": False}, {"disable_consolidation": True}),
         ("add_events_to_memory", {"enable_consolidation": True}, {"enable_consolidation": False}),
-        ("add_memory", {"topics": [{"custom_memory_topic_label": "health"}]}, {"topics": []}),
-        ("add_memory", {"topics": ["health"]}, {"topics": [{}]}),
     ],
 )
-async def test_a_choice_is_accepted_where_that_is_what_happens(
-    engine: Engine, service: Mem0MemoryService, method: Method, accepted: dict[str, Any], refused: dict[str, Any]
+async def test_a_choice_that_is_not_possible_gets_a_warning(
+    service: Mem0MemoryService,
+    method: Method,
+    accepted: dict[str, Any],
+    ignored: dict[str, Any],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """One topic is the category of the fact."""
-    with pytest.raises(ValueError, match=next(iter(refused))):
-        await store(service, method, refused)
+    """The one that is made anyway gets none."""
     await store(service, method, accepted)
+    silent = caplog.text
+    await store(service, method, ignored)
+
+    assert "does nothing here" not in silent
+    assert "does nothing here" in caplog.text
+
+
+@pytest.mark.acceptance("W23")
+@pytest.mark.parametrize("wrong", [[], [{}], ["health", "work"]])
+async def test_one_topic_is_the_category_of_an_added_fact(
+    engine: Engine, service: Mem0MemoryService, wrong: list[Any]
+) -> None:
+    """A fact has no second one."""
+    with pytest.raises(ValueError, match="topics"):
+        await store(service, "add_memory", {"topics": wrong})
+    await store(service, "add_memory", {"topics": [{"custom_memory_topic_label": "health"}]})
 
     [fact] = await stored(engine)
-    assert fact.category == ("health" if "topics" in accepted else None)
+    assert fact.category == "health"
 
 
 @pytest.mark.acceptance("W23")

@@ -151,7 +151,7 @@ async def test_add_session_reads_the_whole_session_if_the_transcript_is_availabl
 ):
     """A trimmed session is then learned completely, and not cleared."""
     sessions = InMemorySessionService()
-    engine.attach_transcript(APP, SessionTranscript(sessions, APP, clear_method="rewind"))
+    engine.attach_transcript(APP, SessionTranscript(sessions, APP, clear_method="keep"))
     kept = await sessions.create_session(app_name=APP, user_id=USER, session_id="s1")
     for text in ["I have a dog", "I have a cat"]:
         await sessions.append_event(kept, event(text))
@@ -170,7 +170,7 @@ async def test_add_session_learns_the_given_events_if_the_apps_own_service_has_n
 ):
     """Each event once, without those that are private or rewound; what the transcript taught before is not repeated."""
     sessions = InMemorySessionService()
-    engine.attach_transcript(APP, SessionTranscript(sessions, APP, clear_method="rewind"))
+    engine.attach_transcript(APP, SessionTranscript(sessions, APP, clear_method="keep"))
     kept = await sessions.create_session(app_name=APP, user_id=USER, session_id="s1")
     await sessions.append_event(kept, event("I have a dog"))
     await service.add_session_to_memory(kept)
@@ -201,7 +201,7 @@ async def test_a_session_that_cannot_be_looked_up_is_left_for_later(
 ):
     """Its service may hold more than the given events; the failure is recorded and not raised."""
     sessions = InMemorySessionService()
-    engine.attach_transcript(APP, SessionTranscript(sessions, APP, clear_method="rewind"))
+    engine.attach_transcript(APP, SessionTranscript(sessions, APP, clear_method="keep"))
 
     async def fails(**_: object) -> None:
         raise OSError("away")

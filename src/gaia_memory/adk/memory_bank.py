@@ -1,4 +1,4 @@
-"""Reads `custom_metadata` as ADK's service for Vertex AI Memory Bank knows it; what has no meaning here is refused."""
+"""Reads `custom_metadata` as ADK's service for Vertex AI Memory Bank knows it; warns of what has no meaning here."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from datetime import datetime
 from typing import Any, Literal
 
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.log import logger_for
 from gaia_memory.models import Metadata
 from gaia_memory.models.validation import format_value
+
+logger = logger_for(__name__)
 
 CONSOLIDATION_KEY = "enable_consolidation"
 
@@ -21,18 +24,18 @@ _NO_HTTP = "nothing is sent over HTTP"
 
 @dataclass(frozen=True, slots=True)
 class BankKey:
-    """What a key of Memory Bank does here, in words of the docs; `refused` is why, and what to do instead.
+    """What a key of Memory Bank does here, in words of the docs; `ignored` is why it does nothing, and the fix.
 
-    `switch` lists the values that are accepted, because that is what happens anyway.
+    `switch` lists the values that have their effect, because that is what happens anyway.
     """
 
     effect: str = ""
-    refused: str = ""
+    ignored: str = ""
     switch: tuple[bool, ...] = ()
 
 
-def _refused(reason: str, fix: str = "leave it out") -> BankKey:
-    return BankKey(refused=f"{reason}: {fix}")
+def _ignored(reason: str, fix: str = "leave it out") -> BankKey:
+    return BankKey(ignored=f"{reason}: {fix}")
 
 
 _TTL = BankKey("the facts expire after this time, such as `'3600s'`")
@@ -49,21 +52,21 @@ _SHARED_KEYS = {
     "wait_for_completion": _COMPLETION_KEY,
     "force_flush": _COMPLETION_KEY,
     "disable_memory_revisions": BankKey("`False` is what happens", f"{_KEPT_HISTORY}: leave it out", (False,)),
-    "revision_ttl": _refused(_KEPT_HISTORY, "leave it out, or pass ttl for the fact itself"),
-    "revision_expire_time": _refused(_KEPT_HISTORY, "leave it out, or pass expire_time for the fact itself"),
-    "revision_labels": _refused("history keeps no labels", "pass them as metadata"),
-    "memory_id": _refused("each fact gets an id of its own"),
-    "http_options": _refused(_NO_HTTP),
-    "metadata_merge_strategy": _refused("the metadata of the latest saying win"),
-    "stream_id": _refused("events belong to a session", "pass session_id"),
-    "generation_trigger_config": _refused("`sessions.idle_consolidate_minutes` says when a session is learned"),
+    "revision_ttl": _ignored(_KEPT_HISTORY, "leave it out, or pass ttl for the fact itself"),
+    "revision_expire_time": _ignored(_KEPT_HISTORY, "leave it out, or pass expire_time for the fact itself"),
+    "revision_labels": _ignored("history keeps no labels", "pass them as metadata"),
+    "memory_id": _ignored("each fact gets an id of its own"),
+    "http_options": _ignored(_NO_HTTP),
+    "metadata_merge_strategy": _ignored("the metadata of the latest saying win"),
+    "stream_id": _ignored("events belong to a session", "pass session_id"),
+    "generation_trigger_config": _ignored("`sessions.idle_consolidate_minutes` says when a session is learned"),
 }
 
 MEMORY_BANK_KEYS: Mapping[Method, Mapping[str, BankKey]] = {
     "add_memory": {
         **_SHARED_KEYS,
-        "topics": BankKey("one topic becomes the category; several are refused"),
-        "allowed_topics": _refused("facts are stored as they are given"),
+        "topics": BankKey("one topic becomes the category; several are an error"),
+        "allowed_topics": _ignored("facts are stored as they are given"),
         "disable_consolidation": BankKey(
             "`True`: the facts end nothing", f"facts end nothing by default: pass {CONSOLIDATION_KEY} instead", (True,)
         ),
@@ -75,8 +78,8 @@ MEMORY_BANK_KEYS: Mapping[Method, Mapping[str, BankKey]] = {
     },
     "add_events_to_memory": {
         **_SHARED_KEYS,
-        "topics": _refused("the model gives each fact its category"),
-        "allowed_topics": _refused("`memory.extraction_instructions` says what to learn"),
+        "topics": _ignored("the model gives each fact its category"),
+        "allowed_topics": _ignored("`memory.extraction_instructions` says what to learn"),
         "disable_consolidation": BankKey("`False` is what happens", "set `memory.reconcile: off`", (False,)),
         "enable_consolidation": BankKey("`True` is what happens", "set `memory.reconcile: off`", (True,)),
     },
@@ -105,11 +108,15 @@ _VALUE_KEYS = ("bool_value", "double_value", "string_value", "timestamp_value")
 _TOPIC_KEYS = ("custom_memory_topic_label", "managed_memory_topic")
 
 
-def read_custom_metadata(custom_metadata: Mapping[str, object] | None, method: Method) -> Metadata:
+def read_custom_metadata(
+    custom_metadata: Mapping[str, object] | None, method: Method, warned_keys: set[str]
+) -> Metadata:
     """Return the metadata of facts, flat, with `ttl`, `expire_time` and a topic as `category`; None is no value.
 
+    A key without a meaning here is left out, with a warning unless it is among the `warned_keys`.
+
     Raises:
-        InvalidInputError: a key has no meaning here, or its value another form; the message names key, value and fix.
+        InvalidInputError: a value has another form; the message names key, value and fix.
     """
     if custom_metadata is not None and not isinstance(custom_metadata, Mapping):
         raise InvalidInputError(f"custom_metadata is {format_value(custom_metadata)}: pass a mapping")
@@ -117,8 +124,8 @@ def read_custom_metadata(custom_metadata: Mapping[str, object] | None, method: M
     keys, found = MEMORY_BANK_KEYS[method], dict[str, Any]()
     for name, value in given.items():
         key = keys.get(name)
-        if key is not None and (key.switch or key.refused):
-            _check_switch(name, value, key)
+        if key is not None and (key.switch or key.ignored):
+            _check_switch(name, value, key, warned_keys)
         elif name == "metadata":
             found |= _flat_metadata(value)
         elif name == "topics":
@@ -130,12 +137,13 @@ def read_custom_metadata(custom_metadata: Mapping[str, object] | None, method: M
     return found
 
 
-def _check_switch(name: str, value: object, key: BankKey) -> None:
+def _check_switch(name: str, value: object, key: BankKey, warned_keys: set[str]) -> None:
     named = f"custom_metadata[{name!r}] is {format_value(value)}"
     if key.switch and not isinstance(value, bool):
         raise InvalidInputError(f"{named}: pass True or False")
-    if value not in key.switch:
-        raise InvalidInputError(f"{named}, which is not possible here: {key.refused}")
+    if value not in key.switch and name not in warned_keys:
+        warned_keys.add(name)
+        logger.warning("%s, which does nothing here: %s", named, key.ignored)
 
 
 def _flat_metadata(value: object) -> dict[str, Any]:

@@ -3,40 +3,44 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
+from google.adk.events.event import Event
 from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
 from google.adk.memory.memory_entry import MemoryEntry
 from google.genai import types
 
 from gaia_memory.adk.engine_source import ConfigSource, EngineSource
 from gaia_memory.adk.memory_bank import read_custom_metadata, wants_consolidation
-from gaia_memory.adk.plugins.run_context import current_context, waits_of_turn
+from gaia_memory.adk.plugins.run_context import current_context, is_in_turn, lease_of_turn, waits_of_turn
 from gaia_memory.adk.sessions.event_mapping import turns_of, zone_of
 from gaia_memory.adk.tools.fact_framing import TOOL_TOKENS
 from gaia_memory.database.os_errors import translate_os_errors
 from gaia_memory.errors import (
     ConfigError,
+    GaiaMemoryError,
     InvalidInputError,
     LeaseLostError,
     MemoryDisabledError,
     MemoryUnavailable,
     ModelError,
 )
-from gaia_memory.language.printable_text import estimate_tokens
+from gaia_memory.language.printable_text import estimate_tokens, replace_unstorable
 from gaia_memory.log import logger_for
-from gaia_memory.models import Fact, Metadata, NewFact, Receipt, SessionKey
+from gaia_memory.models import Fact, Message, Metadata, NewFact, Receipt, SessionKey
 from gaia_memory.models.masked_fact import mask_fact
 from gaia_memory.profile.fence import escape_for_prompt
 from gaia_memory.recall.ranking.token_budget import fit_texts
+from gaia_memory.redaction.credentials import mask_credentials
+from gaia_memory.sessions.turns.learning_requests import LearningRequest, encode_request
 from gaia_memory.telemetry import log_fields
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
-    from google.adk.events.event import Event
     from google.adk.sessions.session import Session
 
     from gaia_memory.engine import Engine
@@ -71,20 +75,27 @@ class Mem0MemoryService(BaseMemoryService):
     ) -> None:
         """Take the arguments of ADK's service registry; others, from later versions of ADK, are ignored."""
         self.source = EngineSource(config, uri=uri, agents_dir=agents_dir)
+        self._warned_keys: set[str] = set()
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Learn the unlearned messages of a session, which may be loaded in part and is never cleared.
 
         A session that the app's own session service has is read from there; of any other, the given events are learned.
-        Adding a session again learns only what is new. While a turn runs in a session that this process can read
-        itself, or if the model fails, nothing happens: it is learned later.
+        Adding a session again learns only what is new. In a callback or a tool of a Runner with `MemoryPlugin`, it is
+        learned right after the turn. If the model fails, or while another turn runs in a session that this process can
+        read itself, it is learned later.
         """
+        with _spares_the_turn("add_session_to_memory"):
+            await self._add_session(session)
+
+    async def _add_session(self, session: Session) -> None:
         async with self.source.use_engine() as engine:
             if not engine.config.memory.enabled:
                 return
             key = SessionKey(session.app_name, session.user_id, session.id)
             if await engine.can_read(key):
-                await engine.consolidate(key, clear=False)
+                if not _leave_to_end_of_turn(engine, key, LearningRequest()):
+                    await engine.consolidate(key, clear=False)
                 return
             try:
                 await _learn(engine, key, session.events, zone=await zone_of(session))
@@ -109,18 +120,22 @@ class Mem0MemoryService(BaseMemoryService):
         """Learn from some events of a session, each event once.
 
         `custom_metadata` becomes metadata of the learned facts; the keys of Vertex AI Memory Bank have their effect,
-        such as `ttl`, or are refused.
+        such as `ttl`, or get a warning. In a callback or a tool of a Runner with `MemoryPlugin`, the events
+        are learned right after the turn, and what this would raise is logged.
 
         Raises:
-            InvalidInputError: a key or a value of the metadata has no meaning here. This is a ValueError.
+            TypeError: `events` is not a sequence of `Event`.
+            InvalidInputError: a value of the metadata is malformed. This is a ValueError.
             ModelError: the model gave no usable answer; the events can be added again.
             LeaseLostError: the conversation is being learned, or a turn is running.
         """
-        metadata = read_custom_metadata(custom_metadata, "add_events_to_memory")
-        async with self.source.use_engine() as engine:
-            if engine.config.memory.enabled:
-                key = SessionKey(app_name, user_id, session_id or FALLBACK_SESSION_ID)
-                await _learn(engine, key, events, metadata=metadata)
+        with _spares_the_turn("add_events_to_memory"):
+            metadata = read_custom_metadata(custom_metadata, "add_events_to_memory", self._warned_keys)
+            _require_all(events, Event, "events")
+            async with self.source.use_engine() as engine:
+                if engine.config.memory.enabled:
+                    key = SessionKey(app_name, user_id, session_id or FALLBACK_SESSION_ID)
+                    await _learn(engine, key, events, metadata=metadata)
 
     async def add_memory(
         self,
@@ -132,17 +147,19 @@ class Mem0MemoryService(BaseMemoryService):
     ) -> None:
         """Store entries word for word; an entry's own metadata override those of the call.
 
-        The keys of Vertex AI Memory Bank have their effect, such as `ttl` and `enable_consolidation`, or are refused.
+        The keys of Vertex AI Memory Bank have their effect, such as `ttl` and `enable_consolidation`, or get a warning.
 
         Raises:
             TypeError: `memories` is not a sequence of `MemoryEntry`.
             InvalidInputError: `memories` is empty, or an entry is blank, contains a file or has metadata that is not
-                flat or has no meaning here. This is a ValueError.
+                flat or malformed. This is a ValueError.
             MemoryDisabledError: memory is off.
         """
-        entries = _require_entries(memories)
-        facts = [_new_fact(entry, custom_metadata or {}) for entry in entries]
-        reconcile = wants_consolidation(custom_metadata, [entry.custom_metadata for entry in entries])
+        _require_all(memories, MemoryEntry, "memories")
+        if not memories:
+            raise InvalidInputError("memories is empty: pass at least one MemoryEntry")
+        facts = [_new_fact(entry, custom_metadata or {}, self._warned_keys) for entry in memories]
+        reconcile = wants_consolidation(custom_metadata, [entry.custom_metadata for entry in memories])
         async with self.source.use_engine() as engine:
             await engine.memory.add(engine.scope(app_name, user_id), facts, reconcile=reconcile)
 
@@ -220,24 +237,52 @@ async def _learn(
     zone: tzinfo = UTC,
     metadata: Metadata | None = None,
 ) -> None:
+    engine.read_details(metadata)
+    turns = turns_of(events, turns_before=0, zone=zone)
+    masked = tuple(
+        replace(turn, messages=tuple(_mask_message(engine, each) for each in turn.messages)) for turn in turns
+    )
+    if not turns or _leave_to_end_of_turn(engine, key, LearningRequest(masked, dict(metadata or {}))):
+        return
     row = await engine.conversations.ensure_row(key)
-    turns = turns_of(events, turns_before=row.progress.learned_turns, zone=zone)
-    if turns:
-        await engine.learn(key, turns, metadata)
+    await engine.learn(key, turns_of(events, turns_before=row.progress.learned_turns, zone=zone), metadata)
 
 
-def _require_entries(memories: object) -> Sequence[MemoryEntry]:
-    if isinstance(memories, str | bytes) or not isinstance(memories, Sequence):
-        raise TypeError(f"memories is a {type(memories).__name__}: pass a list of MemoryEntry")
-    for index, entry in enumerate(memories):
-        if not isinstance(entry, MemoryEntry):
-            raise TypeError(f"memories[{index}] is a {type(entry).__name__}: pass MemoryEntry objects")
-    if not memories:
-        raise InvalidInputError("memories is empty: pass at least one MemoryEntry")
-    return memories
+@contextmanager
+def _spares_the_turn(method: str) -> Iterator[None]:
+    """Log what this block raises in a turn of a Runner with memory, whose answer matters more."""
+    try:
+        yield
+    except (GaiaMemoryError, TypeError, OSError) as error:
+        if not is_in_turn():
+            raise
+        logger.error("%s in a callback or tool did nothing, and the turn goes on: %s", method, error)
 
 
-def _new_fact(entry: MemoryEntry, call_metadata: Mapping[str, object]) -> NewFact:
+def _leave_to_end_of_turn(engine: Engine, key: SessionKey, request: LearningRequest) -> bool:
+    """Have a request stored by the write that ends the turn of the calling code; False outside of a turn."""
+    lease = lease_of_turn()
+    if lease is None or not engine.turns.holds(lease) or key.app not in engine.readable_apps():
+        return False
+    lease.requests.append((key, encode_request(request)))
+    return True
+
+
+def _mask_message(engine: Engine, message: Message) -> Message:
+    """Return a message as it may be stored outside of the session."""
+    text = mask_credentials(message.text, allow_numbers=engine.config.memory.allow_numbers)
+    return replace(message, text=replace_unstorable(text))
+
+
+def _require_all(given: object, kind: type, name: str) -> None:
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence):
+        raise TypeError(f"{name} is a {type(given).__name__}: pass a list of {kind.__name__}")
+    for index, each in enumerate(given):
+        if not isinstance(each, kind):
+            raise TypeError(f"{name}[{index}] is a {type(each).__name__}: pass {kind.__name__} objects")
+
+
+def _new_fact(entry: MemoryEntry, call_metadata: Mapping[str, object], warned_keys: set[str]) -> NewFact:
     parts = entry.content.parts or []
     if any(part.inline_data or part.file_data for part in parts):
         raise InvalidInputError(
@@ -246,7 +291,7 @@ def _new_fact(entry: MemoryEntry, call_metadata: Mapping[str, object]) -> NewFac
     text = "\n".join(part.text for part in parts if part.text).strip()
     if not text:
         raise InvalidInputError("a MemoryEntry has no text: put what to remember into content.parts")
-    metadata = read_custom_metadata({**call_metadata, **entry.custom_metadata}, "add_memory")
+    metadata = read_custom_metadata({**call_metadata, **entry.custom_metadata}, "add_memory", warned_keys)
     author = {} if entry.author is None else {"author": entry.author}
     return NewFact(text, said_at=_parse_timestamp(entry.timestamp), metadata={**author, **metadata})
 

@@ -49,7 +49,7 @@ async def sweep(
         lines = _problem_lines(report, failed)
         # A forced sweep waits for nobody to be quiet: what it leaves waits for something else.
         waiting = [] if force else _quiet_times(engine, pending)
-        unreadable = [each.key.app for each in pending if each.key.app not in engine.transcripts.apps]
+        unreadable = [each.key.app for each in pending if each.key.app not in engine.readable_apps()]
         error_message = _unread_message(engine, pending) or _missing_model_message(report)
         if unreadable and error_message is None and len(unreadable) == len(pending) and not report.consolidated:
             error_message = _unreadable_message(unreadable)
@@ -115,7 +115,7 @@ def _quiet_times(engine: Engine, pending: Sequence[PendingConversation]) -> list
 
     now, idle_seconds = engine.clock.now().timestamp(), engine.config.sessions.idle_consolidate_minutes * 60
     quiet_since = quiet_cutoff(now, idle_seconds=idle_seconds)
-    readable = set(engine.transcripts.apps).difference(engine.transcripts.listing_errors)
+    readable = set(engine.readable_apps()).difference(engine.listing_errors)
     waiting = [each for each in pending if each.key.app in readable and each.touched > quiet_since]
     # Due but for the time: neither failed, nor in a turn.
     return sorted(each.touched + idle_seconds for each in waiting if is_due(each, now=now, quiet_since=each.touched))
@@ -166,7 +166,7 @@ def _missing_model_message(report: SweepReport) -> str | None:
 
 def _unread_message(engine: Engine, pending: Sequence[PendingConversation]) -> str | None:
     """Return the message if the sessions of an app could not be listed; None if all could."""
-    unread = engine.transcripts.listing_errors
+    unread = engine.listing_errors
     if not unread:
         return None
     from gaia_memory.database.read_only import database_path

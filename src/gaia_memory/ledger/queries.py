@@ -19,7 +19,7 @@ from gaia_memory.ledger.rows import (
     to_ledger_row,
     to_pending,
 )
-from gaia_memory.ledger.tables import IS_REWOUND, IS_SWEEPABLE, IS_UNCLAIMED, IS_UNDONE
+from gaia_memory.ledger.tables import HAS_REQUESTS, IS_REWOUND, IS_SWEEPABLE, IS_UNCLAIMED, IS_UNDONE
 from gaia_memory.ledger.tables import conversations as c
 from gaia_memory.models import DueConversation, LedgerRow, PendingConversation, PersonSummary, Scope, SessionKey
 
@@ -58,6 +58,13 @@ class ConversationQueryMixin:
             rows_by_app.append((await tx.execute(of_app)).all())
         oldest = islice(merge(*rows_by_app, key=lambda row: row.touched), limit)
         return [DueConversation(key=session_key(row), touched=row.touched) for row in oldest]
+
+    async def requested(self, tx: Transaction, *, apps: Collection[str], force: bool) -> list[SessionKey]:
+        """Return conversations of `apps` whose requests can be learned now."""
+        conditions: list[SqlCondition] = [HAS_REQUESTS, c.c.active_until.is_(None), c.c.lease_until.is_(None)]
+        conditions += [] if force else [c.c.retry_at.is_(None), ~c.c.parked]
+        statement = select(*_KEY_COLUMNS).where(*conditions, c.c.app_key.in_([index_key(app) for app in apps]))
+        return [session_key(row) for row in await tx.execute(statement)]
 
     async def sessions_waiting_in_other_apps(self, tx: Transaction, *, apps: Collection[str]) -> list[SessionKey]:
         """Return one waiting conversation, the latest, of each app that is not among `apps`."""

@@ -121,6 +121,7 @@ def to_ledger_row(row: Row[*tuple[Any, ...]]) -> LedgerRow:
             is_learned=row.turn_no <= row.learned_turn_no,
             is_done=row.turn_no <= row.done_turn_no,
             forgotten_at=row.forgotten_at,
+            requests=row.requests,
         ),
         lease=LeaseState(owner=row.lease_owner, expires_at=row.lease_until),
         failures=FailureState(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, and_, case, literal, or_, select, update
+from sqlalchemy import ColumnElement, and_, case, func, literal, or_, select, update
 
 from gaia_memory.database.dialects import dialect_insert
 from gaia_memory.database.id_encoding import decode_id, encode_id, index_key, replace_unstorable
 from gaia_memory.ledger import rows
 from gaia_memory.ledger.lease_rows import LeaseMixin
 from gaia_memory.ledger.queries import ConversationQueryMixin
-from gaia_memory.ledger.tables import bootstraps, conversations, skips
+from gaia_memory.ledger.tables import HAS_REQUESTS, bootstraps, conversations, skips
 from gaia_memory.ledger.turn_rows import TurnMixin
 from gaia_memory.models import FrozenProfile, LedgerRow, SessionKey, WindowAnchor
 
@@ -78,6 +78,8 @@ class SqlLedger(TurnMixin, LeaseMixin, ConversationQueryMixin):
         is_session = [] if session is None else [table.session_id == encode_id(session)]
         statement = update(conversations).where(_where_user(user, app), has_ended, *is_session)
         await tx.execute(statement.values(learned_turn_no=table.turn_no))
+        given = update(conversations).where(_where_user(user, app), HAS_REQUESTS, *is_session)
+        await tx.execute(given.values(requests=None))
 
     async def forgotten_sessions(self, tx: Transaction, *, user: str, app: str | None) -> dict[SessionKey, float]:
         """Return the user's sessions that were forgotten as a whole, with the time up to which."""
@@ -132,6 +134,17 @@ class SqlLedger(TurnMixin, LeaseMixin, ConversationQueryMixin):
             statement = select(skips.c.event_id).where(skips.c.conversation == rows.conversation_key(key), condition)
             found |= {decode_id(event_id) for event_id in (await tx.execute(statement)).scalars()}
         return found
+
+    async def request_learning(self, tx: Transaction, key: SessionKey, request: str) -> None:
+        """Add a line to what is to be learned at once."""
+        await self._set(tx, key, {"requests": func.coalesce(conversations.c.requests, "") + request})
+
+    async def drop_requests(self, tx: Transaction, key: SessionKey, done: str) -> None:
+        """Remove what was learned; what was added since stands behind it."""
+        stored = conversations.c.requests
+        begins_so = func.substr(stored, 1, len(done)) == done
+        statement = update(conversations).where(rows.where_session(key), begins_so)
+        await tx.execute(statement.values(requests=func.nullif(func.substr(stored, len(done) + 1), "")))
 
     async def is_bootstrapped(self, tx: Transaction, app: str) -> bool:
         """Return True if the sessions older than the ledger have been entered for this app."""

@@ -48,6 +48,7 @@ conversations = Table(
     Column("rewound_at", EpochSeconds, comment="since when cleared talk is still in the host's session"),
     Column("is_purgeable", Boolean, nullable=False, server_default=false(), comment="a setting asked for the rewind"),
     Column("reset_at", EpochSeconds, comment="no request holds events up to then"),
+    Column("requests", Text, comment="what is to be learned at once"),
     Column("attempts", BigInt, nullable=False),
     Column("bad_answers", BigInt, nullable=False, server_default="0", comment="in a row, of the model"),
     Column("failing_since", EpochSeconds, comment="when the first of these attempts failed"),
@@ -79,6 +80,7 @@ HAS_ACTIVE_TURN = text("active_until IS NOT NULL")
 HAS_LEASE = text("lease_until IS NOT NULL")
 HAS_BACKOFF = text("retry_at IS NOT NULL")
 IS_REWOUND = text("rewound_at IS NOT NULL")
+HAS_REQUESTS = text("requests IS NOT NULL")
 
 
 def _index(name: str, condition: TextClause, *columns: Column[Any]) -> None:
@@ -96,6 +98,7 @@ _index("leased", HAS_LEASE, _c.lease_until)
 _index("workers", HAS_LEASE, _c.lease_owner)
 _index("put_off", HAS_BACKOFF, _c.retry_at)
 _index("rewound", IS_REWOUND, _c.cleared_at)
+_index("requested", HAS_REQUESTS, _c.app_key)
 
 skips = Table(
     "gaia_skips",

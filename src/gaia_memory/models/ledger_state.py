@@ -52,7 +52,7 @@ class LearningProgress:
     """How far a conversation is learned.
 
     `unlearned_turns` counts the counted turns that are not learned; `is_learned`: there are none; `is_done`: the
-    conversation is also cleared. Messages up to `forgotten_at` are never learned.
+    conversation is also cleared. Messages up to `forgotten_at` are never learned. `requests` are to be learned at once.
     """
 
     watermark: EventPosition | None = None
@@ -61,6 +61,7 @@ class LearningProgress:
     is_learned: bool = False
     is_done: bool = False
     forgotten_at: float | None = None
+    requests: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

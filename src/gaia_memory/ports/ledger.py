@@ -179,6 +179,15 @@ class Ledger(Protocol):
         Bad answers of a model are also counted separately. Both counts are reset when something is learned.
         """
 
+    async def request_learning(self, tx: Transaction, key: SessionKey, request: str) -> None:
+        """Add a line to what is to be learned at once; the conversation may be new."""
+
+    async def drop_requests(self, tx: Transaction, key: SessionKey, done: str) -> None:
+        """Remove what was learned; requests that came meanwhile stay."""
+
+    async def requested(self, tx: Transaction, *, apps: Collection[str], force: bool) -> list[SessionKey]:
+        """Return conversations with requests and without a running turn, lease or, unless `force`, back-off."""
+
     async def begin_clearing(
         self,
         tx: Transaction,

@@ -54,6 +54,11 @@ class LedgerClient:
             if reset_at is not None:
                 await self.facts.forget_shown(tx, key)
 
+    async def drop_requests(self, key: SessionKey, done: str) -> None:
+        """Remove requests that were learned."""
+        async with self.database.transaction() as tx:
+            await self.ledger.drop_requests(tx, key, done)
+
     async def release_all(self) -> None:
         """Release all leases of this owner, when it ends."""
         # Without the database leases run out by themselves, and a host that ends has nothing to do about it.

@@ -48,6 +48,10 @@ class TranscriptRegistry:
     @property
     def apps(self) -> list[str]:
         """The apps with a transcript."""
+        return self.list_apps()
+
+    def list_apps(self) -> list[str]:
+        """Return the apps whose sessions this process can read."""
         return list(self._by_app)
 
     def for_app(self, app: str) -> list[Transcript]:

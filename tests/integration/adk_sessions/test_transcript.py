@@ -21,7 +21,7 @@ START = 1_700_000_000.0
 
 @pytest.fixture
 def transcript(service: BaseSessionService) -> SessionTranscript:
-    return SessionTranscript(service, "app", clear_method="rewind")
+    return SessionTranscript(service, "app", clear_method="keep")
 
 
 async def load(service: BaseSessionService) -> Session | None:

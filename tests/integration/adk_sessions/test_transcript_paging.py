@@ -51,7 +51,7 @@ async def stored(service: BaseSessionService, events: list[Event]) -> tuple[Sess
 async def compare(service: BaseSessionService, events: list[Event], looks: list[Look]) -> None:
     """Read a session after several marks, in pages of several sizes."""
     key, whole = await stored(service, events)
-    transcript = SessionTranscript(service, APP, clear_method="rewind")
+    transcript = SessionTranscript(service, APP, clear_method="keep")
     for size, behind, at_once in looks:
         last = whole[-1 - behind] if behind < len(whole) else None
         mark = None if last is None else EventPosition(last.timestamp, last.id)

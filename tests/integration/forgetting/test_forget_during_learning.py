@@ -108,7 +108,7 @@ async def talk(engine: Engine, *texts: str) -> None:
     session = await service.get_session(**its) or await service.create_session(**its)
     for text in texts:
         await service.append_event(session, said(text, len(session.events)))
-    engine.attach_transcript(APP, SessionTranscript(service, APP, clear_method="rewind"))
+    engine.attach_transcript(APP, SessionTranscript(service, APP, clear_method="keep"))
 
 
 async def known(engine: Engine) -> list[str]:

@@ -48,7 +48,7 @@ async def started(engine: Engine, extractor: Extractor) -> AsyncIterator[Engine]
     again = await Engine.open(engine.loaded)
     try:
         service = DatabaseSessionService(db_engine=again.sessions_engine())
-        again.attach_transcript(APP, SessionTranscript(service, APP, clear_method="rewind"))
+        again.attach_transcript(APP, SessionTranscript(service, APP, clear_method="keep"))
         set_extractor(again, extractor)
         yield again
     finally:

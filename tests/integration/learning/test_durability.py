@@ -118,7 +118,7 @@ async def test_a_host_whose_sessions_cannot_be_listed_delays_no_other_app(tmp_pa
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
         engine = await host.engine()
         set_extractor(engine, extractor)
-        engine.attach_transcript("away", SessionTranscript(Away(), "away", clear_method="rewind"))
+        engine.attach_transcript("away", SessionTranscript(Away(), "away", clear_method="keep"))
         await host.run_turn("hello")
         report = await engine.sweep(force=True)
 
@@ -301,7 +301,7 @@ async def test_a_conversation_whose_session_is_not_found_here_waits_for_its_own_
     host = InMemorySessionService()
     session = await host.create_session(app_name=key.app, user_id=key.user, session_id=key.session)
     await host.append_event(session, event("found at last"))
-    engine.attach_transcript(key.app, SessionTranscript(host, key.app, clear_method="rewind"))
+    engine.attach_transcript(key.app, SessionTranscript(host, key.app, clear_method="keep"))
     await sut.sweep(force=True)
 
     assert [chunk.messages[0].text for chunk in extractor.chunks] == ["found at last"]

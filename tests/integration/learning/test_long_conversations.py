@@ -66,7 +66,7 @@ async def test_memory_use_does_not_grow_with_the_length_of_a_conversation(
         monkeypatch.setattr(module, name, function)
     async with learning_engine(kind, tmp_path) as engine:
         service = DatabaseSessionService(db_engine=engine.sessions_engine())
-        engine.attach_transcript(APP, SessionTranscript(service, APP, clear_method="rewind"))
+        engine.attach_transcript(APP, SessionTranscript(service, APP, clear_method="keep"))
         for turns in (20, short, long):
             await store_conversation(engine.sessions_engine(), turns)
         await learned(engine, 20)

@@ -89,6 +89,6 @@ def echo_model() -> ScriptedLlm:
     """A model that answers every message with `re` and the message."""
 
     def answer(request: LlmRequest) -> str:
-        return f"re {request.contents[-1].parts[-1].text}"
+        return f"re {without_notes(request.contents[-1].parts[-1].text)}"
 
     return ScriptedLlm(default=answer)

@@ -85,6 +85,19 @@ def current_conversation() -> SessionKey | None:
     return next((lease.key for lease in reversed(_leases.get()) if not lease.is_released), None)
 
 
+def lease_of_turn() -> TurnLease | None:
+    """Return the lease of the turn that this code runs in; None outside, and where the turn could not be marked."""
+    turn = outer_invocation.get() or running_invocation.get()
+    leases = [*_leases.get(), *([turn.lease] if turn is not None and turn.lease is not None else [])]
+    return next((lease for lease in reversed(leases) if not lease.is_released), None)
+
+
+def is_in_turn() -> bool:
+    """Return True in a turn of a Runner with memory, marked or not."""
+    turn = outer_invocation.get() or running_invocation.get()
+    return lease_of_turn() is not None or (turn is not None and turn.lease is None)
+
+
 def enter_lease(lease: TurnLease) -> None:
     """Make everything that runs in this context from here on run under a lease, until it is released."""
     if lease not in _leases.get():

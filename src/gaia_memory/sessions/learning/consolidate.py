@@ -21,7 +21,7 @@ from gaia_memory.errors import (
 from gaia_memory.learn.screen import read_added_details
 from gaia_memory.log import logger_for
 from gaia_memory.model_calls import stall_limit
-from gaia_memory.models import LearnedFacts, LedgerRow, Metadata, Scope, SessionKey, TranscriptSlice, Turn
+from gaia_memory.models import LearnedFacts, LedgerRow, Metadata, NewFact, Scope, SessionKey, TranscriptSlice, Turn
 from gaia_memory.ports import Transcript
 from gaia_memory.ports.external import MISSING_AGENT_MODEL, MISSING_AGENT_MODEL_REMEDY
 from gaia_memory.sessions.clearing.clear import SessionClearer
@@ -32,6 +32,7 @@ from gaia_memory.sessions.learning.learner import Learner, LearningState, LearnS
 from gaia_memory.sessions.learning.learning_telemetry import LearningRecord, record_learning
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
+from gaia_memory.sessions.turns.learning_requests import decode_requests
 from gaia_memory.sessions.turns.session_locks import SessionLocks
 from gaia_memory.telemetry import log_fields
 
@@ -89,6 +90,7 @@ class Consolidator:
         *,
         clear: bool = True,
         only_due: bool = False,
+        only_requests: bool = False,
         claimed: LedgerRow | None = None,
         left_out: int = 0,
         turn_owner: str = "",
@@ -105,18 +107,18 @@ class Consolidator:
         another owner has the lease, a turn is running, memory was switched off, the lease was lost, or the agent whose
         model learns has not run in this process; "failed" if the model gave no usable answer, the session is not found
         here, or another error occurred: it is recorded and tried again later. With `only_due`, a conversation that is
-        already done is skipped, too.
+        already done is skipped, too. What was requested comes first; with `only_requests` the rest is left to later.
         """
         if key.app not in self._transcripts.apps or not self._has_model_for(key.app):
             return "skipped"
         async with acquire_lease(self._client, key, turn_owner=turn_owner, claimed=claimed) as lease:
-            if lease is None or (only_due and lease.row.progress.is_done):
+            if lease is None or (only_due and lease.row.progress.is_done and not lease.row.progress.requests):
                 return "skipped"
             with record_learning(key, self._scope_of(key.app, key.user), learned) as record:
                 clearing = lease.row.clearing
                 record.learned.since = max(clearing.cleared_at or 0.0, clearing.reset_at or 0.0)
                 outcome = record.outcome = await self._learn_and_clear(
-                    lease, record, clear=clear, left_out=left_out, resets=resets
+                    lease, record, clear=clear, left_out=left_out, resets=resets, only_requests=only_requests
                 )
                 record.learned.is_private = lease.row.session.is_private and not record.turns
         return outcome
@@ -184,21 +186,22 @@ class Consolidator:
         memory was switched off; then nothing of that chunk is stored or marked as learned. Raises `InvalidInputError`
         for metadata that no fact may have.
         """
-        allow_numbers = self._settings().allow_numbers
-        added = None if not metadata else read_added_details(metadata, self._client.clock.now(), allow_numbers)
+        added = self.read_details(metadata)
         if not self._has_model_for(key.app):
             raise ModelUnavailableError(f"{MISSING_AGENT_MODEL}: {MISSING_AGENT_MODEL_REMEDY}")
         async with acquire_lease(self._client, key) as lease:
             if lease is None:
                 raise LeaseLostError(f"conversation {key.session!r} is being learned elsewhere: try again later")
             with record_learning(key, self._scope_of(key.app, key.user)) as record:
-                after = lease.row.progress.watermark
-                unlearned = to_async_iter(turn for turn in turns if after is None or turn.end > after)
-                learning = await self._start_learning(lease.row, record)
                 async with stall_limit(STALL_SECONDS):
-                    await self.learner.learn(replace(learning, is_handed_over=True, added=added), unlearned)
+                    await self._learn_given(lease.row, record, turns, added)
                 record.outcome = "kept"
             return record.facts
+
+    def read_details(self, metadata: Metadata | None) -> NewFact | None:
+        """Return what the metadata of a call add to facts; raise `InvalidInputError` if no fact may have them."""
+        allow_numbers = self._settings().allow_numbers
+        return None if not metadata else read_added_details(metadata, self._client.clock.now(), allow_numbers)
 
     async def last_waiting_turn(self, key: SessionKey) -> Turn | None:
         """Return the last turn of a conversation that is not learned yet, None without one; none that is private."""
@@ -226,11 +229,20 @@ class Consolidator:
         return sum([await self._purge_session(row.key, cutoff) for row in rows])
 
     async def _learn_and_clear(
-        self, lease: ConversationLease, record: LearningRecord, *, clear: bool, left_out: int, resets: bool
+        self,
+        lease: ConversationLease,
+        record: LearningRecord,
+        *,
+        clear: bool,
+        left_out: int,
+        resets: bool,
+        only_requests: bool,
     ) -> Outcome:
         limit: asyncio.Timeout | None = None
         try:
             async with stall_limit(STALL_SECONDS) as limit:
+                if await self._learn_requests(lease.row, record, only_requests=only_requests):
+                    return "learned"
                 transcript_slice, transcript = await self._learn_transcript(
                     lease.row, record, left_out=None if clear else left_out
                 )
@@ -243,6 +255,8 @@ class Consolidator:
                     await record_failure(self._client, lease, reason)
                     return "failed"
                 self.learner.require_enabled()
+                if lease.row.progress.requests:
+                    await self._client.drop_requests(lease.row.key, lease.row.progress.requests)
                 has_news = transcript_slice is not None and transcript_slice.end is not None
                 record.learned.is_nothing_left = has_news and not record.turns
                 is_done = not clear or await self._clearer.clear(
@@ -269,6 +283,29 @@ class Consolidator:
             await record_failure(self._client, lease, reason, error)
             return "failed"
         return "learned" if is_done else "kept"
+
+    async def _learn_requests(self, row: LedgerRow, record: LearningRecord, *, only_requests: bool) -> bool:
+        """Learn what was given in turns; return True if nothing else is to be learned."""
+        requests = decode_requests(row.progress.requests)
+        for request in requests:
+            if request.turns is not None:
+                await self._learn_given(row, record, request.turns, self.read_details(request.metadata))
+        is_all = (
+            bool(requests)
+            and (only_requests or row.progress.is_done)
+            and all(each.turns is not None for each in requests)
+        )
+        if is_all:
+            await self._client.drop_requests(row.key, row.progress.requests or "")
+        return is_all
+
+    async def _learn_given(
+        self, row: LedgerRow, record: LearningRecord, turns: Sequence[Turn], added: NewFact | None
+    ) -> None:
+        after = row.progress.watermark
+        unlearned = to_async_iter(turn for turn in turns if after is None or turn.end > after)
+        learning = await self._start_learning(row, record)
+        await self.learner.learn(replace(learning, is_handed_over=True, added=added), unlearned)
 
     async def _learn_transcript(
         self, row: LedgerRow, record: LearningRecord, *, left_out: int | None

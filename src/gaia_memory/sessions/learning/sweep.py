@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Collection
 from contextvars import Context
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
@@ -131,6 +132,7 @@ class Sweeper:
         self._tasks_by_user: dict[str, asyncio.Task[_Result]] = {}
         self._window_tasks: dict[SessionKey, asyncio.Task[_Result]] = {}
         self._runs: list[_SweepRun] = []
+        self._requested: set[SessionKey] = set()
         self._is_stopped = False
 
     async def sweep(
@@ -181,26 +183,32 @@ class Sweeper:
             await asyncio.wait(self._tasks_by_user.values())
 
     async def learn_before_quiet(self, lease: TurnLease) -> None:
-        """After a turn, learn in the background what the replay window drops; the conversation is not cleared.
+        """After a turn, learn in the background what it requested or the replay window drops; nothing is cleared.
 
         It is claimed at once, before the next turn can begin. Where that fails, because all slots are taken or the
         model is away, a later turn or sweep learns it.
         """
+        for requested in dict.fromkeys(key for key, _ in lease.requests):
+            if self._has_room_for(requested) and (row := await self._client.claim(requested)) is not None:
+                await self._start_early(row, only_requests=True)
         key, window_turns = lease.key, self._window_turns()
-        if window_turns is None or lease.row is None or self._is_stopped:
+        if window_turns is None or lease.row is None:
             return
         window_turns = lease.window_turns or window_turns
         early = window_turns // _WINDOW_PARTS
         if not self._can_start(lease.row, window_turns, early) or (row := await self._client.claim(key)) is None:
             return
-        if not self._can_start(row, window_turns, early):
+        # The last turns wait for the corrections that may follow them.
+        await self._start_early(row, left_out=early if self._can_start(row, window_turns, early) else None)
+
+    async def _start_early(self, row: LedgerRow, *, left_out: int | None = 0, only_requests: bool = False) -> None:
+        key = row.key
+        if left_out is None or not self._has_slot_for(key):
             await self._client.release(key)
             return
-        # The last turns wait for the corrections that may follow them. An empty context: the task is no part of the
-        # turn, its lease or its trace.
-        task = asyncio.get_running_loop().create_task(
-            self._consolidate(key, claimed=row, left_out=early), name="gaia-window", context=Context()
-        )
+        work = self._consolidate(key, clear=False, claimed=row, left_out=left_out, only_requests=only_requests)
+        # An empty context: the task is no part of the turn, its lease or its trace.
+        task = asyncio.get_running_loop().create_task(work, name="gaia-window", context=Context())
         self._window_tasks[key] = self._tasks_by_user[key.user] = task
         task.add_done_callback(partial(self._free_slot, key.user))
         task.add_done_callback(lambda _: self._window_tasks.pop(key))
@@ -212,9 +220,13 @@ class Sweeper:
         """
         turn_no = row.turn.turn_no
         dropped_count = dropped_turn_count(turn_no + early, window_turns << row.failures.attempts)
-        app, is_wanted = row.key.app, dropped_count > max(0, turn_no - row.progress.unlearned_turns)
-        has_model = self._has_model_for(app) and not self._is_model_away()
-        return is_wanted and has_model and app in self._transcripts.apps and self._has_slot_for(row.key)
+        is_wanted = dropped_count > max(0, turn_no - row.progress.unlearned_turns)
+        return is_wanted and self._has_room_for(row.key)
+
+    def _has_room_for(self, key: SessionKey) -> bool:
+        """Return True if a conversation can be learned in the background now."""
+        has_model = self._has_model_for(key.app) and not self._is_model_away() and not self._is_stopped
+        return has_model and key.app in self._transcripts.apps and self._has_slot_for(key)
 
     async def finish_window(self, key: SessionKey) -> None:
         """Wait until a conversation is no longer learned for the window."""
@@ -239,7 +251,8 @@ class Sweeper:
                 # Another sweep of this process took the slot.
                 continue
             run.seen.add(key)
-            task = asyncio.create_task(self._consolidate(key))
+            is_requested = key in self._requested and not run.force
+            task = asyncio.create_task(self._consolidate(key, clear=not is_requested, only_requests=is_requested))
             self._tasks_by_user[key.user] = task
             task.add_done_callback(partial(self._free_slot, key.user))
             run.started.add(task)
@@ -298,12 +311,17 @@ class Sweeper:
         page_size = limit + MAX_PARALLEL_CONVERSATIONS
         now = self._client.now()
         async with self._client.database.read_transaction() as tx:
+            apps = [app for app in self._transcripts.apps if self._has_model_for(app)]
+            for key in await self._client.ledger.requested(tx, apps=apps, force=run.force):
+                if key not in run.seen and key.user not in excluded_users:
+                    found.setdefault(key.user, key)
+            self._requested = set(found.values())
             while len(found) < limit:
                 page = await self._client.ledger.due(
                     tx,
                     quiet_since=None if run.force else quiet_cutoff(now, idle_seconds=self._idle_seconds()),
                     limit=page_size,
-                    apps=[app for app in self._transcripts.apps if self._has_model_for(app)],
+                    apps=apps,
                     after=after,
                     excluded_users=[*excluded_users, *found],
                 )
@@ -327,13 +345,11 @@ class Sweeper:
             run.tally.add(task)
         return bool(ended)
 
-    async def _consolidate(self, key: SessionKey, *, claimed: LedgerRow | None = None, left_out: int = 0) -> _Result:
+    async def _consolidate(self, key: SessionKey, **how: Any) -> _Result:
         learned = LearnedFacts()
         try:
             with in_background():
-                outcome = await self._consolidator.consolidate(
-                    key, clear=claimed is None, only_due=True, claimed=claimed, left_out=left_out, learned=learned
-                )
+                outcome = await self._consolidator.consolidate(key, only_due=True, learned=learned, **how)
                 return outcome, learned
         except Exception as error:
             # One broken conversation must not stop the others; it stays due.

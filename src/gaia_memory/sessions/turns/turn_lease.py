@@ -29,7 +29,8 @@ class TurnLease:
     `is_turn_private`: nothing of it is learned. `has_user_message`: the user's message is in the session (None: not
     tracked). `window_turns` is the replay window of the turn, if it is not the configured one. A lease that `is_shared`
     does not exclude other turns. With `may_be_cancelled` the holder may disappear without releasing it; heartbeats then
-    decide whether it is alive. `waits` are those of the turn for the memory database.
+    decide whether it is alive. `waits` are those of the turn for the memory database. `requests` are stored when it
+    ends, and then learned.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class TurnLease:
         self.is_turn_private = False
         self.has_user_message: bool | None = None
         self.window_turns: int | None = None
+        self.requests: list[tuple[SessionKey, str]] = []
         self.is_released = False
         self.renewal_timer: asyncio.TimerHandle | None = None
         self.renewal_task: asyncio.Task[None] | None = None

@@ -50,6 +50,10 @@ class TurnPresence:
         """Whether a turn or command of this process is running."""
         return any(lease.is_alive for lease in self._local_leases.values())
 
+    def holds(self, lease: TurnLease) -> bool:
+        """Return True if a turn runs under this lease, and its end will be written here."""
+        return not lease.is_released and lease.owner in self._local_leases
+
     def new_lease(
         self, key: SessionKey, *, is_foreign: bool = False, may_be_cancelled: bool = False, is_shared: bool = False
     ) -> TurnLease:
@@ -171,7 +175,10 @@ class TurnPresence:
         heir = self._other_local_lease(lease)
         database = self._client.database
         # With a heir both marks change at once, so that no process clears the conversation in between.
-        async with database.single_statement() if heir is None else database.transaction() as tx:
+        is_single = heir is None and not lease.requests
+        async with database.single_statement() if is_single else database.transaction() as tx:
+            for key, request in lease.requests:
+                await self._client.ledger.request_learning(tx, key, request)
             if lease.is_turn_recorded and not lease.is_turn_unclaimed:
                 await self._client.ledger.end_turn(
                     tx, lease.key, now=self._client.now(), owner=lease.owner, is_private=lease.is_turn_private

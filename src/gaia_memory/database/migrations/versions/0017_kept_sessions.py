@@ -1,4 +1,4 @@
-"""Sessions that stay as they are: where a reset began a new stretch, and whether a rewind was asked for."""
+"""Sessions that stay as they are: where a reset began a new stretch, what was rewound, and what is to be learned."""
 
 from __future__ import annotations
 
@@ -21,4 +21,13 @@ def upgrade() -> None:
     op.add_column("gaia_conversations", asked)
     op.add_column(
         "gaia_conversations", sa.Column("reset_at", sa.Double(), comment="no request holds events up to then")
+    )
+    op.add_column("gaia_conversations", sa.Column("requests", sa.Text(), comment="what is to be learned at once"))
+    condition = sa.text("requests IS NOT NULL")
+    op.create_index(
+        "ix_gaia_conversations_requested",
+        "gaia_conversations",
+        ["app_key"],
+        sqlite_where=condition,
+        postgresql_where=condition,
     )
