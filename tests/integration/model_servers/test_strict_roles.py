@@ -13,6 +13,7 @@ from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.integrations.openai import OpenAILlm
 from google.adk.models.base_llm import BaseLlm
+from openai import AsyncOpenAI
 
 from support.plugin_host import SCOPE, events_text, open_plugin_host
 from support.servers.fake_openai import CHAT_MODEL, Answer, Body, FakeOpenAI, HttpError, call
@@ -46,7 +47,9 @@ def find_order(number: int) -> str:
 
 def openai_model(url: str) -> BaseLlm:
     """Return ADK's own model for such servers."""
-    return OpenAILlm(model=CHAT_MODEL, base_url=url, api_key="x")
+    # Nothing closes this client, and a connection that it keeps would outlive the loop.
+    client = AsyncOpenAI(base_url=url, api_key="x", default_headers={"Connection": "close"})
+    return OpenAILlm(model=CHAT_MODEL, client=client)
 
 
 def lite_llm(url: str) -> BaseLlm:

@@ -49,6 +49,13 @@ class TranscriptOracle:
                 turns[-1] = replace(turns[-1], messages=(*turns[-1].messages, message))
             if turns:
                 turns[-1] = replace(turns[-1], end=_mark(self.events[place]))
+        if (
+            turns
+            and turns[-1].messages[-1].role == "user"
+            and turns[-1].messages[-1].event_id == turns[-1].end.event_id
+        ):
+            *before, last = turns[-1].messages
+            turns[-1] = replace(turns[-1], messages=(*before, replace(last, may_be_private=True)))
         return turns
 
     def context_messages(self) -> list[Message]:
@@ -122,4 +129,5 @@ def _mark(event: Event) -> EventPosition:
 
 
 def _is_user_message(event: Event) -> bool:
-    return event.author == "user" and bool(event.content) and not event.get_function_responses()
+    is_spoken = event.content is None and event.input_transcription is not None
+    return event.author == "user" and (is_spoken or bool(event.content)) and not event.get_function_responses()

@@ -10,6 +10,7 @@ from weakref import ref
 
 from gaia_memory.adk.plugins.active_context import active_context
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
+from gaia_memory.adk.plugins.live_session import warn_of_live_session
 from gaia_memory.adk.plugins.run_context import (
     clear_metadata,
     current_lease,
@@ -105,6 +106,8 @@ class InvocationState:
             outer_lease.has_user_message = False
         self.is_learned = engine.config.memory.enabled
         if self.is_learned:
+            if context.live_request_queue is not None:
+                warn_of_live_session()
             row = await self._mark_turn(engine, context)
         else:
             if self.command is None:

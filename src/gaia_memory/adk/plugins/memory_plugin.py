@@ -20,6 +20,7 @@ from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.active_context import SessionContext
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary, never_breaks_the_turn
 from gaia_memory.adk.plugins.invocation_state import InvocationState
+from gaia_memory.adk.plugins.live_session import answer_typed_text, is_live
 from gaia_memory.adk.plugins.request_injection import (
     ProfileAgentsCheck,
     inject,
@@ -33,8 +34,10 @@ from gaia_memory.adk.plugins.run_context import (
     current_waits,
     forgotten_check,
     is_private,
+    new_message_event,
     outer_invocation,
     outer_session_service,
+    root_agent_name,
     running_invocation,
     set_current_message,
     set_metadata,
@@ -46,6 +49,7 @@ from gaia_memory.adk.plugins.window_plugin import own_window
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, CONTEXT_KEY, PRIVATE_KEY, UNMARKED_KEY
 from gaia_memory.adk.tools.memory_tools import memory_tools
 from gaia_memory.adk.tools.tool_answers import UNAVAILABLE_RESPONSE
+from gaia_memory.database.bounded_waits import DatabaseWaits
 from gaia_memory.errors import ConfigError, GaiaMemoryError
 from gaia_memory.log import logger_for
 from gaia_memory.models import DEFAULT_CONTEXT, SessionKey
@@ -119,27 +123,15 @@ class MemoryPlugin(BasePlugin):
         turn = self._turns.get(invocation_context.invocation_id)
         if turn is None or turn.context() is not invocation_context:
             # Another plugin's hook replaced the message first, or the run resumes without one.
-            event = _new_user_event(invocation_context)
+            event = new_message_event(invocation_context)
             turn = self._begin_invocation(invocation_context, event.content if event is not None else None)
             with ErrorBoundary("marking a turn"):
                 await self._mark_turn(invocation_context, turn)
                 await self._exclude_private_message(invocation_context, turn)
         turn.mark_message_stored()
         if turn.command is not None:
-            async with self._engine_for(turn) as engine:
-                answer = await answer_command(
-                    engine,
-                    turn.key,
-                    *turn.command,
-                    context=SessionContext(
-                        invocation_context.session_service, turn.key, state=invocation_context.session.state
-                    ),
-                    open_error=turn.open_error,
-                    lease_owner=turn.lease_owner,
-                    waits=turn.waits,
-                )
-            turn.clears_session = answer.clears_session
-            return types.Content(role="model", parts=[types.Part(text=answer.text)])
+            text = await self._answer(invocation_context, turn, turn.command, waits=turn.waits)
+            return types.Content(role="model", parts=[types.Part(text=text)])
         session = invocation_context.session
         session.events[:] = drop_hidden(session.events, turn.reset_at, turn.invocation_id)
         async with self._engine_for(turn) as engine:
@@ -161,6 +153,10 @@ class MemoryPlugin(BasePlugin):
             await self._inject_into_agent_tool(invocation, llm_request)
             return None
         turn = self._turns.get(invocation.invocation_id)
+        if turn is not None and is_live(invocation):
+            async with self._engine_for(turn) as engine:
+                answer = partial(self._answer, invocation, turn)
+                return await answer_typed_text(engine, turn, invocation, llm_request, answer)
         if turn is not None:
             turn.heartbeat(of_agent=True)
             forgotten_check.set(partial(self._has_forgotten, turn))
@@ -235,6 +231,27 @@ class MemoryPlugin(BasePlugin):
                     return await turn.waits.run(engine.memory.has_forgotten(scope, texts))
         return False
 
+    async def _answer(
+        self,
+        invocation: InvocationContext,
+        turn: InvocationState,
+        command: tuple[str, str],
+        *,
+        waits: DatabaseWaits | None = None,
+    ) -> str:
+        async with self._engine_for(turn) as engine:
+            answer = await answer_command(
+                engine,
+                turn.key,
+                *command,
+                context=SessionContext(invocation.session_service, turn.key, state=invocation.session.state),
+                open_error=turn.open_error,
+                lease_owner=turn.lease_owner,
+                waits=waits,
+            )
+        turn.clears_session = answer.clears_session
+        return answer.text
+
     def _is_in_charge(self, invocation: InvocationContext) -> bool:
         """Return True if this is a run of the host itself, and this is the Runner's first MemoryPlugin."""
         outer = outer_session_service.get()
@@ -260,7 +277,7 @@ class MemoryPlugin(BasePlugin):
             invocation_id=invocation.invocation_id,
             command=command,
             private_text=private_text,
-            root_agent_name=_root_agent_name(invocation),
+            root_agent_name=root_agent_name(invocation),
             context=ref(invocation),
             waits=current_waits(key),
         )
@@ -293,7 +310,7 @@ class MemoryPlugin(BasePlugin):
 
     async def _exclude_private_message(self, invocation: InvocationContext, turn: InvocationState) -> None:
         """Exclude a private message from learning if ADK appended it without its metadata."""
-        event = _new_user_event(invocation)
+        event = new_message_event(invocation)
         if event is None or not is_private(invocation):
             return
         async with self._engine_for(turn) as engine:
@@ -372,13 +389,6 @@ class MemoryPlugin(BasePlugin):
                 await turn.end(engine)
 
 
-def _new_user_event(invocation: InvocationContext) -> Event | None:
-    """Return the event of the user's new message; None if an earlier turn is resumed."""
-    last = invocation.session.events[-1] if invocation.session.events else None
-    is_new = last is not None and last.author == "user" and last.invocation_id == invocation.invocation_id
-    return last if is_new else None
-
-
 def _adopt_model(engine: Engine, app: str, invocation: InvocationContext) -> None:
     """Tell memory which model the agent has."""
     from gaia_memory.adk.models.agent_model import find_agent_model
@@ -388,13 +398,3 @@ def _adopt_model(engine: Engine, app: str, invocation: InvocationContext) -> Non
         engine.agent_models.adopt(app, model)
         if engine.config.memory.enabled:
             engine.agent_models.warn_if_offline(model)
-
-
-def _root_agent_name(invocation: InvocationContext) -> str | None:
-    """Return the root agent's name if it is an LlmAgent; None for another kind of agent and for a Workflow."""
-    # Importing it builds its schemas, which takes a tenth of a second; a host with such an agent has done so.
-    from google.adk.agents.llm_agent import LlmAgent
-
-    agent = invocation.agent
-    root = agent.root_agent if isinstance(agent, BaseAgent) else None
-    return root.name if isinstance(root, LlmAgent) else None

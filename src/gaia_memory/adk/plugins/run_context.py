@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
+from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.run_config import RunConfig
 
 from gaia_memory.adk.sessions.event_mapping import (
@@ -135,10 +136,32 @@ def current_message(run: ReadonlyContext) -> UserStatement:
     return _tool_message.get() or _statement_of(run)
 
 
+def message_event(run: ReadonlyContext | InvocationContext) -> Event | None:
+    """Return the event of the user's last message in a run."""
+    events = (event for event in reversed(run.session.events) if event.invocation_id == run.invocation_id)
+    return next(filter(is_typed_message, events), None)
+
+
+def new_message_event(run: InvocationContext) -> Event | None:
+    """Return the event of the user's new message; None if an earlier turn is resumed."""
+    last = run.session.events[-1] if run.session.events else None
+    is_new = last is not None and last.author == "user" and last.invocation_id == run.invocation_id
+    return last if is_new else None
+
+
+def root_agent_name(run: InvocationContext) -> str | None:
+    """Return the root agent's name if it is an LlmAgent; None for another kind of agent and for a Workflow."""
+    # Importing it builds its schemas, which takes a tenth of a second; a host with such an agent has done so.
+    from google.adk.agents.llm_agent import LlmAgent
+
+    root = run.agent.root_agent if isinstance(run.agent, BaseAgent) else None
+    return root.name if isinstance(root, LlmAgent) else None
+
+
 def user_message(run: ReadonlyContext | InvocationContext) -> types.Content | None:
     """Return the user's message of a turn; ADK's `user_content` of a task is what the calling agent wrote."""
-    events = (event for event in reversed(run.session.events) if event.invocation_id == run.invocation_id)
-    return next((event.content for event in events if is_typed_message(event)), run.user_content)
+    event = message_event(run)
+    return run.user_content if event is None else event.content
 
 
 def message_text(run: ReadonlyContext | InvocationContext) -> str:
@@ -183,13 +206,21 @@ def clear_metadata(invocation: InvocationContext, name: str) -> None:
 
 def is_private(run: InvocationContext | ToolContext) -> bool:
     """Return True if the messages of a run are private."""
-    return bool(run.run_config and (run.run_config.custom_metadata or {}).get(PRIVATE_KEY))
+    return bool(_metadata_of(run).get(PRIVATE_KEY))
 
 
 def may_be_private(run: ToolContext) -> bool:
     """Return True if the messages of a run are private, or if nobody could look that up."""
-    metadata = (run.run_config.custom_metadata or {}) if run.run_config else {}
+    metadata = _metadata_of(run)
     return bool(metadata.get(PRIVATE_KEY) or metadata.get(UNMARKED_KEY))
+
+
+def _metadata_of(run: InvocationContext | ToolContext) -> Mapping[str, object]:
+    turn = outer_invocation.get()
+    outer = turn.context() if turn is not None else None
+    # The tools of a live session have a copy of the run's settings, and `/private` changes these in the middle.
+    config = outer.run_config if outer is not None and outer.live_request_queue is not None else run.run_config
+    return (config.custom_metadata or {}) if config else {}
 
 
 def answers_private_call(events: Sequence[Event], message: types.Content | None) -> bool:

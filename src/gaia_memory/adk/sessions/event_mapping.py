@@ -135,10 +135,16 @@ class TurnBuilder:
         self._last_position = position_of(event)
         return finished_turn
 
-    def finish(self) -> Turn | None:
-        """Return the turn so far and end it; None if it is empty."""
+    def finish(self, *, is_end: bool = False) -> Turn | None:
+        """Return the turn so far and end it; None if it is empty.
+
+        A message with nothing behind it may be private: ADK stores a text of a live session before it asks plugins.
+        """
         if not self._messages or self._last_position is None:
             return None
+        last = self._messages[-1]
+        if is_end and last.role == "user" and last.event_id == self._last_position.event_id:
+            self._messages[-1] = replace(last, may_be_private=True)
         messages, self._messages = tuple(self._messages), []
         self._seq += 1
         return Turn(seq=self._seq, messages=messages, end=self._last_position)
@@ -201,7 +207,7 @@ class MessageGroups:
         """Return the group of the next event; number 0 of an invocation began before the given events."""
         group: MessageGroup = ("", event.id)
         if event.invocation_id:
-            self._message_counts[event.invocation_id] += is_typed_message(event)
+            self._message_counts[event.invocation_id] += is_typed_message(event) or _is_spoken_message(event)
             group = (event.invocation_id, self._message_counts[event.invocation_id])
         keys = metadata_keys(event)
         if keys:
@@ -213,6 +219,10 @@ def is_typed_message(event: Event) -> bool:
     """Return True for a message that the person wrote; ADK gives a node of a Workflow its input as one with a path."""
     is_users = event.author == "user" and bool(event.content)
     return is_users and not event.node_info.path and not event.get_function_responses()
+
+
+def _is_spoken_message(event: Event) -> bool:
+    return event.author == "user" and event.content is None and event.input_transcription is not None
 
 
 def _is_conversation(event: Event) -> bool:

@@ -84,7 +84,7 @@ class TurnReader:
                     turn = builder.add(event, self._keys_of(event, groups, invocations))
                     if turn is not None:
                         yield turn
-        last_turn = builder.finish()
+        last_turn = builder.finish(is_end=True)
         if last_turn is not None:
             yield last_turn
 
