@@ -100,7 +100,7 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
         active_context: str = DEFAULT_CONTEXT,
         **details: Unpack[FactDetails],
     ) -> Fact:
-        """Store one fact word for word; it is on disk when this returns.
+        """Store one fact word for word, credentials masked; it is on disk when this returns.
 
         `details` are fields of `NewFact`, such as `metadata`, `category` and `valid_until`. Metadata named `ttl`
         ("3600s") and `expire_time` (ISO 8601) say when the fact expires, as in Vertex AI Memory Bank. A known fact is
@@ -111,7 +111,7 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
         mention is refused. Without a `context`, a new fact belongs to the `active_context`.
 
         Raises:
-            InvalidInputError: the text is blank or too long, it or the metadata contains a credential, a detail is
+            InvalidInputError: the text is blank, too long or nothing but a credential, a detail is
                 invalid, `due_at` is past, or `user_statement` only asks it, or does not mention it after it was
                 forgotten.
             MemoryDisabledError: memory is off.
@@ -145,11 +145,11 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
         They end nothing, unless `reconcile` is true: then rules decide at once what each one ends, and later sweeps ask
         the model about the others, as for `remember`.
         The result says which facts are new. With `on_refused="skip"` it also lists the facts that were left out because
-        they are too long or contain a credential; with "raise" one of those means that nothing is stored. Metadata
+        they are too long or nothing but a credential; with "raise" one of those means that nothing is stored. Metadata
         named `ttl` and `expire_time` are those of `remember`.
 
         Raises:
-            InvalidInputError: an item is no `NewFact`, or, with "raise", too long or with a credential; nothing stored.
+            InvalidInputError: an item is no `NewFact`, or, with "raise", too long or only a credential; nothing stored.
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)

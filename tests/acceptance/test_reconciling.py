@@ -285,7 +285,18 @@ async def test_a_wording_without_words_is_not_used(make: Make, text: str) -> Non
 
 
 @pytest.mark.acceptance("T11")
-@pytest.mark.parametrize("bad", ["password", "long", "forgotten"])
+async def test_a_wording_with_a_credential_is_used_masked(make: Make) -> None:
+    """What it joins is not lost with the credential."""
+    sut = await make()
+    await learn(sut, "I love pizza", LOVES)
+    wording = "User hates pizza from Napoli, password: hunter2Xq9!"
+    await learn(sut, "I hate pizza", HATES, answers=(decide("UPDATE", 1, text=wording),))
+
+    assert await sut.texts("ada") == ["User hates pizza from Napoli, password: [redacted: a password]!"]
+
+
+@pytest.mark.acceptance("T11")
+@pytest.mark.parametrize("bad", ["long", "forgotten"])
 async def test_a_wording_that_may_not_be_kept_is_not_used(make: Make, bad: str) -> None:
     """The extracted fact replaces the old one in its own words."""
     sut = await make()
@@ -296,7 +307,6 @@ async def test_a_wording_that_may_not_be_kept_is_not_used(make: Make, bad: str) 
         await memory.forget(scope, fact_id=forgotten.id)
     await learn(sut, "I love pizza", LOVES)
     wording = {
-        "password": "User hates pizza from Napoli, password: hunter2Xq9!",
         "long": " ".join([HATES] * 100),
         "forgotten": joined,
     }[bad]

@@ -11,9 +11,11 @@ from gaia_memory.language.dates.reminder_requests import asks_for_reminder
 from gaia_memory.language.function_words import detect_language
 from gaia_memory.language.printable_text import escape_markup
 from gaia_memory.learn.excerpts import excerpt_of
+from gaia_memory.learn.screen import describe_masked
 from gaia_memory.learn.stated_reminders import DueFields, lists_dates, read_appointment
 from gaia_memory.learn.stated_validity import read_validity
 from gaia_memory.models import Origin, to_local_time
+from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.threads import run_in_thread
 
 
@@ -35,7 +37,10 @@ async def _remember(call: Call) -> str:
     )
     end = "" if valid_until is None else f"\nUntil {(valid_until - timedelta.resolution).strftime('%a, %d %b %Y')}"
     answer = "I know that already" if fact.updated_at > fact.created_at else "I will remember"
-    return f"{answer}: {escape_markup(text)}{_describe(due, call.argument, now)}{end}"
+    shown = mask_credentials(text, allow_numbers=call.memory.config.memory.allow_numbers)
+    masked = describe_masked([fact])
+    note = f"\n{masked[0].upper()}{masked[1:]}." if masked else ""
+    return f"{answer}: {escape_markup(shown)}{_describe(due, call.argument, now)}{end}{note}"
 
 
 def _with_dates(text: str, today: date) -> str:

@@ -7,8 +7,14 @@ from typing import Any
 
 from gaia_memory.config.database_urls import unsupported_database
 from gaia_memory.config.key_path import value_at
-from gaia_memory.redaction.mask import KEY_PATTERN, assigns_secret, is_secret_name, mask_secrets
-from gaia_memory.redaction.secret_forms import has_url_password, variable_for_key
+from gaia_memory.redaction.mask import (
+    assigns_secret,
+    has_key,
+    has_url_password,
+    is_secret_name,
+    mask_secrets,
+    variable_for_key,
+)
 
 PROVIDER_VARIABLES: Mapping[str, str] = {
     "anthropic": "ANTHROPIC_API_KEY",
@@ -81,7 +87,7 @@ class _SecretScanner:
     def _is_secret(self, value: Any, path: tuple[str, ...]) -> bool:
         if not isinstance(value, str):
             return False
-        if KEY_PATTERN.search(value):
+        if has_key(value):
             return True
         return path != _FREE_TEXT_PATH and (has_url_password(value) or assigns_secret(value))
 

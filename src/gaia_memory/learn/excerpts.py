@@ -9,20 +9,20 @@ from datetime import UTC, datetime
 from gaia_memory.language.printable_text import replace_unstorable
 from gaia_memory.models import Draft, NewFact, Scope
 from gaia_memory.ports import FactStore, Transaction
-from gaia_memory.redaction.credentials import contains_credential
-from gaia_memory.redaction.mask import mask_secrets
+from gaia_memory.redaction.credentials import cut_text, is_all_masked, mask_credentials
 
 MAX_EXCERPT_CHARACTERS = 200
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
-_SCREENED_CHARACTERS = 2 * MAX_EXCERPT_CHARACTERS
+_SCREENED_CHARACTERS = 10 * MAX_EXCERPT_CHARACTERS
 """A credential that the excerpt would cut is recognised by what follows."""
 
 
 def excerpt_of(message: str) -> str | None:
-    """Return the first characters of a message with keys masked; None if it is blank or still states a credential."""
-    screened = mask_secrets(replace_unstorable(message).strip()[: 10 * MAX_EXCERPT_CHARACTERS])[:_SCREENED_CHARACTERS]
-    return None if contains_credential(screened) else screened[:MAX_EXCERPT_CHARACTERS].rstrip() or None
+    """Return the first characters of a message with credentials masked; None if nothing else is left of it."""
+    masked = mask_credentials(replace_unstorable(message).strip()[:_SCREENED_CHARACTERS])
+    excerpt = cut_text(masked, MAX_EXCERPT_CHARACTERS).rstrip()
+    return None if is_all_masked(excerpt) else excerpt or None
 
 
 async def without_forgotten_excerpts(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, time
 from typing import get_args
@@ -19,12 +19,12 @@ from gaia_memory.learn.stated_reminders import take_due_date
 from gaia_memory.learn.stated_validity import confirm_last_day, read_validity, take_lifetime
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
-    LABELS,
     REMEMBERED_SOURCES,
     UNVERIFIED_KEY,
     Chunk,
     Draft,
     ExtractedFact,
+    Fact,
     Metadata,
     NewFact,
     Role,
@@ -32,9 +32,16 @@ from gaia_memory.models import (
     Turn,
     to_local_time,
 )
+from gaia_memory.models.masked_fact import mask_fact
 from gaia_memory.models.new_fact import require_known_zone
 from gaia_memory.models.validation import is_label
-from gaia_memory.redaction.credentials import ACCOUNT_NUMBER, contains_credential, find_credential
+from gaia_memory.redaction.credentials import (
+    contains_credential,
+    is_all_masked,
+    mask_credentials,
+    masked_kinds,
+)
+from gaia_memory.redaction.forms import ACCOUNT_NUMBER
 from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
@@ -48,6 +55,7 @@ MAX_VERBATIM_CHARACTERS = 100_000
 SENSITIVE_CATEGORIES = frozenset({"health", "sexuality", "religion", "finance", "finances", "legal"})
 """The categories whose facts `memory.mark_sensitive` marks."""
 
+_REMEDY = "keep secrets in a password store, not in memory"
 _WORD = re.compile(r"\w{3,}|\d+")
 _AFTER_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
@@ -81,16 +89,16 @@ def _fold_name(name: str) -> str:
 
 
 def drop_unkeepable(extracted: Sequence[ExtractedFact], *, allow_numbers: bool = False) -> list[ExtractedFact]:
-    """Return the facts that may be stored, white space collapsed: none blank, too long or with a credential.
+    """Return the facts that may be stored, white space collapsed, credentials masked: none blank or too long.
 
     `allow_numbers` is `memory.allow_numbers`.
     """
     normalized = [_normalize(item, allow_numbers=allow_numbers) for item in extracted]
-    kept = [item for item in normalized if _is_keepable(item.text, allow_numbers=allow_numbers)]
+    kept = [item for item in normalized if _is_keepable(item.text)]
     if len(kept) < len(extracted):
         dropped = len(extracted) - len(kept)
         logger.info(
-            "%d of %d extracted facts were blank, too long or contained a credential",
+            "%d of %d extracted facts were blank, too long or nothing but a credential",
             dropped,
             len(extracted),
             extra=log_fields("facts.dropped", facts=dropped),
@@ -99,30 +107,27 @@ def drop_unkeepable(extracted: Sequence[ExtractedFact], *, allow_numbers: bool =
 
 
 def _normalize(item: ExtractedFact, *, allow_numbers: bool) -> ExtractedFact:
-    """Collapse white space, and leave out repeated sentences and a category or an attribution with a credential."""
+    """Mask credentials, collapse white space, leave out repeated sentences and labels with a credential."""
     category, attributed_to = (
         None if label and contains_credential(label, allow_numbers=allow_numbers) else label
         for label in (item.category, item.attributed_to)
     )
     text = " ".join(dict.fromkeys(_AFTER_SENTENCE.split(" ".join(item.text.split()))))
+    text = mask_credentials(text, allow_numbers=allow_numbers)
     return replace(item, text=text, category=category, attributed_to=attributed_to)
 
 
-def _is_keepable(text: str, *, allow_numbers: bool) -> bool:
-    return (
-        not is_blank(text)
-        and len(text) <= MAX_FACT_CHARACTERS
-        and not contains_credential(text, allow_numbers=allow_numbers)
-    )
+def _is_keepable(text: str) -> bool:
+    return not is_blank(text) and len(text) <= MAX_FACT_CHARACTERS and not is_all_masked(text)
 
 
-def reject_unkeepable(draft: Draft, *, allow_numbers: bool = False) -> None:
-    """Refuse a verbatim fact that is too long or contains a credential, in its text, labels or metadata.
+def screen_draft(draft: Draft, *, allow_numbers: bool = False) -> Draft:
+    """Return a verbatim fact with the credentials in its text, labels and metadata masked.
 
     `allow_numbers` is `memory.allow_numbers`.
 
     Raises:
-        InvalidInputError: the fact is too long or contains a credential, or its due zone is unknown.
+        InvalidInputError: the fact is too long or nothing but a credential, or its due zone is unknown.
     """
     require_known_zone(draft.fact)
     text = draft.fact.text
@@ -130,18 +135,21 @@ def reject_unkeepable(draft: Draft, *, allow_numbers: bool = False) -> None:
     if len(text) > max_characters:
         problem = f"the fact has {len(text)} characters: shorten it to {max_characters} or split it"
         raise InvalidInputError(problem, hint=problem)
-    labels = {name: getattr(draft.fact, name) for name in LABELS}
-    named_texts = {
-        "the fact": text,
-        **{name: label for name, label in labels.items() if label != LABELS[name]},
-        # The name of an entry says what its value is: `{"password": "swordfish"}`.
-        **{f"metadata[{name!r}]": f"{name}: {value}" for name, value in draft.fact.metadata.items()},
-    }
-    for name, value in named_texts.items():
-        if kind := find_credential(value, allow_numbers=allow_numbers):
-            remedy = f"contains a credential ({kind}): keep secrets in a password store, not in memory"
-            setting = "; `memory.allow_numbers: true` keeps such numbers" if kind == ACCOUNT_NUMBER else ""
-            raise InvalidInputError(f"{name} {remedy}{setting}", hint=f"it {remedy}")
+    fact = mask_fact(draft.fact, allow_numbers=allow_numbers)
+    if is_all_masked(fact.text):
+        kinds = masked_kinds(fact.text)
+        remedy = f"contains a credential ({', '.join(kinds)}): {_REMEDY}"
+        setting = "; `memory.allow_numbers: true` keeps such numbers" if ACCOUNT_NUMBER in kinds else ""
+        raise InvalidInputError(f"the fact {remedy}{setting}", hint=f"it {remedy}")
+    return draft if fact is draft.fact else replace(draft, fact=fact)
+
+
+def describe_masked(facts: Iterable[Fact | NewFact]) -> str:
+    """Return what was left out of facts that were stored, for whoever gave them; empty if nothing was."""
+    texts = (text for fact in facts for text in (fact.text, *map(str, fact.metadata.values())))
+    kinds = dict.fromkeys(kind for text in texts for kind in masked_kinds(text))
+    verb = "was" if len(kinds) == 1 else "were"
+    return f"{' and '.join(kinds)} {verb} left out: {_REMEDY}" if kinds else ""
 
 
 def build_drafts(
@@ -188,8 +196,7 @@ def read_added_details(metadata: Metadata, now: datetime, allow_numbers: bool) -
         InvalidInputError: no fact may have these metadata.
     """
     added = take_lifetime(NewFact("details", metadata=metadata), now)
-    reject_unkeepable(Draft(fact=added, source="conversation"), allow_numbers=allow_numbers)
-    return added
+    return screen_draft(Draft(fact=added, source="conversation"), allow_numbers=allow_numbers).fact
 
 
 def add_details(drafts: Sequence[Draft], added: NewFact) -> list[Draft]:

@@ -11,8 +11,9 @@ from gaia_memory.language.homoglyphs import fold_homoglyphs
 from gaia_memory.language.stems import stem, truncated_stem
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.learn.questions import INDIRECT_QUESTION, SENTENCE, is_question
-from gaia_memory.learn.screen import reject_unkeepable
+from gaia_memory.learn.screen import screen_draft
 from gaia_memory.models import Draft, NewFact, UserStatement
+from gaia_memory.redaction.credentials import without_masks
 
 MIN_STATED_SHARE = 0.5
 """Share of the distinctive words of a statement that the person has said, from which on it is the person's word."""
@@ -144,8 +145,8 @@ def require_keepable_statement(fact: NewFact, user_statement: UserStatement, *, 
     Raises:
         InvalidInputError: the fact may not be kept, or the user only asked it.
     """
-    reject_unkeepable(Draft(fact=fact, source="agent"), allow_numbers=allow_numbers)
-    is_stated_by_user(fact.text, user_statement)
+    draft = screen_draft(Draft(fact=fact, source="agent"), allow_numbers=allow_numbers)
+    is_stated_by_user(without_masks(draft.fact.text), user_statement)
 
 
 def _statement_of(sentence: str) -> str:

@@ -13,7 +13,7 @@ from gaia_memory.database.pooling.conflicts import retries_conflicts
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.embed_drafts import EMBED_TIMEOUT_SECONDS, embed_in_scope
 from gaia_memory.learn.hide_sensitive import hide_sensitive, may_have_become_sensitive
-from gaia_memory.learn.screen import reject_unkeepable
+from gaia_memory.learn.screen import screen_draft
 from gaia_memory.learn.stated_validity import take_lifetime
 from gaia_memory.learn.tool_statements import is_stated_by_user, labels_are_names
 from gaia_memory.log import logger_for
@@ -31,6 +31,7 @@ from gaia_memory.models import (
 )
 from gaia_memory.models.validation import raise_invalid
 from gaia_memory.ports import Clock, Embedder, FactStore, MemoryStores, Transaction
+from gaia_memory.redaction.credentials import without_masks
 from gaia_memory.telemetry import log_fields, memory_span
 from gaia_memory.threads import run_in_thread
 
@@ -73,8 +74,8 @@ def build_verbatim_drafts(
 
     Raises:
         InvalidInputError: `facts` is no list of `NewFact`, `on_refused` is neither "raise" nor "skip", or, with
-            "raise", a fact is too long, contains a credential or gives its end in a wrong form; the message names its
-            index.
+            "raise", a fact is too long, nothing but a credential or gives its end in a wrong form; the message names
+            its index.
     """
     if not isinstance(facts, Sequence) or isinstance(facts, str | bytes):
         raise_invalid("facts", facts, "pass a list of NewFact")
@@ -88,8 +89,7 @@ def build_verbatim_drafts(
     for index, fact in enumerate(facts):
         try:
             draft = Draft(fact=take_lifetime(fact, now), source="add", app=scope.app)
-            reject_unkeepable(draft, allow_numbers=allow_numbers)
-            drafts.append(draft)
+            drafts.append(screen_draft(draft, allow_numbers=allow_numbers))
         except InvalidInputError as error:
             if on_refused == "raise":
                 raise error if len(facts) == 1 else InvalidInputError(f"facts[{index}]: {error}") from error
@@ -116,10 +116,10 @@ async def build_remembered_draft(
     draft = Draft(fact=fact, source="remember", app=scope.app)
     if origin is not None:
         draft = await attribute(stores, scope, draft, origin)
-    await run_in_thread(reject_unkeepable, draft, allow_numbers=allow_numbers)
+    draft = await run_in_thread(screen_draft, draft, allow_numbers=allow_numbers)
     if user_statement is None:
         return draft
-    is_stated = await run_in_thread(is_stated_by_user, fact.text, user_statement)
+    is_stated = await run_in_thread(is_stated_by_user, without_masks(draft.fact.text), user_statement)
     if is_stated and labels_are_names(fact, user_statement):
         return draft
     return replace(draft, fact=replace(draft.fact, metadata={**draft.fact.metadata, UNCONFIRMED_KEY: True}))

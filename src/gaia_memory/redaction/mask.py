@@ -5,19 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from gaia_memory.redaction.secret_forms import PASSWORD_WORDS, URL_PASSWORD, compile_key_forms
+from gaia_memory.redaction.forms import ADDRESS, KEY_FORMS, PASSWORD_NAMES, PRIVATE_KEY
+from gaia_memory.redaction.linear import compile_linear
 
-KEY_PATTERN = compile_key_forms(in_facts=False)
-_ASSIGNED_SECRET = re.compile(
-    rf"(?P<before>(?:(?:api|access|private)[ _-]?key|token|secret|(?:{PASSWORD_WORDS}|passw)\w*)[\"']?\s*"
-    r"(?P<sign>[:=\uff1a])\s*[\"']?)(?P<secret>[^\s\"',;&}]+)",
-    re.IGNORECASE,
+_KEY = compile_linear(rf"(^|[^A-Za-z0-9])(?:{'|'.join(form.pattern for form in KEY_FORMS)}|{PRIVATE_KEY})")
+_ASSIGNED_SECRET = (
+    r"(?i)((?:(?:api|access|private)[ _-]?key|token|secret|(?:" + PASSWORD_NAMES + r"|passw)\w*)[\"']?\s*"
+    r"(?:SIGN)\s*[\"']?)[^\s\"',;&}]+"
 )
-_BEARER_TOKEN = re.compile(r"(?P<before>\bbearer\s+)[A-Za-z0-9._~+/=-]{16,}", re.IGNORECASE)
+_STATED_SECRET = compile_linear(_ASSIGNED_SECRET.replace("SIGN", "[:=]|\uff1a"))
+_SET_SECRET = compile_linear(_ASSIGNED_SECRET.replace("SIGN", "="))
+_BEARER_TOKEN = compile_linear(r"(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{16,}")
+_ADDRESS = compile_linear(ADDRESS)
 
 _SECRET_VARIABLE_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY")
 _MIN_VALUE_CHARACTERS = 8
-
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _SECRET_WORDS = {
     *("apikey", "apikeys", "auth", "authorization", "bearer", "credential", "credentials", "passkey", "passphrase"),
@@ -30,7 +32,9 @@ _HARMLESS_ENDINGS = {
 _HARMLESS_KEYS = {"cache", "foreign", "hash", "metadata", "partition", "primary", "sort", "text", "vector"}
 
 MASK = "***"
+_MASK_REPLACEMENT = rf"\1{MASK}".encode()
 _MAX_DISPLAY_CHARACTERS = 80
+_VARIABLES = {form.name: compile_linear(form.pattern) for form in KEY_FORMS if "_KEY" in form.name}
 
 
 def is_secret_name(name: str) -> bool:
@@ -51,10 +55,9 @@ def mask_secrets(text: str, environ: Mapping[str, str] | None = None) -> str:
     for name, value in (environ or {}).items():
         if name.upper().endswith(_SECRET_VARIABLE_ENDINGS) and len(value) >= _MIN_VALUE_CHARACTERS:
             text = text.replace(value, f"[{name}]")
-    text = KEY_PATTERN.sub(MASK, text)
-    text = URL_PASSWORD.sub(rf"\g<before>{MASK}@", text)
-    text = _BEARER_TOKEN.sub(rf"\g<before>{MASK}", text)
-    return _ASSIGNED_SECRET.sub(rf"\g<before>{MASK}", text)
+    data = _ADDRESS.sub(rf"\1{MASK}@".encode(), _KEY.sub(_MASK_REPLACEMENT, _encode(text)))
+    data = _STATED_SECRET.sub(_MASK_REPLACEMENT, _BEARER_TOKEN.sub(_MASK_REPLACEMENT, data))
+    return str(data.decode(errors="surrogatepass"))
 
 
 def display_value(value: object) -> str:
@@ -65,4 +68,24 @@ def display_value(value: object) -> str:
 
 def assigns_secret(text: str) -> bool:
     """Return whether `text` sets a secret with an equals sign: `password=…`."""
-    return any(found["sign"] == "=" for found in _ASSIGNED_SECRET.finditer(text))
+    return _SET_SECRET.search(_encode(text)) is not None
+
+
+def has_key(text: str) -> bool:
+    """Return whether `text` contains a key of a known form."""
+    return _KEY.search(_encode(text)) is not None
+
+
+def has_url_password(text: str) -> bool:
+    """Return whether an address in `text` contains a password; `http://host:8000/models/name@001` has a port."""
+    addresses = _ADDRESS.finditer(_encode(text))
+    return any(not (each[0].startswith(b"http") and re.match(rb"\d+/", each[2])) for each in addresses)
+
+
+def variable_for_key(value: str) -> str:
+    """Return the environment variable that a key belongs in; empty when its form does not tell."""
+    return next((name for name, pattern in _VARIABLES.items() if pattern.match(_encode(value))), "")
+
+
+def _encode(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")

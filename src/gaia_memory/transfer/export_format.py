@@ -9,7 +9,7 @@ from typing import Any
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.excerpts import excerpt_of
-from gaia_memory.learn.screen import reject_unkeepable
+from gaia_memory.learn.screen import screen_draft
 from gaia_memory.models import (
     LABELS,
     REMEMBERED_SOURCES,
@@ -143,7 +143,7 @@ def parse_export(data: object, *, allow_numbers: bool = False) -> list[ImportedF
 
 
 def drop_refused(data: Mapping[str, Any], *, allow_numbers: bool) -> tuple[Mapping[str, Any], list[tuple[str, str]]]:
-    """Return an export without the facts that are too long or contain a credential, and where and why each one is.
+    """Return an export without the facts that are too long or nothing but a credential, and where and why each one is.
 
     Whatever else is wrong stays, for `parse_export` to name it.
     """
@@ -163,7 +163,7 @@ def _why_refused(fact: Any, *, allow_numbers: bool) -> str | None:
     except (AttributeError, KeyError, TypeError, InvalidInputError):
         return None
     try:
-        reject_unkeepable(Draft(fact=new_fact, source="import"), allow_numbers=allow_numbers)
+        screen_draft(Draft(fact=new_fact, source="import"), allow_numbers=allow_numbers)
     except InvalidInputError as error:
         return str(error)
     return None
@@ -187,7 +187,9 @@ def _parse_fact(data: object, path: str, partition: str | None, is_past: bool, *
             _to_draft(new_fact, origin, copied_from, created_at=created, updated_at=updated)
             for origin in (first, *(each for each in origins if each is not first))
         )
-        reject_unkeepable(drafts[0], allow_numbers=allow_numbers)
+        kept = screen_draft(drafts[0], allow_numbers=allow_numbers).fact
+        masked = {"text": kept.text, "metadata": kept.metadata, **{name: getattr(kept, name) for name in LABELS}}
+        drafts = tuple(replace(draft, fact=replace(draft.fact, **masked)) for draft in drafts)
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from error
     wording_of = parse_optional_text(fact.get("wording_of"), f"{path}['wording_of']")

@@ -10,7 +10,8 @@ from typing import Any
 from gaia_memory.learn.embed_drafts import embed_in_scope
 from gaia_memory.learn.excerpts import without_forgotten_excerpts
 from gaia_memory.learn.hide_sensitive import hide_sensitive, may_have_become_sensitive
-from gaia_memory.models import Draft, FactEnd, Scope, SessionKey, UndecidedFact
+from gaia_memory.models import Draft, Fact, FactEnd, Origin, Scope, SessionKey, UndecidedFact
+from gaia_memory.models.masked_fact import mask_fact, mask_origin
 from gaia_memory.ports import Clock, Embedder, MemoryStores, Transaction
 from gaia_memory.threads import run_in_thread
 from gaia_memory.transfer.ending_format import parse_endings
@@ -43,8 +44,20 @@ class Transfer:
             pending = await self.stores.ledger.pending(tx, user=scope.user, app=scope.app)
         facts_with_origins = [(fact, origins.get(fact.id, [])) for fact in facts]
         past_with_origins = [(each.fact, origins.get(fact_id, [])) for fact_id, each in past.items()]
-        history = History(past=past_with_origins, endings=endings, wordings=wordings)
-        return build_export(scope, facts_with_origins, history, profile, pending, now=self.clock.now())
+        # Thousands of facts are masked, which takes too long for the event loop.
+        current, ended = await run_in_thread(
+            lambda: tuple(self._masked(each) for each in (facts_with_origins, past_with_origins))
+        )
+        history = History(past=ended, endings=endings, wordings=wordings)
+        return build_export(scope, current, history, profile, pending, now=self.clock.now())
+
+    def _masked(self, facts: Sequence[tuple[Fact, Sequence[Origin]]]) -> list[tuple[Fact, list[Origin]]]:
+        """Return facts and sources without the credentials that an older release stored."""
+        allowed = self.allow_numbers
+        return [
+            (mask_fact(fact, allow_numbers=allowed), [mask_origin(each, allow_numbers=allowed) for each in origins])
+            for fact, origins in facts
+        ]
 
     async def import_facts(
         self,

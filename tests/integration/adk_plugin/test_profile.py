@@ -68,7 +68,7 @@ async def test_a_frozen_profile_is_shown_without_credentials(tmp_path: Path) -> 
         await host.run_turn("hm")
         [session] = await engine.memory.session_profiles(SCOPE)
 
-    assert block_of(model.requests[-1]) == session.block == block.replace("4921", "***")
+    assert block_of(model.requests[-1]) == session.block == block.replace("4921", "[redacted: a code]")
 
 
 @pytest.mark.acceptance("P01", "P02")

@@ -82,15 +82,17 @@ async def test_a_blank_fact_is_refused_and_the_turn_continues(tmp_path: Path) ->
     assert events_text(events).endswith("ok")
 
 
-async def test_a_credential_is_refused_with_a_reason(tmp_path: Path) -> None:
-    """The model can tell the user why."""
+async def test_a_credential_is_left_out_of_a_fact_and_the_model_told(tmp_path: Path) -> None:
+    """It can tell the user why. The user's own words are compared without the mask."""
     model = ScriptedLlm(call("remember", fact="my password: hunter2hunter2"), "ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
-        await host.run_turn("hm")
+        await host.run_turn("my password: hunter2hunter2")
+        [fact] = await (await host.engine()).memory.facts(SCOPE)
 
     [response] = function_responses(model.requests[1])
-    assert response["status"] == "error"
-    assert "credential" in response["message"]
+    assert response["status"] == "success"
+    assert "a password was left out" in response["note"]
+    assert (fact.text, fact.metadata) == ("my password: [redacted: a password]", {})
 
 
 @pytest.mark.acceptance("R05")

@@ -182,7 +182,7 @@ async def test_with_confirm_a_held_fact_does_not_outlive_the_process(tmp_path: P
 
 async def test_with_confirm_what_may_not_be_kept_is_refused_at_once(tmp_path: Path) -> None:
     """Asking the user would promise what memory does not do."""
-    model = ScriptedLlm(call("remember", fact="my password: hunter2hunter2"), "ok")
+    model = ScriptedLlm(call("remember", fact="AKIA" + "IOSFODNN7EXAMPLE"), "ok")
     assert await turns(tmp_path, model, "hm", config=CONFIRM) == []
 
     [response] = function_responses(model.requests[1])

@@ -170,7 +170,7 @@ def test_a_file_with_a_wrong_entry_adds_nothing(config: str, tmp_path: Path) -> 
     wrong, mixed, secret = tmp_path / "wrong.json", tmp_path / "mixed.json", tmp_path / "secret.txt"
     wrong.write_text('["Likes tea", {"memory": ""}]', encoding="utf-8")
     mixed.write_text('[{"memory": "Likes tea", "user_id": "ada"}, {"memory": "Likes figs", "user_id": "noa"}]')
-    secret.write_text("Likes tea\n\npassword: hunter2-correct-horse\n", encoding="utf-8")
+    secret.write_text("Likes tea\n\nAKIA" + "IOSFODNN7EXAMPLE\n", encoding="utf-8")
     results = [memory(config, "add", "itay", "-f", str(file)) for file in (wrong, mixed, secret)]
     dry = memory(config, "add", "itay", "-f", str(secret), "--dry-run")
 
@@ -213,9 +213,9 @@ def test_a_blank_fact_argument_is_refused_and_nothing_is_stored(config: str, bla
     assert not gaia_home().exists()
 
 
-def test_a_credential_is_refused_in_one_line_and_nothing_is_stored(config: str) -> None:
+def test_a_fact_that_is_nothing_but_a_credential_is_refused_in_one_line(config: str) -> None:
     """All or none: one refused fact keeps the others out too."""
-    done = memory(config, "add", "itay", "likes tea", "password: hunter2-correct-horse")
+    done = memory(config, "add", "itay", "likes tea", "AKIA" + "IOSFODNN7EXAMPLE")
 
     assert done.code == 1
     assert "credential" in done.err

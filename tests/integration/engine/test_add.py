@@ -13,7 +13,7 @@ from gaia_memory import NewFact, open_memory
 from gaia_memory.adk.gaia import Gaia
 from gaia_memory.errors import InvalidInputError
 
-SECRET = "my password: hunter2secret"
+SECRET = "AKIA" + "IOSFODNN7EXAMPLE"
 LONG = "x" * 100_001
 
 
@@ -70,19 +70,21 @@ async def test_refused_facts_can_be_skipped(gaia):
     assert [fact.text for fact in await gaia.memory.facts(scope)] == ["likes tea", "has a dog"]
 
 
-async def test_a_credential_in_the_metadata_is_refused_by_every_write(gaia):
-    """The message names the entry and not its value."""
-    scope, metadata = gaia.scope("ada"), {"wifi": "password: swordfish"}
-    data = {"format": "gaia-memory", "version": 2, "facts": [{"text": "likes tea", "metadata": metadata}]}
+async def test_a_credential_is_masked_by_every_write(gaia):
+    """In the text and in the metadata, where the name of an entry says what its value is."""
+    scope, metadata = gaia.scope("ada"), {"wifi": "password: swordfish", "pin": 4921, "level": 5}
+    facts = [{"text": "has a code, PIN 4921", "metadata": metadata}]
 
-    result = await gaia.memory.add(scope, [NewFact("likes tea", metadata=metadata)], on_refused="skip")
-    assert "metadata['wifi'] contains a credential" in result.refused[0][1]
-    assert "swordfish" not in result.refused[0][1]
-    with pytest.raises(InvalidInputError, match="metadata"):
-        await gaia.memory.remember(scope, "likes tea", metadata=metadata)
-    with pytest.raises(InvalidInputError, match="metadata"):
-        await gaia.memory.import_(scope, data)
-    assert await gaia.memory.facts(scope) == []
+    await gaia.memory.add(scope, [NewFact("likes tea, PIN 4921", metadata=metadata)])
+    await gaia.memory.remember(scope, "has a dog, PIN 4921", metadata=metadata)
+    await gaia.memory.import_(scope, {"format": "gaia-memory", "version": 2, "facts": facts})
+    plain = await gaia.memory.remember(scope, "likes figs")
+    await gaia.memory.update(scope, plain.id, text="likes figs, PIN 4921", metadata=metadata)
+
+    stored = await gaia.memory.facts(scope)
+    assert {fact.text.partition(", ")[2] for fact in stored} == {"PIN [redacted: a code]"}
+    masked = {"wifi": "password: [redacted: a password]", "pin": "[redacted: a code]", "level": 5}
+    assert [fact.metadata for fact in stored] == [masked] * 4
 
 
 async def test_on_refused_is_checked(gaia):

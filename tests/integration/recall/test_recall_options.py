@@ -157,7 +157,7 @@ async def test_a_reranker_is_shown_no_credential(house):
     await house.texts("dog door")
 
     [(_, shown)] = house.models.reranker.asked
-    assert "The dog door's code is ***" in shown
+    assert "The dog door's code is [redacted: a code]" in shown
 
 
 @pytest.mark.parametrize(

@@ -195,14 +195,16 @@ async def test_a_wrong_body_is_refused_in_plain_words(make: Make) -> None:
     ]
 
 
-async def test_a_fact_with_a_credential_is_refused_with_the_reason(make: Make) -> None:
-    """Without the credential."""
+async def test_a_credential_is_masked_and_a_fact_of_nothing_else_refused_with_the_reason(make: Make) -> None:
+    """Neither answer has the credential."""
     sut = await make(yaml.safe_dump({"server": {"tokens": TOKENS}}))
     async with app_client(memory_app(sut.gaia), await admin_token(sut.gaia)) as client:
-        refused = await client.post(f"{ADA}/facts", json={"text": "My password is hunter2"})
+        kept = await client.post(f"{ADA}/facts", json={"text": "My password is hunter2"})
+        refused = await client.post(f"{ADA}/facts", json={"text": "AKIA" + "IOSFODNN7EXAMPLE"})
 
+    assert kept.json()["text"] == "My password is [redacted: a password]"
     assert refused.status_code == 422
-    told = "it contains a credential (a password): keep secrets in a password store, not in memory"
+    told = "it contains a credential (a key or token): keep secrets in a password store, not in memory"
     assert refused.json()["detail"] == told
 
 

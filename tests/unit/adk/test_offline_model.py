@@ -14,7 +14,7 @@ from gaia_memory.adk.models.offline import offline_model
 from gaia_memory.adk.models.offline.offline_model import INTRODUCTION, OfflineModel
 from gaia_memory.adk.tools.fact_framing import PRIVATE_INSTRUCTION
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.learn.screen import reject_unkeepable
+from gaia_memory.learn.screen import screen_draft
 from gaia_memory.models import Draft, NewFact
 
 pytestmark = pytest.mark.heavy
@@ -85,20 +85,23 @@ async def test_the_offline_model_remembers_on_request(said: str, fact: str) -> N
     assert (call.name, call.args) == ("remember", {"fact": fact})
 
 
+KEY = "AKIA" + "IOSFODNN7EXAMPLE"
+
+
 @pytest.mark.parametrize(
     ("said", "draft", "reply"),
     [
-        ("Remember that my PIN is 4921", "my PIN is 4921", "it contains a password, a code or a number"),
-        ("Merk dir, dass meine PIN 4921 ist", "PIN 4921", "es enthält ein Passwort, einen Code oder eine Nummer"),
-        ("Souviens-toi que mon code PIN est 4921", "PIN 4921", "il y a un mot de passe, un code ou un numéro"),
-        ("Recuerda que mi PIN es 4921", "PIN 4921", "contiene una contraseña, un código o un número"),
+        ("Remember that my key is AKIA…", KEY, "it contains a password, a code or a number"),
+        ("Merk dir meinen Schlüssel AKIA…", KEY, "es enthält ein Passwort, einen Code oder eine Nummer"),
+        ("Souviens-toi de ma clé AKIA…", KEY, "il y a un mot de passe, un code ou un numéro"),
+        ("Recuerda que mi clave es AKIA…", KEY, "contiene una contraseña, un código o un número"),
         ("Merk dir, dass ich Tee mag", "tea " * 600, "es ist zu lang."),
     ],
 )
 async def test_why_a_fact_was_not_saved_is_said_in_the_language_of_the_reply(said: str, draft: str, reply: str) -> None:
     """The message of the tool is English, and for a model."""
     with pytest.raises(InvalidInputError) as refused:
-        reject_unkeepable(Draft(fact=NewFact(draft), source="remember"))
+        screen_draft(Draft(fact=NewFact(draft), source="remember"))
     told = await text(asked(words(said), responded("remember", status="error", message=str(refused.value))))
     other = await text(asked(words(said), responded("remember", status="error", message="tell the user about it")))
 

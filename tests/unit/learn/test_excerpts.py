@@ -20,16 +20,18 @@ KEY = "AIza" + "SyA1234567890abcdefghijklmnopqrstuv"
         ("  I like tea \n", "I like tea"),
         ("x" * 201, "x" * 200),
         ("a\x00b \ud800", "a\ufffdb \ufffd"),
-        (f"My key is {KEY} and I like tea", "My key is *** and I like tea"),
-        ("my password is swordfish", None),
+        (f"My key is {KEY} and I like tea", "My key is [redacted: a key or token] and I like tea"),
+        ("my password is swordfish", "my password is [redacted: a password]"),
+        (KEY, None),
         # The key begins within the excerpt and ends behind it.
-        ("x " * 95 + KEY, "x " * 95 + "***"),
-        ("x " * 85 + "password: swordfish-and-a-very-long-tail-behind-it", "x " * 85 + "password: ***"),
+        ("x " * 85 + KEY, "x " * 85 + "[redacted: a key or token]"),
+        # The mask would be cut.
+        ("x " * 95 + KEY, ("x " * 95).rstrip()),
         (" \n", None),
     ],
 )
 def test_an_excerpt_has_two_hundred_characters_and_no_secret(message: str, excerpt: str | None) -> None:
-    """Keys are masked; a message that states a password gives none."""
+    """Keys and passwords are masked, and a mask is not cut; a message that is nothing else gives none."""
     assert excerpt_of(message) == excerpt
 
 

@@ -11,10 +11,10 @@ from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.screen import (
     MAX_FACT_CHARACTERS,
     build_drafts,
-    contains_credential,
+    describe_masked,
     drop_assistant_claims,
     drop_unkeepable,
-    reject_unkeepable,
+    screen_draft,
 )
 from gaia_memory.models import Draft, ExtractedFact, NewFact, SessionKey, load_time_zone
 from support.factories import KEY, make_chunk, make_turn
@@ -62,36 +62,48 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("text", CREDENTIALS)
-def test_a_credential_is_recognised_by_its_form(text):
+def test_a_credential_is_masked_in_a_learned_fact(text):
     """Vendor prefixes, PEM, JSON web tokens, random tokens and named passwords never become facts."""
-    assert contains_credential(text)
-    assert drop_unkeepable([ExtractedFact(text=text)]) == []
+    [kept] = drop_unkeepable([ExtractedFact(text=f"User likes tea. {text}")])
+
+    assert kept.text.startswith("User likes tea. ")
+    assert "[redacted: " in kept.text
+    assert text not in kept.text
 
 
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("Pays with card 4111 1111 1111 1111", "a card, account or social security number"),
-        (CREDENTIALS[0], "a key or token"),
-        ("password: hunter2-correct-horse", "a password"),
-        ("My PIN is 4821", "a PIN or code"),
+        ("4111 1111 1111 1111", "an account number"),
+        (CREDENTIALS[4].removeprefix("AWS id "), "a key or token"),
     ],
 )
-def test_the_refusal_of_a_verbatim_fact_names_the_kind_of_credential(text, kind):
-    """Never its value; the setting is named where it keeps the fact."""
+def test_a_verbatim_fact_that_is_nothing_but_a_credential_is_refused(text, kind):
+    """The refusal names the kind, never the value; the setting is named where it keeps the fact."""
     draft = Draft(fact=NewFact(text), source="add")
     with pytest.raises(InvalidInputError) as refused:
-        reject_unkeepable(draft)
+        screen_draft(draft)
 
-    assert str(refused.value).startswith(f"the fact contains a credential ({kind}): keep secrets in a password store")
+    told = f"the fact contains a credential ({kind}): keep secrets in a password store, not in memory"
+    assert str(refused.value).startswith(told)
     assert ("memory.allow_numbers: true" in str(refused.value)) == ("number" in kind)
     assert text.split()[-1] not in str(refused.value)
+
+
+def test_a_verbatim_fact_is_masked_in_its_text_labels_and_metadata():
+    """What else it says stays, and whoever wrote it can be told."""
+    fact = NewFact("tea, my PIN is 4821", entity="password: plum99", metadata={"wifi": "ok", "password": "swordfish"})
+    kept = screen_draft(Draft(fact=fact, source="add")).fact
+
+    assert (kept.text, kept.entity) == ("tea, my PIN is [redacted: a code]", "password: [redacted: a password]")
+    assert kept.metadata == {"wifi": "ok", "password": "[redacted: a password]"}
+    assert describe_masked([kept]).startswith("a code and a password were left out: keep secrets in a password store")
+    assert describe_masked([NewFact("likes tea")]) == ""
 
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_messages_about_secrets_are_not_credentials(text):
     """The form decides, not the topic."""
-    assert not contains_credential(text)
     assert drop_unkeepable([ExtractedFact(text=text)]) == [ExtractedFact(text=text)]
 
 
@@ -123,10 +135,10 @@ def test_a_sentence_that_a_model_repeats_is_kept_once():
 def test_dropped_facts_are_counted_but_not_shown_in_the_log(caplog):
     """Text of users never reaches a log."""
     caplog.set_level("INFO")
-    drop_unkeepable([ExtractedFact(text="my password is swordfish"), ExtractedFact(text="likes tea")])
+    drop_unkeepable([ExtractedFact(text="AKIA" + "IOSFODNN7EXAMPLE"), ExtractedFact(text="likes tea")])
 
     assert "1 of 2" in caplog.text
-    assert "swordfish" not in caplog.text
+    assert "AKIA" not in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -299,15 +311,11 @@ def test_a_fact_that_shares_no_word_with_a_turn_has_the_time_of_its_chunk():
     assert draft.fact.metadata == {"speaker": "itay"}
 
 
-def test_only_facts_that_contain_a_credential_are_dropped():
+def test_a_fact_that_is_nothing_but_a_credential_is_dropped():
     """The other facts are learned."""
-    said = [
-        ExtractedFact(text="User likes plums"),
-        ExtractedFact(text=CREDENTIALS[0]),
-        ExtractedFact(text="User likes figs"),
-    ]
+    said = [ExtractedFact(text="User likes plums"), ExtractedFact(text="AKIA" + "IOSFODNN7EXAMPLE")]
 
-    assert drop_unkeepable(said) == [said[0], said[2]]
+    assert drop_unkeepable(said) == [said[0]]
 
 
 @pytest.mark.parametrize("text", ["\u200b", "\x00", " \x07 \u2060"])
@@ -366,7 +374,7 @@ def test_a_learned_card_number_is_kept_only_if_numbers_are_allowed():
     """The setting is `memory.allow_numbers`."""
     said = [ExtractedFact(text="User's card is 4111 1111 1111 1111")]
 
-    assert drop_unkeepable(said) == []
+    assert [item.text for item in drop_unkeepable(said)] == ["User's card is [redacted: an account number]"]
     assert drop_unkeepable(said, allow_numbers=True) == said
 
 

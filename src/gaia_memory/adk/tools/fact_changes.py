@@ -16,10 +16,12 @@ from gaia_memory.adk.tools.tool_answers import (
 )
 from gaia_memory.adk.tools.tool_call import ToolCall
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError
+from gaia_memory.learn.screen import describe_masked
 from gaia_memory.learn.tool_statements import require_keepable_statement
 from gaia_memory.models import Fact, FactDetails, NewFact
 from gaia_memory.models.validation import require_text
 from gaia_memory.profile.fence import escape_for_prompt
+from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.sessions.pending_confirmations import HeldFact
 from gaia_memory.threads import run_in_thread
 
@@ -78,7 +80,8 @@ async def _answer_with(call: ToolCall, fact: Fact, zone: tzinfo) -> dict[str, An
     short_ids, allow_numbers = await call.show([fact]), call.engine.config.memory.allow_numbers
     [row] = render_facts([fact], short_ids, zone=zone, allow_numbers=allow_numbers)
     del row["timestamp"]
-    return {"status": "success", **row}
+    masked = describe_masked([fact])
+    return {"status": "success", **row, **({"note": f"tell the person: {masked}"} if masked else {})}
 
 
 def _details_of(arguments: ToolArguments) -> FactDetails:
@@ -98,6 +101,7 @@ async def _hold_or_refuse(call: ToolCall, text: str, details: FactDetails) -> di
     if config.agent_writes == "refuse" or turn is None:
         # Without a plugin nothing would notice the user's yes.
         return error_response(WRITES_REFUSED)
+    text = mask_credentials(text, allow_numbers=config.allow_numbers)
     if text in turn.confirmed_facts:
         return None
     new_fact = NewFact(text, **details)

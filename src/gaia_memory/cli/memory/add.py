@@ -23,7 +23,7 @@ from gaia_memory.cli.engines import (
 from gaia_memory.cli.memory.filter_options import MetadataOption, ValidUntilOption, parse_metadata, parse_valid_until
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows
 from gaia_memory.cli.ui.read_input import display_name, has_piped_input, is_interactive, read_text
-from gaia_memory.cli.ui.refused import SkipRefusedOption, print_refused, refused_to_dict
+from gaia_memory.cli.ui.refused import SkipRefusedOption, print_masked, print_refused, refused_to_dict
 from gaia_memory.cli.ui.terminal import known_note, pluralize, print_line, print_note, progress_bar
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.threads import run_in_thread
@@ -122,6 +122,7 @@ def _print_added(
 ) -> None:
     added = sum(result.is_new)
     print_refused(refused)
+    print_masked(result)
     if as_json:
         memories = [{**fact_to_dict(fact), "new": new} for fact, new in zip(result, result.is_new, strict=True)]
         print_json({"user": user, "added": added, "memories": memories, **refused_to_dict(refused)})
@@ -187,19 +188,19 @@ def _require_one_owner(context: typer.Context, entries: Sequence[FileFact], user
 def _print_dry_run(
     entries: Sequence[FileFact], user: str, *, allow_numbers: bool, skip_refused: bool, as_json: bool
 ) -> None:
-    from gaia_memory.learn.screen import reject_unkeepable
+    from gaia_memory.learn.screen import screen_draft
     from gaia_memory.models import Draft
 
     facts, refused = [], []
     for entry in entries:
         try:
-            reject_unkeepable(Draft(fact=entry.fact, source="add"), allow_numbers=allow_numbers)
-            facts.append(entry.fact)
+            facts.append(screen_draft(Draft(fact=entry.fact, source="add"), allow_numbers=allow_numbers).fact)
         except InvalidInputError as error:
             if not skip_refused:
                 raise InvalidInputError(f"{entry.place}: {error}") from error
             refused.append((entry.place, str(error)))
     print_refused(refused)
+    print_masked(facts)
     if as_json:
         memories = [
             {

@@ -20,6 +20,7 @@ from gaia_memory.log import logger_for
 from gaia_memory.model_calls import ATTEMPT_TEMPERATURES, AnswerOptions
 from gaia_memory.models import Draft, Fact, NewFact, Scope, SimilarFact, StoredFact, Vector, to_local_time
 from gaia_memory.ports import Database, Embedder, FactStore, LanguageModel
+from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.telemetry import log_fields, memory_span
 from gaia_memory.truth.by_model.model_question import (
     SYSTEM_PROMPT,
@@ -290,10 +291,8 @@ class ModelPlanner:
         """Return a fact in the model's wording, with the details of what it joins, if that passes the screens."""
         draft = planned.extracted
         joined = [draft.fact.text, *(each.fact.text for each in replaced)]
-        allow_numbers = self._settings().allow_numbers
-        if normal_form(text) == normal_form(draft.fact.text) or not is_usable(
-            text, joined, allow_numbers=allow_numbers
-        ):
+        text = mask_credentials(text, allow_numbers=self._settings().allow_numbers)
+        if normal_form(text) == normal_form(draft.fact.text) or not is_usable(text, joined):
             return planned
         details = merge_details(draft.fact, [each.fact for each in replaced])
         merged = replace(draft, fact=replace(draft.fact, text=text, **details), vector=None, embedder=None)

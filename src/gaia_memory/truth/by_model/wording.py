@@ -9,7 +9,7 @@ from typing import Any
 from gaia_memory.language.distinctive_words import count_shared, distinctive_words, word_forms
 from gaia_memory.models import DESCRIBING_FIELDS, DUE_FIELDS, MARKS_OF_DOUBT, Fact, NewFact, Scalar
 from gaia_memory.models.new_fact import DEFAULT_CONTEXT
-from gaia_memory.redaction.credentials import contains_credential
+from gaia_memory.redaction.credentials import without_masks
 from gaia_memory.truth.by_model.model_question import MAX_TEXT_CHARACTERS
 
 MIN_KNOWN_SHARE = 2 / 3
@@ -19,17 +19,13 @@ _OF_ONE_SAYING = frozenset({*MARKS_OF_DOUBT, "attributed_to", "speaker"})
 """Metadata that tell who said a fact, which a joined wording has from its own saying."""
 
 
-def is_usable(text: str, joined: Sequence[str], *, allow_numbers: bool) -> bool:
-    """Return whether a model's wording may be stored: short, without credentials, in the words of what it joins.
-
-    `allow_numbers` is `memory.allow_numbers`.
-    """
-    words = distinctive_words(text)
+def is_usable(text: str, joined: Sequence[str]) -> bool:
+    """Return whether a model's wording, credentials masked, may be stored: short, in the words of what it joins."""
+    words = distinctive_words(without_masks(text))
     return (
         len(text) <= MAX_TEXT_CHARACTERS
         and bool(words)
         and count_shared(words, word_forms(" ".join(joined))) >= MIN_KNOWN_SHARE * len(words)
-        and not contains_credential(text, allow_numbers=allow_numbers)
     )
 
 

@@ -21,7 +21,7 @@ from gaia_memory.cli.engines import (
 from gaia_memory.cli.ui.fact_output import not_current_note, print_json, to_json_text
 from gaia_memory.cli.ui.output_files import require_writable, write_file
 from gaia_memory.cli.ui.read_input import display_name, read_text
-from gaia_memory.cli.ui.refused import SkipRefusedOption, print_refused, refused_to_dict
+from gaia_memory.cli.ui.refused import SkipRefusedOption, print_masked, print_refused, refused_to_dict
 from gaia_memory.cli.ui.terminal import known_note, pluralize, print_line, print_note, progress_bar
 from gaia_memory.errors import InvalidInputError
 
@@ -94,12 +94,13 @@ async def import_(
     owner = exported.get("user") if isinstance(exported, Mapping) else None
     other = owner if isinstance(owner, str) and owner != user else None
     require_named_user(context, user, other)
+    from gaia_memory.redaction.credentials import mask_credentials
     from gaia_memory.transfer.export_format import drop_refused
 
     async with open_scope(config, app_name, user, needs_home=False) as (engine, scope):
-        refused: list[tuple[str, str]] = []
+        refused, allow_numbers = list[tuple[str, str]](), engine.config.memory.allow_numbers
         if skip_refused:
-            data, refused = drop_refused(data, allow_numbers=engine.config.memory.allow_numbers)
+            data, refused = drop_refused(data, allow_numbers=allow_numbers)
         # Expired facts, too, which no list shows.
         before = {fact.id for fact in (await engine.memory.preview_forget(scope)).facts}
         try:
@@ -110,12 +111,13 @@ async def import_(
         stored, total = (await engine.memory.preview_forget(scope)).facts, await engine.memory.count(scope)
         now = engine.clock.now()
     # Another process may write facts in the meantime.
-    texts = {fact["text"] for fact in data["facts"]}
+    texts = {mask_credentials(fact["text"], allow_numbers=allow_numbers) for fact in data["facts"]}
     new = [fact for fact in stored if fact.id not in before and fact.text in texts]
     added, given = min(len(new), taken), len(data["facts"])
     if other is not None:
         print_note(f"the file is about {other}, and is imported for {user}")
     print_refused(refused)
+    print_masked(new)
     if as_json:
         counts = {"given": given + len(refused), "taken": taken, "added": added, "total": total}
         print_json({"user": user, **counts, **refused_to_dict(refused)})

@@ -1,0 +1,171 @@
+"""No pattern that meets a stranger's text takes longer than in proportion to it."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+import re2
+
+import gaia_memory
+
+SMALL, LARGE = 4_000, 16_000
+MOST_TIMES_AS_LONG = 5
+FLOOR_SECONDS = 0.002
+"""What is faster than this needs no better measure."""
+
+HOPELESS_SECONDS = 0.05
+TRIES = 4
+
+LANGUAGE_RULES = (
+    *("adk.models.offline", "backend.offline.", "language.dates", "learn.stated_", "learn.tool_statements"),
+    *(
+        "learn.questions",
+        "truth.rules",
+        "truth.reconcile_by_rule",
+        "truth.claims",
+        "truth.contrasts",
+        "truth.namesakes",
+    ),
+    *("truth.slot_values", "truth.rule_tables", "truth.rule_planner", "truth.outdating"),
+)
+"""Modules whose patterns read sentences."""
+
+UNITS = (
+    *(
+        "a",
+        "A",
+        "1",
+        " ",
+        "\t\n",
+        "\n",
+        "-",
+        ".",
+        ",",
+        "'",
+        '"',
+        "_",
+        "([{<",
+        ")]}>",
+        "\\",
+        "`",
+        "*",
+        ":",
+        "/",
+        "a@",
+        "&#",
+    ),
+    *("&#", "%25", "e\u0301", "\u0301", "a\u200b", "ab ", "tea and ", "2021-05-03 ", "3 May 2021, ", "1 ", "1.2", "a1"),
+    *(
+        "+49 30 ",
+        "deadbeef",
+        "QWxh/+",
+        "sk-abc",
+        "password is ",
+        "password: ",
+        "pin 123 ",
+        "code ",
+        "token a1b2 ",
+        "/z.",
+    ),
+    *(
+        "/z.",
+        "key=a1b2c3d4 ",
+        "a://a:b@",
+        "admin:",
+        "4000 1234 5678 9012 ",
+        "AB12 ",
+        "abandon ability ",
+        "\u5bc6\u7801:abc",
+    ),
+    *(
+        "[redacted: a code] ",
+        "[](",
+        "a=",
+        "a. ",
+        "a? ",
+        "\u6f22",
+        "\U0001f600",
+        "123 456 ",
+        "Ab Cd ",
+        "'a' ",
+        "<a>",
+        "</a>",
+    ),
+)
+
+
+def patterns_of(value: object, depth: int = 3) -> Iterator[Any]:
+    """Yield the compiled patterns in a value of a module."""
+    if isinstance(value, re.Pattern | type(re2.compile("a"))):
+        yield value
+    elif depth and isinstance(value, Mapping):
+        yield from patterns_of([*value, *value.values()], depth - 1)
+    elif depth and isinstance(value, list | tuple | set | frozenset):
+        for each in value:
+            yield from patterns_of(each, depth - 1)
+
+
+def patterns_of_package() -> list[tuple[str, Any]]:
+    """Return every pattern of the package with the module that it is first found in."""
+    found: dict[Any, str] = {}
+    for info in pkgutil.walk_packages(gaia_memory.__path__, "gaia_memory."):
+        is_of_rules = info.name.removeprefix("gaia_memory.").startswith(LANGUAGE_RULES)
+        if ".migrations." in info.name or info.name.endswith("__main__") or is_of_rules:
+            continue
+        for name, value in vars(importlib.import_module(info.name)).items():
+            for pattern in patterns_of(value):
+                found.setdefault(pattern, f"{info.name}.{name}")
+    return [(place, pattern) for pattern, place in found.items()]
+
+
+def seconds(run: Callable[[str | bytes], object], text: str | bytes) -> float:
+    """Return the processor's time, the least of several tries."""
+    best = float("inf")
+    for _ in range(TRIES):
+        begun = time.process_time()
+        run(text)
+        best = min(best, time.process_time() - begun)
+        if best < FLOOR_SECONDS or best > HOPELESS_SECONDS:
+            break
+    return best
+
+
+def is_superlinear(run: Callable[[str | bytes], object], text: Callable[[int], str | bytes]) -> bool:
+    """Return whether the time grows faster than the text; short texts first, since some patterns would never end."""
+    small = 0.0
+    for size in (25, 100, 400, SMALL):
+        if (small := seconds(run, text(size))) > HOPELESS_SECONDS:
+            return True
+    large = seconds(run, text(LARGE))
+    return large > FLOOR_SECONDS and large > MOST_TIMES_AS_LONG * max(small, FLOOR_SECONDS / MOST_TIMES_AS_LONG)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_every_pattern_of_the_package_is_linear() -> None:
+    """Four times a nasty text takes at most five times as long; a sentence that reads nothing is no way to hang."""
+    slow: dict[str, str] = {}
+    patterns = patterns_of_package()
+    for place, pattern in patterns:
+        is_bytes = isinstance(pattern.pattern, bytes)
+        runs: tuple[Callable[[Any], object], ...] = (
+            lambda text, p=pattern: [0 for _ in p.finditer(text)],
+            pattern.fullmatch,
+        )
+        for unit in UNITS:
+
+            def text(size: int, unit: str = unit, is_bytes: bool = is_bytes) -> str | bytes:
+                made = (unit * (size // len(unit) + 1))[:size] + "\x00"
+                return made.encode() if is_bytes else made
+
+            if place not in slow and any(is_superlinear(run, text) for run in runs):
+                slow[place] = repr(unit)
+
+    assert len(patterns) > 100
+    assert slow == {}
