@@ -17,7 +17,7 @@ from gaia_memory.models.validation import is_label
 MAX_CATEGORY_CHARACTERS = 40
 
 _WHOLE_CODE_BLOCK = re.compile(r"\A\s*```[a-zA-Z]*\s*\n(?P<inside>.*?)\n?\s*```\s*\Z", re.DOTALL)
-_CODE_BLOCK = re.compile(r"^\s*```[a-zA-Z]*[ \t]*\n(?P<inside>.*?)\n\s*```", re.DOTALL | re.MULTILINE)
+_CODE_BLOCK = re.compile(r"^[ \t]*```[a-zA-Z]*[ \t]*\n(?P<inside>.*?)\n[ \t]*```", re.DOTALL | re.MULTILINE)
 
 _ERROR_DESCRIPTIONS = {"value_error": "not usable text", "model_type": "no JSON object"}
 

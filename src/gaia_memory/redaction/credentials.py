@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from gaia_memory.language.homoglyphs import fold_width
-from gaia_memory.redaction.form_checks import Found, Span, is_key
+from gaia_memory.redaction.form_checks import Found, is_key
 from gaia_memory.redaction.forms import ACCOUNT_NUMBER, FORMS, Form, Kind
 from gaia_memory.redaction.linear import compile_linear
 
@@ -27,10 +27,11 @@ def _compile(forms: Sequence[Form]) -> tuple[Form, Any, int]:
 
 
 # The keys of services are searched for together.
-_PATTERNS = tuple(
-    _compile(list(forms)) for _, forms in groupby(FORMS, lambda form: is_key if form.check is is_key else form.name)
-)
-
+_GROUPS = groupby(FORMS, lambda form: is_key if form.check is is_key else form.name)
+_PATTERNS = tuple(_compile(list(forms)) for _, forms in _GROUPS)
+_KEPT_CHARACTERS = {*map(chr, range(128)), "\uff0c"}
+_MAX_PASSES, _MANY_SPANS = 3, 16
+"""A mask moves what stands around it, so that more may be seen of it; in a text that is full of them nobody looks."""
 
 _MAX_WORD_BYTES = 200
 _WORD = re.compile(rb"(?:[^\s\xe3\xef]|\xe3(?!\x80[\x80-\x82\x8d\x8f])|\xef(?!\xbc\x8c)){0,200}")
@@ -48,18 +49,21 @@ def contains_credential(text: str, *, allow_numbers: bool = False) -> bool:
 
 
 def mask_credentials(text: str, *, allow_numbers: bool = False) -> str:
-    """Return `text` with `[redacted: KIND]` in place of each credential, as `contains_credential` finds them."""
-    seen = _fold(text)
-    # What is masked already is no name, no link and no value.
-    data = _MASK.sub(lambda mask: b"[" * len(mask.group()), seen.encode())
-    spans = _merge(_find(data, allow_numbers=allow_numbers))
-    if not spans:
-        return text
-    parts, shown_from = list[str](), 0
-    for start, end, kind in _places(spans, seen, text):
-        parts += [text[shown_from:start], f"[redacted: {kind}]"]
-        shown_from = end
-    return "".join([*parts, text[shown_from:]])
+    """Return `text` with `[redacted: KIND]` in place of each credential; to mask it once more changes nothing."""
+    for _ in range(_MAX_PASSES):
+        folds = _folds(text)
+        seen = text.translate(folds) if folds else text
+        # What is masked already is no name, no link and no value.
+        data = _MASK.sub(lambda mask: b"[" * len(mask.group()), seen.encode())
+        spans = _merge(_find(data, allow_numbers=allow_numbers))
+        parts, shown_from = list[str](), 0
+        for start, end, kind in _places(spans, data, text, folds):
+            parts += [text[shown_from:start], f"[redacted: {kind}]"]
+            shown_from = end
+        text = "".join([*parts, text[shown_from:]])
+        if not 0 < len(spans) < _MANY_SPANS:
+            break
+    return text
 
 
 def masked_kinds(text: str) -> tuple[str, ...]:
@@ -103,16 +107,11 @@ def _find(data: bytes, *, allow_numbers: bool) -> Iterator[tuple[int, int, Kind]
                     end += 1  # A letter outside of ASCII is several bytes.
                 found = Found(data, first, last, start, end)
             if span := form.check(found) if form.check else (0, found.end - start):
-                begin, done = (start + span[0], start + span[1]) if is_ascii else _bytes_of(found, span)
-                if done == last == start + _MAX_WORD_BYTES:
+                text = "" if is_ascii else found.secret + found.behind
+                begin, done = (start + (at if is_ascii else len(text[:at].encode())) for at in span)
+                if last == start + _MAX_WORD_BYTES and done > last - 4:
                     done = next(_REST.finditer(data, done)).end()
                 yield begin, done, form.kind
-
-
-def _bytes_of(found: Found, span: Span) -> Span:
-    """Return where in the data the characters of the secret and the text behind it stand."""
-    text = found.secret + found.behind
-    return found.start + len(text[: span[0]].encode()), found.start + len(text[: span[1]].encode())
 
 
 def _merge(found: Iterator[tuple[int, int, Kind]]) -> list[tuple[int, int, Kind]]:
@@ -127,27 +126,22 @@ def _merge(found: Iterator[tuple[int, int, Kind]]) -> list[tuple[int, int, Kind]
     return merged
 
 
-def _fold(text: str) -> str:
-    """Return the text as a reader sees it: no invisible characters, full-width letters as plain ones."""
-    if text.isascii():
-        return text
-    changed = {
+def _folds(text: str) -> dict[int, str]:
+    """Return what a reader sees for characters: nothing for invisible ones, plain letters for full-width ones."""
+    return {
         ord(char): fold_width(char)
-        for char in set(text)
-        if not char.isascii()
-        and char != "\uff0c"
-        and (not char.isprintable() or char.isdecimal() or not unicodedata.is_normalized("NFKC", char))
+        for char in (() if text.isascii() else set(text) - _KEPT_CHARACTERS)
+        if not char.isprintable() or char.isdecimal() or not unicodedata.is_normalized("NFKC", char)
     }
-    return text.translate(changed) if changed else text
 
 
-def _places(spans: Sequence[tuple[int, int, Kind]], seen: str, text: str) -> Iterator[tuple[int, int, Kind]]:
+def _places(
+    spans: Sequence[tuple[int, int, Kind]], data: bytes, text: str, folds: dict[int, str]
+) -> Iterator[tuple[int, int, Kind]]:
     """Yield where in `text` the spans stand that were found in the bytes of what is seen of it."""
-    if text.isascii():
-        yield from spans
-        return
-    data = seen.encode()
-    characters = range(len(text)) if seen == text else [at for at, char in enumerate(text) for _ in _fold(char)]
+    characters: Sequence[int] = range(len(text))
+    if spans and folds:
+        characters = [at for at, char in enumerate(text) for _ in folds.get(ord(char), char)]
     position = count = 0
     for start, end, kind in spans:
         first = count + len(data[position:start].decode())

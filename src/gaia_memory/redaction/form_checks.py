@@ -65,14 +65,12 @@ class Found(NamedTuple):
     @property
     def clause(self) -> bytes:
         """The match with what stands in front of it in its clause."""
-        begun = self.data[max(0, self.first - _CLAUSE_BYTES) : self.first]
+        begun = self.data[max(0, self.first - _CLAUSE_BYTES) : self.first] if self.last == self.end else b""
         return _CLAUSE_BEGIN.split(begun)[-1] + self.data[self.first : self.last]
 
     def _text(self, start: int, end: int) -> str:
         return self.data[start:end].decode(errors="ignore")
 
-
-# --- keys ---
 
 _MIN_KEY_CHARACTERS = 14
 _MIN_NAMED_KEY_CHARACTERS, _MIN_RANDOM_CHARACTERS = 8, 16
@@ -105,13 +103,6 @@ def is_key(found: Found) -> Span | None:
     secret = found.secret
     is_mixed = any(map(str.isdigit, secret)) or len(_CASE_CHANGE.findall(secret)) >= _MIN_CASE_CHANGES
     return (0, len(secret)) if len(secret) >= _MIN_KEY_CHARACTERS and is_mixed else None
-
-
-def is_bearer_token(found: Found) -> Span | None:
-    """Return the token behind `Bearer` or `Basic`: no word of a sentence."""
-    value = _KEY_END.split(found.secret, 1)[0].rstrip(_TRAILING)
-    is_token = len(value) >= _MIN_RANDOM_CHARACTERS and not (value[1:].islower() and "-" in value)
-    return (0, len(value)) if is_token and not _CODE.match(value) else None
 
 
 def is_random(found: Found) -> Span | None:
@@ -148,11 +139,8 @@ def is_named_key(found: Found) -> Span | None:
     is_marked |= is_linked and (length >= _MIN_RANDOM_CHARACTERS or any(sign in value for sign in "!#$&*?^~"))
     if not is_random and not (is_marked and _SECRET_NAME.search(name)):
         return None
-    begin = secret.find(value)
-    return None if _PUBLIC_NAME.search(name) else (begin, begin + length)
+    return None if _PUBLIC_NAME.search(name) else (secret.find(value), secret.find(value) + length)
 
-
-# --- passwords ---
 
 _OPENING, _CLOSING = "\"'`“„«‘「『", "\"'`”“»’」』"
 _TRAILING = ".,;:!?…。，、；"
@@ -168,7 +156,6 @@ _HAS_SIGN = re.compile(r"[!@#$%^&*?].|\d")
 _NO_WORD = re.compile(r"[=(/]|@[^@]*\.")
 _SIGN_IN_NAME = re.compile(r"(?i)\b(?:user(?:name)?|login)\b")
 _MIN_PASSWORD_CHARACTERS = 3
-_FIRST_UNSPACED = "\u2e80"
 _NAME_WORDS = re.compile(r"[^\W\d_]+")
 
 
@@ -191,7 +178,7 @@ def is_stated_password(found: Found) -> Span | None:
         if length >= _MIN_PASSWORD_CHARACTERS:
             return begin, begin + length
     value = bare.rstrip(_EDGE_SIGNS)
-    if not value.isascii() and found.name.rstrip()[-1:] in "是为為은는は" and value[0] >= _FIRST_UNSPACED:
+    if not value.isascii() and found.name.rstrip()[-1:] in "是为為은는は" and value[0] >= "\u2e80":
         return None
     if len(value) < _MIN_PASSWORD_CHARACTERS or "[[" in value:
         return None
@@ -232,8 +219,6 @@ def _plain_value(value: str, name: str, others: str) -> int:
     return 0 if is_common or is_of_thing else len(value)
 
 
-# --- codes ---
-
 _PUBLIC_CODE = compile_linear(
     r"(?i)(?:^|[^A-Za-z0-9\x80-\xff])(?:zip|post|area|countr|error|exit|status|http|return|dress|promo|discount|coupon|gift|product|article"
     r"|item|part|model|course|class|colou?r|hex|source|tax|order|customer|client|employee|staff|student|school|room|seat"
@@ -272,8 +257,7 @@ def is_pin(found: Found) -> Span | None:
     behind, secret = found.behind, found.secret
     if _UNIT.match(behind):
         return None
-    is_year = len(secret) == 4 and secret.startswith(("19", "20"))
-    counted = _COUNTED_NOUN.match(behind)
+    is_year, counted = len(secret) == 4 and secret.startswith(("19", "20")), _COUNTED_NOUN.match(behind)
     if (is_year or counted) and found.last == found.end:
         last = found.name.rstrip().rpartition(" ")[2]
         is_linked = not last.isalpha() or last.casefold() in _LINKING_VERBS
@@ -291,8 +275,6 @@ def is_stated_code(found: Found) -> Span | None:
     is_in_sentence = is_code and len(found.clause.split(None, 1)) > 1
     return None if not is_in_sentence or _PUBLIC_CODE.search(found.clause) else is_pin(found)
 
-
-# --- the words of a wallet ---
 
 _MIN_SEED_WORDS, _MIN_KNOWN_WORDS, _MAX_STOP_WORDS = 12, 11, 4
 """Of 2,048 words on the list 43 are stop words: three of a million wallets have more of them among their twelve words,
@@ -318,8 +300,6 @@ def seed_phrase(found: Found) -> Span | None:
     return None
 
 
-# --- numbers with check digits ---
-
 _IBANS = """
 NO15 BE16 DK18 FI18 FO18 GL18 NL18 SD18 MK19 SI19 AT20 BA20 EE20 KZ20 LT20 LU20 MN20 XK20 CH21 HR21 LI21
 LV21 BG22 BH22 CR22 DE22 GB22 GE22 IE22 ME22 RS22 VA22 AE23 GI23 IL23 IQ23 OM23 SO23 TL23 AD24 CZ24 ES24
@@ -334,8 +314,8 @@ def is_card(found: Found) -> Span | None:
     """Return the whole if its last digit is right (Luhn)."""
     digits = [int(char) for char in reversed(found.secret) if char.isdecimal()]
     doubled = sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])
-    is_valid = len(set(digits)) > 1 and (sum(digits[::2]) + doubled) % 10 == 0
-    return (0, len(found.secret)) if is_valid and _stands_alone(found) else None
+    is_valid = len(set(digits)) > 1 and (sum(digits[::2]) + doubled) % 10 == 0 and _stands_alone(found)
+    return (0, len(found.secret)) if is_valid else None
 
 
 def is_iban(found: Found) -> Span | None:

@@ -5,34 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
-from gaia_memory.redaction.form_checks import (
-    Found,
-    Span,
-    is_address_password,
-    is_bearer_token,
-    is_card,
-    is_iban,
-    is_key,
-    is_named_key,
-    is_pin,
-    is_random,
-    is_ssn,
-    is_stated_code,
-    is_stated_password,
-    is_strong_password,
-    seed_phrase,
-)
+from gaia_memory.redaction import form_checks as checks
 
 Kind = Literal["a password", "a key or token", "a code", "a seed phrase", "an account number"]
 
-PASSWORD: Kind = "a password"
-KEY: Kind = "a key or token"
-CODE: Kind = "a code"
-SEED_PHRASE: Kind = "a seed phrase"
-ACCOUNT_NUMBER: Kind = "an account number"
-"""The kind that `memory.allow_numbers` keeps."""
+PASSWORD, KEY, CODE, SEED_PHRASE, ACCOUNT_NUMBER = get_args(Kind)
+"""The kinds of credentials; `memory.allow_numbers` keeps the last."""
 
 
 class Form(NamedTuple):
@@ -48,11 +28,11 @@ class Form(NamedTuple):
     kind: Kind
     pattern: str
     secret: Literal["all", "group", "next"]
-    check: Callable[[Found], Span | None] | None = None
+    check: Callable[[checks.Found], checks.Span | None] | None = None
 
 
 def _key(name: str, pattern: str) -> Form:
-    return Form(name, KEY, pattern, "group", is_key)
+    return Form(name, KEY, pattern, "group", checks.is_key)
 
 
 def _any_of(patterns: str) -> str:
@@ -117,7 +97,7 @@ _LINK = (
 )
 _NAMED_PASSWORD = rf"{PASSWORD_NAMES}[A-Za-z\x80-\xff]{{0,6}}"
 _UNUSUAL_WORD = r"([A-Za-z\x80-\xff']*[\d!@#$%^&*?_+.-]\S{0,100})"
-_DIGITS = r"[*#]?\d(?:[ -]?\d){2,7}"
+_DIGITS = r"[*#]?\d(?:[ -]?\d){2,7}\b"
 _KEYPAD = rf"(?:{_DIGITS}|(?-i:[A-Z]{{0,3}}\d[\dA-Z]{{2,7}}))"
 
 # fmt: off
@@ -152,37 +132,38 @@ FORMS = (
     _key("hash of a password", r"\$(?:apr1|[1256y]|2[abxy]|argon2id?)\$[A-Za-z0-9./$=,+]{20,}"),
     _key("JSON web token", r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
     Form("private key", KEY, PRIVATE_KEY, "all"),
-    Form("random token", KEY, r"(?:^|[^\w+=-])([A-Za-z0-9_+=-]{24,})", "group", is_random),
-    Form("AWS secret", KEY, r"(?:^|[^\w/+.:=-])([A-Za-z0-9/+]{40})(?:$|[^\w/+=-])", "group", is_random),
-    Form("bearer", KEY, r"(?i)\b(?:bearer|basic|apikey)\s+", "next", is_bearer_token),
-    Form("named key", KEY, rf"(?i){_KEY_NAMES}(?:{_LINK}|\s+)", "next", is_named_key),
+    Form("header", KEY, r"(?i)\b(?:bearer|apikey|authorization: basic)\s+([A-Za-z0-9._~+/=-]{16,})", "group"),
+    Form("random token", KEY, r"(?:^|[^\w+=-])([A-Za-z0-9_+=-]{24,})", "group", checks.is_random),
+    Form("AWS secret", KEY, r"(?:^|[^\w/+.:=-])([A-Za-z0-9/+]{40})(?:$|[^\w/+=-])", "group", checks.is_random),
+    Form("named key", KEY, rf"(?i){_KEY_NAMES}(?:{_LINK}|\s+)", "next", checks.is_named_key),
     Form("key in front", KEY, rf"(?i)(?:^|\s)(\S{{16,200}})\s+{_BEING}{_WORD}{{1,4}}?\s+{_KEY_NAMES}\b", "group",
-         is_named_key),
-    Form("address", PASSWORD, ADDRESS, "group", is_address_password),
-    Form("named password", PASSWORD, rf"(?i){_NAMED_PASSWORD}{_LINK}", "next", is_stated_password),
-    Form("short name", PASSWORD, rf"(?i){_SHORT_NAMES}{_LINK}", "next", is_strong_password),
+         checks.is_named_key),
+    Form("address", PASSWORD, ADDRESS, "group", checks.is_address_password),
+    Form("named password", PASSWORD, rf"(?i){_NAMED_PASSWORD}{_LINK}", "next", checks.is_stated_password),
+    Form("quote", PASSWORD, rf"(?i){_NAMED_PASSWORD}\s+(?:[\"']|“|„|«|‘)([^\"'\n]{{3,60}}?)(?:[\"']|”|“|»|’)", "group"),
+    Form("short name", PASSWORD, rf"(?i){_SHORT_NAMES}{_LINK}", "next", checks.is_strong_password),
     Form("name without a link", PASSWORD, rf"(?i)(?:{_NAMED_PASSWORD}|{_SHORT_NAMES}){_WORD}{{0,7}}?\s+{_UNUSUAL_WORD}",
-         "group", is_strong_password),
+         "group", checks.is_strong_password),
     Form("password in front", PASSWORD, rf"(?i)(?:^|\s)(\S{{4,60}})\s+{_AS}{_WORD}{{0,3}}?\s+{PASSWORD_NAMES}", "group",
-         is_strong_password),
-    Form("login", PASSWORD, rf"(?i)(?:^|[^\w/.@-]){_LOGIN}\s*[:/|]\s*", "next", is_strong_password),
+         checks.is_strong_password),
+    Form("login", PASSWORD, rf"(?i)(?:^|[^\w/.@-]){_LOGIN}\s*[:/|]\s*", "next", checks.is_strong_password),
     Form("credentials", PASSWORD, rf"(?i)\b{_LOGIN_NAMES}(?:{_LINK}|\s+)[\w.+@-]{{2,40}}\s*[:/|]\s*", "next",
-         is_strong_password),
+         checks.is_strong_password),
     Form("argument", PASSWORD, rf"(?:^|\s){_OPTION}[\"']?([^\s\"'$<{{]{{3,}})", "group"),
-    Form("named code", CODE, rf"(?i){_CODE_NAMES}(?:{_LINK}|{_WORD}{{0,4}}?\s*)({_DIGITS})", "group", is_pin),
-    Form("code", CODE, rf"(?i){_CODE_WORDS}(?:{_LINK}|{_WORD}{{0,3}}?\s+)({_KEYPAD})", "group", is_stated_code),
+    Form("named code", CODE, rf"(?i){_CODE_NAMES}(?:{_LINK}|{_WORD}{{0,4}}?\s*)({_DIGITS})", "group", checks.is_pin),
+    Form("code", CODE, rf"(?i){_CODE_WORDS}(?:{_LINK}|{_WORD}{{0,3}}?\s+)({_KEYPAD})", "group", checks.is_stated_code),
     Form("code in front", CODE, rf"(?i)(?:^|[\s\"'(-])(\d(?:[ -]?\d){{3,7}})\s+{_AS}{_WORD}{{0,4}}?\s+{_ANY_CODE}\b",
-         "group", is_stated_code),
-    Form("seed phrase", SEED_PHRASE, r"(?i)\b[a-z]{3,8}(?:[\s\d.,;)-]{1,5}[a-z]{3,8}){11,}\b", "all", seed_phrase),
-    Form("card", ACCOUNT_NUMBER, rf"\b{_CARD}\b", "all", is_card),
+         "group", checks.is_stated_code),
+    Form("wallet", SEED_PHRASE, r"(?i)\b[a-z]{3,8}(?:[\s\d.,;)-]{1,5}[a-z]{3,8}){11,}\b", "all", checks.seed_phrase),
+    Form("card", ACCOUNT_NUMBER, rf"\b{_CARD}\b", "all", checks.is_card),
     Form("named card", ACCOUNT_NUMBER, rf"(?i){_CARD_NAMES}[^.!?\n\d]{{0,25}}(\d(?:[ .-]?\d){{12,18}})\b", "group",
-         is_card),
-    Form("IBAN", ACCOUNT_NUMBER, r"(?i)\b[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,30}\b", "all", is_iban),
-    Form("US social security number", ACCOUNT_NUMBER, r"\b\d{3}-\d\d-\d{4}\b", "all", is_ssn),
+         checks.is_card),
+    Form("IBAN", ACCOUNT_NUMBER, r"(?i)\b[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,30}\b", "all", checks.is_iban),
+    Form("US social security number", ACCOUNT_NUMBER, r"\b\d{3}-\d\d-\d{4}\b", "all", checks.is_ssn),
     Form("named SSN", ACCOUNT_NUMBER, rf"(?i)\b{_SSN_NAMES}(?:{_LINK}|\s+)(\d{{3}}[ -]?\d\d[ -]?\d{{4}})\b", "group",
-         is_ssn),
+         checks.is_ssn),
 )
 # fmt: on
 """Overlapping credentials are of the kind that begins first."""
 
-KEY_FORMS = tuple(form for form in FORMS if form.check is is_key)
+KEY_FORMS = tuple(form for form in FORMS if form.check is checks.is_key)

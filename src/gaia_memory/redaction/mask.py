@@ -18,8 +18,7 @@ _SET_SECRET = compile_linear(_ASSIGNED_SECRET.replace("SIGN", "="))
 _BEARER_TOKEN = compile_linear(r"(?i)(\bbearer\s+)[A-Za-z0-9._~+/=-]{16,}")
 _ADDRESS = compile_linear(ADDRESS)
 
-_SECRET_VARIABLE_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY")
-_MIN_VALUE_CHARACTERS = 8
+_SECRET_VARIABLE_ENDINGS, _MIN_VALUE_CHARACTERS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY"), 8
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _SECRET_WORDS = {
     *("apikey", "apikeys", "auth", "authorization", "bearer", "credential", "credentials", "passkey", "passphrase"),
@@ -31,8 +30,7 @@ _HARMLESS_ENDINGS = {
 }
 _HARMLESS_KEYS = {"cache", "foreign", "hash", "metadata", "partition", "primary", "sort", "text", "vector"}
 
-MASK = "***"
-_MASK_REPLACEMENT = rf"\1{MASK}".encode()
+MASK, _MASK_REPLACEMENT = "***", rb"\1***"
 _MAX_DISPLAY_CHARACTERS = 80
 _VARIABLES = {form.name: compile_linear(form.pattern) for form in KEY_FORMS if "_KEY" in form.name}
 
@@ -55,7 +53,7 @@ def mask_secrets(text: str, environ: Mapping[str, str] | None = None) -> str:
     for name, value in (environ or {}).items():
         if name.upper().endswith(_SECRET_VARIABLE_ENDINGS) and len(value) >= _MIN_VALUE_CHARACTERS:
             text = text.replace(value, f"[{name}]")
-    data = _ADDRESS.sub(rf"\1{MASK}@".encode(), _KEY.sub(_MASK_REPLACEMENT, _encode(text)))
+    data = _ADDRESS.sub(rf"\1{MASK}@".encode(), _KEY.sub(_MASK_REPLACEMENT, text.encode(errors="surrogatepass")))
     data = _STATED_SECRET.sub(_MASK_REPLACEMENT, _BEARER_TOKEN.sub(_MASK_REPLACEMENT, data))
     return str(data.decode(errors="surrogatepass"))
 
@@ -68,24 +66,22 @@ def display_value(value: object) -> str:
 
 def assigns_secret(text: str) -> bool:
     """Return whether `text` sets a secret with an equals sign: `password=…`."""
-    return _SET_SECRET.search(_encode(text)) is not None
+    return _SET_SECRET.search(text.encode(errors="surrogatepass")) is not None
 
 
 def has_key(text: str) -> bool:
     """Return whether `text` contains a key of a known form."""
-    return _KEY.search(_encode(text)) is not None
+    return _KEY.search(text.encode(errors="surrogatepass")) is not None
 
 
 def has_url_password(text: str) -> bool:
     """Return whether an address in `text` contains a password; `http://host:8000/models/name@001` has a port."""
-    addresses = _ADDRESS.finditer(_encode(text))
+    addresses = _ADDRESS.finditer(text.encode(errors="surrogatepass"))
     return any(not (each[0].startswith(b"http") and re.match(rb"\d+/", each[2])) for each in addresses)
 
 
 def variable_for_key(value: str) -> str:
     """Return the environment variable that a key belongs in; empty when its form does not tell."""
-    return next((name for name, pattern in _VARIABLES.items() if pattern.match(_encode(value))), "")
-
-
-def _encode(text: str) -> bytes:
-    return text.encode(errors="surrogatepass")
+    return next(
+        (name for name, pattern in _VARIABLES.items() if pattern.match(value.encode(errors="surrogatepass"))), ""
+    )

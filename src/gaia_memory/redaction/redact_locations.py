@@ -8,7 +8,7 @@ CONFIG_FILE_NAME = "gaia.yaml"
 
 _LOCATION = re.compile(
     r"""
-      \w[\w+.-]*://[^\s;,'"`)]+                                    # an address with its scheme, credentials and all
+      (?<![\w+.-])\w[\w+.-]*://[^\s;,'"`)]+                        # an address with its scheme, credentials and all
     | (?<![\w.~/\\-])(?:~[\w.-]*|\.{1,2}|[A-Za-z]:)?[/\\]            # the beginning of a path, then up to ...
       (?:[^;:,'"`\n]*[/\\])?[^\s;:,'"`)]*                            # ... its last part: a folder may contain spaces
     | '(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*)'(?:,\ \d+)+  # an address as Python's errors show it

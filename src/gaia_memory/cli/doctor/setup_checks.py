@@ -30,7 +30,7 @@ from gaia_memory.errors import ConfigError
 
 PACKAGE_NAME = "gaia-memory"
 REPORTED_PACKAGES = ("google-adk", "mem0ai", "chromadb")
-_KEY_LINE = re.compile(rf"^\s*(?:export\s+)?({'|'.join(GEMINI_KEY_VARIABLES)})\s*=\s*\S", re.MULTILINE)
+_KEY_LINE = re.compile(rf"^[ \t]*(?:export[ \t]+)?({'|'.join(GEMINI_KEY_VARIABLES)})[ \t]*=[ \t]*\S", re.MULTILINE)
 _GEMINI_MODEL = re.compile(r"""^[^#\n]*\bmodel\s*=\s*["'](?P<model>gemini-[\w.-]+)["']""", re.MULTILINE)
 
 

@@ -58,7 +58,9 @@ AsOfOption = Annotated[
     typer.Option("--as-of", metavar="DATE", help="Facts that were true at this time or at the end of this day."),
 ]
 
-_CONDITION = re.compile(r"\s*(?P<name>[^=<>!~]*[^=<>!~\s])\s*(?P<sign>!=|>=|<=|=|>|<|~)\s*(?P<value>.*)", re.DOTALL)
+_CONDITION = re.compile(
+    r"\s*(?P<name>[^=<>!~\s](?:[^=<>!~]*[^=<>!~\s])?)\s*(?P<sign>!=|>=|<=|=|>|<|~)\s*(?P<value>.*)", re.DOTALL
+)
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.\d+)?")
 _ORDER_OPERATORS = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
 _TIME_FIELDS = ("said_at", "created_at", "updated_at")

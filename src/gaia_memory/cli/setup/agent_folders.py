@@ -8,7 +8,7 @@ from pathlib import Path
 
 _AGENT_NAME = re.compile(r"[a-zA-Z0-9_]+")
 _AGENT_DECLARATION = re.compile(
-    r"^\s*(?:from\s.*\bimport\b.*\b(?:agent|app|root_agent)\b|(?:app|root_agent)\s*[:=])", re.MULTILINE
+    r"^[ \t]*(?:from\s.*\bimport\b.*\b(?:agent|app|root_agent)\b|(?:app|root_agent)\s*[:=])", re.MULTILINE
 )
 _MEMORY_PLUGIN = re.compile(r"\bMemoryPlugin\b")
 

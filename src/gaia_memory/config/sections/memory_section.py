@@ -92,8 +92,8 @@ class MemoryConfig(Section):
     allow_numbers: bool = Field(
         default=False,
         description=(
-            "Keep the numbers of cards, bank accounts (IBAN) and US social security in facts. Off: they are masked, like "
-            "passwords, codes and keys, which always are."
+            "Keep the numbers of cards, bank accounts (IBAN) and US social security in facts. Off: they are masked, "
+            "like passwords, codes and keys, which always are."
         ),
     )
     mark_sensitive: bool = Field(

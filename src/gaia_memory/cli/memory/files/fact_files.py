@@ -22,7 +22,7 @@ _TIME_KEYS = ("said_at", "created_at", "timestamp")
 _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".xlsx", ".ods")
 _JSON_START = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\"{\]\[])")
-_BULLET = re.compile(r"\s*[-*•+]\s+(?:\[[ xX]\]\s+)?(?=\S)")
+_BULLET = re.compile(r"\s{0,40}[-*•+]\s+(?:\[[ xX]\]\s+)?(?=\S)")
 _NUMBER = re.compile(r"\s*(\d{1,4})[.)]\s+(?=\S)")
 _COMMENT = re.compile(r"\s*#(?!\d)")
 """Not "#1 fan"."""
