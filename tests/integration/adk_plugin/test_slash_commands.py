@@ -10,12 +10,14 @@ import pytest
 from google.adk.agents.run_config import RunConfig
 from google.adk.events.event import Event
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.genai import types
 
 from gaia_memory.adk.failure_replies import UNAVAILABLE_ANSWER
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY
 from gaia_memory.errors import ModelUnavailableError
-from gaia_memory.testing import ScriptedEmbedder, ScriptedExtractor, ScriptedLlm
+from gaia_memory.testing import ScriptedEmbedder, ScriptedExtractor, ScriptedLlm, call
 from support.hosts.adk_runner import function_call, model_content
 from support.plugin_host import (
     KEY,
@@ -187,6 +189,30 @@ async def test_reset_learns_once_and_then_clears(tmp_path: Path) -> None:
     assert len(extractor.chunks) == 1
     assert contents_text(model.requests[1]) == "hello again"
     assert [fact.text for fact in facts] == ["moved to Berlin"]
+
+
+@pytest.mark.acceptance("S12")
+async def test_a_call_from_before_a_reset_is_answered_without_what_was_said_beside_it(tmp_path: Path) -> None:
+    """ADK resumes the turn of the call, which the session keeps."""
+    model = ScriptedLlm(call("ask_boss"), "I asked him", "good news")
+    agent = build_agent(model, tools=[LongRunningFunctionTool(ask_boss)])
+    async with open_plugin_host(tmp_path, agent) as host:
+        set_extractor(await host.engine(), ScriptedExtractor(default=[]))
+        asked = await host.run_turn("Ask for ZEBRA")
+        [call_id] = [each.id for event in asked for each in event.get_function_calls()]
+        await host.run_turn("/reset")
+        answer = types.FunctionResponse(id=call_id, name="ask_boss", response={"answer": "yes"})
+        message = types.Content(role="user", parts=[types.Part(function_response=answer)])
+        turn = host.runner.run_async(user_id=KEY.user, session_id=KEY.session, new_message=message)
+        events = [event async for event in turn]
+
+    assert events_text(events) == "good news"
+    assert "ZEBRA" not in request_text(model.requests[-1])
+
+
+def ask_boss() -> dict[str, str]:
+    """Ask the boss, who answers some day."""
+    return {"status": "pending"}
 
 
 @pytest.mark.acceptance("S13")

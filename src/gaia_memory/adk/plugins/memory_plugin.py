@@ -132,8 +132,8 @@ class MemoryPlugin(BasePlugin):
         if turn.command is not None:
             text = await self._answer(invocation_context, turn, turn.command, waits=turn.waits)
             return types.Content(role="model", parts=[types.Part(text=text)])
-        session = invocation_context.session
-        session.events[:] = drop_hidden(session.events, turn.reset_at, turn.invocation_id)
+        events = invocation_context.session.events
+        events[:] = drop_hidden(events, turn.reset_at, "" if invocation_context.agent else turn.invocation_id)
         async with self._engine_for(turn) as engine:
             if engine is not None:
                 self._agents_check.check(engine.config, invocation_context.agent)

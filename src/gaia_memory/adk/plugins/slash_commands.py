@@ -95,10 +95,10 @@ def build_call(
     )
 
 
-def drop_hidden(events: Sequence[Event], reset_at: float | None, invocation_id: str) -> list[Event]:
-    """Return the events for the requests of an invocation: without slash commands and what was said before a reset.
+def drop_hidden(events: Sequence[Event], reset_at: float | None, workflow_id: str) -> list[Event]:
+    """Return the events for requests: without slash commands and what was said before a reset.
 
-    Of that the invocation itself stays, if it is resumed, and so do the calls that are answered later.
+    Of that the calls stay that are answered later, and all of the invocation `workflow_id`, whose nodes resume from it.
     """
     remaining = drop_commands(events)
     if reset_at is None:
@@ -106,7 +106,7 @@ def drop_hidden(events: Sequence[Event], reset_at: float | None, invocation_id: 
     shown: list[Event] = []
     answered: set[str | None] = set()
     for event in reversed(live_events(remaining)):
-        if event.invocation_id == invocation_id or not _begins_by(event, reset_at):
+        if event.invocation_id == workflow_id or not _begins_by(event, reset_at):
             answered |= {response.id for response in event.get_function_responses()}
             shown.append(event)
         elif calls := [part for part in _parts(event) if part.function_call and part.function_call.id in answered]:
