@@ -13,6 +13,7 @@ from gaia_memory.database.files.snapshot import FileConnection, read_rows
 from gaia_memory.database.id_encoding import decode_id
 from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.facts import SqlFacts
+from gaia_memory.facts.current import current_or_past_sql
 from gaia_memory.facts.rows import scope_of
 from gaia_memory.facts.tables import tombstones
 from gaia_memory.facts.tombstones import GONE_PREFIX, ID_PREFIX, copy_tombstones
@@ -75,7 +76,8 @@ def read_forgets(connection: FileConnection | None) -> Forgets:
         forgets.sessions[_session_key(*key)] = until
     for *key, event in rows(f"{session}, event_id FROM gaia_skips JOIN gaia_conversations USING (conversation)"):
         forgets.skipped[_session_key(*key)].add(decode_id(event))
-    forgets.current_ids.update(fact_id for (fact_id,) in rows("SELECT id FROM gaia_facts"))
+    current = f"SELECT id FROM gaia_facts AS f WHERE {current_or_past_sql('f')}"
+    forgets.current_ids.update(fact_id for (fact_id,) in rows(current))
     # An empty database may be all that is left of a lost one.
     forgets.is_complete &= bool(forgets.scopes)
     return forgets

@@ -14,7 +14,7 @@ import typer
 from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, load_config, open_engine
 from gaia_memory.cli.ui.fact_output import print_json, print_rows
 from gaia_memory.cli.ui.read_input import display_name, read_text
-from gaia_memory.cli.ui.terminal import pluralize, print_error, print_line, progress_bar
+from gaia_memory.cli.ui.terminal import pluralize, print_error, print_line, print_note, progress_bar
 from gaia_memory.errors import BadAnswerError, InvalidInputError, LeaseLostError, ModelError
 
 if TYPE_CHECKING:
@@ -68,7 +68,10 @@ def learn(
     with 1 if a conversation could not be learned.
     """
     zone = load_config(config).config.memory.zone
-    conversations = [found for file in files for found in _read(file, user, speaker, zone)]
+    found = [found for file in files for found in _read(file, user, speaker, zone)]
+    conversations = [conversation for conversation in found if not conversation.is_kept_out]
+    if kept_out := len(found) - len(conversations):
+        print_note(f"{pluralize(kept_out, 'conversation')} left out: marked as not to be remembered in the export")
     conversations.sort(key=lambda conversation: conversation.began_at)
     if not conversations:
         raise InvalidInputError("there is no conversation in which the user says something: nothing was learned")

@@ -70,6 +70,21 @@ def test_a_transcript_is_learned_with_its_dates_and_not_stored(config: str, tmp_
     assert not (tmp_path / "sessions.db").exists()
 
 
+def test_a_chat_that_is_marked_as_not_to_be_remembered_is_left_out(config: str, tmp_path: Path) -> None:
+    """ChatGPT writes the mark into its export; the command says how many it left out."""
+    file = tmp_path / "conversations.json"
+    chats = [
+        {"messages": [{"role": "user", "content": "I live in Bergen"}], "is_do_not_remember": False},
+        {"messages": [{"role": "user", "content": "I have a brother called Tom"}], "is_do_not_remember": True},
+    ]
+    file.write_text(json.dumps(chats), encoding="utf-8")
+    learned = learn(config, str(file))
+
+    assert "1 conversation left out: marked as not to be remembered in the export" in learned.err
+    assert [each["text"] for each in memories(config) if "Tom" in each["text"]] == []
+    assert [each["text"] for each in memories(config) if "Bergen" in each["text"]]
+
+
 def test_a_second_run_asks_the_model_only_about_new_messages(tmp_path: Path, gemini: FakeGemini) -> None:
     """A conversation of which nothing is new is not sent at all."""
     gemini.set_default("extractor", facts("User moved to Lisbon", "User's sister is called Noa", "User has a cat"))

@@ -152,7 +152,7 @@ def test_lines_of_a_file_and_of_standard_input_are_facts(config: str, tmp_path: 
 def test_a_list_of_mem0_is_added_with_its_times_and_shown_before(config: str, tmp_path: Path) -> None:
     """A dry run keeps nothing."""
     file = tmp_path / "get_all.json"
-    entry = {"memory": "Likes tea", "created_at": "2024-07-20T12:00:00Z", "categories": ["food"], "user_id": "ada"}
+    entry = {"memory": "Likes tea", "created_at": "2024-07-20T12:00:00Z", "categories": ["food"], "user_id": "itay"}
     file.write_text(json.dumps({"results": [entry, {"memory": "Has a dog"}]}), encoding="utf-8")
     shown = memory(config, "add", "itay", "--file", str(file), "--dry-run")
     assert not gaia_home().exists()
@@ -161,7 +161,7 @@ def test_a_list_of_mem0_is_added_with_its_times_and_shown_before(config: str, tm
 
     assert "2024-07-20  Likes tea  category=food" in shown.out
     assert shown.out.endswith("2 facts would be added about itay; nothing was kept.\n")
-    assert "the file is about ada, and is added for itay" in added.err
+    assert added.out == "2 facts added; 2 facts about itay now.\n"
     assert (listed[0]["said_at"], listed[0]["metadata"]) == ("2024-07-20T12:00:00+00:00", {"category": "food"})
 
 
@@ -176,10 +176,30 @@ def test_a_file_with_a_wrong_entry_adds_nothing(config: str, tmp_path: Path) -> 
 
     assert [done.code for done in (*results, dry)] == [1, 1, 1, 1]
     assert "entry 2 has no text" in results[0].err
-    assert "facts of 2 users (ada, noa" in results[1].err
+    assert "no fact of the file is added for itay (1 about ada, 1 about noa)" in results[1].err
     assert "line 3" in results[2].err
     assert "line 3" in dry.err
     assert texts(config, "itay") == []
+
+
+def test_what_another_store_has_ended_or_has_of_others_is_left_out_and_counted(config: str, tmp_path: Path) -> None:
+    """An end to come stays with the fact."""
+    file = tmp_path / "export.json"
+    rows: list[dict[str, object]] = [
+        {"memory": "Was in Rome", "expiration_date": "2024-05-10", "user_id": "itay"},
+        {"memory": "Smokes a pack a day", "state": "deleted"},
+        {"memory": "Works at Helios", "invalid_at": "2024-02-01T00:00:00Z"},
+        {"memory": "Likes jazz", "user_id": "noa"},
+        {"memory": "Rents a boat", "expiration_date": "2099-12-31", "user_id": "itay", "state": "active"},
+    ]
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    added = memory(config, "add", "itay", "--file", str(file), "--json")
+
+    assert added.json_output["left_out"] == {"expired": 1, "deleted": 1, "no longer valid": 1, "about noa": 1}
+    assert "4 facts left out: 1 expired, 1 deleted" in added.err
+    assert [each["valid_until"] for each in memory(config, "list", "itay", "--json").json_output["memories"]] == [
+        "2100-01-01T00:00:00+00:00"
+    ]
 
 
 def test_a_file_about_another_user_needs_an_explicit_user(config: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -46,7 +47,7 @@ Examples:
 `echo '{"results": [{"memory": "Likes tea"}]}' | gaia memory add --user ada --file - --dry-run` only shows it.
 """
 
-_MAX_NAMED_USERS = 3
+_MAX_NAMED_REASONS = 5
 
 
 def _require_texts(values: list[str] | None) -> list[str] | None:
@@ -86,17 +87,18 @@ async def add(
     """Add facts about a user, word for word. If one is refused, none is kept, except with `--skip-refused`.
 
     JSON may be a list of texts or of objects with `text`, `metadata`, `category` and `said_at`, also under `memories`
-    or `results`, as mem0's `get_all` returns them.
+    or `results`, as mem0's `get_all` returns them. What the file says is deleted, expired or of another `user_id` is
+    left out.
     """
     if file is None and texts and has_piped_input():
         print_note("standard input was not read, because facts are given as arguments: `--file -` reads it, too")
     entries = _with_details(
         _entries(texts or [], file), category, parse_metadata(metadata), parse_valid_until(valid_until)
     )
-    _require_one_owner(context, entries, user)
+    entries, left_out = _without_ended_and_others(context, entries, user)
     if dry_run:
         allow_numbers = (await run_in_thread(load_config, config)).config.memory.allow_numbers
-        _print_dry_run(entries, user, allow_numbers=allow_numbers, skip_refused=skip_refused, as_json=as_json)
+        _print_dry_run(entries, user, left_out, allow_numbers=allow_numbers, skip_refused=skip_refused, as_json=as_json)
         return
     async with open_scope(config, app_name, user, needs_home=False) as (engine, scope):
         try:
@@ -114,18 +116,25 @@ async def add(
             raise InvalidInputError(placed) from error
         total = await engine.memory.count(scope)
     refused = [(entries[index].place, reason) for index, reason in result.refused]
-    _print_added(user, result, refused, total, as_json=as_json)
+    _print_added(user, result, refused, left_out, total, as_json=as_json)
 
 
 def _print_added(
-    user: str, result: AddResult, refused: Sequence[tuple[str, str]], total: int, *, as_json: bool
+    user: str,
+    result: AddResult,
+    refused: Sequence[tuple[str, str]],
+    left_out: Mapping[str, int],
+    total: int,
+    *,
+    as_json: bool,
 ) -> None:
     added = sum(result.is_new)
     print_refused(refused)
     print_masked(result)
     if as_json:
         memories = [{**fact_to_dict(fact), "new": new} for fact, new in zip(result, result.is_new, strict=True)]
-        print_json({"user": user, "added": added, "memories": memories, **refused_to_dict(refused)})
+        counts = {"added": added, "left_out": left_out}
+        print_json({"user": user, **counts, "memories": memories, **refused_to_dict(refused)})
         return
     now = datetime.now(UTC)
     if over := sum(fact.valid_until is not None and fact.valid_until <= now for fact in result):
@@ -174,19 +183,31 @@ def _with_details(
         raise InvalidInputError(str(error).replace("NewFact.", "--", 1)) from error
 
 
-def _require_one_owner(context: typer.Context, entries: Sequence[FileFact], user: str) -> None:
-    """Refuse a file with the facts of several users, and say whom it is about if that is another one."""
+def _without_ended_and_others(
+    context: typer.Context, entries: Sequence[FileFact], user: str
+) -> tuple[list[FileFact], dict[str, int]]:
+    """Leave out what the file itself counts no longer and what is about another user; return how many by reason."""
     owners = sorted({entry.user for entry in entries if entry.user is not None})
-    if len(owners) > 1:
-        shown = ", ".join(owners[:_MAX_NAMED_USERS])
-        raise InvalidInputError(f"the file has facts of {len(owners)} users ({shown} …): pass one file for each user")
-    require_named_user(context, user, owners[0] if owners else None)
-    if owners and owners != [user]:
-        print_note(f"the file is about {owners[0]}, and is added for {user}")
+    require_named_user(context, user, next(iter(owners), None) if user not in owners else None)
+    reasons = [entry.ended or ("" if entry.user in (None, user) else f"about {entry.user}") for entry in entries]
+    kept = [entry for entry, reason in zip(entries, reasons, strict=True) if not reason]
+    left_out = dict(Counter(filter(None, reasons)))
+    shown = ", ".join(f"{count} {reason}" for reason, count in list(left_out.items())[:_MAX_NAMED_REASONS])
+    if not kept:
+        raise InvalidInputError(f"no fact of the file is added for {user} ({shown}): pass the --user it is about")
+    if left_out:
+        print_note(f"{pluralize(sum(left_out.values()), 'fact')} left out: {shown}")
+    return kept, left_out
 
 
 def _print_dry_run(
-    entries: Sequence[FileFact], user: str, *, allow_numbers: bool, skip_refused: bool, as_json: bool
+    entries: Sequence[FileFact],
+    user: str,
+    left_out: Mapping[str, int],
+    *,
+    allow_numbers: bool,
+    skip_refused: bool,
+    as_json: bool,
 ) -> None:
     from gaia_memory.learn.screen import screen_draft
     from gaia_memory.models import Draft
@@ -210,7 +231,8 @@ def _print_dry_run(
             }
             for fact in facts
         ]
-        print_json({"user": user, "added": 0, "memories": memories, **refused_to_dict(refused)})
+        counts = {"added": 0, "left_out": left_out}
+        print_json({"user": user, **counts, "memories": memories, **refused_to_dict(refused)})
         return
     rows = [
         (

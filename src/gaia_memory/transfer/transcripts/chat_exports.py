@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Any
 
@@ -45,7 +46,7 @@ def parse_export(data: object, *, default_time: datetime, zone: tzinfo | None) -
             title=_first_text(entry, ("title", "name")),
         )
         if conversation is not None:
-            conversations.append(conversation)
+            conversations.append(replace(conversation, is_kept_out=entry.get("is_do_not_remember") is True))
     return conversations
 
 

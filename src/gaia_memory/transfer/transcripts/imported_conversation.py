@@ -24,11 +24,15 @@ class ImportedMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedConversation:
-    """A conversation with its messages in order; `id` is that of the export, or of the first message."""
+    """A conversation with its messages in order; `id` is that of the export, or of the first message.
+
+    `is_kept_out`: the person has marked it as one that is not to be remembered.
+    """
 
     id: str
     title: str
     messages: tuple[ImportedMessage, ...]
+    is_kept_out: bool = False
 
     @property
     def began_at(self) -> datetime:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from gaia_memory.cli.memory.files.fact_ends import read_end, read_moment
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import is_blank
 from gaia_memory.models import NewFact
@@ -30,11 +31,15 @@ _COMMENT = re.compile(r"\s*#(?!\d)")
 
 @dataclass(frozen=True, slots=True)
 class FileFact:
-    """A fact of a file; `place` says where it stands there, `user` whom the file names as its owner."""
+    """A fact of a file; `place` says where it stands there, `user` whom the file names as its owner.
+
+    `ended` says in a word why the file itself no longer counts it, such as `deleted`; empty for one that it does.
+    """
 
     fact: NewFact
     place: str
     user: str | None = None
+    ended: str = ""
 
 
 def parse_facts(text: str, *, suffix: str = "") -> list[FileFact]:
@@ -112,11 +117,12 @@ def _parse_entry(entry: object, place: str) -> FileFact:
     if not isinstance(text, str) or is_blank(text):
         raise InvalidInputError(f"{place} has no text: write it as `text`, `memory` or `content`")
     try:
-        fact = NewFact(text.strip(), said_at=_said_at(entry), metadata=_metadata(entry))
+        ended, valid_until = read_end(entry, datetime.now(UTC))
+        fact = NewFact(text.strip(), said_at=_said_at(entry), metadata=_metadata(entry), valid_until=valid_until)
     except InvalidInputError as error:
         raise InvalidInputError(f"{place}: {error}") from error
     user = entry.get("user_id")
-    return FileFact(fact, place, user if isinstance(user, str) else None)
+    return FileFact(fact, place, None if user is None else str(user), ended)
 
 
 def _metadata(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,17 +141,7 @@ def _metadata(entry: Mapping[str, Any]) -> dict[str, Any]:
 def _said_at(entry: Mapping[str, Any]) -> datetime | None:
     """Return the time of an entry; one without a zone is in UTC."""
     key = next((key for key in _TIME_KEYS if entry.get(key) is not None), None)
-    if key is None:
-        return None
-    value = entry[key]
-    try:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value, UTC)
-        moment = datetime.fromisoformat(value)
-    except (TypeError, ValueError, OverflowError, OSError) as error:
-        fix = "pass an ISO 8601 time, such as 2026-03-01T12:00:00+01:00"
-        raise InvalidInputError(f"its {key} is {format_value(value)}: {fix}") from error
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return None if key is None else read_moment(key, entry[key])
 
 
 def _parse_lines(lines: Sequence[str]) -> Iterator[FileFact]:
