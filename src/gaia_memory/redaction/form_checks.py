@@ -256,7 +256,7 @@ def is_pin(found: Found) -> Span | None:
     """Return the digits if they are no part of a longer number, no amount and no year."""
     behind, secret = found.behind, found.secret
     if _UNIT.match(behind):
-        return None
+        return (0, cut) if behind[0].isdigit() and (cut := max(map(secret.rfind, " -"))) > 2 else None
     is_year, counted = len(secret) == 4 and secret.startswith(("19", "20")), _COUNTED_NOUN.match(behind)
     if (is_year or counted) and found.last == found.end:
         last = found.name.rstrip().rpartition(" ")[2]
@@ -272,8 +272,8 @@ def is_stated_code(found: Found) -> Span | None:
     """Return the digits of a code that opens or confirms something: not those of a zip, an error or a discount."""
     secret = found.secret
     is_code = len(secret) >= 4 if secret.isdigit() else sum(map(str.isdigit, secret)) >= 2
-    is_in_sentence = is_code and len(found.clause.split(None, 1)) > 1
-    return None if not is_in_sentence or _PUBLIC_CODE.search(found.clause) else is_pin(found)
+    clause = found.clause if is_code else b""
+    return None if len(clause.split(None, 1)) < 2 or _PUBLIC_CODE.search(clause) else is_pin(found)
 
 
 _MIN_SEED_WORDS, _MIN_KNOWN_WORDS, _MAX_STOP_WORDS = 12, 11, 4

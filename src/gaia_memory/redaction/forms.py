@@ -97,7 +97,7 @@ _LINK = (
 )
 _NAMED_PASSWORD = rf"{PASSWORD_NAMES}[A-Za-z\x80-\xff]{{0,6}}"
 _UNUSUAL_WORD = r"([A-Za-z\x80-\xff']*[\d!@#$%^&*?_+.-]\S{0,100})"
-_DIGITS = r"[*#]?\d(?:[ -]?\d){2,7}\b"
+_DIGITS = r"[*#]?\d(?:[ -]?\d){2,7}"
 _KEYPAD = rf"(?:{_DIGITS}|(?-i:[A-Z]{{0,3}}\d[\dA-Z]{{2,7}}))"
 
 # fmt: off

@@ -45,9 +45,8 @@ class Transfer:
         facts_with_origins = [(fact, origins.get(fact.id, [])) for fact in facts]
         past_with_origins = [(each.fact, origins.get(fact_id, [])) for fact_id, each in past.items()]
         # Thousands of facts are masked, which takes too long for the event loop.
-        current, ended = await run_in_thread(
-            lambda: tuple(self._masked(each) for each in (facts_with_origins, past_with_origins))
-        )
+        current = await run_in_thread(self._masked, facts_with_origins)
+        ended = await run_in_thread(self._masked, past_with_origins)
         history = History(past=ended, endings=endings, wordings=wordings)
         return build_export(scope, current, history, profile, pending, now=self.clock.now())
 
