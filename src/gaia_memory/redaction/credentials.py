@@ -34,7 +34,7 @@ _MAX_PASSES, _MANY_SPANS = 3, 16
 """A mask moves what stands around it, so that more may be seen of it; in a text that is full of them nobody looks."""
 
 _MAX_WORD_BYTES = 200
-_WORD = re.compile(rb"(?:[^\s\xe3\xef]|\xe3(?!\x80[\x80-\x82\x8d\x8f])|\xef(?!\xbc\x8c)){0,200}")
+_WORD = re.compile(rb"(?:[^\s\xe3\xef]+|\xe3(?!\x80[\x80-\x82\x8d\x8f])|\xef(?!\xbc\x8c))*")
 _REST = re.compile(rb"\S*")
 
 
@@ -99,7 +99,8 @@ def _find(data: bytes, *, allow_numbers: bool) -> Iterator[tuple[int, int, Kind]
             if first < done:
                 continue
             if form.secret == "next":
-                start, last = last, next(_WORD.finditer(data, last)).end()
+                word = _WORD.match(data, last, last + _MAX_WORD_BYTES)
+                start, last = last, word.end() if word else last
                 found = Found(data, first, last, start, last)
             else:
                 start, end = match.span(group)

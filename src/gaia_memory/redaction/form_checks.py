@@ -94,6 +94,7 @@ _PUBLIC_NAME = compile_linear(
     r"|dedup\w*|routing|registry|map|host|gpg|pgp)(?:[ _-]|\b)"
 )
 _CASE_CHANGE = re.compile(r"[a-z](?=[A-Z])")
+_DIGIT = re.compile(r"\d")
 _KEY_END = re.compile(r"[\"'`,;<>]")
 _DIGIT_CHANGE = re.compile(r"[A-Za-z](?=\d)|\d(?=[A-Za-z])")
 
@@ -128,6 +129,8 @@ def is_random(found: Found) -> Span | None:
 def is_named_key(found: Found) -> Span | None:
     """Return the value that is called a key, a token or a secret; what a database or a cache calls a key is none."""
     secret = found.secret
+    if not _DIGIT.search(secret):
+        return None
     value = _KEY_END.split(secret.lstrip("\"'`"), 1)[0].rstrip(_TRAILING)
     length, changes = len(value), len(_DIGIT_CHANGE.findall(value))
     if length < _MIN_NAMED_KEY_CHARACTERS or not changes or _CODE.match(secret):
@@ -232,24 +235,9 @@ _UNIT = re.compile(
     r"[0-9A-Za-z_À-ÿ%€$]|[.,:-]\d|\s(?:m|km|cm|mm|g|kg|ml|l|V|px|EUR|USD|percent)\b|[号室階楼条本枚回円元年月日時点分人個个次章页]"
 )
 _COUNTED_NOUN = re.compile(r"\s+([^\W\d_]{3,})")
-_LINKING_VERBS = {
-    "is",
-    "was",
-    "are",
-    "ist",
-    "war",
-    "est",
-    "es",
-    "era",
-    "é",
-    "è",
-    "je",
-    "jest",
-    "er",
-    "är",
-    "este",
-    "это",
-}
+_LINKING_VERBS = frozenset(
+    ["is", "was", "are", "ist", "war", "est", "es", "era", "é", "è", "je", "jest", "er", "är", "este", "это"]
+)
 
 
 def is_pin(found: Found) -> Span | None:
@@ -272,8 +260,10 @@ def is_stated_code(found: Found) -> Span | None:
     """Return the digits of a code that opens or confirms something: not those of a zip, an error or a discount."""
     secret = found.secret
     is_code = len(secret) >= 4 if secret.isdigit() else sum(map(str.isdigit, secret)) >= 2
-    clause = found.clause if is_code else b""
-    return None if len(clause.split(None, 1)) < 2 or _PUBLIC_CODE.search(clause) else is_pin(found)
+    if not is_code or (span := is_pin(found)) is None:
+        return None
+    clause = found.clause
+    return None if len(clause.split(None, 1)) < 2 or _PUBLIC_CODE.search(clause) else span
 
 
 _MIN_SEED_WORDS, _MIN_KNOWN_WORDS, _MAX_STOP_WORDS = 12, 11, 4
