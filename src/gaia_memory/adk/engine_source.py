@@ -61,7 +61,7 @@ class EngineSource:
             ConfigError: the other part's configuration is missing or invalid.
             MemoryUnavailable: this part already uses a different configuration.
         """
-        if self.is_named or other is self._parent:
+        if self.is_named or other is self or other is self._parent:
             return
         if self._parent is None and self._loaded is None:
             self._parent = other

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from google.adk.events.event import Event
 from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+from google.adk.memory.in_memory_memory_service import InMemoryMemoryService
 from google.adk.memory.memory_entry import MemoryEntry
 from google.genai import types
 
@@ -41,6 +42,7 @@ from gaia_memory.telemetry import log_fields
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
+    from google.adk.agents.invocation_context import InvocationContext
     from google.adk.sessions.session import Session
 
     from gaia_memory.engine import Engine
@@ -227,6 +229,21 @@ class Mem0MemoryService(BaseMemoryService):
         async with self.source.use_engine() as engine:
             scope = engine.scope(app_name, user_id)
             return await engine.memory.forget(scope, fact_id=fact_id, session_id=session_id)
+
+
+async def join_run(own: Mem0MemoryService, run: InvocationContext) -> None:
+    """Take the configuration of a run's `Mem0MemoryService`; become its service if the host chose none.
+
+    ADK's servers give a Runner the service in memory if they are started without another.
+
+    Raises:
+        ConfigError, MemoryUnavailable: as `EngineSource.inherit_config` does.
+    """
+    host = run.memory_service
+    if isinstance(host, Mem0MemoryService):
+        await own.source.inherit_config(host.source)
+    elif host is None or type(host) is InMemoryMemoryService:
+        run.memory_service = own
 
 
 async def _learn(

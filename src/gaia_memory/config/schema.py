@@ -108,6 +108,8 @@ class GaiaConfig(Section):
         try:
             return value.expanduser().absolute()
         except RuntimeError as error:
+            if value.parts[0] == "~":
+                raise ValueError("is unknown, because HOME is not set; set GAIA_HOME") from error
             raise ValueError("starts with `~` and the name of an unknown user") from error
 
     @property

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from gaia_memory.config.describe import allowed_values, iter_settings, section_of
-from gaia_memory.config.key_path import KeyPath, dotted_key, env_variable, value_at
+from gaia_memory.config.key_path import KeyPath, dotted_key, env_variable, has_path, value_at
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.redaction.mask import display_value
 
@@ -34,7 +34,8 @@ def validate(data: Mapping[str, Any], label: KeyLabel) -> GaiaConfig | list[str]
         for detail in error.errors(include_url=False):
             path, field = _setting_at(detail["loc"])
             reason = str(detail["ctx"]["error"]) if detail["type"] == "value_error" else "is not allowed"
-            value = value_at(data, path)
+            is_default = not has_path(data, path) and not field.is_required()
+            value = str(field.default) if is_default else value_at(data, path)
             problems.setdefault(path, f"{label(path)}: {display_value(value)} {reason}; give {allowed_values(field)}")
         return list(problems.values())
 

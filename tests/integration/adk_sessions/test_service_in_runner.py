@@ -10,13 +10,16 @@ import pytest
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.apps.app import App
+from google.adk.memory.in_memory_memory_service import InMemoryMemoryService
 from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.runners import Runner
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools.load_memory_tool import load_memory_tool
+from google.adk.tools.preload_memory_tool import preload_memory_tool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from gaia_memory import MemoryPlugin, SessionWindowPlugin
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.testing import ScriptedLlm, call
 from support.hosts.adk_runner import APP, USER, run_turn
@@ -94,3 +97,27 @@ async def test_a_session_added_by_an_agents_callback_is_learned_once(service: Me
 
     assert sum("Berlin" in text for text in texts) == 1
     assert sum("Rex" in text for text in texts) == 1
+
+
+class HostsOwnService(InMemoryMemoryService):
+    """A service that a host wrote and chose."""
+
+
+@pytest.mark.parametrize("host", [None, InMemoryMemoryService(), HostsOwnService()])
+async def test_a_plugin_answers_adks_tools_where_the_host_chose_no_service(
+    host: InMemoryMemoryService | None, tmp_path: Path
+):
+    """`load_memory` and `preload_memory` then find the plugin's facts; a service of the host's own is asked itself."""
+    model = ScriptedLlm(*[call("load_memory", query="allergic"), "no nuts"])
+    root = LlmAgent(name="root", model=model, tools=[load_memory_tool, preload_memory_tool])
+    plugin = MemoryPlugin(config={"home": str(tmp_path / "gaia"), "memory": {"preload": False}})
+    app = App(name=APP, root_agent=root, plugins=[SessionWindowPlugin(), plugin])
+    sessions = InMemorySessionService()
+    runner = Runner(app=app, session_service=sessions, memory_service=host, auto_create_session=True)
+    async with runner:
+        await run_turn(runner, "/remember I am allergic to nuts")
+        await run_turn(runner, "what am I allergic to?")
+
+    texts = ["allergic to nuts" in str(request) for request in model.requests]
+    assert texts == ([False, False] if type(host) is HostsOwnService else [True, True])
+    assert runner.memory_service is host

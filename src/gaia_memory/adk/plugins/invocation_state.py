@@ -23,7 +23,7 @@ from gaia_memory.adk.plugins.run_context import (
 from gaia_memory.adk.plugins.session_clock import shift_clock
 from gaia_memory.adk.sessions.event_mapping import MEMORY_OFF_KEY, PRIVATE_KEY, UNMARKED_KEY
 from gaia_memory.adk.sessions.stale_session import detects_stale, reload_if_stale
-from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.config.sections.memory_section import MemoryConfig
 from gaia_memory.database.bounded_waits import DatabaseWaits
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.language.agreements import is_agreement
@@ -49,7 +49,7 @@ NOT_STORED_NOTE = "The user agreed to save facts, but memory could not save them
 class InvocationState:
     """One run; `open_error` is why memory could not be opened, `ledger_row` is None if no turn was counted.
 
-    `config` is the configuration as memory was opened with it; the defaults in place of one that is refused.
+    `settings` are those with which memory was opened; the defaults in place of a configuration that is refused.
 
     It `is_learned` sooner or later, unless memory is off or cannot be opened. `private_text` is the message of
     `/private`. `lease` is the lease on the conversation; it `owns_lease` unless the run is inside an outer lease: in
@@ -65,7 +65,7 @@ class InvocationState:
     private_text: str | None
     root_agent_name: str | None
     context: ref[InvocationContext]
-    config: GaiaConfig = field(default_factory=GaiaConfig)
+    settings: MemoryConfig = field(default_factory=MemoryConfig)
     is_memory_open: bool = False
     is_learned: bool = False
     open_error: GaiaMemoryError | None = None

@@ -13,10 +13,10 @@ from google.adk.agents.base_agent import BaseAgent
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
-from gaia_memory.adk.engine_source import ConfigSource, EngineSource, require_plugin_name
+from gaia_memory.adk.engine_source import ConfigSource, require_plugin_name
 from gaia_memory.adk.evaluation_runs import must_skip_evaluation
 from gaia_memory.adk.lazy_imports import load_module
-from gaia_memory.adk.memory_service import Mem0MemoryService
+from gaia_memory.adk.memory_service import Mem0MemoryService, join_run
 from gaia_memory.adk.plugins.active_context import SessionContext
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary, never_breaks_the_turn
 from gaia_memory.adk.plugins.invocation_state import InvocationState
@@ -90,7 +90,8 @@ class MemoryPlugin(BasePlugin):
             InvalidInputError: `name` looks like a configuration file.
         """
         super().__init__(name=require_plugin_name(name))
-        self._source = EngineSource(config)
+        self._service = Mem0MemoryService(config=config)
+        self._source = self._service.source
         self._tools = {kind: memory_tools(self._source, kind) for kind in ("basic", "extended")}
         self._turns: OrderedDict[str, InvocationState] = OrderedDict()
         self._raises_errors = False
@@ -318,10 +319,9 @@ class MemoryPlugin(BasePlugin):
                 await turn.waits.run(engine.conversations.skip_events(turn.key, [event.id]))
 
     async def _open_memory(self, invocation: InvocationContext, turn: InvocationState) -> None:
-        if isinstance(invocation.memory_service, Mem0MemoryService):
-            await self._source.inherit_config(invocation.memory_service.source)
-        turn.config = (await self._source.load_config()).config
-        self._raises_errors = turn.config.memory.on_unavailable == "fail"
+        await join_run(self._service, invocation)
+        turn.settings = (await self._source.load_config()).config.memory
+        self._raises_errors = turn.settings.on_unavailable == "fail"
         engine = await self._source.acquire()
         self._raises_errors = engine.config.memory.on_unavailable == "fail"
         for module in _MODULES_OF_OPENING:
@@ -350,10 +350,10 @@ class MemoryPlugin(BasePlugin):
             if engine is not None and engine.agent_models.get(turn.key.app) is None:
                 # The agents of a Workflow are not known before they run.
                 _adopt_model(engine, turn.key.app, invocation)
-            config = turn.config if engine is None else engine.config
-            allow_numbers.set(config.memory.allow_numbers)
-            turn.tool_kind = config.memory.tools
-            if not is_enabled_for(config, invocation, turn.root_agent_name):
+            settings = turn.settings if engine is None else engine.config.memory
+            allow_numbers.set(settings.allow_numbers)
+            turn.tool_kind = settings.tools
+            if not is_enabled_for(settings, invocation, turn.root_agent_name):
                 return None
             if engine is not None:
                 with ErrorBoundary("looking whether the profile was forgotten meanwhile"):
@@ -369,7 +369,7 @@ class MemoryPlugin(BasePlugin):
         if turn is None or self._turns.get(turn.invocation_id) is not turn:
             return
         async with self._engine_for(turn) as engine:
-            if engine is None or not is_enabled_for(engine.config, invocation, None, in_agent_tool=True):
+            if engine is None or not is_enabled_for(engine.config.memory, invocation, None, in_agent_tool=True):
                 return
             await refresh_profile_block(engine, turn)
         if turn.profile_block:

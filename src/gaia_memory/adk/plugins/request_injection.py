@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from gaia_memory.adk.plugins.invocation_state import InvocationState
     from gaia_memory.config.schema import GaiaConfig
+    from gaia_memory.config.sections.memory_section import MemoryConfig
     from gaia_memory.engine import Engine
     from gaia_memory.models import LedgerRow, SessionKey
 
@@ -99,7 +100,7 @@ def _masked(engine: Engine, block: str) -> str:
 
 
 def is_enabled_for(
-    config: GaiaConfig, run: InvocationContext, root_name: str | None, *, in_agent_tool: bool = False
+    settings: MemoryConfig, run: InvocationContext, root_name: str | None, *, in_agent_tool: bool = False
 ) -> bool:
     """Return True if the agent of a run gets the profile, and outside an AgentTool the tools.
 
@@ -107,8 +108,8 @@ def is_enabled_for(
     `memory.profile_agents: root` means every agent of the tree, but none inside an AgentTool. `speaking` adds the
     agents that no agent has called as a tool: ADK gives such a run a branch with the id of the call.
     """
-    profile_agents, agent = config.memory.profile_agents, run.agent
-    if not config.memory.enabled or agent is None:
+    profile_agents, agent = settings.profile_agents, run.agent
+    if not settings.enabled or agent is None:
         return False
     if profile_agents in {"root", "speaking"}:
         branch = run.branch or ""

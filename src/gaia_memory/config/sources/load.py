@@ -124,7 +124,7 @@ def _absolute(source: str | os.PathLike[str]) -> Path:
     try:
         return Path(source).expanduser().absolute()
     except RuntimeError:
-        problem = "the path starts with `~` and the name of an unknown user; write the whole path"
+        problem = "the path starts with `~`, whose folder is unknown; write the whole path"
     except TypeError:
         problem = f"the source is {format_value(source)}: pass a path, a mapping, a GaiaConfig or None"
     raise ConfigError([problem], source="what was passed")
