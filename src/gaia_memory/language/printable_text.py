@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
 from contextvars import ContextVar
 
@@ -32,6 +33,12 @@ _MARKUP_REPLACEMENTS = (
 )
 replies_are_plain_text: ContextVar[bool] = ContextVar("replies_are_plain_text", default=False)
 """Whether replies are shown as they are, as in a terminal: `escape_markup` then escapes nothing."""
+
+_LIGHT_BYTES = string.ascii_letters.encode() + b" "
+_ASCII_BYTES, _OTHER_BYTES = bytes(range(0x80)), bytes(range(0x80, 0x100))
+_HEAVY_PATTERN = re.compile(rb" (?=[0-9])|[A-Z](?<=[A-Za-z0-9][A-Z])")
+_SYMBOL_LEAD_BYTE, _EMOJI_LEAD_BYTE = b"\xe2", b"\xf0"
+"""The first bytes of U+2000 to U+2FFF, and of U+10000 to U+3FFFF."""
 
 _INVISIBLE_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 
@@ -106,9 +113,12 @@ def _is_hidden(char: str) -> bool:
 def estimate_tokens(text: str) -> int:
     """Return a cautious estimate of the tokens of a text: more than the usual tokenizers count.
 
-    Three ASCII characters count as one token. Each other byte counts as half a token: a Hebrew or Russian letter is one
-    token, a Chinese character one and a half.
+    Three ASCII letters or spaces count as one token. Each other ASCII character counts as one, and so do a capital
+    inside a word and a space before a digit. Each other byte counts as half a token: a Hebrew or Russian letter is one
+    token, a Chinese character one and a half. A symbol of three bytes counts as two tokens, an emoji of four as three.
     """
-    ascii_count = sum(sign.isascii() for sign in text)
-    other_bytes = len(text.encode("utf-8", "replace")) - ascii_count
-    return -(-ascii_count // 3) + -(-other_bytes // 2)
+    raw = text.encode("utf-8", "replace")
+    signs = len(raw.translate(None, _LIGHT_BYTES + _OTHER_BYTES)) + len(_HEAVY_PATTERN.findall(raw))
+    others = len(raw.translate(None, _ASCII_BYTES))
+    halves = others + raw.count(_SYMBOL_LEAD_BYTE) + 2 * raw.count(_EMOJI_LEAD_BYTE)
+    return -(-(len(raw) - signs - others) // 3) + signs + -(-halves // 2)

@@ -49,11 +49,26 @@ def test_any_answer_gives_lines_of_limited_length(answer, limit):
 
 
 @pytest.mark.parametrize(
-    ("text", "tokens"), [("", 0), ("likes tea", 3), ("לב", 2), ("чай", 3), ("茶茶", 3), ("👍", 2), ("tea 茶", 4)]
+    ("text", "tokens"), [("", 0), ("likes tea", 3), ("לב", 2), ("чай", 3), ("茶茶", 3), ("👍", 3), ("tea 茶", 4)]
 )
 def test_tokens_are_estimated_conservatively_in_every_script(text, tokens):
     """Scripts without spaces are counted by characters."""
     assert estimate_tokens(text) == tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "counted"),
+    [
+        ("+49 (0) 170 - 1 2 3 4 5 6 7 8 9 0 / 0-1-2-3-4-5-6-7-8-9", 49),
+        ("1b4e28ba-2fa1-11d2-883f-0016d3cca427", 24),
+        ("bnZDNVR4Z0hLcWVtUFhzVzBqYUxpUTdZb0ZyRTJkQ2s=", 33),
+        ("👨‍👩‍👧‍👦👩🏽‍💻🏳️‍🌈🧑🏿‍🚀", 41),
+        ("☀️❤️✅☎️✈️☕⚡⭐", 22),
+    ],
+)
+def test_digits_ids_and_emoji_are_not_estimated_below_common_tokenizers(text, counted):
+    """The figures are the most that the tokenizers of GPT-4o, Claude 2 and DeepSeek count."""
+    assert estimate_tokens(text) >= counted
 
 
 def test_bullets_are_dropped_whole_to_fit_the_tokens():

@@ -71,7 +71,9 @@ class TurnNotes:
         for text in texts:
             if self._fits(_render([*kept, text, _left_out(len(texts))])):
                 kept.append(text)
-        return _render([*kept, _left_out(len(texts) - len(kept))])
+        # The time, which comes first, is no loss to tell of.
+        missing = len(texts) - len(kept) - (texts[0] not in kept[:1])
+        return _render([*kept, _left_out(missing)]) if missing else ""
 
     def _fits(self, text: str) -> bool:
         return estimate_tokens(text) <= self.tokens

@@ -48,7 +48,7 @@ class MemoryConfig(Section):
         ),
     )
     tail_tokens: Count = Field(
-        default=300,
+        default=400,
         ge=0,
         le=32_000,
         description=(
