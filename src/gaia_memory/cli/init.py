@@ -41,12 +41,10 @@ def init(
     force: Annotated[
         bool, typer.Option("--force", help="Rewrite existing files and keep backups; never an agent.")
     ] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Also show ADK's own commands, and the code for `adk run`.")
-    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Also show ADK's own commands.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Give the ADK agents in a folder a memory: `gaia.yaml`, and the `services.yaml` that `adk web` and `adk run` read.
+    """Give the ADK agents in a folder a memory: `gaia.yaml`, and what `adk web`, `adk run` and `adk deploy` need.
 
     Existing files are kept and checked. Exits with 1 if one has to be corrected by hand.
     """
@@ -74,6 +72,7 @@ def init(
 def _resolve_folder(path: Path, agent: str | None) -> Path:
     from gaia_memory.cli.setup.agent_folders import is_agent_folder
     from gaia_memory.cli.setup.new_agent import agent_name_problem
+    from gaia_memory.cli.setup.own_files import folder_config
 
     folder = path.expanduser().absolute()
     if folder.exists() and not folder.is_dir():
@@ -82,7 +81,7 @@ def _resolve_folder(path: Path, agent: str | None) -> Path:
         if not folder.exists():
             hint = "create it, or pass --agent NAME to create it with an agent"
             raise typer.BadParameter(f"there is no folder {path}: {hint}", param_hint="FOLDER")
-        return folder
+        return folder_config(folder).parent
     if problem := agent_name_problem(agent, folder):
         raise typer.BadParameter(problem, param_hint="--agent")
     if is_agent_folder(folder):
@@ -91,6 +90,8 @@ def _resolve_folder(path: Path, agent: str | None) -> Path:
 
 
 def _print(report: InitReport, *, verbose: bool) -> None:
+    from gaia_memory.cli.setup.prepare import APP_SNIPPET
+
     for step in report.steps:
         detail = f": {step.message}" if step.message else ""
         print_line(f"{step.path}{detail}", prefix=coloured(f"{step.outcome:9}", _OUTCOME_COLOURS[step.outcome]))
@@ -98,21 +99,19 @@ def _print(report: InitReport, *, verbose: bool) -> None:
         print_note(f"note: {line}")
     if not report.commands:
         return
+    for agent in report.agents.without_plugins:
+        print_line(f"Add to the end of {agent.folder / 'agent.py'}, for `adk run` and `adk deploy`:", prefix="\n")
+        print_text("".join(f"\n  {line}".rstrip(" ") for line in APP_SNIPPET.format(name=agent.name).splitlines()))
     print_line(report.commands["gaia web"], prefix="\nNext: ")
     if verbose:
         _print_adk_commands(report)
 
 
 def _print_adk_commands(report: InitReport) -> None:
-    from gaia_memory.cli.setup.prepare import APP_SNIPPET
-
     commands = report.commands
     print_text("\nADK's own commands, in a browser, as an API server, in the terminal:\n")
     for command in (commands["adk web"], commands["adk api_server"], *commands["adk run"].values()):
         print_line(command, prefix="  ")
-    for agent in report.agents.without_plugins:
-        print_line(f"Add to the end of {agent.folder / 'agent.py'}, for `adk run`:", prefix="\n")
-        print_text("".join(f"\n  {line}".rstrip(" ") for line in APP_SNIPPET.format(name=agent.name).splitlines()))
     print_line(commands["gaia doctor"], prefix="\nTo check the installation:\n\n  ")
 
 

@@ -1,7 +1,9 @@
-"""`gaia web` and `gaia api-server`: what they pass to ADK, and what they refuse."""
+"""`gaia web`, `gaia api-server` and `gaia run`: what they make, what they pass to ADK, and what they refuse."""
 
 from __future__ import annotations
 
+import shutil
+import stat
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,42 @@ def test_another_configuration_can_be_named(agents: Path, adk_arguments: list[li
     run_gaia("web", str(agents), "--config", str(other))
 
     assert f"mem0://?config={other}" in adk_arguments[0]
+
+
+def test_an_agent_runs_at_the_terminal_with_the_configuration_of_its_folder(
+    agents: Path, adk_arguments: list[list[str]]
+) -> None:
+    """Not with the copy beside it. `adk run` takes plugins from the App alone, so one without them is refused."""
+    run_gaia("init", str(agents))
+    without_plugins = run_gaia("run", str(agents / "shop"))
+    (agents / "shop" / "agent.py").write_text(f"{BARE}# MemoryPlugin\n", encoding="utf-8")
+    no_agent = run_gaia("run", str(agents))
+    done = run_gaia("run", str(agents / "shop"), "What do I like?")
+
+    assert (without_plugins.code, "its App needs MemoryPlugin" in words(without_plugins)) == (1, True)
+    assert (no_agent.code, "name the folder of one agent" in words(no_agent)) == (1, True)
+    assert done.code == 0
+    [arguments] = adk_arguments
+    assert arguments[:3] == ["run", "--memory_service_uri", f"mem0://?config={agents / 'gaia.yaml'}"]
+    assert arguments[5:] == [str(agents / "shop"), "What do I like?"]
+
+
+@pytest.mark.parametrize("sessions", ["sqlite:///sessions.db", "sqlite:///{}/of/its/own/sessions.db"])
+def test_the_folders_of_a_fresh_checkout_are_made(
+    agents: Path, adk_arguments: list[list[str]], tmp_path: Path, sessions: str
+) -> None:
+    """The home is in no repository, and ADK would answer 500 without the folder of its sessions."""
+    run_gaia("init", str(agents))
+    config = agents / "gaia.yaml"
+    config.write_text(config.read_text().replace("sqlite:///sessions.db", sessions.format(tmp_path)))
+    shutil.rmtree(agents / ".gaia")
+    done = run_gaia("web", str(agents))
+    file = Path(adk_arguments[0][4].partition(":///")[2])
+
+    assert done.code == 0, done.err
+    assert f"{agents / 'shop' / 'gaia.yaml'} is an older copy" in words(done) or sessions == "sqlite:///sessions.db"
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (agents / ".gaia", file.parent)} == {0o700}
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("command", ["web", "api-server"])

@@ -73,6 +73,8 @@ def test_agents_get_the_files_that_adk_web_and_adk_run_look_for(tmp_path: Path) 
         "services.yaml": "made",
         "desk/services.yaml": "made",
         "shop/services.yaml": "made",
+        "shop/requirements.txt": "made",
+        "shop/gaia.yaml": "made",
         ".gaia": "made",
     }
     assert services(tmp_path) == services(tmp_path / "shop") == services(tmp_path / "desk") == [OWN_ENTRY]
@@ -119,7 +121,8 @@ def test_a_folder_that_is_an_agent_gets_each_file_once(tmp_path: Path) -> None:
     folder = agent(tmp_path / "shop")
     done = run_gaia("init", str(folder), "--json")
 
-    assert did(done, folder) == {"gaia.yaml": "made", "services.yaml": "made", ".gaia": "made"}
+    written = ["gaia.yaml", "services.yaml", "requirements.txt", ".ae_ignore", ".gaia"]
+    assert did(done, folder) == dict.fromkeys(written, "made")
     assert done.json_output["commands"]["adk web"].endswith(f" {folder}")
     assert done.json_output["commands"]["adk run"]["shop"].endswith(f" {folder}")
     assert load(folder / "gaia.yaml").config.app == "shop"
@@ -382,6 +385,28 @@ def test_one_short_line_says_what_to_run_next(tmp_path: Path, monkeypatch: pytes
     assert "adk web --memory_service_uri" in long.out
 
 
+def test_an_agents_own_folder_has_all_that_its_image_needs(tmp_path: Path) -> None:
+    """Its copy of `gaia.yaml` follows; what the agent's developer wrote stays, and the home is in no image."""
+    shop, desk = agent(tmp_path / "agents" / "shop"), agent(tmp_path / "agents" / "desk")
+    (shop / "requirements.txt").write_text("# for the shop\nhttpx==0.28.1", encoding="utf-8")
+    (desk / "gaia.yaml").write_text("app: mine\n", encoding="utf-8")
+    shown = run_gaia("init", str(tmp_path / "agents"))
+    (tmp_path / "agents" / "gaia.yaml").write_text("app: shop\nhome: data\n", encoding="utf-8")
+    again = run_gaia("init", str(tmp_path / "agents"), "--json")
+    alone = agent(tmp_path / "alone")
+    (alone / "requirements.txt").write_bytes("httpx\n".encode("utf-16"))
+    of_one = run_gaia("init", str(alone), "--json")
+
+    assert (shop / "requirements.txt").read_text(encoding="utf-8") == "# for the shop\nhttpx==0.28.1\ngaia-memory\n"
+    assert did(again, tmp_path / "agents")["shop/gaia.yaml"] == "replaced"
+    assert load(shop / "gaia.yaml").config.home == shop / "data"
+    assert (desk / "gaia.yaml").read_text(encoding="utf-8") == "app: mine\n"
+    assert (alone / ".ae_ignore").read_text(encoding="utf-8") == ".gaia\n"
+    assert (of_one.code, did(of_one, alone)["requirements.txt"]) == (1, "wrong")
+    assert f"Add to the end of {shop / 'agent.py'}, for `adk run` and `adk deploy`:" in shown.out
+    assert "MemoryPlugin(config=CONFIG)" in shown.out
+
+
 def test_a_folder_without_agents_gets_a_hint_how_to_create_one_in_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -450,12 +475,15 @@ def test_a_python_keyword_is_rejected_as_the_name_of_an_agent(tmp_path: Path) ->
 
 
 def test_a_second_configuration_below_the_first_is_pointed_out(tmp_path: Path) -> None:
-    """Two memories are rarely intended."""
-    agent(tmp_path / "agents" / "assistant")
-    run_gaia("init", str(tmp_path / "agents"))
-    done = run_gaia("init", str(tmp_path / "agents" / "assistant"))
+    """Two memories are rarely intended. A copy, which an agent has in its folder, is no second one."""
+    folder = agent(tmp_path / "agents" / "assistant").parent
+    run_gaia("init", str(folder))
+    of_a_copy = run_gaia("init", str(folder / "assistant"), "--json")
+    (folder / "assistant" / "gaia.yaml").write_text("app: other\n", encoding="utf-8")
+    done = run_gaia("init", str(folder / "assistant"))
 
-    assert f"there is also {tmp_path / 'agents' / 'gaia.yaml'}" in done.err
+    assert of_a_copy.json_output["commands"]["gaia web"] == f"gaia web {folder}"
+    assert f"there is also {folder / 'gaia.yaml'}" in done.err
 
 
 def test_the_hint_for_the_other_commands_leads_them_to_this_memory(

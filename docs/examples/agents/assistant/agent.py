@@ -7,7 +7,9 @@ from google.adk.apps import App
 
 from gaia_memory import MemoryPlugin, SessionWindowPlugin, build_model
 
-CONFIG = Path(__file__).parents[1] / "gaia.yaml"
+ABOVE = Path(__file__).parents[1] / "gaia.yaml"
+# An image of `adk deploy` has this folder alone, with the copy that `gaia init` renews.
+CONFIG = ABOVE if ABOVE.is_file() else Path(__file__).with_name("gaia.yaml")
 
 root_agent = LlmAgent(
     name="assistant",

@@ -14,24 +14,28 @@ from gaia_memory.redaction.mask import mask_secrets
 
 PLUGINS = ("gaia_memory.SessionWindowPlugin", "gaia_memory.MemoryPlugin")
 
-ServerCommand = Literal["web", "api_server"]
-"""A command of ADK that serves a folder of agents."""
+AdkCommand = Literal["web", "api_server", "run"]
+"""A command of ADK: it serves a folder of agents, or runs one at the terminal."""
 
 
-def server_arguments(command: ServerCommand, agents: AgentFolder, loaded: LoadedConfig) -> list[str]:
-    """Return the arguments with which `adk` serves agents with a configuration from a file."""
-    # One option per plugin: ADK would take a comma as part of the name.
-    plugins = [] if agents.all_have_memory else [word for name in PLUGINS for word in ("--extra_plugins", name)]
+def adk_arguments(command: AdkCommand, agents: AgentFolder, loaded: LoadedConfig) -> list[str]:
+    """Return the arguments with which `adk` starts agents with a configuration from a file."""
+    # One option per plugin: ADK would take a comma as part of the name. `adk run` has no such option.
+    plugins = (
+        []
+        if agents.all_have_memory or command == "run"
+        else [word for name in PLUGINS for word in ("--extra_plugins", name)]
+    )
     return [command, *_service_options(loaded), *plugins, str(agents.folder)]
 
 
 def command_lines(agents: AgentFolder, loaded: LoadedConfig, folder_name: str) -> dict[str, Any]:
     """Return what to type to start the agents of a folder, by the command it runs."""
     services, members = _service_options(loaded), agents.members
-    servers: dict[str, ServerCommand] = {"adk web": "web", "adk api_server": "api_server"}
+    servers: dict[str, AdkCommand] = {"adk web": "web", "adk api_server": "api_server"}
     return {
         "gaia web": _command_line("gaia", "web", folder_name),
-        **{name: _command_line("adk", *server_arguments(command, agents, loaded)) for name, command in servers.items()},
+        **{name: _command_line("adk", *adk_arguments(command, agents, loaded)) for name, command in servers.items()},
         "adk run": {agent.name: _command_line("adk", "run", *services, str(agent.folder)) for agent in members},
         "gaia doctor": _command_line("gaia", "doctor", "--config", str(loaded.path)),
     }

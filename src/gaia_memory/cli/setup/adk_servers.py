@@ -1,4 +1,4 @@
-"""`gaia web` and `gaia api-server`: ADK's own servers over a folder of agents, with memory."""
+"""`gaia web`, `gaia api-server` and `gaia run`: ADK's own commands over agents, with memory."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gaia_memory.cli.engines import ConfigOption, load_config
+from gaia_memory.cli.ui.terminal import print_note
 from gaia_memory.errors import ConfigError, InvalidInputError
 
 if TYPE_CHECKING:
-    from gaia_memory.cli.setup.adk_commands import ServerCommand
+    from gaia_memory.cli.setup.adk_commands import AdkCommand
 
 WEB_EXAMPLES = """
 Examples:
@@ -24,6 +25,13 @@ API_SERVER_EXAMPLES = """
 Examples:
 
 `gaia api-server agents --port 9000` serves the agents over HTTP; options after the folder go to `adk api_server`.
+"""
+RUN_EXAMPLES = """
+Examples:
+
+`gaia run agents/assistant` talks to an agent at the terminal, with its memory.
+
+`gaia run agents/assistant "What do I like?"` asks one question; options after the folder go to `adk run`.
 """
 PASSED_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}
 """The settings of a command that passes unknown options on."""
@@ -48,9 +56,20 @@ def api_server(context: typer.Context, folder: FolderArgument = Path(), config: 
     _serve("api_server", folder, config, context)
 
 
-def _serve(command: ServerCommand, path: Path, config: Path | None, context: typer.Context) -> None:
-    from gaia_memory.cli.setup.adk_commands import server_arguments, typed_name
+def run(context: typer.Context, folder: FolderArgument = Path(), config: ConfigOption = None) -> None:
+    """Start `adk run` for the folder of one agent, with memory.
+
+    The agent needs MemoryPlugin in its App. The configuration is found as by `gaia web`; for a copy of the `gaia.yaml`
+    in the folder above, that one is used.
+    """
+    _serve("run", folder, config, context)
+
+
+def _serve(command: AdkCommand, path: Path, config: Path | None, context: typer.Context) -> None:
+    from gaia_memory.cli.setup.adk_commands import adk_arguments, typed_name
     from gaia_memory.cli.setup.agent_folders import find_agents
+    from gaia_memory.cli.setup.own_files import folder_config, stale_copies
+    from gaia_memory.cli.setup.prepare import prepare_home
     from gaia_memory.cli.setup.services import SCHEME, inspect_services
     from gaia_memory.config.sources.load import FILE_NAME
 
@@ -62,7 +81,10 @@ def _serve(command: ServerCommand, path: Path, config: Path | None, context: typ
     agents = find_agents(folder)
     if not agents.members:
         raise InvalidInputError(f"{path} has no agent: {remedy[:-1]} --agent assistant` creates one")
-    own_config = folder / FILE_NAME
+    if command == "run" and (agents.members[0].folder != folder or not agents.all_have_memory):
+        need = "its App needs MemoryPlugin" if agents.members[0].folder == folder else "name the folder of one agent"
+        raise InvalidInputError(f"{path} cannot run with memory, {need}: {remedy} shows how")
+    own_config = folder_config(folder)
     loaded = load_config(own_config if config is None and own_config.is_file() else config)
     if loaded.path is None:
         raise ConfigError([f"there is no {FILE_NAME}: {remedy} writes it"], source=str(path))
@@ -70,7 +92,10 @@ def _serve(command: ServerCommand, path: Path, config: Path | None, context: typ
     if services.verdict != "right":
         reason = services.message or f"it has no entry for {SCHEME}://"
         raise InvalidInputError(f"{services.path} does not lead ADK to memory ({reason}): {remedy} writes it")
-    arguments = [*server_arguments(command, agents, loaded), *context.args]
+    prepare_home(loaded.path.parent, loaded)
+    for copy in stale_copies(agents, loaded.path):
+        print_note(f"note: {copy} is an older copy of {loaded.path}: {remedy} renews it")
+    arguments = [*adk_arguments(command, agents, loaded), *context.args]
     # From here on logging is ADK's.
     context.find_root().close()
     from google.adk.cli.cli_tools_click import main

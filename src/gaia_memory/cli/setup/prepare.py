@@ -13,10 +13,12 @@ from gaia_memory.cli.setup.adk_commands import command_lines, typed_name
 from gaia_memory.cli.setup.agent_folders import Agent, AgentFolder, find_agents
 from gaia_memory.cli.setup.gaia_yaml import write_gaia_yaml
 from gaia_memory.cli.setup.new_agent import write_agent
+from gaia_memory.cli.setup.own_files import CONFIG_LINES, write_own_files
 from gaia_memory.cli.setup.services import write_services
 from gaia_memory.cli.ui.output_files import FileStep, create_private_file, write_file
 from gaia_memory.config.schema import GaiaConfig, is_app_name
 from gaia_memory.config.sources.load import FILE_NAME, LoadedConfig, load
+from gaia_memory.database.read_only import database_path
 from gaia_memory.redaction.mask import mask_secrets
 
 _RECEIVERS = {
@@ -27,13 +29,16 @@ _RECEIVERS = {
 }
 _EFFECTIVE_VARIABLES = ("GAIA_CONFIG", "GAIA_HOME", "GAIA_SESSIONS__DATABASE_URL")
 
-APP_SNIPPET = """\
+APP_SNIPPET = f"""\
+from pathlib import Path
 from google.adk.apps import App
 from gaia_memory import MemoryPlugin, SessionWindowPlugin
 
-app = App(name="{name}", root_agent=root_agent, plugins=[SessionWindowPlugin(), MemoryPlugin()])
+{CONFIG_LINES}
+plugins = [SessionWindowPlugin(config=CONFIG), MemoryPlugin(config=CONFIG)]
+app = App(name="{{name}}", root_agent=root_agent, plugins=plugins)
 """
-"""The code that an agent needs for `adk run`, which reads plugins only from an App."""
+"""The code that an agent needs for `adk run` and `adk deploy`, which read plugins only from an App."""
 
 
 @dataclass(slots=True)
@@ -61,7 +66,7 @@ def prepare(folder: Path, agent: str | None, steps: list[FileStep], *, force: bo
     report = InitReport(agents, steps)
     if is_valid:
         loaded = load(config)
-        steps += _prepare_home(folder, loaded)
+        steps += [*write_own_files(agents, loaded), *prepare_home(folder, loaded)]
         report.commands = command_lines(agents, loaded, typed_name(folder)) if agents.members else {}
         report.notes += _notes(agents, loaded)
     return report
@@ -74,7 +79,7 @@ def _app_name(agents: AgentFolder, agent_name: str | None) -> str:
     return names[0] if names else str(GaiaConfig.model_fields["app"].default)
 
 
-def _prepare_home(folder: Path, loaded: LoadedConfig) -> list[FileStep]:
+def prepare_home(folder: Path, loaded: LoadedConfig) -> list[FileStep]:
     """Create a private home and an empty private session database; `adk` would create a file that others can read.
 
     A home inside the folder gets a `.gitignore`, because it contains users' texts.
@@ -86,8 +91,9 @@ def _prepare_home(folder: Path, loaded: LoadedConfig) -> list[FileStep]:
         steps.append(FileStep(home, "made", "the folder for everything that memory stores"))
     if folder in home.parents and not (home / ".gitignore").exists():
         write_file(home / ".gitignore", "*\n", mode=0o600)
-    sessions = home / "sessions.db"
-    if loaded.config.sessions_url.endswith(f":///{sessions}") and not sessions.exists():
+    sessions = database_path(loaded.config.sessions_url)
+    if sessions is not None and not sessions.exists():
+        sessions.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         create_private_file(sessions)
     return steps
 
@@ -105,7 +111,7 @@ def _notes(agents: AgentFolder, loaded: LoadedConfig) -> list[str]:
         who = _RECEIVERS[receivers] if isinstance(receivers, str) else f"the agents {', '.join(receivers)}"
         notes.append(f"profile, notes and memory tools go to {who} (`memory.profile_agents`)")
     if unconfigured := agents.without_plugins:
-        notes.append(f"`adk run` has no option for plugins: put a MemoryPlugin into the App of {_names(unconfigured)}")
+        notes.append(f"`adk run` and `adk deploy` take plugins from an App alone: add one to {_names(unconfigured)}")
     if yaml_agents := [agent for agent in agents.members if agent.is_yaml]:
         notes.append(f"`adk run` gives no plugin to an agent in YAML: use `adk web` for {_names(yaml_agents)}")
     parent_config = next((at / FILE_NAME for at in agents.folder.parents if (at / FILE_NAME).is_file()), None)
