@@ -365,7 +365,7 @@ async def test_an_entry_has_the_category_of_a_learned_fact(service: Mem0MemorySe
 
 async def test_search_leaves_long_metadata_out(service: Mem0MemoryService):
     """ADK's tools show the whole entry to the model; a list still has everything."""
-    notes = {"notes": "long " * 20_000}
+    notes = {"notes": "long " * 3_000}
     for text, metadata in (("I have a dog", notes), ("I have a dog bed", {"shop": "Ikea"})):
         await service.add_memory(app_name=APP, user_id=USER, memories=[entry(text, custom_metadata=metadata)])
     found = await service.search_memory(app_name=APP, user_id=USER, query="dog")

@@ -11,7 +11,7 @@ import pytest
 from support.hosts.adk_process import APP, AgentsFolder, Server, adk_server, agent_source, wait_for
 from support.servers.rule_based_gemini import LOOK_UP_PREFIX, RuleBasedGemini
 
-IDLE = "sessions: {idle_consolidate_minutes: 0.01}\n"
+IDLE = "sessions: {idle_consolidate_minutes: 0.01, clear: rewind}\n"
 OTHER = "librarian"
 
 
@@ -266,7 +266,7 @@ def test_a_session_continues_after_its_client_disconnects(
     server.create_session(user="yael")
     with gemini_rules.paused("agent", "patience"):
         with pytest.raises(httpx.ReadTimeout):
-            server.post("Have patience", user="yael", seconds=1.0)
+            server.post("Have patience", user="yael", seconds=5.0)
         # ADK seals the turn it aborted with an event of its own.
         wait_for(
             lambda: len(server.session(user="yael")["events"]) > 1, describe=lambda: str(server.session(user="yael"))

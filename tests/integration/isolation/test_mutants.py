@@ -61,22 +61,18 @@ BORDERS = [
     border("delete_facts", "FactDeletionMixin.delete", table="profiles"),
     border("delete_facts", "FactDeletionMixin.delete_all"),
     border("tombstones", "TombstoneMixin.add_tombstones"),
-    Mutant(
-        f"{FACTS}.delete_facts",
-        "FactDeletionMixin.delete_all",
-        "table.c.partition == scope.partition",
-        'table.c.partition != ""',
-    ),
+    border("delete_facts", "FactDeletionMixin.delete_all", table="profiles"),
 ]
-BEHIND_THE_SALT = 6
+BEHIND_THE_SALT = 8
 """Conditions on tombstones and forgotten words: without them nothing changes, because another scope's hashes have
-another salt."""
+another salt, or a look for hashes is made in vain."""
 
 OF_MERGING = 2
 """Conditions on the tombstones and forgotten words that a merge moves; the tests of merging hold them."""
 
-OF_FORGETTING_ALL = 1
-"""The condition on forgotten words when a scope is deleted; see `contract/test_paraphrase_tombstones.py`."""
+OF_FORGETTING_ALL = 2
+"""The conditions on forgotten words and tombstones when a scope is deleted; see
+`contract/test_paraphrase_tombstones.py`."""
 
 OF_FINDING = 3
 """Conditions on facts found in memory or by a filter: these are looked up again within

@@ -29,6 +29,7 @@ from sqlalchemy import func, select
 from gaia_memory import MemoryPlugin, open_memory
 from gaia_memory.adk.failure_replies import COMMAND_FAILED
 from gaia_memory.adk.gaia import Gaia
+from gaia_memory.adk.plugins.turn_notes import without_notes
 from gaia_memory.adk.sessions.event_mapping import live_events
 from gaia_memory.adk.sessions.stale_session import is_stale_error
 from gaia_memory.facts.tables import facts, scopes, sources
@@ -322,7 +323,7 @@ async def open_harness(
 
     async def answer(request: LlmRequest) -> str:
         await stepper.pause("model asked")
-        return f"re {request.contents[-1].parts[-1].text}"
+        return f"re {without_notes(request.contents[-1].parts[-1].text)}"
 
     model = ScriptedLlm(default=cast("Any", answer))
     agent = LlmAgent(name="root", model=model)

@@ -56,7 +56,7 @@ def owners_in(*shown: object) -> set[int]:
 
 def secret_fact(owner: int) -> str:
     """Return the facts that every user has at the start and that others try to reach."""
-    return f"The secret treasure is zq{owner}ktreasurez"
+    return f"The hidden treasure is zq{owner}ktreasurez"
 
 
 class LeakDetectingScript(Mem0Script):
@@ -96,7 +96,7 @@ class LeakDetectingLlm(ScriptedLlm):
             self._mixed_owners.append(owners_in(shown))
         last = (request.contents[-1].parts or [])[-1]
         if last.text and LOOK_UP_COMMAND in last.text:
-            return call("load_memory", query="secret treasure")
+            return call("load_memory", query="hidden treasure")
         return f"found {last.function_response.response}" if last.function_response else "ok"
 
 
@@ -224,7 +224,7 @@ class FuzzWorker:
 
     async def _recall(self, person: Person) -> None:
         victim = self._victim(person)
-        for query in ("secret treasure", secret_fact(victim), f"zq{victim}ktreasurez", SHARED_TEXT):
+        for query in ("hidden treasure", secret_fact(victim), f"zq{victim}ktreasurez", SHARED_TEXT):
             hits = await self.memory.recall(person.scope, query, limit=50)
             self._check_own_facts(person, [hit.fact for hit in hits])
         for filters in ({"id": self.all_secret_ids[victim]}, {"source": "*"}):
@@ -375,7 +375,7 @@ class FuzzWorker:
         if app is None:
             return
         service, fact_id = self.service, self.all_secret_ids[self._victim(person)]
-        found = await service.search_memory(app_name=app, user_id=user, query="secret treasure")
+        found = await service.search_memory(app_name=app, user_id=user, query="hidden treasure")
         listed = await service.list_memories(app_name=app, user_id=user)
         await service.delete_memory(app_name=app, user_id=user, memory_id=fact_id)
         self._check_only_own(person, found, listed)
@@ -417,7 +417,7 @@ async def check_plain_mem0(gaia: Gaia) -> None:
     for number, scope in enumerate(SCOPES):
         mine = {"user_id": scope.partition}
         listed = await asyncio.to_thread(gaia.mem0.get_all, filters=mine, top_k=_ALL_RESULTS_LIMIT)
-        found = await asyncio.to_thread(gaia.mem0.search, "secret treasure", filters=mine, top_k=50)
+        found = await asyncio.to_thread(gaia.mem0.search, "hidden treasure", filters=mine, top_k=50)
         foreign = owners_in(listed, found) - {number}
         there = {row["id"] for row in listed["results"]}
         expected = {fact.id for fact in await gaia.memory.facts(scope)}
