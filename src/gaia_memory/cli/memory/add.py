@@ -194,7 +194,8 @@ def _without_ended_and_others(
     left_out = dict(Counter(filter(None, reasons)))
     shown = ", ".join(f"{count} {reason}" for reason, count in list(left_out.items())[:_MAX_NAMED_REASONS])
     if not kept:
-        raise InvalidInputError(f"no fact of the file is added for {user} ({shown}): pass the --user it is about")
+        fix = "" if all(entry.ended for entry in entries) else ": pass the --user it is about"
+        raise InvalidInputError(f"no fact of the file is added for {user} ({shown}){fix}")
     if left_out:
         print_note(f"{pluralize(sum(left_out.values()), 'fact')} left out: {shown}")
     return kept, left_out
