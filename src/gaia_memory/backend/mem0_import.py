@@ -84,7 +84,8 @@ def load_mem0(home: Path) -> Any:
 
     The environment changes for the whole process, because mem0 reads it once, at its import: `MEM0_TELEMETRY` and
     `ANONYMIZED_TELEMETRY` (Chroma's) become False, and `MEM0_DIR` a folder under `home`, where mem0 writes a file at
-    import. If mem0 is already imported, its folder stays.
+    import. If mem0 is already imported, its folder stays. In an account without a home folder, which Chroma asks for at
+    its import, `HOME` becomes `home`.
     """
     assert_off_event_loop("importing mem0")
     with _import_lock:
@@ -92,6 +93,8 @@ def load_mem0(home: Path) -> Any:
         os.environ["ANONYMIZED_TELEMETRY"] = "False"
         if "mem0" not in sys.modules:
             os.environ["MEM0_DIR"] = str(mem0_home(home))
+        if os.path.expanduser("~") == "~":
+            os.environ["HOME"] = str(home)
         silenced_logger = logging.getLogger(_LOGGER_SILENCED_BY_MEM0)
         level = silenced_logger.level
         import mem0

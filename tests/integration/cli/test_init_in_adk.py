@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -98,8 +99,12 @@ def test_the_printed_commands_run_an_agent_that_remembers(tmp_path: Path) -> Non
 
 @pytest.mark.timeout(180)
 def test_gaia_web_serves_the_agents_with_their_memory(tmp_path: Path) -> None:
-    """The one line that `gaia init` prints starts ADK's server with services, plugins and further options."""
+    """The one line that `gaia init` prints starts ADK's server with services, plugins and further options.
+
+    In a fresh checkout, too, which has no home.
+    """
     made = gaia(tmp_path, "init", "my agents", "--agent", "assistant", "--json")
+    shutil.rmtree(tmp_path / "my agents" / ".gaia")
     line = made["commands"]["gaia web"]
     with served(f"{line} --allow_origins http://example.org", tmp_path, environment(tmp_path / "shell")) as server:
         session = server.create_session()
