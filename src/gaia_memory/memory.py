@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 from typing_extensions import Unpack
@@ -14,6 +15,7 @@ from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.database.os_errors import translate_os_errors
 from gaia_memory.errors import MemoryDisabledError
 from gaia_memory.forget.delete import ForgetPreview, Forgetter
+from gaia_memory.forget.take_back import Undoer, note_written
 from gaia_memory.health import EngineState, foreign_stores_note, load_status
 from gaia_memory.learn.stated_validity import take_lifetime
 from gaia_memory.learn.write_verbatim import (
@@ -38,8 +40,13 @@ from gaia_memory.models import (
     Profile,
     Receipt,
     Scope,
+    SessionKey,
     Status,
+    ToolChange,
+    ToolTurn,
+    Undone,
     UserStatement,
+    join_changes,
     require_future_due,
 )
 from gaia_memory.models.validation import raise_invalid, require_label, require_text
@@ -51,6 +58,7 @@ from gaia_memory.recall.fact_reading import FactReadingMixin
 from gaia_memory.recall.memory_overview_reading import MemoryOverviewMixin
 from gaia_memory.recall.phone_numbers import find_contact
 from gaia_memory.recall.pipeline import Recall
+from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.reminders.due_reading import DUE_WINDOW, DueReadingMixin
 from gaia_memory.telemetry import log_fields, memory_span
 from gaia_memory.threads import run_in_thread
@@ -128,6 +136,8 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
         # A context that is given, be it `global`, counts more than the active one.
         draft = replace(draft, active_context=details.get("context", active_context))
         drafts, write = await self.reconciler.rule_writer(scope, [draft])
+        if origin is not None and origin.turn is not None:
+            write = note_written(self.stores.facts, scope, origin.turn, write, now)
         [fact] = await self._write(scope, drafts, write=write, user_statement=user_statement)
         return fact
 
@@ -195,6 +205,38 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
             receipt = replace(receipt, notes=(*receipt.notes, foreign_stores_note(foreign)))
         self.follower.wake()
         return receipt
+
+    async def withdraw(self, scope: Scope, fact_id: str, turn: ToolTurn) -> None:
+        """Forget one fact for a tool: at once for every reader, and for good after `memory.undo_seconds`."""
+        await self._require(scope)
+        now = self.clock.now()
+        erase_at = now + timedelta(seconds=self.config.memory.undo_seconds)
+        await Undoer(*self.stores).withdraw(scope, fact_id, turn, now=now, erase_at=erase_at)
+        self.follower.wake()
+
+    async def withdrawn(self, scope: Scope) -> list[Fact]:
+        """Return the facts that tools have forgotten and that are not erased yet; `forget` erases them at once."""
+        await self._require(scope, enabled=False)
+        async with self.stores.database.read_transaction() as tx:
+            return await self.stores.facts.withdrawn(tx, scope)
+
+    async def tool_changes(self, scope: Scope, turn: ToolTurn) -> list[ToolChange]:
+        """Return what the tools of a turn did to facts, all in all."""
+        await self._require(scope, enabled=False)
+        async with self.stores.database.read_transaction() as tx:
+            noted = await self.stores.facts.noted_changes(tx, scope, turn.key, turn.invocation_id)
+        return self._masked(join_changes(each.change for each in noted))
+
+    async def undo(self, scope: Scope, key: SessionKey) -> Undone | None:
+        """Take back what tools did in the last turn of a conversation in which they did anything; None without one.
+
+        What was forgotten is as it was, what was changed has its earlier wording, and what was remembered is forgotten.
+        A change is left as it is if the fact has changed since. Each is taken back once.
+        """
+        await self._require(scope)
+        undone = await Undoer(*self.stores).undo(scope, key, now=self.clock.now())
+        self.follower.wake()
+        return None if undone is None else Undone(*map(self._masked, undone))
 
     async def has_forgotten(self, scope: Scope, texts: Sequence[str]) -> bool:
         """Return whether one of these facts was forgotten, so that no conversation teaches it again."""
@@ -318,6 +360,12 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
         self.stores.database.require_open()
         await self.live.reload_if_changed()
         await self.follower.settled()
+
+    def _masked(self, changes: list[ToolChange]) -> list[ToolChange]:
+        def masked(text: str | None) -> str | None:
+            return text and mask_credentials(text, allow_numbers=self.config.memory.allow_numbers)
+
+        return [{**each, "before": masked(each["before"]), "after": masked(each["after"])} for each in changes]
 
     @property
     def _transfer(self) -> Transfer:

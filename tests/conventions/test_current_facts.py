@@ -67,6 +67,9 @@ MAY_READ_PAST_FACTS = {
     "_reindex_rows": "the keyword index has every stored fact",
     "ids_without_vector_of": "a vector is stored for every stored fact",
     "replace_vectors": "a vector is stored for every stored fact",
+    "before_change": "a tool may change an expired fact",
+    "stored_rows": "what a tool forgot comes back whole",
+    "_put_back": "an expired fact still has its wording",
 }
 SQL_OVER_ALL_ROWS = {
     "unindex_all": "forgetting reaches past facts",

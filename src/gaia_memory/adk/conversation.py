@@ -25,7 +25,7 @@ from gaia_memory.database.id_encoding import replace_unstorable
 from gaia_memory.database.os_errors import translate_os_errors
 from gaia_memory.errors import GaiaMemoryError, InsideTurnError
 from gaia_memory.log import logger_for
-from gaia_memory.models import LearnedFacts, SessionKey
+from gaia_memory.models import LearnedFacts, SessionKey, ToolChange, ToolTurn
 from gaia_memory.models.validation import raise_invalid
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class Conversation:
         self._key = key
         self.admin = admin
         self._has_failed = False
+        self._changes: list[ToolChange] = []
 
     @property
     def key(self) -> SessionKey:
@@ -63,6 +64,11 @@ class Conversation:
     def has_failed(self) -> bool:
         """Whether the model failed to answer the last message."""
         return self._has_failed
+
+    @property
+    def changes(self) -> list[ToolChange]:
+        """What tools remembered, changed and forgot in the last turn."""
+        return self._changes
 
     async def is_private(self) -> bool:
         """Return whether the conversation is private: nothing said in it is learned until `/private off` or `/reset`.
@@ -94,7 +100,7 @@ class Conversation:
         async with self._turn(text, private=private) as burst_text:
             if burst_text is None:
                 return Reply("", merged=True)
-            return Reply(await self._answer(burst_text, private=private))
+            return Reply(await self._answer(burst_text, private=private), changes=self._changes)
 
     async def stream(self, text: str, *, private: bool = False) -> AsyncGenerator[str, None]:
         """Yield the reply in pieces as the model produces them; yield nothing for a merged message."""
@@ -148,6 +154,7 @@ class Conversation:
             async with aclosing(self._events(message_text, private=private, streaming=StreamingMode.NONE)) as events:
                 async for event in events:
                     collector.add(event)
+        await self._load_changes(collector)
         if not self._record_outcome(boundary.error, collector.failure):
             return collector.text
         return APOLOGY if collector.failure else f"{collector.text}\n{APOLOGY}"
@@ -160,6 +167,7 @@ class Conversation:
                     collector.add(event)
                     for piece in deduplicator.new_text(event):
                         yield piece
+        await self._load_changes(collector)
         if self._record_outcome(boundary.error, collector.failure):
             yield f"\n{APOLOGY}" if deduplicator.has_yielded else APOLOGY
 
@@ -176,6 +184,14 @@ class Conversation:
             async for event in events:
                 yield event
 
+    async def _load_changes(self, collector: ReplyCollector) -> None:
+        self._changes = []
+        if collector.tool_turn is not None:
+            with ErrorBoundary("reading what tools changed"):
+                scope = self._engine.scope(self._key.app, self._key.user)
+                reading = self._engine.memory.tool_changes(scope, ToolTurn(self._key, collector.tool_turn))
+                self._changes = await DatabaseWaits().run(reading)
+
     def _record_outcome(self, error: Exception | None, reason: str | None) -> bool:
         """Return whether the turn failed; with `memory.on_unavailable: fail`, raise memory's own error."""
         self._has_failed = error is not None or reason is not None
@@ -191,6 +207,7 @@ class Conversation:
         self._has_failed = False
         # Earlier messages are answered before the command.
         await debouncer.flush(self._key)
+        self._changes = []
         turn_lock = debouncer.turn_lock(self._key)
         async with turn_lock:
             with ErrorBoundary(f"/{name}"):

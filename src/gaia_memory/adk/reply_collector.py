@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gaia_memory.adk.sessions.event_mapping import CHANGES_KEY
+
 if TYPE_CHECKING:
     from google.adk.events.event import Event
 
@@ -27,12 +29,16 @@ class ReplyCollector:
         self._interim_texts: list[str] = []
         self._error_code: str | None = None
         self._has_visible_content = False
+        self.tool_turn: str | None = None
+        """The id of the invocation, once a tool may have changed facts in it."""
 
     def add(self, event: Event) -> None:
         """Add the next event."""
         if event.author == "user":
             return
         self._error_code = self._error_code or event.error_code
+        if event.get_function_responses() or CHANGES_KEY in (event.custom_metadata or {}):
+            self.tool_turn = event.invocation_id
         if event.partial:
             return
         is_final = event.is_final_response()

@@ -15,7 +15,7 @@ from pathlib import Path
 from gaia_memory.backup.archive import CONFIG_FILE, MEMORY_DATABASE, SESSION_DATABASE, Manifest, Progress, write_archive
 from gaia_memory.config.sources.load import LoadedConfig
 from gaia_memory.database.files.file_swap import finish_swap, fsync_paths
-from gaia_memory.database.files.snapshot import copy_databases, read_column, read_value
+from gaia_memory.database.files.snapshot import copy_databases, delete_rows, read_column, read_value
 from gaia_memory.database.id_encoding import decode_id
 from gaia_memory.database.migrate import VERSION_TABLE
 from gaia_memory.database.read_only import database_path
@@ -110,6 +110,7 @@ def _write(
     files = {name: folder / name for name in sources}
     # The sessions first: a conversation that is learned in between is in both copies.
     copy_databases({sources[name]: files[name] for name in sources}, progress)
+    delete_rows(files[MEMORY_DATABASE], "gaia_tool_changes", index="gaia_words")
     if loaded.path is not None:
         files[CONFIG_FILE] = folder / CONFIG_FILE
         shutil.copyfile(loaded.path, files[CONFIG_FILE])

@@ -20,6 +20,7 @@ from gaia_memory.cli.ui.prompt import is_goodbye
 from gaia_memory.cli.ui.read_input import is_interactive, iter_stdin_lines, require_stdin
 from gaia_memory.cli.ui.terminal import coloured, print_line, print_note, print_speaker, print_text
 from gaia_memory.cli.ui.word_wrap import WordWrapper, terminal_width, wrap_words
+from gaia_memory.commands.undo import describe_changes
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.language.printable_text import escape_line, replies_are_plain_text
 
@@ -193,6 +194,10 @@ async def _answer(conversation: Conversation, line: str, *, is_dialogue: bool) -
                 sys.stdout.flush()
     finally:
         print_text(wrapper.finish())
+    if conversation.changes:
+        print_text(
+            wrap_words(escape_line(f"Memory: {describe_changes(conversation.changes)} (/undo)"), terminal_width())
+        )
     if is_dialogue:
         print_line()
     return not conversation.has_failed

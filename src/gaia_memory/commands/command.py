@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from gaia_memory.models import LearnedFacts, Scope, SessionKey
+from gaia_memory.models import LearnedFacts, Scope, SessionKey, ToolChange
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
 
 if TYPE_CHECKING:
@@ -28,12 +28,13 @@ class Reply:
     """The reply to one message.
 
     `command` names the slash command that made it. `merged` is true if a later message of the same burst carries the
-    answer; `text` is then empty.
+    answer; `text` is then empty. `changes` are what tools remembered, changed and forgot in the turn.
     """
 
     text: str
     command: str | None = None
     merged: bool = False
+    changes: list[ToolChange] = field(default_factory=list)
 
 
 class ConversationFlags(Protocol):

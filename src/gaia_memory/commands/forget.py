@@ -15,10 +15,10 @@ from gaia_memory.commands.rows import (
     find_replaced,
     format_count,
     load_rows,
+    note_unsearched,
     parse_selection,
     split_words,
 )
-from gaia_memory.commands.waiting import note_unsearched
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.forget.delete import HOST_SESSION_NOTE, OPEN_SESSION_NOTE, REWOUND_SESSION_NOTE
 from gaia_memory.language.agreements import is_agreement
@@ -139,7 +139,7 @@ async def _forget_some(call: Call, text: str, *, is_confirmed: bool) -> str:
     selection, words = parse_selection(text), split_words(text)
     if selection is None and not words:
         return _USAGE
-    rows = await load_rows(call)
+    rows = await load_rows(call, with_withdrawn=selection is None)
     if not rows:
         return _NOTHING_REMEMBERED + await note_unsearched(call)
     if selection is not None and (problem := _selection_problem(selection, len(rows))):

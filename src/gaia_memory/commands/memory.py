@@ -15,6 +15,7 @@ from gaia_memory.commands.rows import (
     NO_MATCH,
     PAGE_SIZE,
     Row,
+    describe_waiting,
     filter_by_words,
     format_count,
     load_rows,
@@ -22,7 +23,6 @@ from gaia_memory.commands.rows import (
     show_history,
     split_words,
 )
-from gaia_memory.commands.waiting import describe_waiting
 from gaia_memory.errors import ConfigError
 from gaia_memory.models import Status
 from gaia_memory.redaction.redact_locations import redact_locations

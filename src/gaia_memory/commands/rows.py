@@ -1,4 +1,4 @@
-"""The numbered list of facts that commands show, their history, and the selection of rows by number or by words."""
+"""The numbered list of facts that commands show, their history, the selection of rows, and what is not learned yet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gaia_memory.commands.command import Call
 from gaia_memory.language.function_words import FUNCTION_WORDS
 from gaia_memory.language.printable_text import escape_markup, is_invisible
 from gaia_memory.language.stems import stem
-from gaia_memory.models import DEFAULT_CONTEXT, Fact, PastFact, to_local_time
+from gaia_memory.models import DEFAULT_CONTEXT, Fact, PastFact, PendingConversation, to_local_time
 from gaia_memory.models.recurrence import describe_recurrence
 from gaia_memory.models.time_zone import load_time_zone
 from gaia_memory.redaction.credentials import mask_credentials
@@ -35,6 +35,8 @@ _WORDS_OF_REQUESTS = frozenset[str]().union(
     ("everything", "anything", "all", "alles", "tout", "todo", "toda", "todos", "todas", "fact", "facts"),
 )
 """What a request to forget has beside the words of a fact."""
+
+_HERE = "This conversation waits to be learned"
 
 _MAX_DIGITS = 9
 _RANGE = re.compile(r"(?<=\d)(?:\s+-\s+|-\s*)(?=\d)")
@@ -93,9 +95,11 @@ def number_facts(facts: Sequence[Fact], *, allow_numbers: bool = False, zone: tz
     return [Row(number, fact, allow_numbers, zone) for number, fact in enumerate(facts, start=1)]
 
 
-async def load_rows(call: Call) -> list[Row]:
-    """Return all facts about the user of a command as numbered rows."""
+async def load_rows(call: Call, *, with_withdrawn: bool = False) -> list[Row]:
+    """Return all facts about the user of a command as numbered rows; behind them what a tool has forgotten."""
     facts, settings = await call.memory.facts(call.scope), call.memory.config.memory
+    if with_withdrawn:
+        facts = [*facts, *await call.memory.withdrawn(call.scope)]
     zone = await call.context.time_zone() or settings.zone
     return number_facts(facts, allow_numbers=settings.allow_numbers, zone=zone)
 
@@ -217,3 +221,40 @@ def _text(call: Call, past: PastFact) -> str:
 
 def _day(call: Call, moment: datetime | None) -> str:
     return "" if moment is None else to_local_time(moment, call.memory.config.memory.zone).date().isoformat()
+
+
+def describe_waiting(call: Call, pending: Sequence[PendingConversation]) -> list[str]:
+    """Return whether something waits to be learned, here and in the person's other conversations."""
+    is_here, elsewhere = _waiting(call, pending)
+    lines = [f"{_HERE}: /reset does it now."] if is_here else []
+    if elsewhere:
+        minutes = call.memory.config.sessions.idle_consolidate_minutes
+        lines.append(f"{_count_others(elsewhere)} to be learned, once quiet for {minutes:g} minutes.")
+    return lines
+
+
+async def note_unsearched(call: Call) -> str:
+    """Return a line for a search without a result, if messages wait that it could not see; else an empty text."""
+    is_here, elsewhere = _waiting(call, (await call.memory.status(call.scope)).pending)
+    if is_here:
+        return f"\n{_HERE}, and may contain it: send /reset, then search again."
+    if elsewhere:
+        minutes = call.memory.config.sessions.idle_consolidate_minutes
+        return f"\n{_count_others(elsewhere)} to be learned, once quiet for {minutes:g} minutes, and may contain it."
+    return ""
+
+
+def _waiting(call: Call, pending: Sequence[PendingConversation]) -> tuple[bool, int]:
+    """Return whether something waits in this conversation, and in how many others.
+
+    A private conversation says that it learns nothing: what waits there was said before, and is not offered.
+    """
+    if not call.memory.config.memory.auto_ingest:
+        return False, 0
+    waiting = [each for each in pending if each.messages]
+    is_here = any(each.key == call.key and not each.is_private for each in waiting)
+    return is_here, len({each.key for each in waiting} - {call.key})
+
+
+def _count_others(count: int) -> str:
+    return "Another conversation of yours waits" if count == 1 else f"{count} other conversations of yours wait"

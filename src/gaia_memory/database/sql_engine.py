@@ -65,6 +65,7 @@ _SCRUBBED_TABLES = (
     "gaia_profiles",
     "gaia_outbox",
     "gaia_conversations",
+    "gaia_tool_changes",
 )
 
 

@@ -24,6 +24,7 @@ from gaia_memory.facts.tables import (
     past_facts,
     profiles,
     sources,
+    tool_changes,
 )
 from gaia_memory.facts.tombstones import drop_tombstones
 from gaia_memory.ports import FactStore
@@ -87,7 +88,8 @@ class FactDeletionMixin(FactStore):
         deleted = await tx.execute(delete_from(profiles).where(profiles.c.partition == scope.partition))
         removed |= {"profiles": deleted.rowcount, "tombstones": await drop_tombstones(tx, scope)}
         await delete_all_comparisons(tx, scope)
-        for table in (endings, announcements):
+        removed["facts"] += await self.drop_withdrawn(tx, scope)
+        for table in (endings, announcements, tool_changes):
             await tx.execute(delete_from(table).where(table.c.partition == scope.partition))
         await drop_changes(tx, scope.partition)
         await log_changes(tx, scope.partition, "forgotten", [None])
@@ -100,7 +102,7 @@ class FactDeletionMixin(FactStore):
 
 
 async def _delete_past(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
-    """Delete those of these facts that are past, with their sources; endings and announcements of all of them."""
+    """Delete those of these facts that are past, with their sources; what else is noted of all of them."""
     found: dict[str, int] = {}
     for chunk in in_chunks(sorted(set(fact_ids))):
         is_meant = past_facts.c.partition == scope.partition, past_facts.c.id.in_(chunk)
@@ -110,7 +112,7 @@ async def _delete_past(tx: Transaction, scope: Scope, fact_ids: Collection[str])
             removed = (await tx.execute(delete_from(sources).where(is_source))).rowcount
             found["sources"] = found.get("sources", 0) + removed
             found["history"] = found.get("history", 0) + len(past)
-        for table in (endings, announcements):
+        for table in (endings, announcements, tool_changes):
             in_scope = table.c.partition == scope.partition
             await tx.execute(delete_from(table).where(in_scope, table.c.fact_id.in_(chunk)))
         is_by_them = endings.c.partition == scope.partition, endings.c.ended_by.in_(chunk)

@@ -15,7 +15,7 @@ from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.reconciling.undecided_facts import move_comparisons
 from gaia_memory.facts.rows import in_chunks
 from gaia_memory.facts.scopes import bump_revision, dialect_insert, mark_dirty
-from gaia_memory.facts.tables import announcements, endings, facts, past_facts, profiles, sources
+from gaia_memory.facts.tables import announcements, endings, facts, past_facts, profiles, sources, tool_changes
 from gaia_memory.facts.tombstones import move_tombstones
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION
 from gaia_memory.models import DUE_FIELDS, MergeResult
@@ -57,7 +57,7 @@ class ScopeMergeMixin(FactStore):
         await move_comparisons(tx, scope, into)
         await log_changes(tx, into.partition, "added", [row.id for row in moved])
         await log_changes(tx, scope.partition, "forgotten", [None])
-        for table in (past_facts, endings, announcements):
+        for table in (past_facts, endings, announcements, tool_changes):
             in_history = table.c.partition == scope.partition
             await tx.execute(update(table).where(in_history).values(partition=into.partition))
         await move_tombstones(tx, scope, into, states[scope].salt)

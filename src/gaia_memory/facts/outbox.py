@@ -13,7 +13,7 @@ from gaia_memory.facts.current import current_or_past
 from gaia_memory.facts.rows import VECTORS_PER_STATEMENT, fact_of, in_chunks, pack_vector, scope_of, unpack_vector
 from gaia_memory.facts.scopes import bump_revisions
 from gaia_memory.facts.scopes import dialect_insert as insert_or
-from gaia_memory.facts.tables import facts, outbox, scopes, store
+from gaia_memory.facts.tables import facts, outbox, scopes, store, tool_changes
 from gaia_memory.models import DirtyFact, StoredFact, StoreState
 from gaia_memory.ports import Outbox
 
@@ -33,6 +33,7 @@ class SqlOutbox(Outbox):
             owner=row.owner,
             lag=(await tx.execute(select(func.count()).select_from(outbox))).scalar_one(),
             erasures=(await tx.execute(select(func.count()).select_from(tables.erasures))).scalar_one(),
+            erase_at=(await tx.execute(select(func.min(tool_changes.c.erase_at)))).scalar_one(),
         )
 
     @override
@@ -144,3 +145,9 @@ class SqlOutbox(Outbox):
     async def finish_erasures(self, tx: Transaction, erasures: Collection[int]) -> None:
         for chunk in in_chunks(sorted(erasures)):
             await tx.execute(delete(tables.erasures).where(tables.erasures.c.id.in_(chunk)))
+
+    @override
+    async def erase_withdrawn(self, tx: Transaction, *, now: float) -> None:
+        erased = update(tool_changes).where(tool_changes.c.erase_at <= now).values(state=None, erase_at=None)
+        if (await tx.execute(erased)).rowcount:
+            await tx.execute(insert(tables.erasures).values(noted_at=now))

@@ -30,6 +30,7 @@ from gaia_memory.facts.history.fact_counts import FactCountMixin
 from gaia_memory.facts.history.fact_history import FactHistoryMixin
 from gaia_memory.facts.history.history_reading import HistoryReadingMixin
 from gaia_memory.facts.history.past_reading import PastReadingMixin
+from gaia_memory.facts.history.tool_change_log import ToolChangeMixin
 from gaia_memory.facts.history.validity import ValidityMixin
 from gaia_memory.facts.history.wordings import WordingMixin
 from gaia_memory.facts.identity.shown_facts import ShownFactMixin
@@ -89,6 +90,7 @@ class SqlFacts(
     DueFactsMixin,
     ChangeLogMixin,
     FactCountMixin,
+    ToolChangeMixin,
 ):
     """The facts in the tables of the memory database. It keeps no state but the clock: all of it comes with `tx`."""
 

@@ -236,6 +236,27 @@ announcements = Table(
 )
 """The last time at which each due fact was announced."""
 
+tool_changes = Table(
+    "gaia_tool_changes",
+    metadata,
+    Column("row", BigInt, primary_key=True, autoincrement=True),
+    Column("partition", PARTITION_TYPE, ForeignKey(scopes.c.partition), nullable=False),
+    Column("app", Text, nullable=False, comment="percent-encoded"),
+    Column("session_id", Text, nullable=False, comment="percent-encoded"),
+    Column("invocation_id", Text, nullable=False),
+    Column("fact_id", String(36), nullable=False),
+    Column("action", String(16), nullable=False, comment="`remembered`, `changed` or `forgot`"),
+    Column("made_at", EpochSeconds, nullable=False),
+    Column("number_before", BigInt, nullable=False, comment="of the last thing that had happened to the fact"),
+    Column("number", BigInt, nullable=False, comment="of the last thing that has happened to it with this"),
+    Column("state", Json, comment="the fact as it was; if it is forgotten, all its rows"),
+    Column("erase_at", EpochSeconds, comment="when the rows of a forgotten one are deleted"),
+    sqlite_autoincrement=True,
+)
+"""What tools changed, so that the person can take it back. No reader of facts knows what is forgotten here."""
+Index(None, tool_changes.c.partition, tool_changes.c.fact_id)
+Index("ix_gaia_tool_changes_erase_at", tool_changes.c.erase_at, sqlite_where=text("erase_at IS NOT NULL"))
+
 tombstones = Table(
     "gaia_tombstones",
     metadata,

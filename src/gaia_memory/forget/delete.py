@@ -179,10 +179,11 @@ class Forgetter:
         return [key for key in keys if key in sources]
 
     async def _forget_fact(self, tx: Transaction, scope: Scope, fact_id: str, said_until: float) -> dict[str, int]:
-        """Forget one fact and its earlier wordings; returns nothing for an unknown id."""
+        """Forget one fact and its earlier wordings, or what a tool has withdrawn; returns nothing for an unknown id."""
         line = await self.facts.earlier_ids(tx, scope, [fact_id])
         if not line:
-            return {}
+            withdrawn = await self.facts.drop_withdrawn(tx, scope, fact_id=fact_id)
+            return {"facts": withdrawn} if withdrawn else {}
         # What it replaced is erased with it, and may be said again.
         await self.facts.add_tombstones(tx, scope, [fact_id], said_until=said_until)
         return await self.remove_facts(tx, scope, line)
@@ -222,6 +223,8 @@ class Forgetter:
         apps = {key.app for key in await self.facts.sources(tx, scope, fact_ids)}
         await self.facts.lift_endings(tx, scope, session_id, gone=fact_ids)
         removed = await self.remove_facts(tx, scope, fact_ids) if fact_ids else {}
+        if withdrawn := await self.facts.drop_withdrawn(tx, scope, session_id=session_id):
+            removed["facts"] = removed.get("facts", 0) + withdrawn
         removed["sources"] = removed.get("sources", 0) + await self.facts.drop_source(tx, scope, session_id)
         # With memory across apps, an app without a ledger row is known only as a source of facts.
         for app in (scope.app, *sorted(apps)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, and_, case, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, and_, case, delete, func, literal, or_, select, update
 
 from gaia_memory.database.dialects import dialect_insert
 from gaia_memory.database.id_encoding import decode_id, encode_id, index_key, replace_unstorable
@@ -124,6 +124,11 @@ class SqlLedger(TurnMixin, LeaseMixin, ConversationQueryMixin):
                 for event_id in sorted(event_ids)
             ]
             await tx.execute(dialect_insert(tx, skips).on_conflict_do_nothing(), entries)
+
+    async def learn_again(self, tx: Transaction, key: SessionKey, event_ids: Collection[str]) -> None:
+        """Take back that these events are skipped."""
+        is_meant = skips.c.event_id.in_([encode_id(event_id) for event_id in event_ids])
+        await tx.execute(delete(skips).where(skips.c.conversation == rows.conversation_key(key), is_meant))
 
     async def skipped_events(self, tx: Transaction, key: SessionKey, *, event_ids: Collection[str]) -> set[str]:
         """Return which of these events are never to be learned from."""

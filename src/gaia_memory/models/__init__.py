@@ -31,6 +31,11 @@ from gaia_memory.models.history.memory_overview import ChangeKind as ChangeKind
 from gaia_memory.models.history.memory_overview import DayCounts as DayCounts
 from gaia_memory.models.history.memory_overview import FactChange as FactChange
 from gaia_memory.models.history.memory_overview import FactCounts as FactCounts
+from gaia_memory.models.history.tool_changes import NotedChange as NotedChange
+from gaia_memory.models.history.tool_changes import ToolChange as ToolChange
+from gaia_memory.models.history.tool_changes import ToolTurn as ToolTurn
+from gaia_memory.models.history.tool_changes import Undone as Undone
+from gaia_memory.models.history.tool_changes import join_changes as join_changes
 from gaia_memory.models.history.two_clocks import EndTime as EndTime
 from gaia_memory.models.history.two_clocks import PointInTime as PointInTime
 from gaia_memory.models.history.two_clocks import StatementTime as StatementTime

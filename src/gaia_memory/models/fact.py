@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal, overload
 
 from gaia_memory.models.history.endings import FactEnd
+from gaia_memory.models.history.tool_changes import ToolTurn
 from gaia_memory.models.new_fact import DEFAULT_CONTEXT, IN_DOUBT, MARKS_OF_DOUBT, UNCONFIRMED_KEY, Metadata, NewFact
 from gaia_memory.models.scope import Scope
 
@@ -174,7 +175,8 @@ class Origin:
     `event_ids` are all events the fact may come from, `turn_event_ids` those of the turn it is attributed to.
     `noted_at` is when it was learned, `agent` who spoke with the person, `channel` where, `excerpt` what the person
     said, `extractor` which model and prompt worded the fact. An import says the rest about an `is_imported` source. A
-    copy names the fact it was made from: `origin_id` in the scope with the partition `origin_scope`.
+    copy names the fact it was made from: `origin_id` in the scope with the partition `origin_scope`. A tool names its
+    `turn`, which is not stored.
     """
 
     source: Source
@@ -192,6 +194,7 @@ class Origin:
     is_imported: bool = False
     origin_scope: str | None = None
     origin_id: str | None = None
+    turn: ToolTurn | None = None
 
 
 OTHER_VECTORS = "other vectors"

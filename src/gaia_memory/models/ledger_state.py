@@ -151,12 +151,14 @@ class StoreState:
     """The current mem0 store, and how far it is behind the database.
 
     `owner`, as `host:pid:system/engine`, opened it last. `erasures` counts forgets whose text may still be in a file.
+    At `erase_at` something is erased that a tool has forgotten.
     """
 
     store_id: str
     owner: str | None = None
     lag: int = 0
     erasures: int = 0
+    erase_at: float | None = None
 
     @property
     def owner_description(self) -> str:

@@ -251,6 +251,9 @@ class Ledger(Protocol):
     async def skip_events(self, tx: Transaction, key: SessionKey, event_ids: Collection[str]) -> None:
         """Never learn from these events again."""
 
+    async def learn_again(self, tx: Transaction, key: SessionKey, event_ids: Collection[str]) -> None:
+        """Take back that these events are skipped."""
+
     async def skipped_events(self, tx: Transaction, key: SessionKey, *, event_ids: Collection[str]) -> set[str]:
         """Return which of these events are never to be learned from."""
 

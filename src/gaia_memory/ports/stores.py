@@ -33,6 +33,7 @@ from gaia_memory.ports.fact_overview import FactOverview
 from gaia_memory.ports.ledger import Ledger, Transaction
 from gaia_memory.ports.past_facts import FactHistory
 from gaia_memory.ports.shown_store import ShownFacts
+from gaia_memory.ports.tool_change_store import ToolChanges
 
 
 class Clock(Protocol):
@@ -92,7 +93,7 @@ class Database(Protocol):
         """
 
 
-class FactStore(FactHistory, FactOverview, DueFacts, ShownFacts, UndecidedFacts, Protocol):
+class FactStore(FactHistory, FactOverview, DueFacts, ShownFacts, UndecidedFacts, ToolChanges, Protocol):
     """The facts: the truth about every person.
 
     A stored fact is current while it holds: from its `valid_from` until before its `valid_until`.
@@ -234,8 +235,7 @@ class FactStore(FactHistory, FactOverview, DueFacts, ShownFacts, UndecidedFacts,
     ) -> None:
         """Leave a tombstone (a salted hash of the normal form) for each of these facts; call it before `delete`.
 
-        Hashes of their distinctive words are stored too. They apply to statements made up to `said_until` (seconds,
-        wall clock).
+        Those of their distinctive words apply to statements made up to `said_until` (seconds, wall clock).
         """
 
     async def record_forgotten_ids(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
@@ -317,6 +317,9 @@ class Outbox(Protocol):
 
     async def finish_erasures(self, tx: Transaction, erasures: Collection[int]) -> None:
         """Record that these erasures are finished."""
+
+    async def erase_withdrawn(self, tx: Transaction, *, now: float) -> None:
+        """Delete what tools have forgotten for long enough by `now`, and record that as an erasure."""
 
 
 class Indexes(Protocol):

@@ -32,6 +32,7 @@ from gaia_memory.models import (
     PastFact,
     Scalar,
     Scope,
+    ToolTurn,
     UserStatement,
 )
 from gaia_memory.models.validation import format_value, require_text
@@ -112,14 +113,21 @@ class FactEditingMixin:
         )
         if text is not None:
             draft = await self._embedded(scope, draft)
-        fact = await self._reword(scope, fact_id, draft, actor, None if text is None else user_statement)
+        turn = None if origin is None else origin.turn
+        fact = await self._reword(scope, fact_id, draft, actor, None if text is None else user_statement, turn)
         self.follower.wake()
         if fact is None:
             raise _unknown_id(fact_id)
         return fact
 
     async def _reword(
-        self, scope: Scope, fact_id: str, draft: Draft, actor: str, user_statement: UserStatement | None
+        self,
+        scope: Scope,
+        fact_id: str,
+        draft: Draft,
+        actor: str,
+        user_statement: UserStatement | None,
+        turn: ToolTurn | None,
     ) -> Fact | None:
         async with self.stores.database.transaction() as tx:
             # One period ends at the moment at which the next begins.
@@ -128,7 +136,10 @@ class FactEditingMixin:
             if user_statement is not None:
                 await reject_forgotten(self.stores.facts, tx, scope, [draft.fact.text], user_statement)
             await self.stores.facts.remove_tombstones(tx, scope, [draft.fact.text])
+            before = {} if turn is None else await self.stores.facts.before_change(tx, scope, fact_id=fact_id)
             fact = await self.stores.facts.reword(tx, scope, fact_id, draft, actor=actor, now=now)
+            if turn is not None and fact is not None:
+                await self.stores.facts.note_change(tx, scope, turn, fact.id, before, now=now)
             sensitive = [fact] if fact is not None and fact.sensitive else []
             await hide_sensitive(self.stores.facts, self.stores.ledger, tx, scope, sensitive)
         return fact

@@ -348,8 +348,8 @@ async def test_a_tool_repeats_no_sensitive_fact_that_the_person_does_not_name(tm
 
 @pytest.mark.acceptance("W10")
 async def test_a_fact_is_forgotten_if_the_person_asks_for_it_and_else_not(tmp_path: Path) -> None:
-    """The person's words name it by its text or its category."""
-    async with open_talk(tmp_path) as talk:
+    """The person's words name it by its text or its category; with `undo_seconds: 0` it is erased at once."""
+    async with open_talk(tmp_path, undo_seconds=0) as talk:
         await talk.add(ADDRESS, category="address")
         short_id = await talk.shown("Rose Street")
         refused = await talk.use("nice weather", "forget_memory", id=short_id)

@@ -82,6 +82,9 @@ class ListMemory:
         self.texts.append(text)
         return make_fact(str(len(self.texts)), text, scope=scope)
 
+    async def withdrawn(self, scope: Scope) -> list[Fact]:
+        return []
+
     async def facts(self, scope: Scope) -> list[Fact]:
         self._check()
         return [

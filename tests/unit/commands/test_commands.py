@@ -51,7 +51,7 @@ def test_a_slash_elsewhere_is_not_a_command(text: str) -> None:
 
 def test_the_commands_are_the_modules_of_the_folder() -> None:
     """Each command is a file of its own."""
-    assert set(COMMANDS) == {"context", "forget", "help", "memory", "private", "remember", "reset"}
+    assert set(COMMANDS) == {"context", "forget", "help", "memory", "private", "remember", "reset", "undo"}
 
 
 @pytest.mark.acceptance("C04")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 from weakref import ref
 
@@ -21,17 +22,18 @@ from gaia_memory.adk.plugins.run_context import (
     set_metadata,
 )
 from gaia_memory.adk.plugins.session_clock import shift_clock
-from gaia_memory.adk.sessions.event_mapping import MEMORY_OFF_KEY, PRIVATE_KEY, UNMARKED_KEY
+from gaia_memory.adk.sessions.event_mapping import CHANGES_KEY, MEMORY_OFF_KEY, PRIVATE_KEY, UNMARKED_KEY
 from gaia_memory.adk.sessions.stale_session import detects_stale, reload_if_stale
 from gaia_memory.config.sections.memory_section import MemoryConfig
 from gaia_memory.database.bounded_waits import DatabaseWaits
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.language.agreements import is_agreement
-from gaia_memory.models import DEFAULT_CONTEXT
+from gaia_memory.models import DEFAULT_CONTEXT, ToolTurn
 from gaia_memory.sessions.turns.turn_lease import TURN_WAIT_SECONDS, TurnLease
 
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
+    from google.adk.events.event import Event
 
     from gaia_memory.adk.plugins.session_clock import ShiftedClock
     from gaia_memory.adk.plugins.turn_notes import TurnNotes
@@ -79,6 +81,7 @@ class InvocationState:
     shifted_clock: ShiftedClock | None = None
     confirmed_facts: tuple[str, ...] = ()
     confirmation_note: str = ""
+    has_changes: bool = False
     tool_kind: Literal["basic", "extended"] = "extended"
     notes: TurnNotes | None = None
     notes_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -135,12 +138,29 @@ class InvocationState:
         self.confirmation_note = NOT_STORED_NOTE
         with ErrorBoundary("storing a confirmed fact"):
             for text, held in held_facts.items():
+                origin = replace(held.origin, turn=ToolTurn(self.key, self.invocation_id))
                 saving = engine.memory.remember(
-                    scope, text, origin=held.origin, active_context=self.active_context, **held.details
+                    scope, text, origin=origin, active_context=self.active_context, **held.details
                 )
                 await self.waits.run(saving)
+                self.has_changes = True
             self.confirmed_facts = tuple(held_facts)
             self.confirmation_note = STORED_NOTE
+
+    async def describe_changes(
+        self, open_engine: Callable[[], AbstractAsyncContextManager[Engine | None]], event: Event
+    ) -> None:
+        """Add what tools changed to the answer, without any text that was forgotten: ADK stores it."""
+        if not (self.has_changes and event.is_final_response()):
+            return
+        async with open_engine() as engine:
+            if engine is None:
+                return
+            scope, turn = engine.scope(self.key.app, self.key.user), ToolTurn(self.key, self.invocation_id)
+            changes = await self.waits.run(engine.memory.tool_changes(scope, turn))
+        if changes:
+            shown = [{name: value for name, value in each.items() if value and name != "before"} for each in changes]
+            event.custom_metadata = {**(event.custom_metadata or {}), CHANGES_KEY: shown}
 
     def mark_message_stored(self) -> None:
         """Record that the message is in the session."""

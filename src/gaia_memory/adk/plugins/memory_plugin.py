@@ -196,15 +196,15 @@ class MemoryPlugin(BasePlugin):
 
     @never_breaks_the_turn
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
-        """Record that the turn is alive; set the agent as the author of a command's answer."""
+        """Record that the turn is alive; name the author of a command's answer, and what tools changed in an answer."""
         turn = self._turns.get(invocation_context.invocation_id)
-        if turn is None or not self._is_in_charge(invocation_context):
-            return None
-        if turn.command is not None and isinstance(invocation_context.agent, BaseAgent):
-            # ADK's own author is not an agent, and ADK would warn about that at each later turn.
-            event.author = invocation_context.agent.name
-        turn.heartbeat()
-        keep_order(event, invocation_context)
+        if turn is not None and self._is_in_charge(invocation_context):
+            if turn.command is not None and isinstance(invocation_context.agent, BaseAgent):
+                # ADK's own author is not an agent, and ADK would warn about that at each later turn.
+                event.author = invocation_context.agent.name
+            turn.heartbeat()
+            keep_order(event, invocation_context)
+            await turn.describe_changes(partial(self._engine_for, turn), event)
         return None
 
     @never_breaks_the_turn

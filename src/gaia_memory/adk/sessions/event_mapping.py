@@ -36,6 +36,9 @@ CLOCK_LAG_KEY = "gaia:clock_lag"
 CONTEXT_KEY = "gaia:context"
 """Key in an event's custom metadata: the context that was active, unless it was `global`."""
 
+CHANGES_KEY = "gaia:changes"
+"""Metadata of the answer of a turn whose tools changed facts: what they did, without any text that was forgotten."""
+
 UNLEARNED_KEYS = frozenset({COMMAND_KEY, PRIVATE_KEY, MEMORY_OFF_KEY})
 """An event with one of these keys is not learned, nor are the others of its message group."""
 

@@ -11,6 +11,7 @@ from gaia_memory.adk.tools.tool_answers import (
     CHANGE_NOT_REQUESTED,
     CONFIRMATION_REQUIRED,
     FORGOTTEN,
+    WITHDRAWN,
     WRITES_REFUSED,
     error_response,
 )
@@ -72,8 +73,9 @@ async def forget_memory(call: ToolCall) -> dict[str, Any]:
     fact = await call.find_shown()
     if answer := _refuse_unrequested(call, fact):
         return answer
-    await call.engine.memory.forget(call.scope, fact_id=fact.id)
-    return {"status": "success", "message": FORGOTTEN}
+    await call.engine.memory.withdraw(call.scope, fact.id, call.turn)
+    seconds = call.engine.config.memory.undo_seconds
+    return {"status": "success", "message": WITHDRAWN.format(seconds) if seconds else FORGOTTEN}
 
 
 async def _answer_with(call: ToolCall, fact: Fact, zone: tzinfo) -> dict[str, Any]:

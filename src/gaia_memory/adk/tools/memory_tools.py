@@ -15,7 +15,7 @@ from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.active_context import switch_context
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
-from gaia_memory.adk.plugins.run_context import is_private, may_be_private, waits_of_turn
+from gaia_memory.adk.plugins.run_context import is_private, may_be_private, outer_invocation, waits_of_turn
 from gaia_memory.adk.tools import fact_changes, fact_search, tool_declarations
 from gaia_memory.adk.tools.tool_answers import (
     MEMORY_DISABLED,
@@ -125,6 +125,8 @@ class MemoryTool(BaseTool):
                 # Memory was away at the start of the turn, so nobody knows whether the conversation is private.
                 return error_response(NOT_SAVED)
             call = ToolCall(engine, tool_context, self.name, given)
+            if self._function.writes and (turn := outer_invocation.get()) is not None:
+                turn.has_changes = True
             return await waits_of_turn().run(self._function.run(call))
 
     def _error_response(self, message: str) -> dict[str, Any]:

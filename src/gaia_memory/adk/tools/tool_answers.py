@@ -21,6 +21,10 @@ CHANGE_NOT_REQUESTED = (
 PRIVATE_TURN = "this turn is private: nothing in it is saved"
 NOT_OFFERED = "this tool is switched off (`memory.tools: basic`)"
 FORGOTTEN = "the fact is forgotten for good: do not mention it any more"
+WITHDRAWN = (
+    "the fact is forgotten: do not mention it any more. Until it is erased, in {} seconds, the user's own /undo takes "
+    "that back, and their own /forget erases it at once"
+)
 
 
 def error_response(message: str, **more: Collection[Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.agreements import is_agreement
 from gaia_memory.language.distinctive_words import shares_distinctive_word
 from gaia_memory.learn.excerpts import excerpt_of
-from gaia_memory.models import Fact, Origin, SessionKey
+from gaia_memory.models import Fact, Origin, SessionKey, ToolTurn
 from gaia_memory.models.validation import format_value
 
 if TYPE_CHECKING:
@@ -53,6 +53,12 @@ class ToolCall:
         return SessionKey(session.app_name, session.user_id, session.id)
 
     @property
+    def turn(self) -> ToolTurn:
+        """The turn of that conversation."""
+        outer = outer_invocation.get()
+        return ToolTurn(self.key, self.context.invocation_id if outer is None else outer.invocation_id)
+
+    @property
     def statement(self) -> UserStatement:
         """What the person said in this turn."""
         return current_message(self.context)
@@ -75,6 +81,7 @@ class ToolCall:
             turn_event_ids=event_ids,
             agent=self.context.agent_name,
             excerpt=None if may_be_private(self.context) else excerpt_of(self.statement.text),
+            turn=self.turn,
         )
 
     async def read_arguments(self) -> ToolArguments:

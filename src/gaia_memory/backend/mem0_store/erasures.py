@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 
 from gaia_memory.log import logger_for
-from gaia_memory.ports import Database, Outbox
+from gaia_memory.models import StoreState
+from gaia_memory.ports import Clock, Database, Outbox
 from gaia_memory.telemetry import error_frames, log_fields
 
 RECREATION_INTERVAL_SECONDS = 5.0
@@ -24,15 +25,27 @@ class ErasureTracker:
     finds them.
     """
 
-    def __init__(self, database: Database, outbox: Outbox, scrub: Callable[[], Awaitable[bool]]) -> None:
+    def __init__(self, database: Database, outbox: Outbox, clock: Clock, scrub: Callable[[], Awaitable[bool]]) -> None:
         """Rewrite the database's files with `scrub`, which returns False while they are in use."""
         self.trouble: str | None = None
         self._database = database
         self._outbox = outbox
+        self._clock = clock
         self._scrub = scrub
         self._removed_from_store: set[int] = set()
         self._removed_from_files: set[int] = set()
         self._next_try = 0.0
+
+    async def load_state(self) -> StoreState:
+        """Return the state of the store, after noting the erasure of what a tool has forgotten for long enough."""
+        now = self._clock.now().timestamp()
+        async with self._database.read_transaction() as tx:
+            state = await self._outbox.store(tx)
+        if state.erase_at is None or state.erase_at > now:
+            return state
+        async with self._database.transaction() as tx:
+            await self._outbox.erase_withdrawn(tx, now=now)
+            return await self._outbox.store(tx)
 
     def mark_removed(self, erasures: Iterable[int]) -> None:
         """Record that no text of these erasures is in the store or can get into it."""

@@ -85,7 +85,7 @@ class StoreFollower:
         self.is_owner = False
         self._database = database
         self._outbox = outbox
-        self._erasures = ErasureTracker(database, outbox, scrub)
+        self._erasures = ErasureTracker(database, outbox, clock, scrub)
         self._pool = WorkerPool("gaia-follower", 1)
         self._writer = StoreWriter(location, self._pool, database, outbox, backend, clock)
         lease_seconds = None if location.is_embedded and database.is_local else LEASE_SECONDS
@@ -160,7 +160,7 @@ class StoreFollower:
 
     async def foreign_stores(self) -> list[str]:
         """Return the folders that another database has filled; no forget reaches them."""
-        store_id = (await self._load_state()).store_id
+        store_id = (await self._erasures.load_state()).store_id
         return await run_in_thread(self._writer.location.foreign_stores, store_id)
 
     @property
@@ -200,6 +200,7 @@ class StoreFollower:
                 "the follower of the mem0 store is not running in this process: it was not started or has stopped",
                 remedy="call it inside `async with open_memory(…)`",
             )
+        await self._erasures.load_state()
         self._waiters += 1
         self._seen_owner = None
         self._request_hurry()
@@ -263,12 +264,8 @@ class StoreFollower:
     async def _has_to_erase(self) -> bool:
         # Short processes might put an erasure off for ever.
         with contextlib.suppress(GaiaMemoryError, OSError):
-            return (await self._load_state()).erasures > 0
+            return (await self._erasures.load_state()).erasures > 0
         return False
-
-    async def _load_state(self) -> StoreState:
-        async with self._database.read_transaction() as tx:
-            return await self._outbox.store(tx)
 
     async def _run_once(self) -> bool:
         """Take one step or wait for work; False when the step does not prove that the store works."""
@@ -283,8 +280,8 @@ class StoreFollower:
         if not self.is_owner and not await self._try_to_own():
             await self._wait_for_work(CLAIM_INTERVAL_SECONDS)
             return True
+        state = await self._erasures.load_state()
         async with self._database.read_transaction() as tx:
-            state = await self._outbox.store(tx)
             erasures = set(await self._outbox.pending_erasures(tx))
             size = self._batch_size(state, erasures)
             limit = size + len(self._backfill.pending)
@@ -302,7 +299,7 @@ class StoreFollower:
         """Return whether the store is needed: while memory is off, only for erasures and waiting callers."""
         if self._is_enabled():
             return True
-        state = await self._load_state()
+        state = await self._erasures.load_state()
         return state.erasures > 0 or (self._waiters > 0 and state.lag > 0)
 
     async def _apply_batch(self, rows: list[DirtyFact], erasures: set[int], *, is_bulk: bool) -> None:
@@ -326,7 +323,7 @@ class StoreFollower:
     async def _try_to_own(self) -> bool:
         self.is_owner = await self._ownership.acquire()
         if not self.is_owner:
-            self._seen_owner = (await self._load_state()).owner_description
+            self._seen_owner = (await self._erasures.load_state()).owner_description
         return self.is_owner
 
     async def _open_or_recreate(self, state: StoreState, erasures: set[int]) -> bool:

@@ -220,6 +220,16 @@ class MemoryConfig(Section):
             "stored, changed or forgotten; `confirm`: it is if the user's next message says yes; `refuse`: it is not."
         ),
     )
+    undo_seconds: Count = Field(
+        default=600,
+        ge=0,
+        le=86_400,
+        description=(
+            "How long `/undo` can take back what a model's `forget_memory` has forgotten; then it is erased. 0: it is "
+            "erased at once."
+        ),
+        json_schema_extra={"unit": "seconds"},
+    )
     on_unavailable: Literal["degrade", "fail"] = Field(
         default="degrade",
         description="What a turn does if memory is unavailable: continue without it, or fail.",

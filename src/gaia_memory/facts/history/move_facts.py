@@ -22,7 +22,8 @@ from gaia_memory.models import Scope, extract_fact_features
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
-_SHARED_NAMES = tuple(column.name for column in past_facts.c if column.name in facts.c)
+SHARED_NAMES = tuple(column.name for column in past_facts.c if column.name in facts.c)
+"""The columns that current and past facts have."""
 
 
 async def settle(tx: Transaction, scope: Scope, fact_ids: Collection[str], timeline: Timeline, state: Row[Any]) -> None:
@@ -34,7 +35,7 @@ async def settle(tx: Transaction, scope: Scope, fact_ids: Collection[str], timel
 
 async def _move_to_past(tx: Transaction, scope: Scope, fact_ids: Collection[str], version: int) -> None:
     for chunk in in_chunks(fact_ids):
-        columns = [facts.c[name] for name in _SHARED_NAMES]
+        columns = [facts.c[name] for name in SHARED_NAMES]
         is_meant = facts.c.partition == scope.partition, facts.c.id.in_(chunk)
         rows = (await tx.execute(select(*columns).where(*is_meant, current_or_past()))).all()
         if not rows:
@@ -50,7 +51,7 @@ async def _move_to_past(tx: Transaction, scope: Scope, fact_ids: Collection[str]
 async def move_to_current(tx: Transaction, scope: Scope, fact_ids: Collection[str], state: Row[Any]) -> None:
     """Make past facts current again; current ones stay."""
     for chunk in in_chunks(fact_ids):
-        columns = (past_facts.c[name] for name in _SHARED_NAMES)
+        columns = (past_facts.c[name] for name in SHARED_NAMES)
         statement = select(*columns).where(past_facts.c.partition == scope.partition, past_facts.c.id.in_(chunk))
         rows = (await tx.execute(statement)).all()
         is_same = facts.c.partition == scope.partition, facts.c.normal.in_([row.normal for row in rows])
@@ -72,7 +73,7 @@ async def move_to_current(tx: Transaction, scope: Scope, fact_ids: Collection[st
 
 
 def _values(row: Row[Any], version: int) -> dict[str, Any]:
-    return {**{name: getattr(row, name) for name in _SHARED_NAMES}, "version": version}
+    return {**{name: getattr(row, name) for name in SHARED_NAMES}, "version": version}
 
 
 def _indexed(values: dict[str, Any]) -> dict[str, Any]:
