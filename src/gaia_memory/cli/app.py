@@ -108,10 +108,10 @@ def show_help(
 app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
 app.command("init", epilog=init.EXAMPLES)(init.init)
 app.command("web", epilog=adk_servers.WEB_EXAMPLES, context_settings=adk_servers.PASSED_OPTIONS)(adk_servers.web)
-app.command("run", epilog=adk_servers.RUN_EXAMPLES, context_settings=adk_servers.PASSED_OPTIONS)(adk_servers.run)
 app.command("api-server", epilog=adk_servers.API_SERVER_EXAMPLES, context_settings=adk_servers.PASSED_OPTIONS)(
     adk_servers.api_server
 )
+app.command("run", epilog=adk_servers.RUN_EXAMPLES, context_settings=adk_servers.PASSED_OPTIONS)(adk_servers.run)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("chat", epilog=chat.EXAMPLES)(chat.chat)
 app.command("sweep", epilog=sweep.EXAMPLES)(sync_command(sweep.sweep))

@@ -131,7 +131,7 @@ def test_the_summary_of_a_command_says_what_it_does() -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["status"], "No such command 'status': choose from help, demo, init, web, api-server, doctor,"),
+        (["status"], "No such command 'status': choose from help, demo, init, web, api-server, run, doctor,"),
         (["list"], "No such command 'list'. Did you mean 'memory list'?"),
         (["swep"], "No such command 'swep'. Did you mean 'sweep'?"),
         (["memory", "status"], "No such command 'status': choose from list, add, search,"),
