@@ -41,7 +41,8 @@ asyncio.run(main())
 
 So do `tool_context.add_session_to_memory()` and `add_events_to_memory(events=…)`. With `MemoryPlugin` in the App they
 ask no model during the turn. What they give is stored by the write that ends the turn, credentials masked, and
-learned right after it, or by the next sweep of any process. A mistake in the arguments is logged with its fix.
+learned right after it, or by the next sweep of any process: events whatever becomes of their session, a session if
+that process can read it. A mistake in the arguments is logged with its fix.
 Without such a callback, `MemoryPlugin` learns each conversation once it is quiet. Without the plugin, both methods
 learn at once.
 

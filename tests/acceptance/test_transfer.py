@@ -244,3 +244,18 @@ async def test_with_memory_off_export_works_and_import_is_refused(make: Make) ->
         await sut.gaia.memory.import_(sut.scope("itay"), data)
     with pytest.raises(MemoryDisabledError):
         await sut.gaia.memory.resolve_contact(sut.scope("itay"), "Noa")
+
+
+async def test_an_older_export_brings_no_earlier_wording_of_a_forgotten_fact_back(make: Make) -> None:
+    """Unless the import is to restore what was forgotten."""
+    sut = await make()
+    memory, itay = sut.gaia.memory, sut.scope("itay")
+    illness = await memory.remember(itay, "Has the illness zanzibar")
+    data = await exported(sut, "itay")
+    await memory.update(itay, illness.id, text="Has the illness quillon")
+    await memory.forget(itay, fact_id=illness.id)
+
+    await memory.import_(itay, data)
+    assert await sut.texts("itay") == []
+    await memory.import_(itay, data, restore_forgotten=True)
+    assert await sut.texts("itay") == ["Has the illness zanzibar"]

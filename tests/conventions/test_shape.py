@@ -28,6 +28,7 @@ BUILT = {"build", "dist"}
 
 # Places that call code that may raise anything; each also says why in the code.
 CATCH_ALL = {
+    "src/gaia_memory/adk/memory_service.py": "what a callback passes wrongly must not end the person's turn",
     "src/gaia_memory/adk/plugins/error_boundary.py": "a plugin callback that raises ends the person's turn",
     "src/gaia_memory/backend/builder.py": "a third-party provider may raise anything, and some exit",
     "src/gaia_memory/backend/providers/agent_models.py": "the model of a host's agent may raise anything",

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError, field_validator
 
 from gaia_memory.errors import BadAnswerError, CutAnswerError
+from gaia_memory.language.printable_text import replace_unstorable
 from gaia_memory.model_calls import CUT, REPETITION, repeats_itself
 from gaia_memory.models import ExtractedFact
 from gaia_memory.models.validation import is_label
@@ -37,10 +38,9 @@ class _FactItem(BaseModel):
     @field_validator("text")
     @classmethod
     def _require_text(cls, text: str) -> str:
-        text.encode()  # Half of a surrogate pair cannot be stored; a UnicodeEncodeError is a ValueError.
         if not text.strip():
             raise ValueError("blank")
-        return text.strip()
+        return replace_unstorable(text.strip())
 
 
 class _Answer(BaseModel):

@@ -59,6 +59,15 @@ class TombstoneMixin(FactStore):
         await _insert_tombstones(tx, scope, [ID_PREFIX + each for each in sorted(fact_ids)])
 
     @override
+    async def forgotten_ids(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> set[str]:
+        found: set[str] = set()
+        for chunk in in_chunks(sorted(fact_ids)):
+            marks = tombstones.c.hash.in_([ID_PREFIX + each for each in chunk])
+            statement = select(tombstones.c.hash).where(tombstones.c.partition == scope.partition, marks)
+            found.update(each.removeprefix(ID_PREFIX) for each in (await tx.execute(statement)).scalars())
+        return found
+
+    @override
     async def have_tombstones(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bool]:
         state = await scopes.load_scope(tx, scope)
         if state is None:
@@ -90,7 +99,12 @@ class TombstoneMixin(FactStore):
         return not words.isdisjoint(index_tokens(user_text)) if words else text.strip() in user_text
 
     @override
-    async def remove_tombstones(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
+    async def remove_tombstones(
+        self, tx: Transaction, scope: Scope, texts: Sequence[str], fact_ids: Collection[str] = ()
+    ) -> None:
+        for chunk in in_chunks(sorted(fact_ids)):
+            marks = tombstones.c.hash.in_([ID_PREFIX + each for each in chunk])
+            await tx.execute(delete_from(tombstones).where(tombstones.c.partition == scope.partition, marks))
         state = await scopes.load_scope(tx, scope)
         if state is None or not await _has_tombstones(tx, scope):
             return

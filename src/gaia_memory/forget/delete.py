@@ -34,8 +34,8 @@ REWOUND_SESSION_NOTE = (
 
 HOST_SESSION_NOTE = (
     "a conversation in your own Runner, or in an earlier session database, stays there until it is deleted: do that "
-    "there, or set `sessions.database_url` in gaia.yaml to the absolute URL of that database and run "
-    "`gaia memory forget` of everything"
+    "there, or set `sessions.database_url` in gaia.yaml to the absolute URL of that database, with "
+    "`memory.database_url` where the facts are, and run `gaia memory forget` of everything"
 )
 """The note of a receipt where such a conversation taught or may contain what was forgotten.
 

@@ -241,6 +241,9 @@ class FactStore(FactHistory, FactOverview, DueFacts, ShownFacts, UndecidedFacts,
     async def record_forgotten_ids(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
         """Note the ids of forgotten facts, so that the restore of an older copy leaves them out in every wording."""
 
+    async def forgotten_ids(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> set[str]:
+        """Return those of these ids that were noted as forgotten in this scope."""
+
     async def have_tombstones(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether its normal form has a tombstone."""
 
@@ -251,8 +254,10 @@ class FactStore(FactHistory, FactOverview, DueFacts, ShownFacts, UndecidedFacts,
         """Return whether `user_text` shares a distinctive word with `text`; any word if `text` has no such word."""
         ...
 
-    async def remove_tombstones(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
-        """Remove the tombstones of these texts and of the facts they paraphrase."""
+    async def remove_tombstones(
+        self, tx: Transaction, scope: Scope, texts: Sequence[str], fact_ids: Collection[str] = ()
+    ) -> None:
+        """Remove the tombstones of these texts and of the facts they paraphrase, and the marks of these ids."""
 
     async def cached_profile(self, tx: Transaction, scope: Scope, fingerprint: str | None = None) -> Profile | None:
         """Return the profile of this scope with a fingerprint; without one, the last that was made."""

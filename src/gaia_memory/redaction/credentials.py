@@ -54,7 +54,7 @@ def mask_credentials(text: str, *, allow_numbers: bool = False) -> str:
         folds = _folds(text)
         seen = text.translate(folds) if folds else text
         # What is masked already is no name, no link and no value.
-        data = _MASK.sub(lambda mask: b"[" * len(mask.group()), seen.encode())
+        data = _MASK.sub(lambda mask: b"[" * len(mask.group()), seen.encode(errors="replace"))
         spans = _merge(_find(data, allow_numbers=allow_numbers))
         parts, shown_from = list[str](), 0
         for start, end, kind in _places(spans, data, text, folds):

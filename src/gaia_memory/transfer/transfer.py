@@ -109,7 +109,8 @@ class Transfer:
         ]
         async with self.stores.database.transaction() as tx:
             if restore_forgotten:
-                await self.stores.facts.remove_tombstones(tx, scope, [item.text for item in embedded])
+                ids = [item.id for item in embedded if item.id is not None]
+                await self.stores.facts.remove_tombstones(tx, scope, [item.text for item in embedded], ids)
             else:
                 embedded = await self._without_forgotten(tx, scope, embedded)
             drafts = [draft for item in embedded for draft in item.drafts]
@@ -151,6 +152,8 @@ class Transfer:
     ) -> list[ImportedFact]:
         state = await self.stores.facts.state(tx, scope)
         has_tombstone = await self.stores.facts.have_tombstones(tx, scope, [item.text for item in imported])
+        ids = [item.id for item in imported if item.id is not None]
+        forgotten_ids = await self.stores.facts.forgotten_ids(tx, scope, ids)
         forgotten_at = state.forgotten_at
         forgotten_sessions = await self.stores.ledger.forgotten_sessions(tx, user=scope.user, app=scope.app)
         remaining = [
@@ -160,6 +163,7 @@ class Transfer:
             )
             for item, gone in zip(imported, has_tombstone, strict=True)
             if not gone
+            and item.id not in forgotten_ids
             and (forgotten_at is None or item.created_at is None or item.created_at.timestamp() > forgotten_at)
         ]
         kept = [draft for item in remaining for draft in item.drafts]

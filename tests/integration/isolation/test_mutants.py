@@ -63,9 +63,9 @@ BORDERS = [
     border("tombstones", "TombstoneMixin.add_tombstones"),
     border("delete_facts", "FactDeletionMixin.delete_all", table="profiles"),
 ]
-BEHIND_THE_SALT = 8
+BEHIND_THE_SALT = 10
 """Conditions on tombstones and forgotten words: without them nothing changes, because another scope's hashes have
-another salt, or a look for hashes is made in vain."""
+another salt and its facts other ids, or a look for hashes is made in vain."""
 
 OF_MERGING = 2
 """Conditions on the tombstones and forgotten words that a merge moves; the tests of merging hold them."""

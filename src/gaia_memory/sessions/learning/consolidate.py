@@ -250,7 +250,8 @@ class Consolidator:
                     record.span.record_error("session_not_found")
                     reason = (
                         "its session is in no session database that this process reads: set `sessions.database_url`, "
-                        f"now {self._settings().sessions_url}, to the absolute URL of the one that has it"
+                        f"now {self._settings().sessions_url}, to the absolute URL of the one that has it, and "
+                        "`memory.database_url` to where the facts are"
                     )
                     await record_failure(self._client, lease, reason)
                     return "failed"

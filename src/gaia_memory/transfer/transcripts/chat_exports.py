@@ -46,7 +46,8 @@ def parse_export(data: object, *, default_time: datetime, zone: tzinfo | None) -
             title=_first_text(entry, ("title", "name")),
         )
         if conversation is not None:
-            conversations.append(replace(conversation, is_kept_out=entry.get("is_do_not_remember") is True))
+            is_kept_out = str(entry.get("is_do_not_remember")).casefold() == "true"
+            conversations.append(replace(conversation, is_kept_out=is_kept_out))
     return conversations
 
 

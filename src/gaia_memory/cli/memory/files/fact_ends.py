@@ -9,7 +9,9 @@ from typing import Any
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models.validation import format_value
 
-_ENDED_FLAGS = frozenset(("archived", "deleted", "expired", "forgotten", "invalid", "invalidated", "superseded"))
+_ENDED_FLAGS = frozenset(
+    ("archived", "deleted", "expired", "forgotten", "inactive", "invalid", "invalidated", "paused", "superseded")
+)
 """Flags (`is_deleted`, `isForgotten`), times (`deleted_at`) and values of `state` or `status` of what is over."""
 
 _ALIVE_FLAGS = frozenset(("active", "current", "latest", "valid"))

@@ -18,7 +18,8 @@ from gaia_memory.transfer.export_format import EXPORT_FORMAT
 
 _LIST_KEYS = ("memories", "results", "facts")
 _TEXT_KEYS = ("text", "memory", "content", "fact")
-_TIME_KEYS = ("said_at", "created_at", "timestamp")
+_TIME_KEYS = ("said_at", "created_at", "createdAt", "timestamp")
+_OWNER_KEYS = ("user_id", "userId", "user", "owner")
 
 _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".xlsx", ".ods")
@@ -121,7 +122,7 @@ def _parse_entry(entry: object, place: str) -> FileFact:
         fact = NewFact(text.strip(), said_at=_said_at(entry), metadata=_metadata(entry), valid_until=valid_until)
     except InvalidInputError as error:
         raise InvalidInputError(f"{place}: {error}") from error
-    user = entry.get("user_id")
+    user = next((entry[key] for key in _OWNER_KEYS if entry.get(key) is not None), None)
     return FileFact(fact, place, None if user is None else str(user), ended)
 
 
