@@ -31,7 +31,7 @@ def complete(*words: str, shell: str = "bash") -> list[str]:
 def test_commands_options_and_values_are_completed() -> None:
     """This works for every word of a command line."""
     commands = {"chat", "config", "demo", "doctor", "help", "init", "learn", "memory", "people", "sweep"}
-    assert commands | {"web", "api-server", "backup", "restore", "serve", "due"} == set(complete("gaia", ""))
+    assert commands | {"web", "api-server", "run", "backup", "restore", "serve", "due"} == set(complete("gaia", ""))
     assert complete("gaia", "memory", "ex") == ["export"]
     assert complete("gaia", "config", "s") == ["show", "schema"]
     assert complete("gaia", "doctor", "--no") == ["--no-model"]
