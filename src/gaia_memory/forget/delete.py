@@ -56,9 +56,10 @@ def _copies_note(count: int, *, have_other_source: bool) -> str:
 class ForgetPreview:
     """The data that a `forget` would affect, read in one transaction.
 
-    `session_fact_ids` are the facts learned only from the named conversation, `pending_erasures` the earlier forgets
-    whose text may still be in a file, `copies` the facts that imports made in other scopes from all facts or from those
-    of the conversation. `was_written` is true once anything was stored or forgotten for the scope.
+    `facts` has also what a tool forgot and is not erased yet. `session_fact_ids` are the facts learned only from the
+    named conversation, `pending_erasures` the earlier forgets whose text may still be in a file. `copies` are the facts
+    that imports made in other scopes from all facts or from those of the conversation. `was_written` is true once
+    anything was stored or forgotten for the scope.
     """
 
     facts: tuple[Fact, ...]
@@ -83,8 +84,9 @@ class Forgetter:
         async with self.database.read_transaction() as tx:
             only = () if session_id is None else await self.facts.sourced_only_from(tx, scope, session_id)
             copied = await self.facts.copies(tx, scope, session_id=session_id)
+            withdrawn = await self.facts.withdrawn(tx, scope)
             return ForgetPreview(
-                facts=tuple(await self.facts.facts(tx, scope, all_stored=True)),
+                facts=(*await self.facts.facts(tx, scope, all_stored=True), *withdrawn),
                 session_fact_ids=tuple(only),
                 pending=tuple(await self.ledger.pending(tx, user=scope.user, app=scope.app)),
                 pending_erasures=len(await self.outbox.pending_erasures(tx)),

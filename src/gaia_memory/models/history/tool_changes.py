@@ -8,8 +8,6 @@ from typing import Any, Literal, NamedTuple, TypedDict
 
 from gaia_memory.models.scope import SessionKey
 
-ToolAction = Literal["remembered", "changed", "forgot"]
-
 
 class ToolTurn(NamedTuple):
     """A turn whose tools change facts: the conversation and the id of ADK's invocation."""
@@ -21,7 +19,7 @@ class ToolTurn(NamedTuple):
 class ToolChange(TypedDict):
     """What the tools of a turn did to a fact, all in all. A new fact's `before` is what it took the place of."""
 
-    action: ToolAction
+    action: Literal["remembered", "changed", "forgot"]
     id: str
     before: str | None
     after: str | None
