@@ -23,7 +23,7 @@ from gaia_memory.database.sql_engine import PoolSettings, SqlDatabase, open_data
 from gaia_memory.errors import ConfigError, MemoryDisabledError
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox, load_dominant_embedder
 from gaia_memory.health import EngineState
-from gaia_memory.ledger import SqlLedger, is_owner_dead, mark_dead, new_owner
+from gaia_memory.ledger import SqlLedger, add_token_sums, is_owner_dead, mark_dead, new_owner
 from gaia_memory.memory import Memory
 from gaia_memory.models import LearnedFacts, Metadata, Scope, SessionKey, SweepReport, Turn
 from gaia_memory.ports import Clock, MemoryStores, ProjectsProvider, SystemClock, Transcript
@@ -73,7 +73,7 @@ class Engine:
         self.owner = new_owner()
         self.database = database
         self.facts, self.ledger, self.outbox, self.indexes = SqlFacts(clock), SqlLedger(), SqlOutbox(), SqlIndexes()
-        self.backend = Backend(config, stored_embedder=stored_embedder)
+        self.backend = Backend(config, stored_embedder=stored_embedder, save_tokens=partial(add_token_sums, database))
         self.agent_models = self.backend.agent_models
         self.locks = SessionLocks()
         self.debouncer, self.pending_confirmations = MessageDebouncer(self.locks), PendingConfirmations()
@@ -325,6 +325,7 @@ class Engine:
             readable_apps=self.transcripts.apps,
             has_model_for=self.agent_models.has_model_for,
             notes=self.agent_models.notes,
+            unsaved_tokens=self.backend.meter.unsaved,
         )
 
     async def _is_learning_still_enabled(self) -> bool:
@@ -334,9 +335,8 @@ class Engine:
 
     async def _scrub(self) -> bool:
         """Remove deleted text from the files; False while a reader blocks one: call again later."""
-        return all(
-            [await self.database.scrub(), await self._sessions.truncate_wal(), await self.backend.erase_history()]
-        )
+        done = [await self.database.scrub(), await self._sessions.truncate_wal(), await self.backend.erase_history()]
+        return all(done)
 
     def _apply_config(self, config: GaiaConfig) -> None:
         """Put in force what is not read from the configuration at each use."""

@@ -25,7 +25,7 @@ from gaia_memory.errors import ConfigError, MemoryUnavailable
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
 from gaia_memory.learn.grounding import GroundingCheck
 from gaia_memory.learn.prompts import extraction_instructions
-from gaia_memory.ledger import SqlLedger, is_owner_dead
+from gaia_memory.ledger import SqlLedger, is_owner_dead, load_token_sums
 from gaia_memory.models import (
     Chunk,
     EventPosition,
@@ -33,8 +33,11 @@ from gaia_memory.models import (
     PendingConversation,
     SessionKey,
     StoreState,
+    TokenPurpose,
+    TokenUsage,
     Turn,
 )
+from gaia_memory.telemetry.token_usage import summarize_tokens
 from gaia_memory.threads import run_in_thread
 
 CLOSE_SECONDS = 0.1
@@ -57,6 +60,7 @@ class DatabaseSummary:
     without_traits: int
     store: StoreState
     pending: Sequence[PendingConversation]
+    usage: Mapping[str, Mapping[TokenPurpose, TokenUsage]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +197,7 @@ async def load_database_summary(url: str) -> DatabaseSummary:
                 without_traits=await indexes.count_without_traits(tx),
                 store=await SqlOutbox().store(tx),
                 pending=await SqlLedger().pending(tx, user=None, app=None),
+                usage=summarize_tokens(await load_token_sums(tx)),
             )
     finally:
         await database.close()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.ledger import load_token_sums
 from gaia_memory.models import (
     UNCONFIRMED_KEY,
     UNVERIFIED_KEY,
@@ -17,11 +18,13 @@ from gaia_memory.models import (
     PendingConversation,
     Scope,
     Status,
+    TokenSums,
     is_same_embedder,
 )
 from gaia_memory.models.recurrence import can_recur
 from gaia_memory.ports import Follower, MemoryStores
 from gaia_memory.ports.external import MISSING_AGENT_MODEL_REMEDY
+from gaia_memory.telemetry.token_usage import summarize_tokens
 from gaia_memory.threads import run_in_thread
 
 _DISABLED_STATUS = ("memory is off", "set `memory.enabled: true` in gaia.yaml")
@@ -45,7 +48,7 @@ class EngineState:
     `model` describes the model and the embedder in one line, and `notes` say what may surprise about them.
     `has_model_for` is false for an app whose agent has the model that learns and has not run here. `store_problem`
     keeps facts out of the mem0 store, and during an `outage` the model is not called for the user. `readable_apps` are
-    those whose sessions it can read.
+    those whose sessions it can read. `unsaved_tokens` are not in the database yet.
     """
 
     model: str
@@ -55,6 +58,7 @@ class EngineState:
     readable_apps: Collection[str]
     has_model_for: Callable[[str], bool]
     notes: tuple[str, ...]
+    unsaved_tokens: TokenSums
 
 
 async def load_status(
@@ -78,6 +82,7 @@ async def load_status(
             store = await stores.outbox.store(tx)
             embedders = await stores.facts.embedders(tx)
             dated = await stores.facts.due(tx, scope, until=_LAST_MOMENT)
+            tokens = await load_token_sums(tx)
     except MemoryUnavailable as error:
         state: MemoryState = "degraded" if live.config.memory.enabled else "disabled"
         return Status(
@@ -112,6 +117,7 @@ async def load_status(
         store=store.store_id,
         owner=store.owner_description,
         notes=(*engine.notes, *await run_in_thread(_notes_on_recurrences, dated)),
+        usage=summarize_tokens(tokens, engine.unsaved_tokens),
     )
 
 

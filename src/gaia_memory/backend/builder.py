@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,8 @@ from gaia_memory.config.api_keys import (
 from gaia_memory.database.files.empty_tables import empty_tables
 from gaia_memory.errors import ConfigError, MemoryUnavailable, ModelUnavailableError
 from gaia_memory.model_calls import outside_time_limits
+from gaia_memory.models import TokenSums
+from gaia_memory.telemetry.token_usage import TokenMeter
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
@@ -58,8 +60,9 @@ class Backend:
         *,
         environ: Mapping[str, str] | None = None,
         stored_embedder: str | None = None,
+        save_tokens: Callable[[TokenSums], Awaitable[None]] | None = None,
     ) -> None:
-        """Resolve the providers of `config`.
+        """Resolve the providers of `config`; `save_tokens` stores what questions cost.
 
         `stored_embedder` is the identity of the vectors in the database. With `embedder.provider: auto` it takes
         precedence over the environment.
@@ -71,21 +74,25 @@ class Backend:
         self.store_provider = resolve_provider.Provider(
             config.memory.vector_store.provider, dict(config.memory.vector_store.config)
         )
-        self.pools = WorkerPools()
+        self.pools, self.meter = WorkerPools(), TokenMeter(save_tokens)
         self._build_lock = threading.RLock()
         self._embedding_model: Any = None
         self._checked_providers: tuple[resolve_provider.Provider, ...] = ()
         self._prepared_providers: list[resolve_provider.Provider] = []
         self.agent_models = AgentModels(self.llm, self.offline_fallback)
         self.language_model = Mem0LanguageModel(
-            self.llm, self.pools.model, agent_models=self.agent_models, prepare=self._prepare_llm
+            self.llm, self.pools.model, meter=self.meter, agent_models=self.agent_models, prepare=self._prepare_llm
         )
         self.extractor = Mem0Extractor(
             self.language_model, self.load, self.pools.model, lambda: self._config.memory.extraction_prompt
         )
         self.reranker = self._create_reranker()
         self.embedder = Mem0Embedder(
-            self.embedding_model, self.embedder_provider, self.pools.embedder, prepare=self._prepare_embedder
+            self.embedding_model,
+            self.embedder_provider,
+            self.pools.embedder,
+            meter=self.meter,
+            prepare=self._prepare_embedder,
         )
 
     @property
@@ -271,8 +278,9 @@ class Backend:
         return await run_in_thread(empty_tables, path, mem0_import.HISTORY_TABLES)
 
     async def close(self, *, grace: float = 3.0) -> None:
-        """Wait up to `grace` seconds for running calls and close every client."""
+        """Wait up to `grace` seconds for running calls, save what they cost and close every client."""
         await self.pools.close(grace=grace)
+        await self.meter.close()
         await run_in_thread(self._close_clients)
 
     def _close_clients(self) -> None:

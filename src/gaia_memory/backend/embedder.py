@@ -18,6 +18,7 @@ from gaia_memory.backend.vector_cache import VectorCache
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.model_calls import EMBEDDING_DEADLINE_SECONDS, time_limit
 from gaia_memory.models import Vector
+from gaia_memory.telemetry.token_usage import TokenMeter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,17 +47,19 @@ class Mem0Embedder:
         provider: Provider,
         pool: WorkerPool,
         *,
+        meter: TokenMeter | None = None,
         prepare: Callable[[], Awaitable[None]] | None = None,
         deadline: float = EMBEDDING_DEADLINE_SECONDS,
     ) -> None:
         """Ask the object that `embedding_model` returns, in a thread of `pool`.
 
         `deadline` bounds each batch of up to 100 texts, in seconds. `prepare` imports packages before the first batch;
-        no time limit counts that.
+        no time limit counts that. `meter` counts tokens, but none of a model in this process.
         """
         self._embedding_model = embedding_model
         self._provider = provider
         self._pool = pool
+        self._meter = meter or TokenMeter()
         self._prepare = prepare
         self._deadline = deadline
         self._dimensions = _known_dimensions(provider)
@@ -95,9 +98,12 @@ class Mem0Embedder:
         if self._prepare is not None:
             await self._prepare()
         try:
-            with redact_user_text(batch):
+            with redact_user_text(batch), self._meter.question("embedding") as question:
                 async with time_limit(self._deadline):
-                    return await self._pool.run(self._embed_batch, batch, purpose)
+                    vectors = await self._pool.run(self._embed_batch, batch, purpose)
+                if self._provider.name not in (OFFLINE, LOCAL):
+                    question.estimate(batch)
+                return vectors
         except TimeoutError as late:
             message = f"the embedder {self.identity} gave no answer within {self._deadline:g} s"
             raise ModelUnavailableError(message) from late

@@ -19,6 +19,7 @@ from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.config.api_keys import is_own_server
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError, RefusedRequestError
 from gaia_memory.model_calls import LEARNING_DEADLINE_SECONDS, PLAIN_ANSWER, AnswerOptions, asking_app, time_limit
+from gaia_memory.telemetry.token_usage import TokenMeter
 
 _THINKING_BLOCK = re.compile(r"\A\s*(?:<think>|(?![\s{`<\-*])).*?</think>", re.DOTALL)
 """Some servers omit the opening tag of the thoughts, because it is part of their prompt."""
@@ -40,17 +41,19 @@ class Mem0LanguageModel:
         llm: SwappableLlm,
         pool: WorkerPool,
         *,
+        meter: TokenMeter | None = None,
         agent_models: AgentModels | None = None,
         prepare: Callable[[], Awaitable[None]] | None = None,
         deadline: float = LEARNING_DEADLINE_SECONDS,
     ) -> None:
-        """Ask `llm` in a thread of `pool`; `deadline` bounds one question, in seconds.
+        """Ask `llm` in a thread of `pool`; `deadline` bounds one question, in seconds, and `meter` counts its tokens.
 
         `prepare` imports packages before the first question; no time limit counts that.
         """
         self._llm = llm
         self._agent_models = agent_models or AgentModels(llm)
         self._pool = pool
+        self._meter = meter or TokenMeter()
         self._prepare = prepare
         self._deadline = deadline
         self._refused_forms: defaultdict[str, set[str]] = defaultdict(set)
@@ -125,8 +128,12 @@ class Mem0LanguageModel:
 
     async def _ask_once(self, prompt: str, *, system: str, options: AnswerOptions) -> Any:
         try:
-            async with time_limit(self._deadline):
-                return await self._answer(prompt, system=system, options=options)
+            with self._meter.question() as question:
+                async with time_limit(self._deadline):
+                    answer = await self._answer(prompt, system=system, options=options)
+                if not self.identity.startswith(f"{OFFLINE}/"):
+                    question.estimate([system, prompt], answer if isinstance(answer, str) else "")
+                return answer
         except TimeoutError as late:
             message = f"the model {self.identity} gave no answer within {self._deadline:g} s"
             raise ModelUnavailableError(message) from late

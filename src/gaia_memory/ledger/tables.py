@@ -116,6 +116,14 @@ late_turns = Table(
 )
 """Not used: a migration creates it."""
 
+token_sums = Table(
+    "gaia_token_sums",
+    metadata,
+    Column("day", String(10), primary_key=True, comment="in UTC"),
+    Column("purpose", String(16), primary_key=True),
+    *(Column(name, BigInt, nullable=False) for name in ("input", "cached", "output", "estimated", "questions")),
+)
+
 bootstraps = Table(
     "gaia_bootstraps",
     metadata,

@@ -64,6 +64,9 @@ from gaia_memory.models.ledger_state import StoredFact as StoredFact
 from gaia_memory.models.ledger_state import StoreState as StoreState
 from gaia_memory.models.ledger_state import SweepProgress as SweepProgress
 from gaia_memory.models.ledger_state import SweepReport as SweepReport
+from gaia_memory.models.ledger_state import TokenPurpose as TokenPurpose
+from gaia_memory.models.ledger_state import TokenSums as TokenSums
+from gaia_memory.models.ledger_state import TokenUsage as TokenUsage
 from gaia_memory.models.ledger_state import TurnState as TurnState
 from gaia_memory.models.ledger_state import WindowAnchor as WindowAnchor
 from gaia_memory.models.new_fact import DEFAULT_CONTEXT as DEFAULT_CONTEXT

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Literal
 
 from gaia_memory.models.fact import AddResult, Fact, ProfileMaker, Vector
@@ -13,6 +14,7 @@ from gaia_memory.models.turns import EventPosition
 MAX_LEARNED_FACTS = 10
 """The most new facts that a reset or a sweep names one by one."""
 
+TokenPurpose = Literal["learning", "reconciling", "profile", "embedding", "recall"]
 MemoryState = Literal["ok", "degraded", "disabled"]
 
 
@@ -202,6 +204,24 @@ class DueConversation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TokenUsage:
+    """The tokens of questions to a model: `input`, of which `cached`, and `output`; `estimated` of both are a guess."""
+
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    estimated: int = 0
+    questions: int = 0
+
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        """Return the sum."""
+        return TokenUsage(**{name: getattr(self, name) + getattr(other, name) for name in self.__slots__})
+
+
+TokenSums = Mapping[tuple[date, TokenPurpose], TokenUsage]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
     """The state of memory for one user.
 
@@ -211,8 +231,9 @@ class Status:
     still to be compared with others by a sweep. `lag`
     counts facts that the mem0 store has not followed yet, `erasures` forgets whose files are still being rewritten.
     `owner` is the process that opened the store last; another one takes over when it ends. `model` and `embedder` name
-    what learns and embeds. `notes` contains remarks that are no problem, such as that the offline model replaces a real
-    one.
+    what learns and embeds, and `usage` has the tokens that they took for all users, `today` (UTC) and in the
+    `last_30_days`, by purpose. `notes` contains remarks that are no problem, such as that the offline model replaces a
+    real one.
     """
 
     state: MemoryState
@@ -232,6 +253,7 @@ class Status:
     store: str = ""
     owner: str = ""
     notes: tuple[str, ...] = ()
+    usage: Mapping[str, Mapping[TokenPurpose, TokenUsage]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

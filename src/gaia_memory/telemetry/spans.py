@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Literal
 
 from opentelemetry import context, trace
@@ -12,7 +13,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, Status, StatusCode
 
 from gaia_memory.errors import ModelError
-from gaia_memory.models import Fact, Scope
+from gaia_memory.models import Fact, Scope, TokenUsage
 from gaia_memory.outage import classify_error
 from gaia_memory.telemetry.log_fields import store_id
 
@@ -35,8 +36,10 @@ Operation = Literal[
 class MemorySpan:
     """The span of one memory operation; all methods work without a tracer."""
 
-    def __init__(self, span: Span) -> None:
+    def __init__(self, span: Span, operation: Operation) -> None:
         self._span = span
+        self.operation = operation
+        self._usage = TokenUsage()
 
     def add_attributes(self, **attributes: str | bool | int | float) -> None:
         """Add attributes under `gaia.`."""
@@ -45,6 +48,18 @@ class MemorySpan:
     def set_record_count(self, records: int) -> None:
         """Set the number of records found, written or removed."""
         self._span.set_attribute("gen_ai.memory.record.count", records)
+
+    def add_usage(self, usage: TokenUsage) -> None:
+        """Add tokens of questions to a model; an answer that came after the end of the operation is left out."""
+        if not self._span.is_recording():
+            return
+        self._usage = total = self._usage + usage
+        self._span.set_attribute("gen_ai.usage.input_tokens", total.input)
+        self._span.set_attribute("gen_ai.usage.output_tokens", total.output)
+        if total.cached:
+            self._span.set_attribute("gen_ai.usage.cache_read.input_tokens", total.cached)
+        if total.estimated:
+            self._span.set_attribute("gaia.usage.estimated", True)
 
     def record_facts(self, facts: Sequence[Fact]) -> None:
         """Record the number of facts, and the id of a single one."""
@@ -58,6 +73,14 @@ class MemorySpan:
         self._span.set_attribute("error.type", kind)
         # An error's message may contain what a user said.
         self._span.set_status(Status(StatusCode.ERROR, kind))
+
+
+_current_span: ContextVar[MemorySpan | None] = ContextVar("current_span", default=None)
+
+
+def current_span() -> MemorySpan | None:
+    """Return the innermost span of memory around this code."""
+    return _current_span.get()
 
 
 @contextmanager
@@ -87,12 +110,15 @@ def memory_span(
         record_exception=False,
         set_status_on_exception=False,
     ) as current:
-        span = MemorySpan(current)
+        span = MemorySpan(current, operation)
+        token = _current_span.set(span)
         try:
             yield span
         except BaseException as error:
             span.record_error(error)
             raise
+        finally:
+            _current_span.reset(token)
 
 
 @contextmanager

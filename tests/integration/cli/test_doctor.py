@@ -49,6 +49,7 @@ PARTS = [
     "session database",
     "store",
     "conversations",
+    "tokens",
     "memory's model",
     "embedder",
     "agents' model",

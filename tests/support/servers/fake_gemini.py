@@ -80,7 +80,13 @@ Kind = Literal["agent", "extractor", "profile", "reconciler", "embedder", "model
 DEFAULT_DIMENSIONS = 3072
 _PATH = re.compile(r"^/v1beta/(?P<model>models/[^:?]+)(?::(?P<method>\w+))?")
 _WORDS = re.compile(r"\S+\s*|\s+")
-_USAGE = {"promptTokenCount": 7, "candidatesTokenCount": 3, "totalTokenCount": 10}
+_USAGE = {
+    "promptTokenCount": 7,
+    "cachedContentTokenCount": 2,
+    "candidatesTokenCount": 3,
+    "thoughtsTokenCount": 4,
+    "totalTokenCount": 14,
+}
 
 
 @dataclass(frozen=True)

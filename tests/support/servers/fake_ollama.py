@@ -68,7 +68,8 @@ class FakeOllama(FakeOpenAI):
             send(handler, answer.body)
         elif kind == "embedder":
             texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
-            send(handler, {"model": body["model"], "embeddings": [self.vector(text) for text in texts]})
+            vectors = [self.vector(text) for text in texts]
+            send(handler, {"model": body["model"], "embeddings": vectors, "prompt_eval_count": 3})
         else:
             self._chat(handler, body, as_completion(answer).text, as_completion(answer).finish)
 
@@ -77,7 +78,8 @@ class FakeOllama(FakeOpenAI):
         prompt = "\n".join(message["content"] for message in body["messages"])
         self.prompts_after_truncation.append(prompt[-max_characters:])
         message = {"role": "assistant", "content": text}
-        send(handler, {"model": body["model"], "message": message, "done": True, "done_reason": finish})
+        counts = {"prompt_eval_count": 11, "eval_count": 6}
+        send(handler, {"model": body["model"], "message": message, "done": True, "done_reason": finish, **counts})
 
 
 def _with_tag(model: str | None) -> str | None:

@@ -26,7 +26,12 @@ Body = dict[str, Any]
 CHAT_MODEL = "qwen2.5-7b-instruct"
 EMBEDDING_MODEL = "nomic-embed-text-v1.5"
 DIMENSIONS = 96
-_USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+_USAGE = {
+    "prompt_tokens": 9,
+    "completion_tokens": 4,
+    "total_tokens": 13,
+    "prompt_tokens_details": {"cached_tokens": 5},
+}
 _WORDS = re.compile(r"\S+\s*|\s+")
 
 

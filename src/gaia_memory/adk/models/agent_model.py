@@ -14,6 +14,7 @@ from google.genai import types
 from gaia_memory.adk.models.offline.offline_model import OfflineModel
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.model_calls import AnswerOptions, require_complete
+from gaia_memory.telemetry.token_usage import report_gemini_tokens
 
 if TYPE_CHECKING:
     from google.adk.models.llm_response import LlmResponse
@@ -64,7 +65,12 @@ class LlmAgentModel:
         content = types.Content(role="user", parts=[types.Part(text=prompt)])
         request = LlmRequest(model=model.model, contents=[content], config=config)
         async with aclosing(model.generate_content_async(request)) as responses:
-            return "".join([_text(response) async for response in responses if not response.partial])
+            texts = []
+            async for response in responses:
+                if not response.partial:
+                    report_gemini_tokens(response.usage_metadata)
+                    texts.append(_text(response))
+            return "".join(texts)
 
 
 def find_agent_model(agent: BaseNode | None) -> LlmAgentModel | None:

@@ -14,6 +14,7 @@ from gaia_memory.backend.providers.resolve_provider import DEFAULT_GEMINI_EMBEDD
 from gaia_memory.config.api_keys import PLACEHOLDER_KEY, gemini_client_arguments
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.model_calls import CallLimits, require_complete, retry_policy
+from gaia_memory.telemetry.token_usage import report_gemini_tokens, report_tokens
 
 if TYPE_CHECKING:
     from google.genai import Client, types
@@ -85,6 +86,7 @@ def _generate_completely(generate: Callable[..., Any], *, config: Any, **argumen
     from google.genai import types
 
     response = Retrying(**retry_policy(model_calls.LEARNING))(generate, config=config, **arguments)
+    report_gemini_tokens(response.usage_metadata)
     if config.tools:
         return response
     content = types.Content(role="model", parts=[types.Part(text=answer_text(response))])
@@ -145,6 +147,8 @@ def _embed_separately(
     for start in range(0, len(texts), batch_size):
         retrying = Retrying(**retry_policy(model_calls.EMBEDDING))
         vectors += retrying(embed, contents=separate[start : start + batch_size], **arguments).embeddings or ()
+    # Vertex AI alone counts them.
+    report_tokens(given=int(sum(each.statistics.token_count or 0 for each in vectors if each.statistics)))
     if len(vectors) != len(texts):
         raise BadAnswerError(f"Gemini gave {len(vectors)} vectors for {len(texts)} texts ({arguments.get('model')})")
     return types.EmbedContentResponse(embeddings=vectors)

@@ -11,6 +11,7 @@ from typing import Any
 
 from gaia_memory import model_calls
 from gaia_memory.model_calls import CallLimits, require_complete
+from gaia_memory.telemetry.token_usage import report_tokens
 
 MAX_TOKENS = 4096
 CONTEXT_TOKENS = 16_384
@@ -56,6 +57,7 @@ def ollama_embedder(config: Mapping[str, Any]) -> Any:
     embedder_class = type(OllamaEmbedding.__name__, (OllamaEmbedding,), {"_ensure_model_exists": lambda _: None})
     embedder = embedder_class(BaseEmbedderConfig(**config))
     embedder.client = _create_client(embedder, model_calls.OWN_SERVER_EMBEDDING)
+    embedder.client.embed = partial(_embed_counted, embedder.client.embed)
     return embedder
 
 
@@ -70,5 +72,12 @@ def _chat_completely(chat: Callable[..., Any], *, options: Mapping[str, Any], **
     configured = os.environ.get(CONTEXT_VARIABLE, "")
     tokens = int(configured) if configured.isdigit() else CONTEXT_TOKENS
     response = chat(options={"num_ctx": tokens, **options}, **arguments)
+    report_tokens(given=response.prompt_eval_count, got=response.eval_count)
     require_complete(response.done_reason, text=response.message.content)
+    return response
+
+
+def _embed_counted(embed: Callable[..., Any], **arguments: Any) -> Any:
+    response = embed(**arguments)
+    report_tokens(given=response.prompt_eval_count)
     return response

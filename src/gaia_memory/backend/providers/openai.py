@@ -14,6 +14,7 @@ from gaia_memory import model_calls
 from gaia_memory.config.api_keys import MISSING_OPENAI_KEY, MISSING_OPENAI_KEY_REMEDY, openai_api_key, openai_base_url
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.model_calls import CallLimits, require_complete, retry_policy
+from gaia_memory.telemetry.token_usage import report_tokens
 
 MAX_TOKENS = 4096
 """mem0's default of 2,000 cuts a long list of facts in the middle."""
@@ -111,6 +112,7 @@ class _CheckedEndpoint:
 
     def __call__(self, **parameters: Any) -> Any:
         response = self._ask(parameters)
+        _report_tokens(getattr(response, "usage", None))
         self._check(response)
         return response
 
@@ -131,6 +133,15 @@ class _CheckedEndpoint:
 
     def _is_optional(self, name: str, value: Any) -> bool:
         return name in self._optional and self._optional[name] in (None, value)
+
+
+def _report_tokens(usage: Any) -> None:
+    details = getattr(usage, "prompt_tokens_details", None)
+    report_tokens(
+        given=getattr(usage, "prompt_tokens", 0),
+        got=getattr(usage, "completion_tokens", 0),
+        cached=getattr(details, "cached_tokens", 0),
+    )
 
 
 def _require_choice(response: Any) -> None:

@@ -9,7 +9,7 @@ from gaia_memory.cli.doctor.conversation_checks import check_conversations
 from gaia_memory.cli.doctor.database_checks import check_memory_database, check_session_database
 from gaia_memory.cli.doctor.findings import CheckContext, Finding, fail, skip
 from gaia_memory.cli.doctor.home_checks import check_disk, check_home, check_permissions
-from gaia_memory.cli.doctor.model_checks import check_agent_model, check_memory_models
+from gaia_memory.cli.doctor.model_checks import check_agent_model, check_memory_models, check_tokens
 from gaia_memory.cli.doctor.setup_checks import check_agents, check_config, check_environment, check_versions
 from gaia_memory.cli.doctor.store_checks import check_store
 from gaia_memory.cli.ui.terminal import progress_bar
@@ -39,6 +39,7 @@ CHECKS = (
     Check("session database", check_session_database),
     Check("store", check_store),
     Check("conversations", check_conversations),
+    Check("tokens", check_tokens),
     Check("memory's model", check_memory_models),
     Check("agents' model", check_agent_model),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from gaia_memory.config.api_keys import can_reach_gemini, is_own_server
 from gaia_memory.engine_probe import SAMPLE_STATEMENTS, SAMPLE_WORDS, EngineProbe, ModelProbe
 from gaia_memory.errors import BadAnswerError, ConfigError, ContextSizeError, ModelError
 from gaia_memory.model_calls import time_limit
+from gaia_memory.models import TokenPurpose, TokenUsage
 from gaia_memory.outage import classify_error
 
 if TYPE_CHECKING:
@@ -162,6 +163,23 @@ def _check_stored_vectors(identity: str, stored: str | None) -> list[Finding]:
     message = f"most facts carry vectors of {stored}, and {identity} is configured: they are found by their words alone"
     alternative = f"go back to {stored.partition('/')[0]} under memory.embedder"
     return warn(message, f"run `gaia memory reindex` to embed them again, or {alternative}")
+
+
+def check_tokens(context: CheckContext) -> list[Finding]:
+    """Show what memory's questions took; those of this report and of the agents are not counted."""
+    if context.summary is None:
+        return skip(context.unread_reason)
+    found = {time.replace("_", " "): used for time, used in context.summary.usage.items() if used}
+    return [Finding("ok", f"{time}: {_list_tokens(used)}") for time, used in found.items()] or ok("none in 30 days")
+
+
+def _list_tokens(used: Mapping[TokenPurpose, TokenUsage]) -> str:
+    """Return the tokens by purpose; `~` marks what is estimated at least in part."""
+    lines = []
+    for purpose, each in sorted(used.items()):
+        mark, cached = "~" if each.estimated else "", f" ({each.cached:,} cached)" if each.cached else ""
+        lines.append(f"{purpose} {mark}{each.input:,}{cached} in, {mark}{each.output:,} out")
+    return "; ".join(lines)
 
 
 def check_agent_model(context: CheckContext) -> list[Finding]:

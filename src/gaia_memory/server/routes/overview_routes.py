@@ -23,14 +23,17 @@ _STATUS_COUNTS = ("facts", "unconfirmed", "unverified", "queued", "lag", "erasur
 
 @router.get(f"{_PERSON}/status")
 async def get_status(request: Request, person: OfPerson, query: Empty) -> Response:
-    """Return how memory is doing for a person: `ok`, `degraded` or `disabled`, why, and what to do."""
+    """Return how memory is doing for a person: `ok`, `degraded` or `disabled`, why, and what to do.
+
+    `usage` has the tokens of everybody's memory, of `today` (UTC) and of the `last_30_days`, by purpose.
+    """
     pending = await person.memory.pending(person.scope)
     status = await person.memory.status(person.scope)
     counts = {name: getattr(status, name) for name in _STATUS_COUNTS} | {"pending": len(pending)}
     words = {name: redact_locations(getattr(status, name)) for name in ("reason", "remedy", "model", "embedder")}
-    return reply(
-        request, {"state": status.state, **words, **counts, "notes": list(map(redact_locations, status.notes))}
-    )
+    notes = list(map(redact_locations, status.notes))
+    usage = {time: {name: asdict(each) for name, each in used.items()} for time, used in status.usage.items()}
+    return reply(request, {"state": status.state, **words, **counts, "notes": notes, "usage": usage})
 
 
 @router.get(f"{_PERSON}/stats")
