@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import _get_running_loop
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timedelta
 from math import isfinite
@@ -165,8 +165,6 @@ class NewFact:
             fix = "pass a whole number from 0 to 2**63 - 1, or None"
             require_int("NewFact.seq", self.seq, minimum=0, maximum=2**63 - 1, fix=fix)
         _check_metadata(self.metadata)
-        if unstorable := {name: replace_unstorable(text) for name, text in _texts_of(self.metadata)}:
-            object.__setattr__(self, "metadata", {**self.metadata, **unstorable})
         require_bounded(self.metadata)
         self._set_labels()
         require_bool("NewFact.sensitive", self.sensitive)
@@ -255,13 +253,6 @@ def require_bounded(metadata: Metadata) -> None:
     if size > MAX_METADATA_BYTES:
         problem = f"metadata has {size:,} bytes in UTF-8: pass at most {MAX_METADATA_BYTES:,}"
         raise InvalidInputError(f"NewFact.{problem}", hint=problem)
-
-
-def _texts_of(metadata: Metadata) -> Iterator[tuple[str, str]]:
-    """Yield the texts in metadata that no database can store."""
-    for name, value in metadata.items():
-        if isinstance(value, str) and replace_unstorable(value) != value:
-            yield name, value
 
 
 def _check_metadata(metadata: object) -> None:

@@ -150,3 +150,9 @@ class FactHistory(Protocol):
 
         What replaced it goes to history, unless it was current before that. Returns None if nothing can be undone.
         """
+
+    async def record_forgotten_ids(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
+        """Note the ids of forgotten facts, so that the restore of an older copy leaves them out in every wording."""
+
+    async def forgotten_ids(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> set[str]:
+        """Return those of these ids that were noted as forgotten in this scope."""

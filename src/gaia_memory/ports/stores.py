@@ -238,12 +238,6 @@ class FactStore(FactHistory, FactOverview, DueFacts, ShownFacts, UndecidedFacts,
         Those of their distinctive words apply to statements made up to `said_until` (seconds, wall clock).
         """
 
-    async def record_forgotten_ids(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
-        """Note the ids of forgotten facts, so that the restore of an older copy leaves them out in every wording."""
-
-    async def forgotten_ids(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> set[str]:
-        """Return those of these ids that were noted as forgotten in this scope."""
-
     async def have_tombstones(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether its normal form has a tombstone."""
 

@@ -210,14 +210,14 @@ class FuzzWorker:
         return self.rng.choice([number for number in self.all_secret_ids if number != person.number])
 
     async def _remember(self, person: Person) -> None:
-        kept = await self.memory.remember(person.scope, f"My secret word is {self._new_secret(person)}")
+        kept = await self.memory.remember(person.scope, f"My hidden word is {self._new_secret(person)}")
         self._record_kept(person, kept)
         for kept in await self.memory.add(person.scope, SHARED_FACTS):
             self._record_kept(person, kept)
 
     async def _add(self, person: Person) -> None:
         session = self.rng.choice(SESSIONS)
-        secrets = [f"The secret number {at} is {self._new_secret(person)}" for at in range(2)]
+        secrets = [f"The hidden number {at} is {self._new_secret(person)}" for at in range(2)]
         given = [NewFact(text, session_id=session, seq=at) for at, text in enumerate(secrets)]
         for kept in await self.memory.add(person.scope, given):
             self._record_kept(person, kept, session=session)
@@ -398,7 +398,7 @@ class FuzzWorker:
         if can_hold_session(person.scope):
             self._check_only_own(person, await self._send(person, "/memory"))
             word = self._new_secret(person)
-            self._check_only_own(person, await self._send(person, f"/remember My secret word is {word}"))
+            self._check_only_own(person, await self._send(person, f"/remember My hidden word is {word}"))
             person.said.add(word)
 
     async def _send(self, person: Person, text: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 # The right to read everything: the tests' own Python may stand in a folder of another account.
 UNKNOWN_USER = (
     *("setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups"),
-    *("--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search"),
+    *("--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search", "--securebits", "+no_setuid_fixup"),
 )
 """The beginning of a command that runs as that account."""
 
