@@ -289,7 +289,7 @@ class FuzzWorker:
         memory, victim = self.memory, self.all_secret_ids[self._victim(person)]
         for wrong in (
             memory.remember(person.scope, " "),
-            memory.remember(person.scope, "password: 7hG5fR3eW1qAz9Xs"),
+            memory.remember(person.scope, "sk-ant-api03-7hG5fR3eW1qAz9Xs"),
             memory.recall(person.scope, "secret", limit=0),
             memory.forget(person.scope, fact_id=victim, session_id="s"),
             memory.import_(person.scope, {"facts": [{"id": victim}]}),
