@@ -99,5 +99,5 @@ SWITCH_CONTEXT = ToolDeclaration(
     required=("context",),
 )
 FORGET_MEMORY = ToolDeclaration(
-    description="Forget one fact about the user for good when they ask for it.", parameters=_ID, required=("id",)
+    description="Forget one fact about the user when they ask for it.", parameters=_ID, required=("id",)
 )
