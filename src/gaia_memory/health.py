@@ -32,8 +32,8 @@ _STORE_REMEDY = "facts are safe in the database; the store is brought up to date
 _LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
 _RETRY_REMEDY = "they are tried again automatically"
 _FOREIGN_STORES_REMEDY = (
-    "if that database was lost, restore it with `gaia restore`, or its facts with `gaia memory recover`: this may be "
-    "their last copy; otherwise delete the files, because no forget reaches them"
+    "if that database was lost, restore it with `gaia restore`; otherwise delete the files, because no forget reaches "
+    "them"
 )
 _UNREADABLE_APP_REMEDY = (
     "a process that runs the app learns them at its next message; so does one whose gaia.yaml has it as `app` and its "

@@ -38,7 +38,6 @@ CATCH_ALL = {
     "src/gaia_memory/backend/mem0_store/follower.py": "the loop that follows tries again, whatever failed",
     "src/gaia_memory/backend/mem0_store/open_store.py": "a broken store may fail to be closed in any way",
     "src/gaia_memory/backend/language_model.py": "a third-party provider may raise anything, and some exit",
-    "src/gaia_memory/backend/mem0_store/chroma/read_folder.py": "a damaged folder may fail in any way; it is reported",
     "src/gaia_memory/backend/mem0_store/chroma/folders.py": "a damaged folder may fail in any way; it is replaced",
     "src/gaia_memory/backend/thread_pools.py": "an error of a worker thread is handed to the one who waits",
     "src/gaia_memory/backend/providers/reranker.py": "a third-party provider may raise anything, and some exit",

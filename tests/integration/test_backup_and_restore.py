@@ -399,7 +399,7 @@ async def test_a_damaged_database_gives_no_backup(tmp_path: Path) -> None:
         file.seek((page - 1) * 4096)
         file.write(bytes(4096))
     async with open_memory(home=home, model="offline") as gaia:
-        with pytest.raises(MemoryUnavailable, match=r"damaged.*gaia memory recover"):
+        with pytest.raises(MemoryUnavailable, match=r"damaged.*restore an earlier backup"):
             await gaia.memory.backup(tmp_path / "b")
     assert not {path.name for path in tmp_path.iterdir()} - {"home", "user"}
 

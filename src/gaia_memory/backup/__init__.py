@@ -1,1 +1,1 @@
-"""Backup, restore and recovery of the files of memory."""
+"""Backup and restore of the files of memory."""

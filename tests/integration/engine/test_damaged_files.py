@@ -139,11 +139,11 @@ async def test_after_a_read_meets_damage_status_is_degraded_and_nothing_is_writt
         with pytest.raises(MemoryUnavailable, match="is damaged"):
             await gaia.memory.facts(ADA)
         status = await gaia.memory.status(ADA)
-        with pytest.raises(MemoryUnavailable, match=r"is damaged.*gaia restore.*gaia memory recover"):
+        with pytest.raises(MemoryUnavailable, match=r"is damaged.*gaia restore"):
             await gaia.memory.remember(ADA, "Likes coffee")
 
         assert (status.state, "is damaged" in status.reason) == ("degraded", True)
-        assert "gaia memory recover" in status.remedy
+        assert "gaia restore" in status.remedy
         damage.mend()
 
         assert (await later_status(gaia)).state == "ok"
@@ -246,7 +246,7 @@ def test_after_a_lost_database_the_list_names_the_copy(tmp_path: Path, monkeypat
 
     assert (listed.code, listed.json_output["total"]) == (0, 0)
     assert "the data of another database is in" in listed.err
-    assert "gaia memory recover" in listed.err
+    assert "gaia restore" in listed.err
 
 
 async def test_after_a_change_of_embedder_status_and_hits_say_what_is_missing(tmp_path: Path) -> None:

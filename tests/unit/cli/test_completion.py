@@ -95,7 +95,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
     assert (
         " ".join(done.stdout.split())
-        == "list add search due why history edit undo profile forget reindex recover export import"
+        == "list add search due why history edit undo profile forget reindex export import"
     )
 
 

@@ -13,7 +13,7 @@ from support.cli.cli_runner import run_gaia, write_offline_config
 
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 CHAT = typer.main.get_command(gaia_app).commands["chat"]  # type: ignore[attr-defined]
-EVERYBODYS = ("reindex", "recover")
+EVERYBODYS = ("reindex",)
 """Commands that are about the memory of all at once."""
 
 

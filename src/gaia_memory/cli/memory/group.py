@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from gaia_memory.cli.engines import sync_command
-from gaia_memory.cli.memory import add, due, forget, history, list, profile, search, why
+from gaia_memory.cli.memory import add, due, forget, history, list, profile, reindex, search, why
 from gaia_memory.cli.memory.files import transfer
-from gaia_memory.cli.memory.upkeep import recover, reindex
 from gaia_memory.cli.ui.command_app import CommandApp
 
 app = CommandApp(no_args_is_help=True, help="List, add, search, explain, edit, forget and move the facts about a user.")
@@ -21,6 +20,5 @@ app.command("undo", epilog=history.UNDO_EXAMPLES)(sync_command(history.undo))
 app.command("profile", epilog=profile.EXAMPLES)(sync_command(profile.profile))
 app.command("forget", epilog=forget.EXAMPLES)(sync_command(forget.forget))
 app.command("reindex", epilog=reindex.EXAMPLES)(sync_command(reindex.reindex))
-app.command("recover", epilog=recover.EXAMPLES)(recover.recover)
 app.command("export", epilog=transfer.EXPORT_EXAMPLES)(sync_command(transfer.export))
 app.command("import", epilog=transfer.IMPORT_EXAMPLES)(sync_command(transfer.import_))

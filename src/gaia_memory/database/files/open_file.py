@@ -11,10 +11,7 @@ DAMAGE_MESSAGES = ("malformed", "not a database")
 """What SQLite says about a damaged file."""
 
 _REPLACED_REMEDY = "put the file back if it was moved by mistake, then restart every process that uses it"
-DAMAGED_REMEDY = (
-    "stop every process and restore a backup with `gaia restore FILE --force`, or without one run "
-    "`gaia memory recover`, which brings back what the mem0 store has a copy of"
-)
+DAMAGED_REMEDY = "stop every process and restore a backup with `gaia restore FILE --force`"
 """What to do about a damaged memory database."""
 
 

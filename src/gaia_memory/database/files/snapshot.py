@@ -17,7 +17,7 @@ PAGES_PER_STEP = 2_000
 """Pages copied between two calls of the progress: 8 MB."""
 
 _BUSY_TIMEOUT_SECONDS = 15.0
-_DAMAGED_REMEDY = "run `gaia doctor`; `gaia memory recover` rebuilds a damaged memory.db"
+_DAMAGED_REMEDY = "run `gaia doctor`, and restore an earlier backup"
 
 
 def copy_databases(copies: Mapping[Path, Path], progress: Callable[[int, int], None]) -> None:
