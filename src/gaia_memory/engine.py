@@ -245,7 +245,7 @@ class Engine:
         return report
 
     def reindexer(self) -> Reindexer:
-        """Return a rebuilder of the keyword index and the vectors."""
+        """Return a rebuilder of the features and the vectors of facts."""
         return Reindexer(self.database, self.indexes, self.outbox, self.backend.embedder, self.backend.embeds_sensitive)
 
     async def consolidate(

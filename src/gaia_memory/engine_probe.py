@@ -51,13 +51,11 @@ SAMPLE_WORDS = ("noa", "lisbon", "peanut")
 class DatabaseSummary:
     """What the memory database says about itself: most vectors' embedder, the current store, pending conversations.
 
-    `outdated` counts facts that another version took into the keyword index, `without_traits` those whose text a search
-    has to read.
+    `outdated` counts facts whose words another version has indexed, or none.
     """
 
     embedder: str | None
     outdated: int
-    without_traits: int
     store: StoreState
     pending: Sequence[PendingConversation]
     usage: Mapping[str, Mapping[TokenPurpose, TokenUsage]]
@@ -194,7 +192,6 @@ async def load_database_summary(url: str) -> DatabaseSummary:
             return DatabaseSummary(
                 embedder=await SqlFacts().dominant_embedder(tx),
                 outdated=await indexes.count_outdated(tx),
-                without_traits=await indexes.count_without_traits(tx),
                 store=await SqlOutbox().store(tx),
                 pending=await SqlLedger().pending(tx, user=None, app=None),
                 usage=summarize_tokens(await load_token_sums(tx)),

@@ -20,14 +20,12 @@ facts = SqlFacts()
 
 
 async def numbers(database):
-    """Return the row numbers of facts, of their words and of their sources."""
-    key = "rowid" if database.is_local else "fact_row"
+    """Return the row numbers of facts and of their sources."""
     async with database.read_transaction() as tx:
         rows = list((await tx.execute(select(tables.facts.c.row).order_by(tables.facts.c.row))).scalars())
-        words = list((await tx.execute(text(f"SELECT {key} FROM gaia_words ORDER BY 1"))).scalars())
         of_sources = select(tables.facts.c.row).join(tables.sources, tables.sources.c.fact_id == tables.facts.c.id)
         told = list((await tx.execute(of_sources.order_by(text("1")))).scalars())
-    return rows, words, told
+    return rows, told
 
 
 async def test_a_row_number_is_never_reused(database):
@@ -35,16 +33,16 @@ async def test_a_row_number_is_never_reused(database):
     async with database.transaction() as tx:
         await facts.write(tx, ITAY, [make_draft("one"), make_draft("two")], now=NOW)
         gone = await facts.write(tx, NOA, [make_draft(f"note {number}") for number in range(30)], now=NOW)
-    before, _, _ = await numbers(database)
+    before, _ = await numbers(database)
     async with database.transaction() as tx:
         await facts.delete(tx, NOA, [fact.id for fact in gone])
         await facts.write(tx, NOA, [make_draft("three"), make_draft("Three."), make_draft("four")], now=NOW)
-    rows, words, told = await numbers(database)
+    rows, told = await numbers(database)
 
     assert rows[:2] == before[:2]
     assert len(rows) == 4
     assert min(rows[2:]) > max(before)
-    assert rows == words == sorted(told)
+    assert rows == sorted(told)
 
 
 async def test_a_source_is_identified_by_a_stable_hash(database):

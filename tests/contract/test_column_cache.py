@@ -106,8 +106,8 @@ async def test_features_of_an_older_version_are_recomputed_from_the_text(databas
         assert await facts.indexed_facts(tx, ITAY) == written
 
         indexes = SqlIndexes()
-        await indexes.begin_keyword_rebuild(tx, from_scratch=True)
-        while await indexes.rebuild_keywords(tx, limit=1) is not None:
+        await indexes.mark_outdated(tx)
+        while await indexes.rebuild_features(tx, limit=1):
             pass
         kept = (await tx.execute(select(tables.facts.c.traits).order_by(tables.facts.c.row))).scalars().all()
     assert kept == [line.features for line in written]

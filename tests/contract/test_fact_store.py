@@ -9,7 +9,7 @@ import pytest
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.models import Profile, Scope, ScopeState, SessionKey
 from support.concurrency.two_writers import SteppedConnection
-from support.databases import ITAY, NOA, NOW, count_indexed, database, fact_texts, make_draft
+from support.databases import ITAY, NOA, NOW, database, fact_texts, make_draft
 
 __all__ = ["database"]
 
@@ -217,7 +217,7 @@ async def test_unstorable_characters_are_replaced_in_texts_and_kept_in_metadata(
 
 
 async def test_an_error_rolls_back_the_whole_transaction(database):
-    """This includes facts, words, outbox and revision."""
+    """This includes facts, outbox and revision."""
 
     async def fail():
         async with database.transaction() as tx:
@@ -228,7 +228,6 @@ async def test_an_error_rolls_back_the_whole_transaction(database):
         await fail()
 
     async with database.read_transaction() as tx:
-        assert await count_indexed(tx, ITAY, "tea") == 0
         assert (await SqlOutbox().store(tx)).lag == 0
         assert (await facts.state(tx, ITAY)).revision == 0
 
@@ -261,7 +260,6 @@ async def test_every_query_of_an_unknown_scope_returns_an_empty_result(database)
         assert await facts.count(tx, ITAY) == 0
         assert await facts.get(tx, ITAY, ["x"]) == {}
         assert await facts.sources(tx, ITAY, ["x"]) == {}
-        assert await count_indexed(tx, ITAY, "tea") == 0
         ids, matrix = await facts.vectors(tx, ITAY, "x")
         assert (ids, matrix.shape) == ([], (0, 0))
         assert await facts.sourced_only_from(tx, ITAY, "s") == []
@@ -302,12 +300,10 @@ async def test_forgetting_everything_removes_and_counts_all_rows_of_one_user(dat
         removed = await facts.delete_all(tx, ITAY, forgotten_at=NOW.timestamp())
 
     async with database.read_transaction() as tx:
-        assert [await count_indexed(tx, ITAY, word) for word in ("tea", "dog")] == [0, 0]
         assert await facts.cached_profile(tx, ITAY) is None
         assert await facts.have_tombstones(tx, ITAY, ["has a dog"]) == [False]
         assert await facts.scopes(tx) == [NOA]
-        assert await count_indexed(tx, NOA, "tea") == 1
-    assert removed == {"facts": 2, "sources": 2, "words": 2, "vectors": 1, "profiles": 1, "tombstones": 1}
+    assert removed == {"facts": 2, "sources": 2, "vectors": 1, "profiles": 1, "tombstones": 1}
 
 
 async def test_deleting_facts_counts_the_removed_rows_by_table(database):
@@ -321,7 +317,7 @@ async def test_deleting_facts_counts_the_removed_rows_by_table(database):
         await facts.cache_profile(tx, ITAY, Profile(bullets=("tea",), fingerprint="f", revision=revision))
         removed = await facts.delete(tx, ITAY, [one.id, two.id, other.id])
 
-    assert removed == {"facts": 2, "sources": 3, "words": 2, "vectors": 1, "profiles": 1}
+    assert removed == {"facts": 2, "sources": 3, "vectors": 1, "profiles": 1}
 
 
 async def test_a_deleted_fact_may_be_written_again_as_a_new_one(database):

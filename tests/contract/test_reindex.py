@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 
 import pytest
-from sqlalchemy import text as sql
 from sqlalchemy import update
 
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
@@ -15,7 +14,7 @@ from gaia_memory.facts.tables import facts as table
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION
 from gaia_memory.recall.index import rebuild_index as module
 from gaia_memory.recall.index.rebuild_index import Reindexer
-from support.databases import ITAY, NOA, NOW, count_indexed, database, make_draft
+from support.databases import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 
@@ -54,7 +53,7 @@ class Embedder:
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Make batches small."""
-    monkeypatch.setattr(module, "KEYWORD_BATCH_SIZE", BATCH)
+    monkeypatch.setattr(module, "FEATURES_BATCH_SIZE", BATCH)
     monkeypatch.setattr(module, "VECTOR_BATCH_SIZE", BATCH)
     monkeypatch.setattr(module, "MAX_PAUSE_SECONDS", 0.0)
 
@@ -105,23 +104,11 @@ async def stop_after(batches: int, work) -> list[tuple[int, int]]:
     return told
 
 
-async def found(database, fact) -> bool:
-    """Return whether the index has a fact under its own word."""
-    async with database.read_transaction() as tx:
-        return await count_indexed(tx, fact.scope, fact.text.split()[1]) == 1
-
-
 async def embedded(database, identity: str) -> set[str]:
     """Return the ids of facts with a vector of an embedder."""
     async with database.read_transaction() as tx:
         both = [await facts.vectors(tx, scope, identity) for scope in (ITAY, NOA)]
     return {fact_id for ids, _ in both for fact_id in ids}
-
-
-async def rows_of_words(database) -> int:
-    """Count the rows of the keyword index."""
-    async with database.read_transaction() as tx:
-        return (await tx.execute(sql("SELECT count(*) FROM gaia_words"))).scalar_one()
 
 
 async def spoil(database, statement) -> None:
@@ -130,110 +117,58 @@ async def spoil(database, statement) -> None:
         await tx.execute(statement)
 
 
-async def test_a_lost_keyword_index_is_rebuilt_from_the_texts(database, written, reindexer):
-    """Each fact is indexed once, in the scope of its own user."""
-    await spoil(database, sql("DELETE FROM gaia_words WHERE 1 = 1"))
-    assert not await found(database, written[0])
-    told: list[tuple[int, int]] = []
-    await reindexer.rebuild_keywords(lambda *now: told.append(now))
-
-    assert [await found(database, fact) for fact in written] == [True] * COUNT
-    assert await rows_of_words(database) == COUNT
-    assert reindexer.report.indexed == COUNT
-    assert (told[0], told[-1]) == ((0, COUNT), (COUNT, COUNT))
-    async with database.read_transaction() as tx:
-        assert await count_indexed(tx, NOA, "word000") == 0
+async def outdate(database) -> None:
+    """Let an older version have indexed every fact."""
+    await spoil(database, update(table).values(form=TOKENIZER_VERSION - 1, traits=None))
 
 
 async def test_facts_indexed_by_an_older_version_are_counted_and_updated(database, written, reindexer):
-    """Their word counts are corrected; newer facts already have the current form."""
-    await spoil(database, update(table).where(table.c.row <= 1_000_000).values(form=TOKENIZER_VERSION - 1, words=99))
+    """Newer facts have the current form already."""
+    await outdate(database)
     async with database.transaction() as tx:
         await facts.write(tx, ITAY, [make_draft("newer")], now=NOW)
         before = await indexes.count_outdated(tx)
-    await reindexer.rebuild_keywords(silent)
+    told: list[tuple[int, int]] = []
+    await reindexer.rebuild_features(lambda *now: told.append(now))
     async with database.read_transaction() as tx:
         after = await indexes.count_outdated(tx)
-        counts = set((await tx.execute(table.select().with_only_columns(table.c.words))).scalars())
+        made = (await tx.execute(table.select().with_only_columns(table.c.traits))).scalars().all()
 
-    assert (before, after) == (COUNT, 0)
-    assert counts == {1, 2}
-
-
-async def test_a_merged_fact_gets_the_current_index_form(database, written):
-    """The merge indexes its words again."""
-    await spoil(database, update(table).where(table.c.row <= 1_000_000).values(form=TOKENIZER_VERSION - 1))
-    async with database.transaction() as tx:
-        await facts.merge(tx, NOA, ITAY)
-        assert await indexes.count_outdated(tx) == len(written[::2])
+    assert (before, after, reindexer.report.indexed) == (COUNT, 0, COUNT)
+    assert (told[0], told[-1]) == ((0, COUNT), (COUNT, COUNT))
+    assert all(made)
 
 
-async def test_a_killed_run_is_resumed(database, written, reindexer):
-    """After a complete run, the next one starts with the first fact."""
-    told = await stop_after(3, reindexer.rebuild_keywords)
-    second, third = again(reindexer), again(reindexer)
-    await second.rebuild_keywords(silent)
-    await third.rebuild_keywords(silent)
+async def test_a_killed_run_is_resumed_and_from_scratch_every_fact_is_indexed(database, written, reindexer):
+    """What was done before the kill stays done."""
+    await outdate(database)
+    told = await stop_after(3, reindexer.rebuild_features)
+    second, third, anew = again(reindexer), again(reindexer), again(reindexer)
+    await second.rebuild_features(silent)
+    await third.rebuild_features(silent)
+    await anew.rebuild_features(silent, from_scratch=True)
 
     assert told[-1] == (3 * BATCH, COUNT)
-    assert (second.report.resumed, second.report.indexed) == (3 * BATCH, COUNT - 3 * BATCH)
-    assert (third.report.resumed, third.report.indexed) == (0, COUNT)
-    assert await rows_of_words(database) == COUNT
+    assert [each.report.indexed for each in (second, third, anew)] == [COUNT - 3 * BATCH, 0, COUNT]
 
 
-async def test_a_killed_run_restarts_if_requested_or_if_the_tokenizer_changed(database, written, reindexer):
-    """Work done for an older form is useless."""
-    await stop_after(2, reindexer.rebuild_keywords)
-    anew = again(reindexer)
-    await stop_after(3, lambda progress: anew.rebuild_keywords(progress, from_scratch=True))
-    await spoil(database, sql(f"UPDATE gaia_reindexing SET form = {TOKENIZER_VERSION - 1}"))
-    newer = again(reindexer)
-    await newer.rebuild_keywords(silent)
-
-    assert anew.report.resumed == 0
-    assert (newer.report.resumed, newer.report.indexed) == (0, COUNT)
-
-
-async def test_facts_written_by_an_older_version_behind_the_run_are_reindexed_too(database, written, reindexer):
-    """A process that was not restarted still writes the old form."""
-    await stop_after(4, reindexer.rebuild_keywords)
-    await spoil(database, update(table).where(table.c.id == written[0].id).values(form=TOKENIZER_VERSION - 1))
-    await again(reindexer).rebuild_keywords(silent)
-
+async def test_two_concurrent_runs_do_no_harm(database, written, reindexer):
+    """Each fact has its features in the end."""
+    await outdate(database)
+    second = again(reindexer)
+    await asyncio.gather(reindexer.rebuild_features(silent), second.rebuild_features(silent))
     async with database.read_transaction() as tx:
         assert await indexes.count_outdated(tx) == 0
 
 
-async def test_two_concurrent_runs_share_the_work(database, written, reindexer):
-    """The index contains each fact once."""
-    second = again(reindexer)
-    await asyncio.gather(reindexer.rebuild_keywords(silent), second.rebuild_keywords(silent))
+async def test_facts_written_by_an_older_version_behind_the_run_are_reindexed_too(database, written, reindexer):
+    """A process that was not restarted still writes the old form."""
+    await stop_after(4, reindexer.rebuild_features)
+    await spoil(database, update(table).where(table.c.id == written[0].id).values(form=TOKENIZER_VERSION - 1))
+    await again(reindexer).rebuild_features(silent)
 
-    assert reindexer.report.indexed + second.report.indexed in (COUNT, 2 * COUNT)
-    assert await rows_of_words(database) == COUNT
-    assert all([await found(database, fact) for fact in written])
-
-
-async def test_every_fact_can_be_found_during_a_rebuild(database, written, reindexer):
-    """This holds for the facts of every batch."""
-    done = asyncio.Event()
-
-    async def look() -> list[bool]:
-        seen = []
-        while not done.is_set():
-            seen += [await found(database, fact) for fact in written]
-        return seen
-
-    looking = asyncio.create_task(look())
-    for _ in range(3):
-        await again(reindexer).rebuild_keywords(silent)
-        await again(reindexer).rebuild_vectors(silent)
-        await spoil(database, update(table).values(embedder=OLD))
-    done.set()
-    seen = await looking
-
-    assert len(seen) >= COUNT
-    assert all(seen)
+    async with database.read_transaction() as tx:
+        assert await indexes.count_outdated(tx) == 0
 
 
 async def test_facts_without_a_vector_of_the_current_embedder_get_one_and_become_dirty(
@@ -292,7 +227,7 @@ async def test_a_fact_forgotten_during_the_run_is_not_embedded_or_restored(datab
                 await facts.delete(tx, NOA, [theirs[0].id])
 
     embedder.meanwhile = forget
-    await reindexer.rebuild_keywords(silent)
+    await reindexer.rebuild_features(silent)
     await reindexer.rebuild_vectors(silent)
     async with database.read_transaction() as tx:
         left = [fact.id for fact in [*await facts.facts(tx, ITAY), *await facts.facts(tx, NOA)]]
@@ -362,7 +297,7 @@ async def test_an_embedder_without_a_known_identity_is_asked_for_one_vector_firs
 
 async def test_an_empty_memory_makes_no_request(database, reindexer, embedder):
     """There is nothing to do."""
-    await reindexer.rebuild_keywords(silent)
+    await reindexer.rebuild_features(silent)
     await reindexer.rebuild_vectors(silent)
 
     assert (embedder.asked, reindexer.report.indexed, reindexer.report.left) == ([], 0, 0)

@@ -1,37 +1,33 @@
-"""A database of the previous version is migrated with all its content."""
+"""A home of 0.4 is migrated with all its content; one of an older version is refused."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import re
 import signal
 import sys
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, inspect, select, text
 from sqlalchemy.pool import NullPool
 
 from gaia_memory.database import migrations
 from gaia_memory.database.id_encoding import encode_id, index_key
 from gaia_memory.database.sql_engine import open_database, open_engine
-from gaia_memory.facts import SqlFacts, SqlIndexes, scopes, tables
+from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.facts import SqlFacts, SqlIndexes, scopes
 from gaia_memory.facts.identity.text_identity import normal_hash
-from gaia_memory.facts.indexing import keyword_index
-from gaia_memory.facts.rows import from_epoch_seconds
 from gaia_memory.ledger import SqlLedger
-from gaia_memory.ledger.tables import bootstraps, conversations, late_turns, skips
-from gaia_memory.models import Draft, EventPosition, FrozenProfile, LearningProgress, NewFact, SessionKey, WindowAnchor
-from support.databases import ITAY, NOW, count_indexed, fact_texts, make_draft, memory_url, on_each_database
+from gaia_memory.ledger.tables import bootstraps, conversations, skips
+from gaia_memory.models import EventPosition, FrozenProfile, LearningProgress, SessionKey, WindowAnchor
+from support.databases import ITAY, NOW, fact_texts, make_draft, memory_url, on_each_database
 
 facts, ledger = SqlFacts(), SqlLedger()
-TEA = normal_hash("likes tea")
 ME = "elsewhere:1:1.00/a"
 LONG = "\u05d0" * 2000
 """An app whose id does not fit into an index."""
@@ -60,24 +56,24 @@ def key_of(state: str) -> SessionKey:
 
 
 def old_row(state: str) -> dict:
-    """Return a row as the first version wrote it."""
+    """Return a row as 0.4 wrote it."""
     key = key_of(state)
     row = {"conversation": index_key(key.app, key.user, key.session), "person": index_key(key.user)}
     row |= {"app": encode_id(key.app), "user_id": encode_id(key.user), "session_id": encode_id(key.session)}
     row |= {"turn_no": 0, "touched": 100.0, "learned_turns": 0, "learned_turn_no": 0, "done_turn_no": 0}
-    row |= {"claimed_turn_no": 0, "attempts": 0, "parked": False}
+    row |= {"claimed_turn_no": 0, "attempts": 0, "parked": False, "app_key": index_key(key.app)}
     return row | EMPTY | STATES[state]
 
 
 @asynccontextmanager
-async def old_engine(url, version="0001"):
-    """Yield an engine on a new database of an old version, by default the first."""
+async def old_engine(url):
+    """Yield an engine on a new database of 0.4."""
 
     async def make():
         # Alembic reads its scripts from disk.
         maker = open_engine(url, poolclass=NullPool)
         async with maker.begin() as connection:
-            await connection.run_sync(_make_old, version)
+            await connection.run_sync(_make_old)
         await maker.dispose()
 
     await asyncio.to_thread(lambda: asyncio.run(make()))
@@ -88,46 +84,64 @@ async def old_engine(url, version="0001"):
         await engine.dispose()
 
 
-def _make_old(connection: Connection, version: str) -> None:
+KEYWORD_INDEX = {
+    "sqlite": ["CREATE VIRTUAL TABLE gaia_words USING fts5(words, tokenize='porter unicode61 remove_diacritics 2')"],
+    "postgresql": [
+        "CREATE TEXT SEARCH DICTIONARY gaia_stem (TEMPLATE = snowball, Language = english)",
+        "CREATE TEXT SEARCH CONFIGURATION gaia_text (COPY = simple)",
+        "ALTER TEXT SEARCH CONFIGURATION gaia_text ALTER MAPPING FOR asciiword, word, numword WITH gaia_stem",
+        "CREATE TABLE gaia_words (fact_row BIGINT PRIMARY KEY REFERENCES gaia_facts (row) ON DELETE CASCADE, "
+        "words TSVECTOR NOT NULL)",
+        "CREATE INDEX ix_gaia_words_words ON gaia_words USING gin (words)",
+    ],
+}
+"""What 0.4 had beside the tables of the first migration."""
+
+
+def _make_old(connection: Connection) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
     config.attributes["connection"] = connection
-    command.upgrade(config, version)
-
-
-async def old_facts(connection, *said: str) -> None:
-    """Write facts of ITAY as every version did before facts had a `form` or `traits`."""
-    state = await scopes.bump_revision(connection, ITAY)
-    times = dict.fromkeys(["created_at", "updated_at"], 1.0)
-    for number, each in enumerate(said):
-        row = {"id": f"00000000-0000-4000-8000-{number:012}", "partition": ITAY.partition, "text": each}
-        row |= {"normal": f"n{number}", "words": 2, "source": "add", "metadata": {}, "version": state.revision}
-        await connection.execute(tables.facts.insert(), row | times)
-    rows = (await connection.execute(select(tables.facts.c.row, tables.facts.c.text))).all()
-    await keyword_index.index(connection, state.number, rows)
+    command.upgrade(config, "0016")
+    for statement in (
+        *KEYWORD_INDEX[connection.dialect.name],
+        "DROP INDEX ix_gaia_facts_partition_row",
+        "ALTER TABLE gaia_facts ADD COLUMN words BIGINT NOT NULL DEFAULT 0",
+        "CREATE INDEX ix_gaia_facts_partition_row_words ON gaia_facts (partition, row, words)",
+        "CREATE TABLE gaia_reindexing (id BIGINT PRIMARY KEY, form BIGINT NOT NULL, after BIGINT NOT NULL)",
+        "CREATE TABLE gaia_late_turns (conversation VARCHAR(256) NOT NULL, invocation_id TEXT NOT NULL)",
+    ):
+        connection.execute(text(statement))
 
 
 async def fill(engine) -> None:
-    """Write facts, conversations, events to skip and an app's bootstrap, in the tables of the first version."""
+    """Write current and past facts, conversations, events to skip and an app's bootstrap, in the tables of 0.4."""
+
+    async def insert(table: str, **values) -> None:
+        names = ", ".join(values)
+        marks = ", ".join(f":{name}" for name in values)
+        await connection.execute(text(f"INSERT INTO {table} ({names}) VALUES ({marks})"), values)
+
     async with engine.begin() as connection:
-        await old_facts(connection, "drinks tea", "walks at dawn")
-        profile = {"partition": ITAY.partition, "bullets": '["tea"]'}
-        names = "partition, bullets, fingerprint, revision"
-        entry = f"INSERT INTO gaia_profiles ({names}) VALUES (:partition, :bullets, 'f', 1)"
-        await connection.execute(text(entry), profile)
-        for state in STATES:
-            row = old_row(state)
-            names = ", ".join(row)
-            values = ", ".join(f":{name}" for name in row)
-            await connection.execute(text(f"INSERT INTO gaia_conversations ({names}) VALUES ({values})"), row)
-        entry = {"conversation": old_row("learned")["conversation"], "event_id": "e%2F1"}
-        await connection.execute(text("INSERT INTO gaia_skips VALUES (:conversation, :event_id)"), entry)
-        await connection.execute(text("INSERT INTO gaia_bootstraps VALUES ('gaia')"))
+        state = await scopes.bump_revision(connection, ITAY)
+        its = {"partition": ITAY.partition}
+        of_fact = {**its, "source": "add", "metadata": "{}", "version": state.revision}
+        of_fact |= {"created_at": 1.0, "updated_at": 1.0}
+        for number, said in enumerate(("drinks tea", "walks at dawn")):
+            await insert("gaia_facts", id=f"f{number}", text=said, normal=normal_hash(said), words=2, **of_fact)
+        await insert("gaia_past_facts", id="past", text="Lives in Oslo", normal=normal_hash("Lives in Oslo"), **of_fact)
+        ending = {"fact_id": "past", "ended_at": 2.0, "noted_at": 2.0, "why": "retracted", "actor": "person"}
+        await insert("gaia_endings", **its, **ending)
+        await insert("gaia_profiles", **its, bullets='["tea"]', fingerprint="f", revision=1)
+        for each in STATES:
+            await insert("gaia_conversations", **old_row(each))
+        await insert("gaia_skips", conversation=old_row("learned")["conversation"], event_id="e%2F1")
+        await insert("gaia_bootstraps", app="gaia")
 
 
 @on_each_database
-async def test_everything_is_kept_and_new_columns_start_empty(kind, tmp_path):
-    """Each row keeps its values."""
+async def test_everything_is_kept_and_the_keyword_index_is_gone(kind, tmp_path):
+    """Each row keeps its values, and past facts can be told and restored."""
     async with memory_url(kind, tmp_path) as url:
         async with old_engine(url) as engine:
             await fill(engine)
@@ -141,15 +155,22 @@ async def test_everything_is_kept_and_new_columns_start_empty(kind, tmp_path):
             known = await ledger.row(tx, key_of("known"))
             assert await ledger.is_bootstrapped(tx, "gaia")
             cached = await facts.cached_profile(tx, ITAY)
-            found = await count_indexed(tx, ITAY, "tea")
             outdated = await SqlIndexes().count_outdated(tx)
-            assert (await tx.execute(select(late_turns))).all() == []
+        async with database.engine.connect() as connection:
+            tables = await connection.run_sync(lambda sync: inspect(sync).get_table_names())
+        async with database.transaction() as tx:
+            [past] = await facts.history(tx, ITAY, "past")
+            await facts.restore(tx, ITAY, "past", actor="person", now=NOW)
+            await facts.write(tx, ITAY, [make_draft("new")], now=NOW)
+            written = await facts.facts(tx, ITAY)
         await database.close()
 
     assert version == migrations.REVISIONS[-1]
     assert fact_texts(kept) == ["drinks tea", "walks at dawn"]
-    assert found == 1
     assert outdated == 2
+    assert [each for each in tables if each.startswith(("gaia_words", "gaia_reindexing", "gaia_late"))] == []
+    assert (past.text, past.why) == ("Lives in Oslo", "retracted")
+    assert {fact.text for fact in written} == {"drinks tea", "walks at dawn", "Lives in Oslo", "new"}
     assert skipped == {"e/1"}
     assert (cached.bullets, cached.fingerprint, cached.made_by, cached.made_at) == (("tea",), "f", None, None)
     assert learned.progress == LearningProgress(
@@ -163,144 +184,22 @@ async def test_everything_is_kept_and_new_columns_start_empty(kind, tmp_path):
     for state in STATES:
         row = rows[encode_id(state)]._mapping
         assert {name: row[name] for name in old_row(state)} == old_row(state)
-        assert (row["bad_answers"], row["failing_since"], row["rewound_at"]) == (0, None, None)
-        assert (row["is_foreign"], row["is_private"], row["asks_of_rows"]) == (False, False, False)
-        assert row["active_owner"] is None
-        assert (row["profile_made_at"], row["profile_made_by"]) == (None, None)
-        assert row["app_key"] == index_key(key_of(state).app)
-
-
-SOURCED = {
-    "by a person": ("remember", "remember", None, {}, [("remember", None, [])]),
-    "by a model": ("remember", "agent", "itay:cli", {}, [("remember", "itay:cli", ["e1"])]),
-    "in bulk": ("add", "add", None, {"category": "health", "level": 5, "sensitive": True}, [("add", None, [])]),
-    "imported": ("import", "import", None, {"entity": 7}, [("import", None, [])]),
-    "twice": (
-        "conversation",
-        "conversation",
-        "itay:cli",
-        {"context": "work"},
-        [("conversation", "itay:cli", ["e1", "e2"]), ("remember", "itay:tg", ["e3"])],
-    ),
-}
-"""Facts of version 0.1: their source, the one they have now, their session, metadata and sources."""
-
-
-async def write_sourced(connection) -> None:
-    """Write facts with their sources in the tables of version 0.1."""
-    state = await scopes.bump_revision(connection, ITAY)
-    for number, (said, (source, _, session, noted, origins)) in enumerate(SOURCED.items()):
-        row = {"id": f"f-{number}", "its": ITAY.partition, "said": said, "normal": said, "source": source}
-        row |= {"session": session and encode_id(session), "noted": json.dumps(noted, separators=(",", ":"))}
-        names = (
-            "id, partition, text, normal, words, said_at, source, session_id, metadata, version, created_at, updated_at"
-        )
-        values = ":id, :its, :said, :normal, 1, 50, :source, :session, :noted, :version, :made, 200"
-        entry = f"INSERT INTO gaia_facts ({names}) VALUES ({values})"
-        await connection.execute(text(entry), {**row, "version": state.revision, "made": 100.0 + number})
-        query = text("SELECT row FROM gaia_facts WHERE id = :id")
-        place = (await connection.execute(query, {"id": row["id"]})).scalar_one()
-        for kind, where, events in origins:
-            names = "fact_row, origin, kind, app, session_id, event_ids"
-            entry = f"INSERT INTO gaia_fact_sources ({names}) VALUES (:place, :hash, :kind, 'gaia', :session, :events)"
-            hashed = {"kind": kind, "app": "gaia", "session_id": where and encode_id(where), "seq": None}
-            hashed |= {"said_at": None, "event_ids": events}
-            found = hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()
-            told = {"place": place, "hash": found, "kind": kind, "session": hashed["session_id"]}
-            await connection.execute(text(entry), {**told, "events": json.dumps(events, separators=(",", ":"))})
 
 
 @on_each_database
-async def test_facts_of_version_0_1_get_labels_and_sources_their_facts_id(kind, tmp_path):
-    """Labels come from the metadata, which stay; a tool call that has events is the agent's."""
+async def test_a_home_older_than_0_4_is_refused_unchanged(kind, tmp_path):
+    """The error says which version migrates it."""
     async with memory_url(kind, tmp_path) as url:
-        async with old_engine(url, "0008") as engine, engine.begin() as connection:
-            await write_sourced(connection)
-        database = await open_database(url, home=tmp_path)
-        async with database.read_transaction() as tx:
-            kept = {fact.text: fact for fact in await facts.facts(tx, ITAY)}
-            origins = await facts.origins(tx, ITAY)
-        again = Draft(fact=NewFact("by a model", session_id="itay:cli"), source="agent", app="gaia", event_ids=("e1",))
-        async with database.transaction() as tx:
-            await tx.execute(text("UPDATE gaia_facts SET normal = :it WHERE text = 'by a model'"), {"it": TEA})
-            await facts.write(tx, ITAY, [replace(again, fact=replace(again.fact, text="likes tea"))], now=NOW)
-            await facts.write(tx, ITAY, [make_draft("new")], now=NOW)
-            sourced = await facts.origins(tx, ITAY)
-        await database.close()
-
-    assert {said: fact.source for said, fact in kept.items()} == {said: row[1] for said, row in SOURCED.items()}
-    assert {said: dict(fact.metadata) for said, fact in kept.items()} == {said: row[3] for said, row in SOURCED.items()}
-    bulk, twice = kept["in bulk"], kept["twice"]
-    assert (bulk.category, bulk.context, bulk.sensitive) == ("health", "global", True)
-    assert (twice.context, twice.category, kept["imported"].entity) == ("work", None, None)
-    assert {fact.first_said_at for fact in kept.values()} == {from_epoch_seconds(50.0)}
-    for fact in kept.values():
-        assert {origin.noted_at for origin in origins[fact.id]} == {fact.created_at}
-    assert [(each.source, each.event_ids) for each in origins[twice.id]] == [
-        ("conversation", ("e1", "e2")),
-        ("agent", ("e3",)),
-    ]
-    assert [each.is_imported for each in origins[kept["imported"].id]] == [True]
-    # The same call again is the same source.
-    assert len(sourced[kept["by a model"].id]) == 1
-    assert len(sourced) == len(SOURCED) + 1
-
-
-@on_each_database
-@pytest.mark.parametrize("revision", ["0009", "0010", "0011"])
-async def test_past_facts_of_earlier_versions_can_be_told_restored_and_exported(kind, revision, tmp_path):
-    """The columns that later versions add to them are empty there."""
-    async with memory_url(kind, tmp_path) as url:
-        async with old_engine(url, revision) as engine, engine.begin() as connection:
-            state = await scopes.bump_revision(connection, ITAY)
-            row = {
-                "id": "past",
-                "partition": ITAY.partition,
-                "text": "Lives in Oslo",
-                "normal": normal_hash("Lives in Oslo"),
-            }
-            row |= {"said_at": 1.0, "source": "add", "metadata": "{}", "version": state.revision}
-            row |= {"created_at": 1.0, "updated_at": 1.0}
-            names = ", ".join(row)
-            values = ", ".join(f":{name}" for name in row)
-            await connection.execute(text(f"INSERT INTO gaia_past_facts ({names}) VALUES ({values})"), row)
-            ending = {"partition": ITAY.partition, "fact_id": "past", "ended_at": 2.0, "noted_at": 2.0}
-            ending |= {"why": "retracted", "actor": "person"}
-            await connection.execute(tables.endings.insert(), ending)
-        database = await open_database(url, home=tmp_path)
-        try:
-            facts = SqlFacts()
-            async with database.transaction() as tx:
-                [past] = await facts.history(tx, ITAY, "past")
-                assert (past.text, past.why) == ("Lives in Oslo", "retracted")
-                assert (
-                    set(await facts.past(tx, ITAY))
-                    == {each.fact_id for each in await facts.endings(tx, ITAY)}
-                    == {"past"}
-                )
-                assert (await facts.said_around(tx, ITAY, ["past"], NOW), await facts.wordings(tx, ITAY)) == ({}, {})
-                back = await facts.restore(tx, ITAY, "past", actor="person", now=NOW)
-                assert [back] == await facts.facts(tx, ITAY)
-                assert [each.id for each in await facts.indexed_facts(tx, ITAY)] == ["past"]
-        finally:
-            await database.close()
-
-
-@on_each_database
-async def test_an_upgrade_has_no_known_fact_compared(kind, tmp_path):
-    """What is written after it may be."""
-    async with memory_url(kind, tmp_path) as url:
-        async with old_engine(url, "0011") as engine, engine.begin() as connection:
-            await scopes.bump_revision(connection, ITAY)
-        database = await open_database(url, home=tmp_path)
-        try:
-            async with database.transaction() as tx:
-                assert await facts.last_undecided(tx) == 0
-                assert await facts.scopes_to_pair(tx, before=9e9, limit=9) == []
-                await facts.write(tx, ITAY, [make_draft("likes tea")], now=NOW)
-                assert await facts.scopes_to_pair(tx, before=9e9, limit=9) == [ITAY]
-        finally:
-            await database.close()
+        async with old_engine(url) as engine, engine.begin() as connection:
+            await connection.execute(text("UPDATE gaia_alembic_version SET version_num = '0012'"))
+        with pytest.raises(
+            MemoryUnavailable, match=r"schema '0012', which is older than gaia-memory 0\.4.*open it once"
+        ):
+            await open_database(url, home=tmp_path)
+        engine = open_engine(url, poolclass=NullPool)
+        async with engine.connect() as connection:
+            assert (await connection.execute(text("SELECT version_num FROM gaia_alembic_version"))).scalar() == "0012"
+        await engine.dispose()
 
 
 @on_each_database
@@ -350,7 +249,7 @@ async def test_concurrent_migrations_run_once(kind, tmp_path):
 @on_each_database
 async def test_the_ledgers_indexes_are_exactly_those_defined_in_the_code(kind, tmp_path):
     """On SQLite including their WHERE conditions; for PostgreSQL the migration alone has them."""
-    tables = [conversations, skips, late_turns, bootstraps]
+    tables = [conversations, skips, bootstraps]
     if kind == "sqlite":
         question = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'gaia_conversations'"
     else:
@@ -429,7 +328,7 @@ async def killed_at(kind, folder, step: int) -> None:
 @on_each_database
 async def test_a_killed_migration_is_completed_by_the_next_process(kind, tmp_path):
     """Until then it leaves neither half-changed tables nor a lock."""
-    await killed_at(kind, tmp_path, 12)
+    await killed_at(kind, tmp_path, 7)
 
 
 @pytest.mark.slow
@@ -443,7 +342,7 @@ async def test_a_migration_may_be_killed_after_any_statement(kind, tmp_path):
         await process.wait()
     steps = int(said.split()[1])
     assert said.startswith("done")
-    assert steps > 15
+    assert steps > 10
     for step in range(1, steps + 1):
         (tmp_path / str(step)).mkdir()
         await killed_at(kind, tmp_path / str(step), step)

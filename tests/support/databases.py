@@ -20,10 +20,7 @@ from sqlalchemy.engine import URL, make_url
 
 from gaia_memory.database.metadata import metadata
 from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_engine
-from gaia_memory.facts.indexing import keyword_index
-from gaia_memory.facts.scopes import load_scope
 from gaia_memory.models import Draft, Fact, NewFact, Scope, Source, Vector
-from gaia_memory.ports import Transaction
 
 # Read before any test, because each test runs without GAIA_ variables.
 POSTGRES_URL = make_url(
@@ -165,15 +162,6 @@ def make_draft(
     fact = NewFact(fact_text, said_at=said_at, session_id=session, seq=seq, metadata=metadata)
     app = None if session is None else "gaia"
     return Draft(fact=fact, source=source, app=app, event_ids=tuple(events), vector=vector, embedder=embedder)
-
-
-async def count_indexed(tx: Transaction, scope: Scope, word: str) -> int:
-    """Count the facts of a scope that the keyword index has under a word."""
-    row = await load_scope(tx, scope)
-    if row is None:
-        return 0
-    _, [count] = await keyword_index.document_counts(tx, scope.partition, row.number, [word])
-    return count
 
 
 def fact_texts(facts: Sequence[Fact]) -> list[str]:

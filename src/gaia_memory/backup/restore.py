@@ -29,7 +29,7 @@ from gaia_memory.config.sources.yaml_file import FileSnapshot
 from gaia_memory.database.files.exclusive_access import exclusive_access
 from gaia_memory.database.files.file_swap import LOG_SUFFIXES, StagedFiles, finish_swap
 from gaia_memory.database.files.snapshot import FileConnection, find_damage, read_column, read_rows, without_log
-from gaia_memory.database.migrations import REVISIONS
+from gaia_memory.database.migrate import require_known_schema
 from gaia_memory.database.read_only import database_path
 from gaia_memory.database.sql_engine import open_database
 from gaia_memory.errors import ConfigError, InvalidInputError, MemoryUnavailable
@@ -91,11 +91,7 @@ def restore(
         raise InvalidInputError("home and config both say which home to restore: pass one of them")
     archive = Path(path).expanduser().absolute()
     manifest, names = read_manifest(archive)
-    if manifest.schema not in REVISIONS:
-        raise MemoryUnavailable(
-            f"{archive} has schema {manifest.schema!r}, and this version knows only up to {REVISIONS[-1]!r}",
-            remedy=f"install gaia-memory {manifest.gaia_memory}, which wrote it, or a newer one",
-        )
+    require_known_schema(str(archive), manifest.schema)
     configured = locate() if config is None else config
     folder = load(configured).config.home if home is None else Path(home).expanduser().absolute()
     try:
@@ -197,7 +193,7 @@ def _require_inside(home: Path, databases: Mapping[str, Path]) -> None:
 def _is_unused(connection: FileConnection) -> bool:
     """Return whether a database has only what its creation writes, as after `gaia memory list` in a new home."""
     tables, is_whole = read_rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")
-    names = [name for (name,) in tables if name not in _INITIAL_TABLES and not name.startswith("gaia_words_")]
+    names = [name for (name,) in tables if name not in _INITIAL_TABLES]
     rows = [read_rows(connection, f'SELECT 1 FROM "{name}" LIMIT 1') for name in names]
     return is_whole and all(found == ([], True) for found in rows)
 

@@ -110,7 +110,7 @@ def _write(
     files = {name: folder / name for name in sources}
     # The sessions first: a conversation that is learned in between is in both copies.
     copy_databases({sources[name]: files[name] for name in sources}, progress)
-    delete_rows(files[MEMORY_DATABASE], "gaia_tool_changes", index="gaia_words")
+    delete_rows(files[MEMORY_DATABASE], "gaia_tool_changes")
     if loaded.path is not None:
         files[CONFIG_FILE] = folder / CONFIG_FILE
         shutil.copyfile(loaded.path, files[CONFIG_FILE])

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy.dialects import sqlite
-from sqlalchemy.types import UserDefinedType
 
 if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlalchemy.dialects import postgresql
 
     from gaia_memory.ports import Transaction
-
-
-class TextSearchVector(UserDefinedType[str]):
-    """PostgreSQL's TSVECTOR."""
-
-    def get_col_spec(self, **_: Any) -> str:
-        """Return the name of the type."""
-        return "TSVECTOR"
 
 
 def dialect_insert(tx: Transaction, table: Table) -> sqlite.Insert | postgresql.Insert:

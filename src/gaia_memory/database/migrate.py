@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gaia_memory.database import sqlite
 from gaia_memory.database.connections import open_connection
-from gaia_memory.database.migrations import REVISIONS
+from gaia_memory.database.migrations import FIRST_RELEASE, REVISIONS
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.log import limit_to_warnings, logger_for
 from gaia_memory.threads import run_in_thread
@@ -30,7 +30,7 @@ async def upgrade_schema(engine: AsyncEngine, make_engine: Callable[[], AsyncEng
     `make_engine` returns a second engine for the same database.
 
     Raises:
-        MemoryUnavailable: a newer version of this package wrote the database.
+        MemoryUnavailable: a newer version of this package wrote the database, or one before 0.4.
     """
     previous = await schema_version(engine)
     if previous == REVISIONS[-1]:
@@ -45,7 +45,7 @@ async def schema_version(engine: AsyncEngine) -> str | None:
     """Return the version of the tables, None if there are none.
 
     Raises:
-        MemoryUnavailable: a newer version of this package wrote the database.
+        MemoryUnavailable: a newer version of this package wrote the database, or one before 0.4.
     """
     try:
         async with open_connection(engine) as raw_connection:
@@ -56,12 +56,28 @@ async def schema_version(engine: AsyncEngine) -> str | None:
             return None
         raise
     version = None if row is None else str(row[0])
-    if version is not None and version not in REVISIONS:
-        raise MemoryUnavailable(
-            f"the memory database has schema {version!r}, and this version knows only up to {REVISIONS[-1]!r}",
-            remedy="install the version of gaia-memory that wrote it, or a newer one",
-        )
+    if version is not None:
+        require_known_schema("the memory database", version)
     return version
+
+
+def require_known_schema(name: str, version: str) -> None:
+    """Check that this package can migrate tables of a version; `name` says whose they are.
+
+    Raises:
+        MemoryUnavailable: a newer version of this package wrote them, or one before 0.4.
+    """
+    if version in REVISIONS:
+        return
+    if version < REVISIONS[0]:
+        raise MemoryUnavailable(
+            f"{name} has schema {version!r}, which is older than gaia-memory {FIRST_RELEASE}",
+            remedy=f"open it once with gaia-memory {FIRST_RELEASE}, for example by `gaia memory list`",
+        )
+    raise MemoryUnavailable(
+        f"{name} has schema {version!r}, and this version knows only up to {REVISIONS[-1]!r}",
+        remedy="install the version of gaia-memory that wrote it, or a newer one",
+    )
 
 
 async def _upgrade(engine: AsyncEngine) -> None:

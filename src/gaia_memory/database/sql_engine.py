@@ -54,14 +54,11 @@ DAMAGE_CHECK_INTERVAL_SECONDS = 10.0
 """How long after a check `find_problem` repeats it: a gigabyte takes a few seconds."""
 
 _CHECKPOINT_TIMEOUT_MILLISECONDS = 250
-_REINDEX_LOCK_TIMEOUT = "5s"
-_KEYWORD_INDEX = "ix_gaia_words_words"
 _SCRUBBED_TABLES = (
     "gaia_facts",
     "gaia_past_facts",
     "gaia_endings",
     "gaia_fact_sources",
-    "gaia_words",
     "gaia_profiles",
     "gaia_outbox",
     "gaia_conversations",
@@ -326,8 +323,6 @@ class SqlDatabase(Database):
         if not self._is_sqlite:
             await self._vacuum()
             return True
-        async with self.transaction() as connection:
-            await connection.exec_driver_sql("INSERT INTO gaia_words (gaia_words) VALUES ('optimize')")
         async with self._turn_to_write():
             return await truncate_wal(self.engine)
 
@@ -336,9 +331,6 @@ class SqlDatabase(Database):
         try:
             async with use_connection(maintenance, isolation_level="AUTOCOMMIT") as connection:
                 await connection.exec_driver_sql(f"VACUUM {', '.join(_SCRUBBED_TABLES)}")
-                # A GIN index keeps every word it ever contained. Writers wait for the new index, so give up early.
-                await connection.exec_driver_sql(f"SET lock_timeout = '{_REINDEX_LOCK_TIMEOUT}'")
-                await connection.exec_driver_sql(f"REINDEX INDEX {_KEYWORD_INDEX}")
         finally:
             await maintenance.dispose()
 

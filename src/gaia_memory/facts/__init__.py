@@ -1,4 +1,4 @@
-"""The facts about each person, the keyword index over them, and the outbox of their changes."""
+"""The facts about each person, and the outbox of their changes."""
 
 from gaia_memory.facts.indexing.sql_indexes import SqlIndexes
 from gaia_memory.facts.outbox import SqlOutbox

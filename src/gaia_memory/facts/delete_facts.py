@@ -12,7 +12,6 @@ from typing_extensions import override
 from gaia_memory.facts import scopes
 from gaia_memory.facts.current import current_or_past
 from gaia_memory.facts.history.change_log import drop_changes, log_changes
-from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.reconciling.undecided_facts import delete_all_comparisons, delete_comparisons
 from gaia_memory.facts.rows import in_chunks
 from gaia_memory.facts.tables import (
@@ -41,7 +40,7 @@ class FactDeletionMixin(FactStore):
     async def delete(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
         await scopes.load_scope(tx, scope)
         owned: dict[int, str] = {}
-        removed = dict.fromkeys(("facts", "sources", "vectors", "profiles", "words"), 0)
+        removed = dict.fromkeys(("facts", "sources", "vectors", "profiles"), 0)
         for chunk in in_chunks(sorted(set(fact_ids))):
             columns = facts.c.row, facts.c.id, facts.c.vector.is_not(None).label("has_vector")
             statement = select(*columns).where(
@@ -56,7 +55,6 @@ class FactDeletionMixin(FactStore):
             return removed
         state = await scopes.bump_revision(tx, scope)
         for rows in in_chunks(owned):
-            await keyword_index.unindex(tx, rows)
             is_source = sources.c.fact_id.in_([owned[row] for row in rows])
             removed["sources"] += (await tx.execute(delete_from(sources).where(is_source))).rowcount
             await tx.execute(delete_from(facts).where(facts.c.row.in_(rows)))
@@ -64,7 +62,7 @@ class FactDeletionMixin(FactStore):
         deleted_profiles = await tx.execute(delete_from(profiles).where(profiles.c.partition == scope.partition))
         await scopes.mark_dirty(tx, sorted(owned.values()), state.revision)
         await log_changes(tx, scope.partition, "forgotten", sorted(owned.values()))
-        return removed | {"facts": len(owned), "words": len(owned), "profiles": deleted_profiles.rowcount}
+        return removed | {"facts": len(owned), "profiles": deleted_profiles.rowcount}
 
     @override
     async def delete_all(self, tx: Transaction, scope: Scope, *, forgotten_at: float) -> dict[str, int]:
@@ -76,7 +74,6 @@ class FactDeletionMixin(FactStore):
         dirty = scopes.dialect_insert(tx, outbox).from_select(["fact_id", "version"], changed)
         new_version = {"version": dirty.excluded.version}
         await tx.execute(dirty.on_conflict_do_update(index_elements=[outbox.c.fact_id], set_=new_version))
-        await keyword_index.unindex_all(tx, scope.partition)
         of_scope = select(facts.c.id).where(in_scope, current_or_past())
         past = select(past_facts.c.id).where(past_facts.c.partition == scope.partition)
         is_source = sources.c.fact_id.in_(of_scope) | sources.c.fact_id.in_(past)
@@ -98,7 +95,7 @@ class FactDeletionMixin(FactStore):
             removed["history"] = history
         # `forgotten_at` keeps out everything said so far, so single facts need no tombstones.
         await tx.execute(delete_from(forgotten_words).where(forgotten_words.c.partition == scope.partition))
-        return removed | {"words": removed["facts"]}
+        return removed
 
 
 async def _delete_past(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:

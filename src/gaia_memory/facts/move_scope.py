@@ -11,13 +11,11 @@ from typing_extensions import override
 
 from gaia_memory.facts.current import current_or_past
 from gaia_memory.facts.history.change_log import log_changes
-from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.reconciling.undecided_facts import move_comparisons
 from gaia_memory.facts.rows import in_chunks
 from gaia_memory.facts.scopes import bump_revision, dialect_insert, mark_dirty
 from gaia_memory.facts.tables import announcements, endings, facts, past_facts, profiles, sources, tool_changes
 from gaia_memory.facts.tombstones import move_tombstones
-from gaia_memory.language.tokenizer import TOKENIZER_VERSION
 from gaia_memory.models import DUE_FIELDS, MergeResult
 from gaia_memory.ports import FactStore
 
@@ -150,10 +148,6 @@ async def _move_facts(tx: Transaction, rows: Sequence[Row[Any]], into: Scope) ->
     state = await bump_revision(tx, into)
     for chunk in in_chunks(rows):
         row_ids = [row.row for row in chunk]
-        await keyword_index.unindex(tx, row_ids)
         update_statement = update(facts).where(facts.c.row.in_(row_ids))
-        await tx.execute(
-            update_statement.values(partition=into.partition, version=state.revision, form=TOKENIZER_VERSION)
-        )
-        await keyword_index.index(tx, state.number, ((row.row, row.text) for row in chunk))
+        await tx.execute(update_statement.values(partition=into.partition, version=state.revision))
     await mark_dirty(tx, sorted(row.id for row in rows), state.revision)

@@ -18,7 +18,6 @@ from sqlalchemy import (
     text,
 )
 
-from gaia_memory.database.dialects import TextSearchVector
 from gaia_memory.database.metadata import BigInt, EpochSeconds, Json, metadata
 from gaia_memory.models import DEFAULT_CONTEXT
 
@@ -66,7 +65,6 @@ facts = Table(
     Column("partition", PARTITION_TYPE, ForeignKey(scopes.c.partition), nullable=False),
     Column("text", Text, nullable=False),
     Column("normal", String(64), nullable=False, comment="SHA-256 of the normal form"),
-    Column("words", BigInt, nullable=False, comment="how many the keyword index holds"),
     Column("said_at", EpochSeconds),
     Column("session_id", Text, comment="percent-encoded"),
     Column("seq", BigInt),
@@ -77,13 +75,13 @@ facts = Table(
     Column("updated_at", EpochSeconds, nullable=False),
     Column("vector", LargeBinary, comment="float32, little-endian"),
     Column("embedder", Text),
-    Column("form", BigInt, nullable=False, server_default="1", comment="of its words in the keyword index"),
+    Column("form", BigInt, nullable=False, server_default="1", comment="of the tokenizer that made its traits"),
     Column("traits", LargeBinary, comment="what recall compares of its text"),
     *_detail_columns(),
     UniqueConstraint("partition", "normal"),
     sqlite_autoincrement=True,
 )
-Index(None, facts.c.partition, facts.c.row, facts.c.words)
+Index(None, facts.c.partition, facts.c.row)
 Index(None, facts.c.partition, facts.c.session_id, facts.c.seq)
 Index("ix_gaia_facts_embedder_form", facts.c.embedder, facts.c.form)
 for _name in ("due_at", "valid_from", "valid_until"):
@@ -187,14 +185,6 @@ changes = Table(
 )
 """What happened to facts, without a text. Writers of a scope wait for each other, so its numbers grow with commits."""
 Index(None, changes.c.partition, changes.c.number)
-
-reindexing = Table(
-    "gaia_reindexing",
-    metadata,
-    Column("id", BigInt, primary_key=True, autoincrement=False),
-    Column("form", BigInt, nullable=False),
-    Column("after", BigInt, nullable=False, comment="the last fact's row that is done"),
-)
 
 sources = Table(
     "gaia_fact_sources",
@@ -318,14 +308,3 @@ erasures = Table(
     Column("noted_at", EpochSeconds, nullable=False),
     sqlite_autoincrement=True,
 )
-
-words = Table(
-    "gaia_words",
-    metadata,
-    Column("fact_row", BigInt, ForeignKey(facts.c.row, ondelete="CASCADE"), primary_key=True, autoincrement=False),
-    Column("words", TextSearchVector, nullable=False),
-    info={"only": "postgresql"},
-)
-"""The keyword index on PostgreSQL. On SQLite the same name is an FTS5 table, whose row ids are the facts' rows."""
-# The migration makes it a GIN index; naming that here would import the dialect of PostgreSQL.
-Index("ix_gaia_words_words", words.c.words)

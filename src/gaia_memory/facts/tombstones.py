@@ -88,7 +88,7 @@ class TombstoneMixin(FactStore):
         if state is None:
             return [False] * len(new_facts)
         salts = await _salts(tx, scope, state.salt)
-        return await paraphrase_tombstones.match_forgotten(tx, scope, state.number, new_facts, salts)
+        return await paraphrase_tombstones.match_forgotten(tx, scope, new_facts, salts)
 
     @override
     def mentions(self, user_text: str, text: str) -> bool:
@@ -109,7 +109,7 @@ class TombstoneMixin(FactStore):
         if state is None or not await _has_tombstones(tx, scope):
             return
         salts = await _salts(tx, scope, state.salt)
-        await paraphrase_tombstones.remove_matches(tx, scope, state.number, texts, salts)
+        await paraphrase_tombstones.remove_matches(tx, scope, texts, salts)
         for chunk in in_chunks(sorted({value for text in texts for value in _lookup_hashes(text, salts)})):
             await tx.execute(
                 delete_from(tombstones).where(tombstones.c.partition == scope.partition, tombstones.c.hash.in_(chunk))

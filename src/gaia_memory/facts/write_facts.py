@@ -22,7 +22,6 @@ from gaia_memory.facts.history.fact_history import note_endings
 from gaia_memory.facts.history.repeated_statements import SAYING_COLUMNS, add_sayings
 from gaia_memory.facts.history.revive_facts import find_past, revive
 from gaia_memory.facts.identity.text_identity import normal_hash
-from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.rows import (
     DETAIL_DEFAULTS,
     FACT_COLUMNS,
@@ -38,9 +37,8 @@ from gaia_memory.facts.rows import (
 )
 from gaia_memory.facts.scopes import bump_revision, dialect_insert, mark_dirty
 from gaia_memory.facts.tables import facts, sources
-from gaia_memory.language.text_features import pack_features
-from gaia_memory.language.tokenizer import TOKENIZER_VERSION, compound_tokens, index_tokens
-from gaia_memory.models import DEFAULT_CONTEXT, AddResult, Draft, Fact, FactEnd, find_author
+from gaia_memory.language.tokenizer import TOKENIZER_VERSION
+from gaia_memory.models import DEFAULT_CONTEXT, AddResult, Draft, Fact, FactEnd, extract_fact_features
 from gaia_memory.ports import FactStore
 from gaia_memory.threads import run_in_thread
 
@@ -67,11 +65,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class _NewFact:
-    """A new fact, its row, its entry in the keyword index, and the rows of its sources."""
+    """A new fact, its row, and the rows of its sources."""
 
     fact: Fact
     row: dict[str, Any]
-    index_entry: str
     sources: list[dict[str, Any]]
 
 
@@ -123,24 +120,19 @@ def _build_new_facts(
     scope: Scope, state: Row[Any], now: datetime, groups: Sequence[tuple[str, Sequence[Draft]]]
 ) -> list[_NewFact]:
     """Return what is stored of new facts."""
-    prefix = keyword_index.scope_prefix(state.number)
-    return [_build_new_fact(scope, state.revision, prefix, now, normal, drafts) for normal, drafts in groups]
+    return [_build_new_fact(scope, state.revision, now, normal, drafts) for normal, drafts in groups]
 
 
-def _build_new_fact(
-    scope: Scope, version: int, prefix: str, now: datetime, normal: str, drafts: Sequence[Draft]
-) -> _NewFact:
+def _build_new_fact(scope: Scope, version: int, now: datetime, normal: str, drafts: Sequence[Draft]) -> _NewFact:
     draft = _with_vector(drafts)
     details = details_of(draft.fact)
     if "context" not in details and draft.active_context != DEFAULT_CONTEXT:
         details["context"] = draft.active_context
-    words, compounds = index_tokens(draft.fact.text), compound_tokens(draft.fact.text)
     row: dict[str, Any] = {
         "id": str(uuid4()),
         "partition": scope.partition,
         "text": draft.fact.text,
         "normal": normal,
-        "words": len(words),
         "said_at": to_optional_seconds(draft.fact.said_at),
         "session_id": _encode(draft.fact.session_id),
         "seq": draft.fact.seq,
@@ -152,7 +144,7 @@ def _build_new_fact(
         "vector": None if draft.vector is None else pack_vector(draft.vector),
         "embedder": None if draft.vector is None else draft.embedder,
         "form": TOKENIZER_VERSION,
-        "traits": pack_features(draft.fact.text, find_author(draft.fact.metadata), words, compounds),
+        "traits": extract_fact_features(draft.fact.text, draft.fact.metadata),
         **details,
     }
     if len(drafts) > 1:
@@ -161,19 +153,13 @@ def _build_new_fact(
         details |= {name: value for name, value in changed.items() if name in DETAIL_DEFAULTS}
     # The times of the fact are rounded as the database stores them.
     fact = build_fact(SimpleNamespace(**row), scope, details)
-    entry = keyword_index.index_entry(prefix, words, compounds)
-    return _NewFact(fact, row, entry, [_source_row(each, now) | {"fact_id": fact.id} for each in drafts])
+    return _NewFact(fact, row, [_source_row(each, now) | {"fact_id": fact.id} for each in drafts])
 
 
 async def _insert_facts(tx: Transaction, new: Sequence[_NewFact], version: int) -> None:
     await tx.execute(insert(facts), fill_defaults([each.row for each in new], DETAIL_DEFAULTS))
-    ids = [each.fact.id for each in new]
-    statement = select(facts.c.id, facts.c.row).where(facts.c.id.in_(ids), current_or_past())
-    numbers = {row.id: row.row for row in await tx.execute(statement)}
-    entries = [(numbers[each.fact.id], each.index_entry) for each in new]
-    await tx.exec_driver_sql(keyword_index.INSERT[tx.dialect.name], entries)
     await _add_sources(tx, [source for each in new for source in each.sources])
-    await mark_dirty(tx, ids, version)
+    await mark_dirty(tx, [each.fact.id for each in new], version)
 
 
 async def _add_to_known(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -51,11 +50,7 @@ class TextFeatures(NamedTuple):
 
 def extract_features(text: str, known_speaker: str | None) -> bytes:
     """Return the packed features of a text; `known_speaker` has precedence over a leading `Speaker:`."""
-    return pack_features(text, known_speaker, index_tokens(text), compound_tokens(text))
-
-
-def pack_features(text: str, known_speaker: str | None, words: Sequence[str], compounds: Sequence[str]) -> bytes:
-    """Return the packed features of a text whose words are known."""
+    words, compounds = index_tokens(text), compound_tokens(text)
     match = _LEADING_NAME.match(text)
     if match:
         words = words[len(index_tokens(match[0])) :]

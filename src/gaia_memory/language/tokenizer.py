@@ -1,4 +1,4 @@
-"""Splits texts into the words that the keyword index stores and recall compares."""
+"""Splits texts into the words that recall compares."""
 
 from __future__ import annotations
 

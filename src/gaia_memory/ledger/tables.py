@@ -107,15 +107,6 @@ skips = Table(
     Column("event_id", Text, primary_key=True, comment="percent-encoded"),
 )
 
-late_turns = Table(
-    "gaia_late_turns",
-    metadata,
-    Column("conversation", String(256), ForeignKey(conversations.c.conversation), primary_key=True),
-    Column("invocation_id", Text, primary_key=True, comment="percent-encoded"),
-    Column("began", EpochSeconds, nullable=False, comment="by the clock that was behind the watermark"),
-)
-"""Not used: a migration creates it."""
-
 token_sums = Table(
     "gaia_token_sums",
     metadata,

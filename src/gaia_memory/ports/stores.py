@@ -98,8 +98,8 @@ class FactStore(FactHistory, FactOverview, DueFacts, ShownFacts, UndecidedFacts,
 
     A stored fact is current while it holds: from its `valid_from` until before its `valid_until`.
 
-    Each write raises the scope's `revision` by one, keeps the keyword index in step and puts the ids of changed facts
-    into the outbox, all in the caller's transaction.
+    Each write raises the scope's `revision` by one and puts the ids of changed facts into the outbox, in the caller's
+    transaction.
     """
 
     async def state(self, tx: Transaction, scope: Scope) -> ScopeState:
@@ -322,24 +322,18 @@ class Outbox(Protocol):
 
 
 class Indexes(Protocol):
-    """The keyword index and the vectors: whatever can be rebuilt from the facts."""
+    """The features and the vectors of facts: what can be made again from their texts."""
 
     async def count_outdated(self, tx: Transaction) -> int:
-        """Count the facts that another version of this package put into the keyword index."""
+        """Count the facts without features of this version, which a search computes from the text each time."""
 
-    async def count_without_traits(self, tx: Transaction) -> int:
-        """Count the facts without stored text features: a search computes these from the text each time."""
+    async def mark_outdated(self, tx: Transaction) -> None:
+        """Let the features of every fact be made again."""
 
-    async def begin_keyword_rebuild(self, tx: Transaction, *, from_scratch: bool) -> tuple[int, int]:
-        """Begin to rebuild the keyword index, or resume an unfinished rebuild unless `from_scratch`.
+    async def rebuild_features(self, tx: Transaction, *, limit: int) -> int:
+        """Make the features of the next outdated facts, at most `limit`; return how many, 0 at the end.
 
-        Returns how many facts are done already, and how many there are.
-        """
-
-    async def rebuild_keywords(self, tx: Transaction, *, limit: int) -> int | None:
-        """Index the next facts again, at most `limit`; return how many, None at the end.
-
-        Other transactions never see a fact missing from the index. The revision of the scopes rises.
+        The revision of their scopes rises.
         """
 
     async def ids_without_vector_of(

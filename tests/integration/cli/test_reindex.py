@@ -45,12 +45,11 @@ def test_after_a_change_of_the_embedder_reindex_moves_everything_to_the_new_one(
     again = run_gaia("memory", "reindex", "--config", other, "--json")
     doctor = run_gaia("doctor", "--config", other, "--json")
 
-    assert (done.code, done.out) == (0, f"7 facts indexed by words; 7 embedded by {GEMINI}.\n")
+    assert (done.code, done.out) == (0, f"0 facts indexed by words; 7 embedded by {GEMINI}.\n")
     assert sorted(asked) == sorted(TEXTS)
     assert embedders() == {GEMINI: 7}
     assert again.json_output == {
-        "indexed": 7,
-        "resumed": 0,
+        "indexed": 0,
         "embedded": 0,
         "refused": 0,
         "left": 0,
@@ -65,7 +64,7 @@ def test_doctor_recommends_reindex_for_outdated_vectors_or_words(other: str) -> 
     with sqlite3.connect(gaia_home() / "memory.db") as database:
         database.execute("UPDATE gaia_facts SET form = 1 WHERE text LIKE '%figs%'")
     findings = {row["part"]: row for row in run_gaia("doctor", "--config", other, "--json").json_output["findings"]}
-    words, vectors = findings["keyword index"], findings["embedder"]
+    words, vectors = findings["word index"], findings["embedder"]
     run_gaia("memory", "reindex", "--config", other)
     after = run_gaia("doctor", "--config", other, "--json").json_output["findings"]
 
@@ -89,20 +88,6 @@ def test_a_search_hints_at_reindex_while_most_facts_have_vectors_of_another_embe
     assert "Keeps figs in the cellar" in found.out
     assert "Keeps" not in missed.out
     assert [hint in each.out for each in (found, missed, before, after)] == [True, True, False, False]
-
-
-def test_doctor_says_that_reindex_makes_the_search_of_older_facts_faster(offline: str) -> None:
-    """This is information, not a problem."""
-    with sqlite3.connect(gaia_home() / "memory.db") as database:
-        database.execute("UPDATE gaia_facts SET traits = NULL WHERE text LIKE '%figs%' OR text LIKE '%oats%'")
-    before = run_gaia("doctor", "--config", offline, "--json")
-    run_gaia("memory", "reindex", "--config", offline)
-    after = run_gaia("doctor", "--config", offline, "--json")
-
-    [told] = [row for row in before.json_output["findings"] if row["part"] == "keyword index"]
-    assert (before.code, told["state"], told["remedy"]) == (0, "ok", "")
-    assert told["says"] == "an older version indexed 2 facts: `gaia memory reindex` makes search faster"
-    assert "keyword index" not in {row["part"] for row in after.json_output["findings"]}
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -137,34 +122,21 @@ def test_with_auto_reindex_keeps_the_embedder_of_the_stored_vectors(
     auto = str(write_offline_config(folder, "memory: {llm: {provider: offline}}"))
     done = run_gaia("memory", "reindex", "--config", auto)
 
-    assert done.out == f"7 facts indexed by words; 0 embedded by {OFFLINE}.\n"
+    assert done.out == f"0 facts indexed by words; 0 embedded by {OFFLINE}.\n"
     assert f"`memory.embedder` is auto, which is {OFFLINE} here" in done.err
     assert gemini.requests_of("embedder") == []
 
 
-def test_an_interrupted_run_is_continued_or_restarted(offline: str) -> None:
-    """The database stores where it stopped."""
+def test_only_what_another_version_indexed_is_indexed_again(offline: str) -> None:
+    """With --anew every fact is."""
     with sqlite3.connect(gaia_home() / "memory.db") as database:
-        database.execute(
-            "INSERT INTO gaia_reindexing SELECT 1, form, row FROM gaia_facts ORDER BY row LIMIT 1 OFFSET 4"
-        )
-    resumed = run_gaia("memory", "reindex", "--config", offline)
+        database.execute("UPDATE gaia_facts SET form = 1 WHERE row <= 2")
+    some = run_gaia("memory", "reindex", "--config", offline)
+    none = run_gaia("memory", "reindex", "--config", offline)
     anew = run_gaia("memory", "reindex", "--config", offline, "--anew")
 
-    assert resumed.out == f"2 facts indexed by words (5 more by an earlier run); 0 embedded by {OFFLINE}.\n"
-    assert anew.out == f"7 facts indexed by words; 0 embedded by {OFFLINE}.\n"
-
-
-def test_reindex_restores_a_lost_index(offline: str) -> None:
-    """This is another purpose of the command."""
-    with sqlite3.connect(gaia_home() / "memory.db") as database:
-        database.execute("DELETE FROM gaia_words")
-    run_gaia("memory", "reindex", "--config", offline)
-    found = run_gaia("memory", "search", "--user", "itay", "--config", offline, "--json", "figs").json_output[
-        "memories"
-    ]
-
-    assert found[0]["text"] == "Keeps figs in the cellar"
+    indexed = [int(each.out.split()[0]) for each in (some, none, anew)]
+    assert indexed == [2, 0, 7]
 
 
 def test_with_an_empty_memory_reindex_does_nothing(tmp_path: Path) -> None:

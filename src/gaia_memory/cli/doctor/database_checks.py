@@ -66,13 +66,11 @@ def check_memory_database(context: CheckContext) -> list[Finding]:
 
 
 def _index_findings(summary: DatabaseSummary) -> list[Finding]:
-    """Return findings if an older version indexed facts, which makes search worse or slower."""
-    part, outdated, slow = "keyword index", summary.outdated, summary.without_traits
-    if outdated:
-        message = f"another version indexed {pluralize(outdated, 'fact')}: some words find less than they could"
-        return [Finding("warn", message, "run `gaia memory reindex`; memory can be used meanwhile", part)]
-    message = f"an older version indexed {pluralize(slow, 'fact')}: `gaia memory reindex` makes search faster"
-    return [Finding("ok", message, part=part)] if slow else []
+    """Return a finding if another version indexed facts, which makes search worse or slower."""
+    if not summary.outdated:
+        return []
+    message = f"another version indexed {pluralize(summary.outdated, 'fact')}: some words find less than they could"
+    return [Finding("warn", message, "run `gaia memory reindex`; memory can be used meanwhile", "word index")]
 
 
 def check_session_database(context: CheckContext) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""`gaia memory reindex`: rebuild the keyword index and the vectors."""
+"""`gaia memory reindex`: index the words of facts again, and their vectors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gaia_memory.errors import ModelError
 EXAMPLES = """
 Examples:
 
-`gaia memory reindex` uses the embedder of gaia.yaml and the keyword index of this version for every fact.
+`gaia memory reindex` uses the embedder of gaia.yaml and the word index of this version for every fact.
 
 `gaia memory reindex --json | jq .embedded` prints how many facts got a new vector.
 """
@@ -24,12 +24,12 @@ Examples:
 async def reindex(
     anew: Annotated[
         bool,
-        typer.Option("--anew", help="Rebuild the keyword index from scratch instead of resuming an interrupted run."),
+        typer.Option("--anew", help="Index the words of every fact, not only those of another version."),
     ] = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Rebuild the keyword index and the vectors of all facts; run it after a change of `memory.embedder`.
+    """Index the words of facts of another version, and embed facts; run it after a change of `memory.embedder`.
 
     Facts with a vector of the configured embedder keep it. Memory can be used meanwhile. The next run resumes an
     interrupted one. Exits with 1 if a fact is left without a vector.
@@ -37,7 +37,7 @@ async def reindex(
     async with open_engine(config) as engine:
         reindexer, model_error = engine.reindexer(), None
         with progress_bar("Indexing words") as advance:
-            await reindexer.rebuild_keywords(advance, from_scratch=anew)
+            await reindexer.rebuild_features(advance, from_scratch=anew)
         embedder = engine.embedder_name
         if engine.config.memory.embedder.provider == "auto":
             print_note(f"`memory.embedder` is auto, which is {embedder} here; set it in gaia.yaml to change it")
@@ -50,11 +50,8 @@ async def reindex(
     if as_json:
         print_json({**asdict(report), "embedder": embedder, "error": model_error})
     else:
-        resumed_note = f" ({report.resumed} more by an earlier run)" if report.resumed else ""
-        print_line(
-            f"{pluralize(report.indexed, 'fact')} indexed by words{resumed_note}; "
-            f"{report.embedded} embedded by {embedder}."
-        )
+        indexed = f"{pluralize(report.indexed, 'fact')} indexed by words"
+        print_line(f"{indexed}; {report.embedded} embedded by {embedder}.")
     if model_error:
         print_error(f"{model_error}: run `gaia memory reindex` again to resume")
     elif report.refused:

@@ -92,13 +92,12 @@ def without_log(path: Path) -> None:
         connection.execute("PRAGMA journal_mode=DELETE")
 
 
-def delete_rows(path: Path, table: str, *, index: str) -> None:
-    """Delete the rows of a table, and what `index` keeps of earlier ones, in a copy that no process uses. Blocking."""
+def delete_rows(path: Path, table: str) -> None:
+    """Delete the rows of a table, with their bytes, in a copy that no process uses. Blocking."""
     if read_value(path, f"SELECT count(*) FROM {table}"):
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             connection.execute("PRAGMA secure_delete=ON")
             connection.execute(f"DELETE FROM {table}")
-            connection.execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")
 
 
 def read_value(path: Path, statement: str) -> Any:

@@ -1,8 +1,7 @@
-"""The history of the tables: one script per version, applied in order and never changed afterwards."""
+"""The history of the tables since 0.4: one script per version, applied in order and never changed afterwards."""
 
-REVISIONS = (
-    *("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008"),
-    *("0009", "0010", "0011", "0012", "0013", "0014", "0015", "0016", "0017", "0018"),
-    "0019",
-)
+REVISIONS = ("0016", "0017", "0018", "0019", "0020")
 """Every version this package knows, oldest first."""
+
+FIRST_RELEASE = "0.4"
+"""What wrote the first of them; it opens and migrates an older home."""

@@ -11,7 +11,6 @@ from sqlalchemy import Row, case, delete, insert, select, update
 from gaia_memory.facts.current import current_or_past
 from gaia_memory.facts.history.change_log import log_changes
 from gaia_memory.facts.history.timeline import Timeline
-from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.rows import in_chunks
 from gaia_memory.facts.scopes import mark_dirty
 from gaia_memory.facts.tables import endings, facts, past_facts, sources
@@ -41,9 +40,7 @@ async def _move_to_past(tx: Transaction, scope: Scope, fact_ids: Collection[str]
         if not rows:
             continue
         await tx.execute(insert(past_facts), [_values(row, version) for row in rows])
-        numbers = [row.row for row in rows]
-        await keyword_index.unindex(tx, numbers)
-        await tx.execute(delete(facts).where(facts.c.row.in_(numbers)))
+        await tx.execute(delete(facts).where(facts.c.row.in_([row.row for row in rows])))
         await mark_dirty(tx, sorted(row.id for row in rows), version)
         await log_changes(tx, scope.partition, "replaced", [row.id for row in rows])
 
@@ -66,8 +63,6 @@ async def move_to_current(tx: Transaction, scope: Scope, fact_ids: Collection[st
         for has_row in (True, False):
             if some := [each for each in values if ("row" in each) == has_row]:
                 await tx.execute(insert(facts), some)
-        found = await tx.execute(select(facts.c.row, facts.c.text).where(facts.c.id.in_(ids), current_or_past()))
-        await keyword_index.index(tx, state.number, ((row.row, row.text) for row in found.all()))
         await mark_dirty(tx, sorted(ids), state.revision)
         await log_changes(tx, scope.partition, "added", ids)
 
@@ -80,10 +75,9 @@ def _indexed(values: dict[str, Any]) -> dict[str, Any]:
     if values["row"] is None:
         # It ended under a version that did not note it.
         del values["row"]
-    text = values["text"]
     if not has_current_version(values["traits"]):
-        values["traits"] = extract_fact_features(text, values["metadata"])
-    return values | {"words": keyword_index.count_words(text), "form": TOKENIZER_VERSION}
+        values["traits"] = extract_fact_features(values["text"], values["metadata"])
+    return values | {"form": TOKENIZER_VERSION}
 
 
 async def swap_ids(tx: Transaction, scope: Scope, one: str, other: str, version: int) -> None:

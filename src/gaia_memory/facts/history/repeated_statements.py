@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from gaia_memory.database.id_encoding import encode_id
 from gaia_memory.facts.rows import DETAIL_DEFAULTS, stored_detail, to_epoch_seconds
-from gaia_memory.language.text_features import pack_features
-from gaia_memory.language.tokenizer import compound_tokens, index_tokens
-from gaia_memory.models import DEFAULT_CONTEXT, DUE_FIELDS, LABELS, MARKS_OF_DOUBT, find_author, is_of_model
+from gaia_memory.models import (
+    DEFAULT_CONTEXT,
+    DUE_FIELDS,
+    LABELS,
+    MARKS_OF_DOUBT,
+    extract_fact_features,
+    find_author,
+    is_of_model,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -37,9 +43,7 @@ def add_sayings(fact: Mapping[str, Any], drafts: Sequence[Draft], now: datetime)
             _add_saying(merged, draft, time_of(draft, now))
     changed = {name: merged[name] for name in SAYING_COLUMNS if merged[name] != fact[name]}
     if "metadata" in changed and find_author(merged["metadata"]) != find_author(fact["metadata"]):
-        text = fact["text"]
-        features = pack_features(text, find_author(merged["metadata"]), index_tokens(text), compound_tokens(text))
-        changed["traits"] = features
+        changed["traits"] = extract_fact_features(fact["text"], merged["metadata"])
     return changed
 
 

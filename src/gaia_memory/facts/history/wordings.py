@@ -17,7 +17,6 @@ from gaia_memory.facts.history.fact_history import undo_endings
 from gaia_memory.facts.history.move_facts import swap_ids
 from gaia_memory.facts.history.timeline import load_timeline
 from gaia_memory.facts.identity.text_identity import normal_hash
-from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.rows import DETAIL_DEFAULTS, details_of, in_chunks, to_epoch_seconds
 from gaia_memory.facts.tables import endings, facts, past_facts, profiles
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION
@@ -155,13 +154,10 @@ async def _rewrite(tx: Transaction, scope: Scope, fact_id: str, draft: Draft, st
     text, details = draft.fact.text, {**DETAIL_DEFAULTS, **details_of(draft.fact)}
     values = {name: details[name] for name in DETAIL_DEFAULTS.keys() - _KEPT_TIMES}
     values |= {"text": text, "metadata": dict(draft.fact.metadata)}
-    values |= {"traits": extract_fact_features(text, draft.fact.metadata), "version": state.revision}
-    values |= {"words": keyword_index.count_words(text), "form": TOKENIZER_VERSION}
+    values |= {"traits": extract_fact_features(text, draft.fact.metadata), "form": TOKENIZER_VERSION}
+    values |= {"version": state.revision}
     is_meant = facts.c.partition == scope.partition, facts.c.id == fact_id
     await tx.execute(update(facts).where(*is_meant).values(updated_at=to_epoch_seconds(now), **values))
-    rows = list((await tx.execute(select(facts.c.row).where(*is_meant, current_or_past()))).scalars())
-    await keyword_index.unindex(tx, rows)
-    await keyword_index.index(tx, state.number, [(row, text) for row in rows])
     await scopes.mark_dirty(tx, [fact_id], state.revision)
     await log_changes(tx, scope.partition, "replaced", [fact_id])
 

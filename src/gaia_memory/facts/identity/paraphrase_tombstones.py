@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, select
 
-from gaia_memory.facts.indexing import keyword_index
+from gaia_memory.facts.current import current_or_past
 from gaia_memory.facts.rows import in_chunks, to_epoch_seconds
 from gaia_memory.facts.scopes import dialect_insert
-from gaia_memory.facts.tables import forgotten_words
+from gaia_memory.facts.tables import facts, forgotten_words
 from gaia_memory.language.distinctive_words import distinctive_stems
 from gaia_memory.language.homoglyphs import fold_homoglyphs, replace_look_alikes
 from gaia_memory.language.stems import truncated_stem
@@ -53,27 +53,25 @@ async def record_forgotten(
 
 
 async def match_forgotten(
-    tx: Transaction, scope: Scope, number: int, facts: Sequence[NewFact], salts: Sequence[str]
+    tx: Transaction, scope: Scope, new_facts: Sequence[NewFact], salts: Sequence[str]
 ) -> list[bool]:
     """Return for each fact whether it repeats a forgotten fact and was said before the forgetting."""
-    times = [None if fact.said_at is None else to_epoch_seconds(fact.said_at) for fact in facts]
+    times = [None if fact.said_at is None else to_epoch_seconds(fact.said_at) for fact in new_facts]
     known_times = [moment for moment in times if moment is not None]
     if not known_times:
-        return [False] * len(facts)
+        return [False] * len(new_facts)
     # Statements without a time are not compared.
-    texts = ["" if moment is None else fact.text for fact, moment in zip(facts, times, strict=True)]
-    matches = await _find_matches(tx, scope, number, texts, salts, since=min(known_times))
+    texts = ["" if moment is None else fact.text for fact, moment in zip(new_facts, times, strict=True)]
+    matches = await _find_matches(tx, scope, texts, salts, since=min(known_times))
     return [
         any(moment is not None and moment <= until for until in rows.values())
         for rows, moment in zip(matches, times, strict=True)
     ]
 
 
-async def remove_matches(
-    tx: Transaction, scope: Scope, number: int, texts: Sequence[str], salts: Sequence[str]
-) -> None:
+async def remove_matches(tx: Transaction, scope: Scope, texts: Sequence[str], salts: Sequence[str]) -> None:
     """Delete the words of facts that these texts repeat; one word of a longer fact does not repeat it."""
-    matched_rows = set().union(*await _find_matches(tx, scope, number, texts, salts, since=None, is_whole_fact=True))
+    matched_rows = set().union(*await _find_matches(tx, scope, texts, salts, since=None, is_whole_fact=True))
     in_scope = forgotten_words.c.partition == scope.partition
     for chunk in in_chunks(sorted(matched_rows)):
         await tx.execute(delete(forgotten_words).where(in_scope, forgotten_words.c.fact_row.in_(chunk)))
@@ -82,7 +80,6 @@ async def remove_matches(
 async def _find_matches(
     tx: Transaction,
     scope: Scope,
-    number: int,
     texts: Sequence[str],
     salts: Sequence[str],
     *,
@@ -95,7 +92,7 @@ async def _find_matches(
     `is_whole_fact` the text has to repeat half of the forgotten fact, otherwise half of either.
     """
     spellings = [*texts, *(latin for text in texts if (latin := replace_look_alikes(text)) != text)]
-    matches = await _match_spellings(tx, scope, number, spellings, salts, since=since, is_whole_fact=is_whole_fact)
+    matches = await _match_spellings(tx, scope, spellings, salts, since=since, is_whole_fact=is_whole_fact)
     found = dict(zip(spellings, matches, strict=True))
     return [found[text] | found.get(replace_look_alikes(text), {}) for text in texts]
 
@@ -103,7 +100,6 @@ async def _find_matches(
 async def _match_spellings(
     tx: Transaction,
     scope: Scope,
-    number: int,
     texts: Sequence[str],
     salts: Sequence[str],
     *,
@@ -115,7 +111,7 @@ async def _match_spellings(
     sizes = await _count_stems(tx, scope, forgotten_at)
     shared = [_shared_hashes(mine, facts_of) for mine in hashes]
     matched_texts = [text for text, rows in zip(texts, shared, strict=True) if rows]
-    weights = await _stem_weights(tx, scope, number, matched_texts, salts, wanted_hashes=facts_of)
+    weights = await _stem_weights(tx, scope, matched_texts, salts, wanted_hashes=facts_of)
     matches: list[dict[int, float]] = []
     for mine, rows in zip(hashes, shared, strict=True):
         max_size = math.inf if is_whole_fact else len(mine) // len(salts)
@@ -171,27 +167,17 @@ async def _count_stems(tx: Transaction, scope: Scope, rows: Iterable[int]) -> di
 
 
 async def _stem_weights(
-    tx: Transaction,
-    scope: Scope,
-    number: int,
-    texts: Sequence[str],
-    salts: Sequence[str],
-    *,
-    wanted_hashes: Collection[int],
+    tx: Transaction, scope: Scope, texts: Sequence[str], salts: Sequence[str], *, wanted_hashes: Collection[int]
 ) -> dict[int, float]:
     """Return the weight of the hash of each wanted word in these texts: the more facts contain it, the lower."""
     of_stem = {stem: {_hash(stem, salt) for salt in salts} for text in texts for stem in distinctive_stems(text)}
-    fact_counts = dict.fromkeys((stem for stem, hashes in of_stem.items() if not hashes.isdisjoint(wanted_hashes)), 0)
-    stems = {word: truncated_stem(fold_homoglyphs(word)) for text in texts for word in index_tokens(text)}
-    for chunk in in_chunks(sorted(word for word, stem in stems.items() if stem in fact_counts)):
-        _, counts = await keyword_index.document_counts(tx, scope.partition, number, chunk)
-        for word, count in zip(chunk, counts, strict=True):
-            fact_counts[stems[word]] = max(count, fact_counts[stems[word]])
-    return {
-        value: min(1.0, RARE_MAX_FACTS / max(1, count))
-        for stem, count in fact_counts.items()
-        for value in of_stem[stem]
-    }
+    wanted = {stem for stem, hashes in of_stem.items() if not hashes.isdisjoint(wanted_hashes)}
+    counts = Counter[str]()
+    if wanted:
+        current = select(facts.c.text).where(facts.c.partition == scope.partition, current_or_past())
+        async for (text,) in await tx.stream(current):
+            counts.update(wanted.intersection(truncated_stem(fold_homoglyphs(word)) for word in index_tokens(text)))
+    return {value: min(1.0, RARE_MAX_FACTS / max(1, counts[stem])) for stem in wanted for value in of_stem[stem]}
 
 
 def _hash(word: str, salt: str) -> int:

@@ -1,19 +1,17 @@
-"""Rebuilds the keyword index and the vectors from the facts, one batch at a time."""
+"""Rebuilds the features and the vectors of facts from their texts, one batch at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, delete, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, bindparam, func, or_, select, tuple_, update
 from typing_extensions import override
 
 from gaia_memory.facts.current import current_or_past
-from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.rows import VECTORS_PER_STATEMENT, in_chunks, pack_vector
 from gaia_memory.facts.scopes import bump_revisions, dialect_insert
-from gaia_memory.facts.tables import facts, outbox, reindexing, scopes
-from gaia_memory.language.text_features import has_current_version
+from gaia_memory.facts.tables import facts, outbox, scopes
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION
 from gaia_memory.models import DirtyFact, extract_fact_features
 from gaia_memory.ports import Indexes
@@ -22,92 +20,33 @@ if TYPE_CHECKING:
     from gaia_memory.models import Vector
     from gaia_memory.ports import Transaction
 
-_REBUILD_ID = 1
-"""Key of the only rebuild of a database: a second process that starts one joins it."""
-
 
 class SqlIndexes(Indexes):
-    """The keyword index and the vectors in the memory database. It keeps no state: all of it comes with `tx`.
-
-    The progress of a keyword rebuild is stored in the database, so a killed rebuild resumes where it stopped.
-    """
+    """What recall compares of the facts in the memory database. It keeps no state: all of it comes with `tx`."""
 
     @override
     async def count_outdated(self, tx: Transaction) -> int:
-        return (
-            await tx.execute(select(func.count()).where(facts.c.form != TOKENIZER_VERSION, current_or_past()))
-        ).scalar_one()
+        return (await tx.execute(select(func.count()).where(_is_outdated(), current_or_past()))).scalar_one()
 
     @override
-    async def count_without_traits(self, tx: Transaction) -> int:
-        return (await tx.execute(select(func.count()).where(facts.c.traits.is_(None), current_or_past()))).scalar_one()
+    async def mark_outdated(self, tx: Transaction) -> None:
+        await tx.execute(update(facts).where(current_or_past()).values(form=0))
 
     @override
-    async def begin_keyword_rebuild(self, tx: Transaction, *, from_scratch: bool) -> tuple[int, int]:
-        initial = {"form": TOKENIZER_VERSION, "after": 0}
-        upsert = dialect_insert(tx, reindexing).values(id=_REBUILD_ID, **initial)
-        await tx.execute(
-            upsert.on_conflict_do_update(
-                index_elements=[reindexing.c.id],
-                set_=initial,
-                # A rebuild begun for another version of the tokenizer starts from scratch.
-                where=reindexing.c.id == _REBUILD_ID if from_scratch else reindexing.c.form != TOKENIZER_VERSION,
-            )
-        )
-        after = (await tx.execute(select(reindexing.c.after))).scalar_one()
-        done = select(func.count()).where(facts.c.row <= after, current_or_past())
-        total = select(func.count()).select_from(facts).where(current_or_past())
-        return (await tx.execute(done)).scalar_one(), (await tx.execute(total)).scalar_one()
-
-    @override
-    async def rebuild_keywords(self, tx: Transaction, *, limit: int) -> int | None:
-        progress = (await tx.execute(select(reindexing).with_for_update())).one_or_none()
-        if progress is None:
-            return None
-        columns = facts.c.row, facts.c.partition
-        next_rows = (
-            select(*columns).where(facts.c.row > progress.after, current_or_past()).order_by(facts.c.row).limit(limit)
-        )
-        rows = (await tx.execute(next_rows)).all()
-        if rows:
-            await tx.execute(update(reindexing).values(after=rows[-1].row))
-        else:
-            # An older version may have written facts to the part that is done.
-            outdated = select(*columns).where(facts.c.form != TOKENIZER_VERSION, current_or_past()).limit(limit)
-            rows = (await tx.execute(outdated)).all()
-        if not rows:
-            await tx.execute(delete(reindexing))
-            return None
-        await self._reindex_rows(tx, rows)
-        return len(rows)
-
-    async def _reindex_rows(self, tx: Transaction, rows: Sequence[Any]) -> None:
+    async def rebuild_features(self, tx: Transaction, *, limit: int) -> int:
+        outdated = select(facts.c.row, facts.c.partition).where(_is_outdated(), current_or_past())
+        rows = (await tx.execute(outdated.order_by(facts.c.row).limit(limit))).all()
         partitions = sorted({row.partition for row in rows})
         # Every writer locks the scope first, so these facts are neither moved nor deleted from here on.
         await bump_revisions(tx, partitions)
-        fact_columns = facts.c.row, facts.c.text, facts.c.metadata, facts.c.words, facts.c.form, facts.c.traits
-        columns = *fact_columns, scopes.c.number
-        select_statement = (
-            select(*columns)
-            .join(scopes, scopes.c.partition == facts.c.partition)
-            .where(facts.c.row.in_([row.row for row in rows]), facts.c.partition.in_(partitions), current_or_past())
-        )
-        locked_rows = (await tx.execute(select_statement)).all()
-        if not locked_rows:
-            return
-        await keyword_index.unindex(tx, [row.row for row in locked_rows])
-        for number in sorted({row.number for row in locked_rows}):
-            await keyword_index.index(tx, number, ((row.row, row.text) for row in locked_rows if row.number == number))
-        counts = {row.row: keyword_index.count_words(row.text) for row in locked_rows}
-        changed = [
-            {"of_row": row.row, "counted": counts[row.row], "compared": extract_fact_features(row.text, row.metadata)}
-            for row in locked_rows
-            if row.form != TOKENIZER_VERSION or row.words != counts[row.row] or not has_current_version(row.traits)
-        ]
+        is_meant = facts.c.row.in_([row.row for row in rows]), facts.c.partition.in_(partitions)
+        columns = facts.c.row, facts.c.text, facts.c.metadata
+        texts = await tx.execute(select(*columns).where(*is_meant, current_or_past()))
+        changed = [{"of_row": each.row, "made": extract_fact_features(each.text, each.metadata)} for each in texts]
         if changed:
-            statement = update(facts).where(facts.c.row == bindparam("of_row"))
-            values = {"words": bindparam("counted"), "form": TOKENIZER_VERSION, "traits": bindparam("compared")}
-            await tx.execute(statement.values(values), changed)
+            values = {"form": TOKENIZER_VERSION, "traits": bindparam("made")}
+            await tx.execute(update(facts).where(facts.c.row == bindparam("of_row")).values(values), changed)
+        return len(rows)
 
     @override
     async def ids_without_vector_of(
@@ -150,3 +89,7 @@ class SqlIndexes(Indexes):
         )
         await tx.execute(upsert, [{"fact_id": change["of_id"], "version": change["raised"]} for change in changes])
         return len(changes)
+
+
+def _is_outdated() -> ColumnElement[bool]:
+    return or_(facts.c.form != TOKENIZER_VERSION, facts.c.traits.is_(None))

@@ -1,4 +1,4 @@
-"""Rebuilds the keyword index and the vectors in short transactions, so that turns continue in between."""
+"""Rebuilds the features and the vectors of facts in short transactions, so that turns continue in between."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gaia_memory.errors import BadAnswerError
 from gaia_memory.models import DirtyFact
 from gaia_memory.ports import Database, Embedder, Indexes, Outbox
 
-KEYWORD_BATCH_SIZE = 100
+FEATURES_BATCH_SIZE = 100
 VECTOR_BATCH_SIZE = 64
 MAX_PAUSE_SECONDS = 0.25
 """Seconds; a writer of another process tries to lock the database about ten times a second."""
@@ -26,22 +26,21 @@ Progress = Callable[[int, int], None]
 class ReindexReport:
     """The number of facts that were `indexed` by their words and `embedded`.
 
-    `resumed` counts facts that an interrupted run had indexed, `refused` those for which the embedder gives no vector,
-    and `left` those without its vector at the end: refused ones, and those that another process wrote meanwhile.
+    `refused` counts those for which the embedder gives no vector, and `left` those without its vector at the end:
+    refused ones, and those that another process wrote meanwhile.
     """
 
     indexed: int = 0
-    resumed: int = 0
     embedded: int = 0
     refused: int = 0
     left: int = 0
 
 
 class Reindexer:
-    """Rebuilds the keyword index of all facts, and embeds those without a vector of the current embedder.
+    """Makes outdated features of facts again, and embeds facts without a vector of the current embedder.
 
-    Each batch is one transaction, so the next run resumes an interrupted one. Every fact stays in the keyword index all
-    the time. Two runs at once do no harm.
+    Each batch is one transaction, so the next run resumes an interrupted one. Every fact can be found all the time. Two
+    runs at once do no harm.
     """
 
     def __init__(
@@ -60,20 +59,21 @@ class Reindexer:
         self._embedder = embedder
         self._embeds_sensitive = embeds_sensitive
 
-    async def rebuild_keywords(self, progress: Progress, *, from_scratch: bool = False) -> None:
-        """Rebuild the keyword index; resumes an interrupted run, unless `from_scratch` is true."""
+    async def rebuild_features(self, progress: Progress, *, from_scratch: bool = False) -> None:
+        """Make outdated features again, those of every fact if `from_scratch` is true; resumes an interrupted run."""
         async with self._database.transaction() as tx:
-            done, total = await self._indexes.begin_keyword_rebuild(tx, from_scratch=from_scratch)
-        self.report.resumed = done
-        progress(done, total)
+            if from_scratch:
+                await self._indexes.mark_outdated(tx)
+            total = await self._indexes.count_outdated(tx)
+        progress(0, total)
         while True:
             started_at = time.monotonic()
             async with self._database.transaction() as tx:
-                count = await self._indexes.rebuild_keywords(tx, limit=KEYWORD_BATCH_SIZE)
-            if count is None:
+                count = await self._indexes.rebuild_features(tx, limit=FEATURES_BATCH_SIZE)
+            if not count:
                 return
             self.report.indexed += count
-            progress(done + self.report.indexed, total)
+            progress(self.report.indexed, max(total, self.report.indexed))
             # Leave half of the time to others.
             await asyncio.sleep(min(time.monotonic() - started_at, MAX_PAUSE_SECONDS))
 
