@@ -83,7 +83,7 @@ async def test_those_turned_away_hear_that_memory_is_unavailable(
     async with memory_database("sqlite", tmp_path) as database:
         with closing(sqlite3.connect(str(database.engine.url.database), isolation_level=None)) as stranger:
             stranger.execute("BEGIN IMMEDIATE")
-            writers = [database.scrub(), *(_write(database) for _ in range(3))]
+            writers = [_write(database) for _ in range(4)]
             errors = await asyncio.gather(*writers, return_exceptions=True)
 
     assert [type(error) for error in errors] == [MemoryUnavailable] * 4

@@ -10,7 +10,6 @@ from sqlalchemy import event
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from gaia_memory.database.pooling.fair_pool import FairPool
 from gaia_memory.database.sqlite import READ_ONLY_OPTION
 from gaia_memory.errors import ConfigError
 
@@ -54,7 +53,6 @@ def server_engine(address: URL, pool: PoolSettings, **options: Any) -> AsyncEngi
     """
     if "poolclass" not in options:
         options = {
-            "poolclass": FairPool,
             "pool_size": pool.connections,
             "max_overflow": 0,
             "pool_timeout": pool.wait_seconds,
