@@ -16,7 +16,7 @@ from support.storage.scripted_backend import DIMENSIONS, PROVIDER, register_scri
 
 WEIGHTS = (
     *("keywords", "surroundings", "conversation", "phrases", "speaker", "subject", "names", "dates"),
-    *("kinds", "asking", "recency", "diversity"),
+    *("asking", "recency", "diversity"),
 )
 OFF = dict.fromkeys(WEIGHTS, 0)
 SYLLABLES = ("ba", "ce", "di", "fo", "gu", "ha", "ki", "lo", "mu", "ne", "pa", "ri", "so", "tu", "va")

@@ -7,7 +7,6 @@ import struct
 from functools import lru_cache
 from typing import NamedTuple
 
-from gaia_memory.language.answer_types import detect_answer_types
 from gaia_memory.language.stems import stem_code, word_code
 from gaia_memory.language.tokenizer import compound_tokens, index_tokens
 
@@ -24,8 +23,8 @@ _SENTENCE = re.compile(rf"[^.!{QUESTION_MARKS}\u2026\u3002\uff01]+[.!{QUESTION_M
 _FORMAT_VERSION = 2
 """Increases when the same text yields other features: features of an earlier version are computed again."""
 
-_HEADER = struct.Struct("<BB?fHHH")
-"""Version, answer types, is_question, question_share, and the counts of words, compounds and leading names."""
+_HEADER = struct.Struct("<Bx?fHHH")
+"""Version, an unused byte, is_question, question_share, and the counts of words, compounds and leading names."""
 
 _BYTES_PER_CODE = 4
 
@@ -33,13 +32,12 @@ _BYTES_PER_CODE = 4
 class TextFeatures(NamedTuple):
     """The features of a text. Words are packed codes of 32 bits, little-endian.
 
-    `answer_types` is a bit mask, `is_question` whether it ends with a question mark, `question_share` the share of
-    its characters in questions. `words` are its words in order without a leading `Speaker:`, `compounds` words written
-    apart and looked up as one. `leading_names` are the names it begins with, unless it has a `speaker`: an utterance
-    begins with the name of the person spoken to.
+    `is_question` tells whether it ends with a question mark, `question_share` the share of its characters in questions.
+    `words` are its words in order without a leading `Speaker:`, `compounds` words written apart and looked up as one.
+    `leading_names` are the names it begins with, unless it has a `speaker`: an utterance begins with the name of the
+    person spoken to.
     """
 
-    answer_types: int
     is_question: bool
     question_share: float
     words: bytes
@@ -61,7 +59,6 @@ def extract_features(text: str, known_speaker: str | None) -> bytes:
     is_question = text.rstrip().endswith(_QUESTION_ENDINGS)
     header = _HEADER.pack(
         _FORMAT_VERSION,
-        detect_answer_types(text, words),
         is_question,
         _question_share(utterance),
         len(words),
@@ -79,12 +76,11 @@ def has_current_version(packed: bytes | None) -> bool:
 
 def unpack_features(packed: bytes) -> TextFeatures:
     """Return unpacked features."""
-    _, answer_types, is_question, question_share, word_count, compound_count, name_count = _HEADER.unpack_from(packed)
+    _, is_question, question_share, word_count, compound_count, name_count = _HEADER.unpack_from(packed)
     words_end = _HEADER.size + _BYTES_PER_CODE * word_count
     compounds_end = words_end + _BYTES_PER_CODE * compound_count
     names_end = compounds_end + _BYTES_PER_CODE * name_count
     return TextFeatures(
-        answer_types,
         is_question,
         question_share,
         packed[_HEADER.size : words_end],

@@ -80,7 +80,7 @@ async def test_the_score_lies_between_0_and_1_and_its_parts_add_up(memory):
         assert sum(hit.why.values()) == pytest.approx(hit.score)
         assert set(hit.why) <= {
             *("keywords", "vectors", "surroundings", "conversation", "phrases", "speaker", "subject", "names"),
-            *("dates", "kinds", "asking", "recency", "diversity"),
+            *("dates", "asking", "recency", "diversity"),
         }
 
 

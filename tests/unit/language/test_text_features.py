@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.language.answer_types import MOMENT, NUMBER, PLACE, TITLE
 from gaia_memory.language.stems import stem_code, word_code
 from gaia_memory.language.text_features import extract_features, has_current_version, unpack_features
 from gaia_memory.language.tokenizer import compound_tokens, index_tokens
@@ -42,23 +41,6 @@ def test_the_words_of_a_leading_speaker_name_are_not_words_of_the_text(name, tex
     assert said.speaker == name[:-2].casefold()
     assert codes(said.words) == [stem_code(word) for word in index_tokens(text)]
     assert said.leading_names == b""
-
-
-@pytest.mark.parametrize(
-    ("text", "kinds"),
-    [
-        ("We met yesterday", MOMENT),
-        ("Founded in the year of 1999", MOMENT | NUMBER),
-        ("She has two dogs", NUMBER),
-        ("They live in Oslo", PLACE),
-        ("He read \u201cEmma\u201d", TITLE),
-        ("A dog named Rex", TITLE),
-        ("Nothing of it", 0),
-    ],
-)
-def test_answer_types_in_a_text_are_recognised(text, kinds):
-    """A text may contain several."""
-    assert unpack_features(extract_features(text, None)).answer_types == kinds
 
 
 def test_only_a_text_without_a_speaker_has_leading_names():

@@ -17,7 +17,7 @@ from support.recall_parts import matches_of, matrix_of, recall_config
 
 STAGES = (
     *("keywords", "vectors", "surroundings", "conversation", "phrases", "speaker", "subject", "names", "dates"),
-    *("kinds", "asking", "recency", "diversity"),
+    *("asking", "recency", "diversity"),
 )
 TEXTS = st.sampled_from(
     [
@@ -129,7 +129,6 @@ PAIRS = {
         [make_fact("a", "tea", said_at=NOON), make_fact("b", "tea", said_at=NOON.replace(year=2023, month=1))],
         {},
     ),
-    "kinds": ("When was the tea?", [make_fact("a", "tea"), make_fact("b", "tea yesterday")], {}),
     "asking": ("tea", [make_fact("a", "tea?"), make_fact("b", "tea")], {}),
     "diversity": (
         "green tea",

@@ -104,7 +104,6 @@ def test_with_vectors_only_the_order_is_that_of_the_cosine():
             "speaker",
             "subject",
             "dates",
-            "kinds",
             "asking",
             "recency",
         ),

@@ -116,24 +116,16 @@ def test_statements_of_the_named_person_count(asked, expected):
     assert stages.speaker(*pool(asked, *facts)).tolist() == expected
 
 
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        ("Which bread did I buy?", [1, 0, 0]),
-        ("Which bread did you recommend for my toast?", [0, 1, 0]),
-        ("What was in your list of breads for me?", [0, 1, 0]),
-        ("Welches Brot war das?", [0, 0, 0]),
-    ],
-)
-def test_my_refers_to_the_user_and_your_advice_to_the_agent(asked, expected):
-    """Between two people these words refer to no one."""
+def test_the_users_words_count_where_a_question_names_nobody():
+    """Between two people neither is the user."""
     facts = [
         replace(make_fact("a", "I bought bread"), metadata={"author": "user"}),
         replace(make_fact("b", "rye bread is best"), metadata={"author": "root_agent"}),
         make_fact("c", "bread"),
     ]
+    asked = "Welches Brot war das?"
 
-    assert stages.speaker(*pool(asked, *facts)).tolist() == expected
+    assert stages.speaker(*pool(asked, *facts)).tolist() == [1, 0, 0]
     assert stages.speaker(*pool(asked, make_fact("a", "Tim: bread"), make_fact("b", "Ann: bread"))).tolist() == [0, 0]
 
 
@@ -163,20 +155,6 @@ def test_dates_in_the_question_are_compared_with_the_time_of_the_fact():
 
     assert scores[0] > scores[1] > scores[2] > scores[3] == 0
     assert stages.dates(*pool("What happened?", *facts)).tolist() == [0, 0, 0]
-
-
-@pytest.mark.parametrize(
-    ("asked", "answer", "other"),
-    [
-        ("When did she go?", "went yesterday", "went with her"),
-        ("How many dogs?", "has two dogs", "has dogs"),
-        ("Where do they live?", "lives in Berlin", "lives well"),
-        ("Which book did she read?", 'read "Solaris" twice', "read a book"),
-    ],
-)
-def test_the_requested_type_of_answer_counts(asked, answer, other):
-    """Types are a time, a number, a place and a title."""
-    assert stages.answer_type_match(*pool(asked, make_fact("a", answer), make_fact("b", other))).tolist() == [1, 0]
 
 
 def test_a_fact_that_begins_with_the_named_person_counts():
@@ -209,19 +187,3 @@ def test_a_fact_that_begins_with_the_named_person_counts():
 def test_questions_in_a_text_reduce_its_value(text, share):
     """Their share counts, in any script and without the speaker; long texts lose less."""
     assert stages.question_share(pool("team", make_fact("a", text))[1])[0] == pytest.approx(share, abs=0.2)
-
-
-@pytest.mark.parametrize(
-    ("asked", "own"),
-    [("Where do I live?", [1, 0, 1, 0]), ("Wo wohne ich?", [1, 0, 1, 0]), ("Where does my sister live?", [0, 0, 0, 0])],
-)
-def test_a_question_about_oneself_is_about_facts_that_begin_with_the_user(asked, own):
-    """Not about those of a relative, nor the other way round."""
-    facts = [
-        make_fact("a", "User lives in Bern"),
-        make_fact("b", "User's sister lives in Rome"),
-        make_fact("c", "Der Nutzer wohnt in Ulm"),
-        make_fact("d", "Die Schwester des Nutzers wohnt in Graz"),
-    ]
-
-    assert stages.subject(*pool(asked, *facts)).tolist() == own

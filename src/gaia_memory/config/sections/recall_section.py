@@ -41,14 +41,12 @@ class RecallWeights(Section):
     surroundings: Weight = Field(default=0.1, description="Words of the question within three turns of a fact.")
     conversation: Weight = Field(default=0.1, description="Words of the question in the same conversation.")
     phrases: Weight = Field(default=0.2, description="Word sequences of the question.")
-    speaker: Weight = Field(default=0.6, description="Said by the only person that the question names.")
+    speaker: Weight = Field(
+        default=0.6, description="Said by the only person that the question names, or by the user if it names nobody."
+    )
     subject: Weight = Field(default=0.4, description="Starts with the only name in the question.")
     names: Weight = Field(default=0.5, description="Contains a rare name or number of the question.")
     dates: Weight = Field(default=1.0, description="Said on the day, in the month or year of the question.")
-    kinds: Weight = Field(
-        default=0.5,
-        description="Contains the kind of answer: a time for when, a number for how many, a place for where.",
-    )
     asking: Share = Field(
         default=0.3,
         le=0.9,

@@ -50,8 +50,8 @@ class FactColumns:
 
     `id_order` are the indices of the facts sorted by id. `speakers` said them in `conversations`, in these `turns`.
     `words` are the codes of the words of each fact in order, `compounds` those of words written apart and looked up as
-    one, `leading_names` those of the names it begins with unless it has a speaker. `answer_types` is a bit mask,
-    `is_question` whether it ends with a question mark, `question_shares` the share of its characters in questions.
+    one, `leading_names` those of the names it begins with unless it has a speaker. `is_question` tells whether
+    it ends with a question mark, `question_shares` the share of its characters in questions.
     Times are seconds since the epoch; an unknown `said_at` is NaN, an open side of the validity infinite.
     `is_sensitive` and `contexts` decide which questions see a fact; one that `is_in_doubt` may hold no longer.
     """
@@ -63,7 +63,6 @@ class FactColumns:
     turns: NDArray[np.int64]
     said_at: NDArray[np.float64]
     stored_at: NDArray[np.float64]
-    answer_types: NDArray[np.uint8]
     is_question: NDArray[np.bool_]
     question_shares: NDArray[np.float32]
     is_in_doubt: NDArray[np.bool_]
@@ -211,7 +210,6 @@ def build_fact_columns(indexed_facts: Sequence[IndexedFact]) -> FactColumns:
             turns=np.array([fact.seq or 0 for fact in indexed_facts], dtype=np.int64),
             said_at=np.array([fact.said_at for fact in indexed_facts], dtype=np.float64),
             stored_at=np.array([fact.stored_at for fact in indexed_facts], dtype=np.float64),
-            answer_types=np.array([each.answer_types for each in features], dtype=np.uint8),
             is_question=np.array([each.is_question for each in features], dtype=np.bool_),
             question_shares=np.array([each.question_share for each in features], dtype=np.float32),
             is_in_doubt=np.array([fact.is_in_doubt for fact in indexed_facts], dtype=np.bool_),

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gaia_memory.language.answer_types import MOMENT, NUMBER, PLACE, TITLE
 from gaia_memory.language.stems import stem
 from gaia_memory.language.stop_words import STOP_WORDS, content_words, strip_possessive
 from gaia_memory.language.tokenizer import MAX_QUERY_WORDS, compound_tokens, index_tokens, query_tokens
@@ -108,45 +107,3 @@ def _is_name(word: str) -> bool:
 def _term_variants(part: str, written: str) -> frozenset[str]:
     """Return a part of a word with its variants, as indexed."""
     return frozenset({part, *(each for form in word_variants(written) for each in query_tokens(form))})
-
-
-_SPEAKER_PATTERN = re.compile(r"\b(?:i|ich|je)\b|\bj['\u2019]", re.IGNORECASE)
-_OWNER_PATTERN = re.compile(r"\b(?:my|mein\w*|mon|ma|mes)\b", re.IGNORECASE)
-_FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine|myself|we|our|us)\b", re.IGNORECASE)
-_ASSISTANT_REFERENCE = re.compile(
-    r"\bdid you\b|\byou(?:'ve|'d| had| have)? (?:\w+ )?(?:told|said|gave|wrote|list|suggest|recommend|mention|provid"
-    r"|shar|advis|explain|propos|describ)\w*|\byour (?:\w+ )?(?:answer|advice|list|suggestion|recommendation)s?\b"
-    r"|\b(?:previous|last|earlier) (?:chat|conversation|discussion)\b",
-    re.IGNORECASE,
-)
-
-
-def asks_about_speaker(question: str) -> bool:
-    """Return whether a question is about the one who asks, not about somebody of theirs: "Where do I live?"."""
-    return _SPEAKER_PATTERN.search(question) is not None and _OWNER_PATTERN.search(question) is None
-
-
-def refers_to_assistant(question: str) -> bool | None:
-    """Return True for a question about earlier answers, False for one about the user, None for neither.
-
-    "What did you recommend for my back?" is about an answer, "What did I buy?" about the user.
-    """
-    if _ASSISTANT_REFERENCE.search(question):
-        return True
-    return False if _FIRST_PERSON.search(question) else None
-
-
-_ANSWER_TYPE_PATTERNS = tuple(
-    (kind, re.compile(asked, re.IGNORECASE))
-    for kind, asked in (
-        (MOMENT, r"^\W*(?:when|(?:what|which) (?:date|day|month|year))\b|\bhow long\b"),
-        (NUMBER, r"\bhow (?:many|much|often|old)\b|\bwhat (?:time|number|age)\b"),
-        (PLACE, r"^\W*(?:where|(?:what|which) (?:city|country|state|place)) ?\b"),
-        (TITLE, r"\b(?:books?|movies?|films?|songs?|games?|titles?|bands?|shows?|series|names?|called)\b"),
-    )
-)
-
-
-def expected_answer_types(question: str) -> int:
-    """Return the likely types of an answer to the question, as a bit mask."""
-    return sum(kind for kind, asked in _ANSWER_TYPE_PATTERNS if asked.search(question))

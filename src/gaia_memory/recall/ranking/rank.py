@@ -28,7 +28,6 @@ STAGES: Mapping[str, Callable[[ParsedQuery, CandidateMatrix], NDArray[np.float64
     "subject": stages.subject,
     "names": stages.names,
     "dates": stages.dates,
-    "kinds": stages.answer_type_match,
 }
 """The stages by name, which is the key in `Hit.why` and the key of the weight in `memory.recall.weights`.
 
@@ -126,8 +125,6 @@ def _top_rows(
 def _word_parts(question: ParsedQuery, pool: CandidateMatrix, weights: RecallWeights) -> dict[str, NDArray[np.float64]]:
     """Return the weighted scores of `STAGES`, for facts with a word of the question nearby or said at its date."""
     scores = {name: stage(question, pool) for name, stage in STAGES.items()}
-    # The expected type of answer counts only in facts with words of the question.
-    scores["kinds"] = scores["kinds"] * scores["keywords"]
     is_dated = (scores["dates"] >= 1) & (weights.dates > 0)
     is_relevant = (scores["surroundings"] > 0) | is_dated
     return {name: np.where(is_relevant, getattr(weights, name) * scores[name], 0.0) for name in STAGES}

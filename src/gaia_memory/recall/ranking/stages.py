@@ -15,12 +15,7 @@ from gaia_memory.recall.index.candidates import CandidateMatrix
 from gaia_memory.recall.index.columns import NO_CATEGORY
 from gaia_memory.recall.index.fact_columns import score_by_day
 from gaia_memory.recall.query.dates import DateMentions
-from gaia_memory.recall.query.parsed_query import (
-    ParsedQuery,
-    asks_about_speaker,
-    expected_answer_types,
-    refers_to_assistant,
-)
+from gaia_memory.recall.query.parsed_query import ParsedQuery
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,12 +28,6 @@ MAX_RARE_NAME_FACTS = 3
 
 USER_SPEAKERS = frozenset({"user", "human"})
 """Names of the user as a speaker, in ADK and elsewhere; answers carry the name of the agent."""
-
-USER_NAMES = ("user", "nutzer", "utilisateur")
-"""How facts name the user at their beginning."""
-
-_GENITIVE = "s"
-"""What is indexed of the ending in "User's sister", which names whose sister it is."""
 
 _DAY_SECONDS = 86_400
 _BM25_K1 = 1.0
@@ -112,16 +101,15 @@ def phrases(_: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
 def speaker(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
     """Return 1 for facts said by the person named in the question; several names are ambiguous and count for none.
 
-    Without a name, "my" refers to facts said by the user, and "did you recommend" to answers of the agent.
+    Where a question names nobody, it is 1 for what the user said, not for an answer of the agent.
     """
     speakers = pool.columns.speakers.categories
     if len(pool.named_speakers) == 1:
         is_match = [each in pool.named_speakers for each in speakers]
     else:
-        is_about_assistant = refers_to_assistant(question.text)
-        if pool.named_speakers or is_about_assistant is None or USER_SPEAKERS.isdisjoint(speakers):
+        if pool.named_speakers:
             return np.zeros(len(pool))
-        is_match = [(each not in USER_SPEAKERS) == is_about_assistant for each in speakers]
+        is_match = [each in USER_SPEAKERS for each in speakers]
     return np.array([*is_match, False], dtype=np.float64)[pool.speakers]
 
 
@@ -129,15 +117,8 @@ def subject(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]
     """Return 1 for facts that begin with the name in the question; several names are ambiguous and count for none.
 
     A fact without a speaker begins with the person it is about: "Maria volunteers", but not "John admires Maria". An
-    utterance begins with the person spoken to, so it does not count. "Where do I live?" names the user: "User lives in
-    Bern", but not "User's sister lives in Rome".
+    utterance begins with the person spoken to, so it does not count.
     """
-    if not question.proper_names and asks_about_speaker(question.text):
-        found = np.zeros(len(pool))
-        for name in USER_NAMES:
-            found[pool.find_leading_name(name)] = 1.0
-        found[pool.find_leading_name(_GENITIVE)] = 0.0
-        return found
     named = [rows for rows in map(pool.find_leading_name, sorted(question.proper_names)) if len(rows)]
     found = np.zeros(len(pool))
     if len(named) == 1:
@@ -164,13 +145,6 @@ def dates(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
 def date_relevance(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
     """Return how well the time of each fact alone answers the question, from 0 to 0.5."""
     return score_by_day(pool.columns.said_at[pool.fact_indices], question.dates, DateMentions.relevance)
-
-
-def answer_type_match(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
-    """Return 1 for facts with an expression of the expected type: a time, a number, a place, a title."""
-    return ((pool.columns.answer_types[pool.fact_indices] & expected_answer_types(question.text)) > 0).astype(
-        np.float64
-    )
 
 
 def question_share(pool: CandidateMatrix) -> NDArray[np.float64]:
