@@ -340,7 +340,7 @@ class ScriptedLanguageModel:
 
     @property
     def is_offline(self) -> bool:
-        """Whether fixed rules answer: never."""
+        """Whether there is no model to ask: never."""
         return False
 
     async def complete(self, prompt: str, *, system: str, options: AnswerOptions = PLAIN_ANSWER) -> str:

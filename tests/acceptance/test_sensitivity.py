@@ -162,18 +162,6 @@ async def test_learning_marks_delicate_topics_if_that_is_switched_on(make: Make,
     assert ('"sensitive": true only for' in sut.EXT[0]) == is_on
 
 
-async def test_the_offline_rules_mark_delicate_topics_by_category(make: Make) -> None:
-    """Without a key, too."""
-    offline = "memory: {mark_sensitive: true, llm: {provider: offline}}"
-    sut = await make(offline, main=["ok"] * 3)
-    for text in ("I am allergic to penicillin", "I am Catholic", "I play chess"):
-        await sut.chat("ada", "cli", text)
-    await sut.sweep_after_idle()
-
-    found = {fact.category: fact.sensitive for fact in await sut.gaia.memory.facts(sut.scope("ada"))}
-    assert found == {"health": True, "religion": True, "hobby": False}
-
-
 async def test_sensitive_facts_can_be_kept_from_the_embedder(make: Make) -> None:
     """They are found by their words, and neither the follower nor a reindex embeds them later."""
     sut = await make("memory: {embed_sensitive: false}")

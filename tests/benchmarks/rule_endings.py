@@ -1,8 +1,8 @@
 """Which facts the rules end on real sentences: `python tests/benchmarks/rule_endings.py --data FILE`.
 
 FILE is LoCoMo's file, published or reduced, as for `recall.py`. Every statement about a person is compared with the
-earlier ones, and each ending is printed, to be read: of the facts that a model extracted, of what the offline extractor
-makes of the messages, and of both as if one user had said them all, which contradict each other more.
+earlier ones, and each ending is printed, to be read: of the facts that a model extracted, of what is learned without a
+model, and of both as if one user had said them all, which contradict each other more.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.recall_data import reduce_sample
-from gaia_memory.backend.offline.conversation_reader import ConversationReader
+from gaia_memory.keyless.statements import find_statements
 from gaia_memory.truth.reconcile_by_rule import RuleDecision, Statement, decide_by_rule
 
 FIRST_DAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -39,16 +39,15 @@ def told_facts(talk: Talk) -> dict[str, list[Statement]]:
 
 
 def said_facts(talk: Talk) -> dict[str, list[Statement]]:
-    """Return what the offline extractor makes of the messages of each person."""
+    """Return the statements in the messages of each person."""
     facts: dict[str, list[Statement]] = {}
     for session in talk["sessions"]:
         said_at = FIRST_DAY + timedelta(days=7 * session["session"])
         for speaker in talk["speakers"]:
-            reader = ConversationReader(said_at.date())
             for turn in session["turns"]:
-                for spoken in reader.read(turn["text"]).facts if turn["speaker"] == speaker else ():
+                for text in find_statements(turn["text"]) if turn["speaker"] == speaker else ():
                     known = facts.setdefault(speaker, [])
-                    known.append(Statement(id=f"{len(known):05}", text=spoken.fact, said_at=said_at))
+                    known.append(Statement(id=f"{len(known):05}", text=text, said_at=said_at))
     return facts
 
 

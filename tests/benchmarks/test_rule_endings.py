@@ -32,7 +32,7 @@ def test_each_ending_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert (
         "extracted facts: 3 statements, 1 decisions\n  UPDATE home: Ben moved to Rome. | ['Ben lives in Oslo.']" in told
     )
-    assert "messages: 2 statements, 1 decisions\n  DELETE no-longer: User no longer eats meat." in told
+    assert "messages: 2 statements, 1 decisions\n  DELETE no-longer: I no longer eat meat." in told
     assert "extracted facts, as if one user had said all: 3 statements, 2 decisions" in told
 
 

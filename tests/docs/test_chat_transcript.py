@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from pathlib import Path
 
 from gaia_memory.cli.ui.word_wrap import wrap_words
@@ -17,6 +18,7 @@ def test_the_chat_of_the_tutorial_is_what_is_printed(tmp_path: Path) -> None:
     """The typed lines get these answers, wrapped as on a terminal of 80 columns, and private lines are marked."""
     [shown] = [block.text for block in fenced_blocks("tutorial/first-agent.md") if block.text.startswith("you> ")]
     config = write_offline_config(tmp_path)
+    shown = shown.replace("On Monday", f"On {datetime.now().astimezone():%A}")
     typed = _TYPED.findall(shown)
     printed = run_gaia("chat", "--user", "ada", "--config", str(config), stdin="".join(f"{line}\n" for line in typed))
     answers = [each.strip() for each in _TYPED.split(shown)[2::2]]

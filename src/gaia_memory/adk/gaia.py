@@ -108,7 +108,7 @@ class Gaia:
         if self._given_model is not None:
             return self._given_model
         if self._own_model is None:
-            self._own_model = build_model(self.config.model)
+            self._own_model = build_model(self.config.model, self.config.memory.zone)
         return self._own_model
 
     @property

@@ -14,8 +14,6 @@ from gaia_memory.backend.event_loop_guard import assert_off_event_loop
 from gaia_memory.backend.extractor import Mem0Extractor
 from gaia_memory.backend.language_model import Mem0LanguageModel
 from gaia_memory.backend.model_errors import to_model_error
-from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder
-from gaia_memory.backend.offline.offline_llm import OfflineLlm
 from gaia_memory.backend.providers import local, resolve_provider
 from gaia_memory.backend.providers.agent_models import AgentModels
 from gaia_memory.backend.providers.offline_fallback import OfflineFallback, find_offline_fallback
@@ -34,6 +32,8 @@ from gaia_memory.config.api_keys import (
 )
 from gaia_memory.database.files.empty_tables import empty_tables
 from gaia_memory.errors import ConfigError, MemoryUnavailable, ModelUnavailableError
+from gaia_memory.keyless.hashed_embedder import OfflineEmbedder
+from gaia_memory.keyless.no_model import NoModel
 from gaia_memory.model_calls import outside_time_limits
 from gaia_memory.models import TokenSums
 from gaia_memory.telemetry.token_usage import TokenMeter
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _AGENT_LABEL = "the agent's own model"
 _NEEDS_NO_MEM0 = frozenset({resolve_provider.OFFLINE, resolve_provider.AGENT})
-"""An agent's model is asked through ADK, or by the offline rules if it is the offline model."""
+"""An agent's model is asked through ADK."""
 
 
 class Backend:
@@ -292,7 +292,7 @@ class Backend:
     def _create_llm(self, provider: resolve_provider.Provider) -> Any:
         assert_off_event_loop("SwappableLlm.instance")
         if provider.name in _NEEDS_NO_MEM0:
-            return OfflineLlm()
+            return NoModel()
         return self._create(make_llm, provider, "model")
 
     def _create(

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from gaia_memory.backend.model_errors import redact_user_text, to_model_error
-from gaia_memory.backend.offline.offline_embedder import DIMENSIONS
 from gaia_memory.backend.providers.gemini import DEFAULT_DIMENSIONS
 from gaia_memory.backend.providers.resolve_provider import GEMINI, LOCAL, OFFLINE, Provider
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.backend.vector_cache import VectorCache
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
+from gaia_memory.keyless.hashed_embedder import DIMENSIONS
 from gaia_memory.model_calls import EMBEDDING_DEADLINE_SECONDS, time_limit
 from gaia_memory.models import Vector
 from gaia_memory.telemetry.token_usage import TokenMeter

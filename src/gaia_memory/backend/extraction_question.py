@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
@@ -75,14 +75,6 @@ def build_question(chunk: Chunk, instructions: str, *, max_answer_tokens: int) -
     )
 
 
-def build_offline_question(chunk: Chunk) -> ExtractionQuestion:
-    """Return the part of the question that the offline rules read."""
-    whole = replace(chunk, before=chunk.earlier or chunk.before, ends_early=True)
-    return ExtractionQuestion(
-        system="", prompt=build_conversation(whole), fixed_text="", version=PROMPT_VERSIONS["gaia"]
-    )
-
-
 def build_mem0_question(chunk: Chunk, instructions: str) -> ExtractionQuestion:
     """Return mem0's question, with the instructions as its custom ones. Imports mem0."""
     from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT, generate_additive_extraction_prompt
@@ -106,7 +98,7 @@ def build_mem0_question(chunk: Chunk, instructions: str) -> ExtractionQuestion:
 
 
 def build_conversation(chunk: Chunk) -> str:
-    """Return the messages of a chunk and its day, under the headings that the offline rules read, too.
+    """Return the messages of a chunk and its day, each under a heading.
 
     As JSON, no line of a message can look like a heading.
     """

@@ -13,7 +13,6 @@ from gaia_memory.backend.extraction_question import (
     PromptName,
     build_answer_schema,
     build_mem0_question,
-    build_offline_question,
     build_question,
 )
 from gaia_memory.backend.language_model import Mem0LanguageModel
@@ -26,6 +25,7 @@ from gaia_memory.errors import (
     ModelUnavailableError,
     RefusedRequestError,
 )
+from gaia_memory.keyless.sentence_extractor import KeylessExtractor
 from gaia_memory.log import logger_for
 from gaia_memory.model_calls import (
     ATTEMPT_TEMPERATURES,
@@ -50,7 +50,7 @@ _RETRY_HINT = "\n\nYour previous answer could not be used ({reason}). Answer wit
 
 
 class Mem0Extractor:
-    """The port `Extractor` over the language model that mem0 builds.
+    """The port `Extractor` over the language model that mem0 builds; without a model, `KeylessExtractor` takes over.
 
     mem0's own `add` is never called: it treats an unreadable answer as "nothing to learn", dates everything today,
     and stores in the same step.
@@ -81,7 +81,10 @@ class Mem0Extractor:
             ContextSizeError: the question is too long for it.
             BadAnswerError: its answer was blank, blocked, cut off, malformed or refused, several times in a row.
         """
-        return await self._extract(chunk, instructions, check)
+        with asking_about(chunk.key.app):
+            if self._model.is_offline:
+                return await KeylessExtractor().extract(chunk, instructions=instructions, check=check)
+            return await self._extract(chunk, instructions, check)
 
     async def _extract(
         self, chunk: Chunk, instructions: str, check: AnswerCheck, *, max_tokens: int | None = None
@@ -90,7 +93,7 @@ class Mem0Extractor:
         question = await self._build_question(chunk, instructions, max_tokens)
         halves = chunk.halve()
         try:
-            with redact_user_text(texts), asking_about(chunk.key.app):
+            with redact_user_text(texts):
                 return await self._extract_with_retries(question, chunk, check, max_tokens)
         except ModelUnavailableError as error:
             outage = classify_error(error)
@@ -123,8 +126,7 @@ class Mem0Extractor:
                 answer = await self._model.complete(question.prompt + hint, system=question.system, options=options)
                 facts = parse_extraction(answer)
                 _require_whole(facts, question, chunk)
-                # Rules retell what was said in forms of their own, and would say the same once more.
-                facts = facts if self._model.is_offline else check(facts, prompt=question.fixed_text)
+                facts = check(facts, prompt=question.fixed_text)
             except BadAnswerError as bad:
                 can_be_halved = isinstance(bad, CutAnswerError) and chunk.halve() is not None
                 is_refused = isinstance(bad, RefusedRequestError)
@@ -137,8 +139,6 @@ class Mem0Extractor:
         raise AssertionError("the last attempt returns or raises")
 
     async def _build_question(self, chunk: Chunk, instructions: str, max_tokens: int | None) -> ExtractionQuestion:
-        if self._model.is_offline:
-            return build_offline_question(chunk)
         if self._prompt_name() == "gaia":
             return build_question(chunk, instructions, max_answer_tokens=max_tokens or self._model.max_answer_tokens)
         await self._pool.run(self._load)

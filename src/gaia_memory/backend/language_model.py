@@ -69,8 +69,8 @@ class Mem0LanguageModel:
 
     @property
     def is_offline(self) -> bool:
-        """Whether fixed rules answer instead of a model."""
-        return self._llm.provider.name == OFFLINE
+        """Whether there is no model to ask."""
+        return self.identity.startswith(f"{OFFLINE}/")
 
     @property
     def max_answer_tokens(self) -> int:
@@ -131,7 +131,7 @@ class Mem0LanguageModel:
             with self._meter.question() as question:
                 async with time_limit(self._deadline):
                     answer = await self._answer(prompt, system=system, options=options)
-                if not self.identity.startswith(f"{OFFLINE}/"):
+                if not self.is_offline:
                     question.estimate([system, prompt], answer if isinstance(answer, str) else "")
                 return answer
         except TimeoutError as late:
@@ -156,10 +156,8 @@ class Mem0LanguageModel:
     async def _answer(self, prompt: str, *, system: str, options: AnswerOptions) -> Any:
         if self._llm.provider.name == AGENT:
             model = self._agent_models.current()
-            if not model.is_offline:
-                options = replace(options, max_tokens=options.max_tokens or self._configured_max_tokens)
-                return await self._agent_models.ask(model, prompt, system=system, options=options)
-        # An agent on the offline model learns by the offline rules, which mem0's object of that provider contains.
+            options = replace(options, max_tokens=options.max_tokens or self._configured_max_tokens)
+            return await self._agent_models.ask(model, prompt, system=system, options=options)
         messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
         return await self._pool.run(self._generate, messages, options)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, tzinfo
 
 from gaia_memory.models import Chunk, Message, SessionKey, Turn, to_local_time
-from gaia_memory.models.turns import MAX_CONTEXT_TURNS, reply_context
+from gaia_memory.models.turns import reply_context
 
 MAX_CHUNK_CHARACTERS = 12_000
 MAX_CHUNK_TURNS = 40
@@ -37,29 +36,26 @@ async def split_into_chunks(
     """
     halvings = max(0, bad_answer_count - 1)
     next_seq: int | None = None
-    recent = deque(preceding, maxlen=MAX_CONTEXT_TURNS)
+    said = preceding[-1].messages if preceding else ()
     max_characters = max(max_characters >> halvings, min(max_characters, MIN_CHUNK_CHARACTERS))
     async for group, following in _group_turns(turns, zone, max_characters, max(1, max_turns >> halvings)):
         if next_seq is not None and group[0].seq != next_seq:
             # Turns in between were left out, so these do not reply to the last answer.
-            recent.clear()
+            said = ()
         next_seq = group[-1].seq + 1
         after = following.messages if following and following.seq == next_seq else ()
         pieces = _split_turn(group[0], max_characters) if len(group) == 1 else [group]
-        said = _messages_of([*recent][-1:])
         for number, piece in enumerate(pieces, 1):
             is_continued = number < len(pieces)
             yield Chunk(
                 key=key,
                 turns=tuple(piece),
                 before=reply_context(said),
-                earlier=_messages_of(recent),
                 after=() if is_continued else after,
                 zone=zone,
                 is_continued=is_continued,
             )
             said = _messages_of(piece)
-        recent.extend(group)
 
 
 def _messages_of(turns: Iterable[Turn]) -> tuple[Message, ...]:

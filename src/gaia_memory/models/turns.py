@@ -16,8 +16,8 @@ Role = Literal["user", "assistant"]
 MAX_CONTEXT_CHARACTERS = 1_000
 """Characters of the answer before a chunk that the extractor sees."""
 
-MAX_CONTEXT_TURNS = 3
-"""Turns before and behind a chunk: a correction may follow a question about what it corrects."""
+MAX_LATER_TURNS = 3
+"""Turns behind a chunk that a model sees: a correction may follow a question about what it corrects."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -122,17 +122,15 @@ class TranscriptSlice:
 class Chunk:
     """Turns of one conversation, few enough for one call of the extractor.
 
-    The rest is for context only. `before` is the end of the answer just before them. `earlier` are all messages of the
-    turns before, for rules that need what "he" and "No, 7" refer to: a model would learn them again. `after` are the
-    messages just behind them, which may take back what is said in them. A model sees these only if the chunk
-    `ends_early`, as the next one is learned much later. `is_continued`: its only turn continues in the next chunk.
-    `zone` is the user's time zone; None means this machine's.
+    The rest is for context only. `before` is the end of the answer just before them. `after` are the messages just
+    behind them, which may take back what is said in them. A model sees these only if the chunk `ends_early`, as the
+    next one is learned much later. `is_continued`: its only turn continues in the next chunk. `zone` is the user's time
+    zone; None means this machine's.
     """
 
     key: SessionKey
     turns: tuple[Turn, ...]
     before: tuple[Message, ...] = ()
-    earlier: tuple[Message, ...] = ()
     after: tuple[Message, ...] = ()
     ends_early: bool = False
     is_continued: bool = False
@@ -151,7 +149,7 @@ class Chunk:
     @property
     def context(self) -> tuple[Message, ...]:
         """The messages that are for context only."""
-        return (*self.before, *self.earlier, *self.after)
+        return (*self.before, *self.after)
 
     def halve(self) -> tuple[Chunk, Chunk] | None:
         """Return the first and the second half of the turns; None for a single turn."""
@@ -159,9 +157,7 @@ class Chunk:
         if middle == 0:
             return None
         first = replace(self, turns=self.turns[:middle], after=self.turns[middle].messages, ends_early=False)
-        earlier = tuple(message for turn in first.turns[-MAX_CONTEXT_TURNS:] for message in turn.messages)
-        before = reply_context(first.messages)
-        return first, replace(self, turns=self.turns[middle:], before=before, earlier=earlier)
+        return first, replace(self, turns=self.turns[middle:], before=reply_context(first.messages))
 
 
 def reply_context(preceding: Sequence[Message]) -> tuple[Message, ...]:

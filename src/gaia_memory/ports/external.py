@@ -92,7 +92,7 @@ class LanguageModel(Protocol):
 
     @property
     def is_offline(self) -> bool:
-        """Whether fixed rules answer instead of a model."""
+        """Whether there is no model to ask."""
         ...
 
     async def complete(self, prompt: str, *, system: str, options: AnswerOptions = PLAIN_ANSWER) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gaia_memory.language.printable_text import estimate_tokens
 from gaia_memory.models import IN_DOUBT_MARK, REMEMBERED_SOURCES, UNCONFIRMED_MARK, Fact
@@ -45,23 +45,25 @@ def rank_facts(facts: Sequence[Fact]) -> list[Fact]:
     )
 
 
-def mark_text(fact: Fact) -> str:
-    """Return the text of a fact as a model reads it: with a mark if nobody has said it, or if it is in doubt."""
+def mark_text(fact: Fact, text: str) -> str:
+    """Return the words of a fact as a model reads them: with a mark if nobody has said it, or if it is in doubt."""
     mark = UNCONFIRMED_MARK if fact.is_unconfirmed else IN_DOUBT_MARK if fact.is_in_doubt else ""
-    return f"{mark} {fact.text}".lstrip()
+    return f"{mark} {text}".lstrip()
 
 
-def fallback_bullets(facts: Sequence[Fact], projects: Sequence[str]) -> tuple[str, ...]:
+def fallback_bullets(
+    facts: Sequence[Fact], projects: Sequence[str], tell: Callable[[Fact], str] = lambda fact: fact.text
+) -> tuple[str, ...]:
     """Return a bullet for each fact and project: remembered facts, projects, and other facts, the newest first.
 
-    Facts in doubt and those that the person has not confirmed come last, marked as such.
+    Facts in doubt and those that the person has not confirmed come last, marked as such. `tell` words a fact.
     """
     ranked = rank_facts(facts)
     is_first = [
         fact.source in REMEMBERED_SOURCES and not fact.is_unconfirmed and not fact.is_in_doubt for fact in ranked
     ]
-    remembered = [fact.text for fact, first in zip(ranked, is_first, strict=True) if first]
-    others = [mark_text(fact) for fact, first in zip(ranked, is_first, strict=True) if not first]
+    remembered = [tell(fact) for fact, first in zip(ranked, is_first, strict=True) if first]
+    others = [mark_text(fact, tell(fact)) for fact, first in zip(ranked, is_first, strict=True) if not first]
     lines = map(_truncate_line, [*remembered, *projects, *others])
     return tuple(dict.fromkeys(line for line in lines if line))
 

@@ -7,9 +7,11 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import BadAnswerError, ModelError
+from gaia_memory.keyless.quotations import quote_fact
 from gaia_memory.log import logger_for
 from gaia_memory.model_calls import asking_about, time_limit
 from gaia_memory.models import Fact, Profile, Scope
@@ -49,13 +51,15 @@ class _ProfileInputs:
 class ProfileSettings:
     """The settings of a profile: at most `limit` bullets in `tokens` tokens.
 
-    A change of `cache_key` outdates the cached profile. `allow_numbers` is `memory.allow_numbers`.
+    A change of `cache_key` outdates the cached profile. `allow_numbers` is `memory.allow_numbers`, `zone` is
+    `memory.time_zone`.
     """
 
     limit: int
     tokens: int = 1_000
     cache_key: str = ""
     allow_numbers: bool = False
+    zone: tzinfo | None = None
 
 
 def profile_settings(config: GaiaConfig, cache_key: str) -> ProfileSettings:
@@ -66,6 +70,7 @@ def profile_settings(config: GaiaConfig, cache_key: str) -> ProfileSettings:
         tokens=memory.profile_tokens,
         cache_key=cache_key,
         allow_numbers=memory.allow_numbers,
+        zone=memory.zone,
     )
 
 
@@ -174,8 +179,7 @@ class Distiller:
         )
 
     def _fallback_profile(self, inputs: _ProfileInputs, settings: ProfileSettings) -> Profile:
-        ranked_bullets = fallback_bullets(inputs.facts, inputs.projects)
-        bullets = tuple(_mask(fit_bullets(ranked_bullets, limit=settings.limit, tokens=settings.tokens), settings))
+        bullets = _choose_bullets(inputs, settings, lambda fact: fact.text)
         return Profile(
             bullets=bullets,
             fingerprint=inputs.fingerprint,
@@ -225,6 +229,8 @@ class Distiller:
         return hashlib.sha256(json.dumps(fingerprint_parts).encode()).hexdigest()
 
     async def _ask_model(self, inputs: _ProfileInputs, settings: ProfileSettings) -> tuple[str, ...]:
+        if self._model.is_offline:
+            return _choose_bullets(inputs, settings, lambda fact: quote_fact(fact, settings.zone))
         prompt_facts = await run_in_thread(_mask, _fit_into_prompt(inputs.facts), settings)
         prompt = build_profile_prompt(
             prompt_facts, inputs.projects, limit=settings.limit, omitted_count=len(inputs.facts) - len(prompt_facts)
@@ -234,6 +240,12 @@ class Distiller:
         if not bullets:
             raise BadAnswerError("the profile is blank or not made of bullet lines")
         return bullets
+
+
+def _choose_bullets(inputs: _ProfileInputs, settings: ProfileSettings, tell: Callable[[Fact], str]) -> tuple[str, ...]:
+    """Return the most important facts that fit, in the words of `tell`."""
+    ranked_bullets = fallback_bullets(inputs.facts, inputs.projects, tell)
+    return tuple(_mask(fit_bullets(ranked_bullets, limit=settings.limit, tokens=settings.tokens), settings))
 
 
 def _mask(texts: Sequence[str], settings: ProfileSettings) -> list[str]:
@@ -253,4 +265,4 @@ def _fit_into_prompt(facts: Sequence[Fact]) -> list[str]:
             selected.add(fact.id)
             remaining_characters -= len(fact.text)
     kept = [fact for fact in facts if fact.id in selected]
-    return [mark_text(fact) for fact in sorted(kept, key=lambda fact: fact.is_unconfirmed)]
+    return [mark_text(fact, fact.text) for fact in sorted(kept, key=lambda fact: fact.is_unconfirmed)]

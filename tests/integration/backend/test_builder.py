@@ -70,7 +70,7 @@ async def test_the_default_without_a_key_is_offline(make: Make) -> None:
     assert (memory.config.llm.provider, memory.config.embedder.provider) == ("offline", "offline")
     assert memory.llm is backend.llm
     assert memory.embedding_model is await backend.pools.model.run(backend.embedding_model)
-    assert type(await backend.pools.model.run(backend.llm.instance)).__name__ == "OfflineLlm"
+    assert type(await backend.pools.model.run(backend.llm.instance)).__name__ == "NoModel"
 
 
 @pytest.mark.acceptance("L03")
@@ -168,7 +168,7 @@ async def test_offline_can_be_built_by_mem0s_own_factories(make: Make) -> None:
     llm = await backend.pools.model.run(LlmFactory.create, "offline", {})
     embedder = await backend.pools.model.run(EmbedderFactory.create, "offline", {}, None)
 
-    assert (type(llm).__name__, type(embedder).__name__) == ("OfflineLlm", "OfflineEmbedder")
+    assert (type(llm).__name__, type(embedder).__name__) == ("NoModel", "OfflineEmbedder")
 
 
 async def test_blocking_methods_refuse_to_run_on_the_event_loop(make: Make, tmp_path: Path) -> None:

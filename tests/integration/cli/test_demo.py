@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -36,6 +37,10 @@ OTHER_SETTINGS = {
 }
 
 
+DAY = re.compile(r"(?<=On)[A-Z][a-z]+day(?=yousaid)")
+"""Depends on the day of the run."""
+
+
 def run_demo(*arguments: str) -> CommandResult:
     """Run the demo in a child process, on a machine whose own settings would break it."""
     return run_gaia_process("demo", *arguments, environment=OTHER_SETTINGS, timeout_seconds=PATIENCE_SECONDS)
@@ -46,10 +51,10 @@ def test_the_demo_tells_the_story_on_one_screen() -> None:
     done = run_demo()
     lines = done.out.splitlines()
     expected = [
-        "Monday",
+        "Three days ago",
         "ada  I am allergic to peanuts.",
         "Learned",
-        "Thursday",
+        "Today",
         "ada  What am I allergic to?",
         "peanuts",
         "eli  What am I allergic to?",
@@ -73,7 +78,8 @@ def test_the_demo_tells_the_story_on_one_screen() -> None:
     assert max(map(len, lines)) <= MAX_COLUMNS
     assert "\x1b" not in done.out
     assert not gaia_home().exists()
-    assert text_of((ROOT / CAPTURE_PATH).read_text(encoding="utf-8")) == "".join(done.out.split())
+    captured, shown = text_of((ROOT / CAPTURE_PATH).read_text(encoding="utf-8")), "".join(done.out.split())
+    assert DAY.sub("", captured) == DAY.sub("", shown)
 
 
 @pytest.mark.slow

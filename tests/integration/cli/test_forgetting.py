@@ -157,7 +157,7 @@ def test_a_conversation_that_a_rewind_hides_is_deleted_with_what_was_forgotten(t
     config = str(write_offline_config(tmp_path, "sessions: {clear: rewind}"))
     chat = ("chat", "--user", "itay", "--channel", "cli", "--config", config)
     run_gaia(*chat, stdin=f"I like {WORD}.\nI like tea.\n/reset\n")
-    one = forget(config, "--id", rows(config, "itay")["User likes tea."])
+    one = forget(config, "--id", rows(config, "itay")["I like tea."])
     hidden = bool(files_with(WORD))
     everything = forget(config)
 
@@ -173,7 +173,7 @@ def test_a_conversation_that_a_rewind_hides_is_deleted_with_what_was_forgotten(t
         pytest.param((), True, id="everything"),
         pytest.param(("--session", "s1"), True, id="the conversation"),
         pytest.param(("--session", "itay:cli"), False, id="a conversation of `gaia chat`"),
-        pytest.param(("--id", f"User likes {WORD}."), True, id="the fact that it taught"),
+        pytest.param(("--id", f"I like {WORD}."), True, id="the fact that it taught"),
         pytest.param(("--id", "likes tea"), False, id="a fact of the terminal"),
     ],
 )

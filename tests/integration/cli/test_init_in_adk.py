@@ -87,12 +87,12 @@ def test_the_printed_commands_run_an_agent_that_remembers(tmp_path: Path) -> Non
     swept = gaia(tmp_path, "sweep", "--force", "--json", "--config", config)
     listed = gaia(tmp_path, "memory", "list", "--user", "ada", "--json", "--config", config)
     gaia(tmp_path, "memory", "add", "--user", "test_user", "--json", "--config", config, "I like teal")
-    told = run_once(made["commands"]["adk run"]["assistant"], tmp_path, "What do you know about me?")
+    told = run_once(made["commands"]["adk run"]["assistant"], tmp_path, "What do I like?")
     doctor = gaia(tmp_path, "doctor", "--json", "--config", config)
 
     assert swept == {"consolidated": 1, "failed": 0, "skipped": 0, "facts": 1, "waiting": 0, "error": None}
-    assert [row["text"] for row in listed["memories"]] == ["I like teal", "User's sister is called Noa."]
-    assert "You like teal" in told
+    assert [row["text"] for row in listed["memories"]] == ["I like teal", "My sister is called Noa."]
+    assert 'you said: "I like teal"' in told
     assert doctor["ok"] is True
     assert {each["state"] for each in doctor["findings"]} == {"ok"}
 

@@ -66,24 +66,6 @@ def test_without_a_key_only_facts_that_share_a_word_are_shown(config: str) -> No
     assert shown["Blutgruppe"] == "No fact about itay answers that.\n"
 
 
-def test_without_a_key_a_search_finds_what_the_chat_answers(config: str) -> None:
-    """In other words than those of the question; what has its words comes first."""
-    talk = [("cli", "I live in Rome"), ("phone", "I moved to Paris")]
-    for channel, said in talk:
-        run_gaia("chat", "--user", "ada", "--channel", channel, "--config", config, stdin=f"{said}\n/reset\n")
-    memory(config, "add", "bob", "User lives in Hamburg with two dogs", "User moved to Lisbon last month", "Likes tea")
-    question = "Where do I live?"
-
-    def found(user: str, *options: str) -> list[str]:
-        answer = memory(config, "search", user, question, "--json", *options).json_output
-        return [each.get("text") for each in answer["memories"]]
-
-    assert found("ada") == found("ada", "--explain") == ["User moved to Paris"]
-    assert "User moved to Paris" in memory(config, "search", "ada", question).out
-    assert found("bob") == ["User lives in Hamburg with two dogs", "User moved to Lisbon last month"]
-    assert found("bob", "--limit", "1") == ["User lives in Hamburg with two dogs"]
-
-
 def test_where_nothing_is_found_what_waits_to_be_learned_is_named(config: str) -> None:
     """A list right after the first chat is empty, and nothing is lost."""
     run_gaia("chat", "--user", "ada", "--config", config, stdin="I live in Rome\n")
@@ -91,25 +73,6 @@ def test_where_nothing_is_found_what_waits_to_be_learned_is_named(config: str) -
 
     assert [each.code for each in answers] == [0, 0]
     assert all("1 conversation waits to be learned: `gaia sweep --force`" in each.err for each in answers)
-
-
-@pytest.mark.parametrize(
-    ("question", "first", "scores"),
-    [
-        ("where do I live", "User moved to Porto", [0.5, 0.25]),
-        ("Where does my mom live?", "User's mom lives in Lisbon", [1.0]),
-        ("who lives in Lisbon", "User's mom lives in Lisbon", [1.0]),
-    ],
-)
-def test_a_question_about_oneself_is_not_answered_first_by_a_fact_about_a_relative(
-    config: str, question: str, first: str, scores: list[float]
-) -> None:
-    """Even if it alone has the words of the question."""
-    memory(config, "add", "ada", "User's mom lives in Lisbon", "User moved to Porto", "User's cat is called Tom")
-    found = memory(config, "search", "ada", question, "--json").json_output["memories"]
-
-    assert found[0]["text"] == first
-    assert [round(each["score"], 2) for each in found][: len(scores)] == scores
 
 
 def test_added_facts_are_listed_and_found(config: str) -> None:

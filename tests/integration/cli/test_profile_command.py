@@ -12,7 +12,8 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import NewFact, open_memory
-from gaia_memory.backend.offline import offline_llm
+from gaia_memory.errors import BadAnswerError
+from gaia_memory.profile import distil
 from gaia_memory.testing import ScriptedLlm
 from support.cli.cli_runner import gaia_home, run_gaia, write_offline_config
 from support.plugin_host import system_text
@@ -96,13 +97,13 @@ def test_the_model_that_writes_the_profile_is_named(tmp_path: Path, gemini: Fake
 def test_profile_asks_the_model_only_on_request(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until then it shows the fallback, and says that the model will be asked."""
     asked = []
-    answer = offline_llm.OfflineLlm.generate_response
+    write = distil.Distiller._ask_model
 
-    def counted(self: Any, *arguments: Any, **more: Any) -> Any:
+    def counted(self: Any, *arguments: Any) -> Any:
         asked.append(1)
-        return answer(self, *arguments, **more)
+        return write(self, *arguments)
 
-    monkeypatch.setattr(offline_llm.OfflineLlm, "generate_response", counted)
+    monkeypatch.setattr(distil.Distiller, "_ask_model", counted)
     run_gaia("memory", "add", "--user", "itay", "--config", config, "Likes tea", "Is called Itay")
     before = profile(config)["next"]
     calls = len(asked)
@@ -141,16 +142,15 @@ def test_profile_gives_the_reason_if_there_is_none(config: str, tmp_path: Path) 
 
 def test_a_session_keeps_the_origin_and_time_of_its_profile(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if the model answers again, or the facts have changed."""
+    write = distil.Distiller._ask_model
 
-    answer = offline_llm.OfflineLlm.generate_response
+    def refuse(*_: Any) -> Any:
+        raise BadAnswerError("no answer")
 
-    def refuse(*_: Any, **__: Any) -> Any:
-        raise ValueError("no answer")
-
-    monkeypatch.setattr(offline_llm.OfflineLlm, "generate_response", refuse)
+    monkeypatch.setattr(distil.Distiller, "_ask_model", refuse)
     talk_once(config, "Is called Itay")
     [made] = profile(config)["sessions"]
-    monkeypatch.setattr(offline_llm.OfflineLlm, "generate_response", answer)
+    monkeypatch.setattr(distil.Distiller, "_ask_model", write)
     run_gaia("memory", "add", "--user", "itay", "--config", config, "Likes tea")
     told = profile(config, "--refresh")
     shown = run_gaia("memory", "profile", "--user", "itay", "--config", config).out

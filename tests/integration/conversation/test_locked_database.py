@@ -14,7 +14,6 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.engine import URL
 
-from gaia_memory.adk.models.offline.offline_model import OfflineModel
 from gaia_memory.database import bounded_waits
 from gaia_memory.database import sqlite as sqlite_settings
 from gaia_memory.database.migrate import VERSION_TABLE
@@ -136,20 +135,6 @@ async def test_turns_in_a_third_party_runner_wait_no_longer(
     assert later < WAIT_SECONDS
     assert row is not None
     assert row.turn.turn_no == 2
-
-
-@pytest.mark.usefixtures("short_wait")
-async def test_the_offline_model_looks_up_forgotten_facts_without_a_wait(tmp_path: Path) -> None:
-    """SQLite's readers wait for no writer."""
-    async with memory_url("sqlite", tmp_path) as url, opened(url, tmp_path, OfflineModel()) as talk:
-        await talk.send("hello")
-        await talk.gaia.memory.remember(talk.gaia.scope("itay"), "has a dog")
-        await talk.gaia.memory.forget(talk.gaia.scope("itay"))
-        async with locked(url):
-            took = await seconds_of(talk.send("I have two cats"))
-            assert "Noted" in await talk.send("I have a boat")
-
-    assert took < DRIVER_SECONDS
 
 
 @on_each_database

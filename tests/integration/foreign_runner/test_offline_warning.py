@@ -11,7 +11,7 @@ import yaml
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import open_memory
-from gaia_memory.adk.models.offline.offline_model import OfflineModel
+from gaia_memory.adk.models.offline_model import OfflineModel
 from gaia_memory.testing import ScriptedLlm
 from support.plugin_host import SCOPE, build_agent, open_plugin_host
 

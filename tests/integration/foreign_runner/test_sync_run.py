@@ -202,7 +202,7 @@ def test_messages_from_ended_loops_are_learned_in_a_later_loop_that_lasts(
     before = fact_texts_in(host.home)
     host.say("and now?", session="another")
 
-    assert (before, fact_texts_in(host.home)) == ([], ["User lives in Berlin."])
+    assert (before, fact_texts_in(host.home)) == ([], ["I live in Berlin."])
 
 
 def test_a_second_app_is_swept_after_its_first_turn(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_a_second_app_is_swept_after_its_first_turn(tmp_path: Path) -> None:
                 await runner.close()
             return [fact.text for fact in facts]
 
-    assert asyncio.run(later()) == ["User lives in Berlin."]
+    assert asyncio.run(later()) == ["I live in Berlin."]
 
 
 def test_messages_from_ended_loops_are_learned_by_a_process_with_the_same_configuration(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_messages_from_ended_loops_are_learned_by_a_process_with_the_same_config
             report = await gaia.sweep(force=True)
             return report.consolidated, [fact.text for fact in await gaia.memory.facts(Scope(APP, "ada"))]
 
-    assert asyncio.run(swept()) == (1, ["User lives in Berlin."])
+    assert asyncio.run(swept()) == (1, ["I live in Berlin."])
     assert host.say("hello again") == "ok"
     host.close()
 

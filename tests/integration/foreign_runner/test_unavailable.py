@@ -231,4 +231,4 @@ async def test_messages_sent_while_memory_was_unavailable_are_learned_afterwards
             await engine.sweep()
     await host.runner.close()
 
-    assert fact_texts_in(host.home) == ["User lives in Berlin."]
+    assert fact_texts_in(host.home) == ["I live in Berlin."]

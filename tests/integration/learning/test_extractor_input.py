@@ -237,18 +237,6 @@ async def test_an_edited_time_zone_applies_to_the_next_extraction(make: Make, cl
     assert "memory.time_zone: 'Atlantis' is no time zone of the IANA list; give an IANA name" in status.reason
 
 
-@pytest.mark.acceptance("I15")
-async def test_tomorrow_is_the_day_after_the_message(tmp_path: Path, make: Make, clock: FakeClock) -> None:
-    """Sent on the 21st in Tokyo, learned on the 24th by the offline model, which counts from the given day."""
-    settings = {"memory": {"time_zone": "Asia/Tokyo", "llm": {"provider": "offline"}}}
-    async with open_host("foreign", tmp_path / "host", make, settings=settings) as host:
-        await host.send("I am flying to Rome tomorrow.")
-        clock.advance(timedelta(days=3))
-        await (await host.engine()).sweep(force=True)
-
-        assert [text.rstrip(".") for text in await fact_texts(host)] == ["User is flying to Rome tomorrow (2019-11-22)"]
-
-
 TALK = {
     "Hebrew": ("אני צמחוני ואחותי נועה גרה בחיפה", "המשתמש צמחוני ואחותו נועה גרה בחיפה"),
     "German": ("Ich bin Vegetarier und wohne in Köln", "Der Nutzer ist Vegetarier und wohnt in Köln"),

@@ -106,5 +106,5 @@ def _write_and_look(chat: PipedChat, client: httpx.Client, adk: Server) -> None:
     adk.send("I live in Oslo.")
     assert adk.add_to_memory().status_code == 200
     client.delete(f"{FACTS}/{boat['id']}")
-    learned = ("User's cat is named Momo.", "User lives in Oslo.")
+    learned = ("My cat is named Momo.", "I live in Oslo.")
     check_all_show("Plays chess", "Allergic to nuts", *learned, hidden="canoe")

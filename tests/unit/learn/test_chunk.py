@@ -179,14 +179,13 @@ def test_the_context_ends_with_an_answer():
     assert only.before == ()
 
 
-def test_the_turns_around_a_chunk_show_what_it_refers_to_and_what_is_taken_back():
-    """Three before it, and the next one behind it; none across a gap."""
+def test_the_turn_behind_a_chunk_shows_what_is_taken_back():
+    """Nothing is shown across a gap."""
     turns = [make_turn(seq, f"said {seq}") for seq in (1, 2, 3, 4, 5, 7)]
     chunks = cut_of(turns, max_turns=1)
 
-    assert [each.text for each in chunks[4].earlier if each.role == "user"] == ["said 2", "said 3", "said 4"]
     assert [each.text for each in chunks[0].after if each.role == "user"] == ["said 2"]
-    assert (chunks[4].after, chunks[5].earlier, chunks[5].after) == ((), (), ())
+    assert (chunks[4].after, chunks[5].before, chunks[5].after) == ((), (), ())
 
 
 def test_no_turns_give_no_chunk():

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from gaia_memory.backend.offline.rule_extraction import extract_facts
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.keyless.statements import find_statements
 from gaia_memory.learn.grounding import ConversationWords
 from gaia_memory.learn.screen import build_drafts, drop_assistant_claims
 from gaia_memory.learn.tool_statements import is_stated_by_user
 from gaia_memory.models import ExtractedFact, UserStatement
 from gaia_memory.redaction.credentials import contains_credential
 from support.factories import make_chunk, make_turn
-
-
-def learned_offline(*said: str) -> list[str]:
-    """Return what the offline model extracts from a user's messages of 20 November 2026."""
-    messages = json.dumps([{"role": "user", "content": text} for text in said])
-    return extract_facts(f"## New Messages\n{messages}\n\n## Observation Date\n2026-11-20")
 
 
 @pytest.mark.parametrize(
@@ -73,45 +65,20 @@ def test_a_fact_has_the_events_of_its_whole_chunk_as_its_source() -> None:
     assert {"1-user", "2-user"} <= set(draft.event_ids)
 
 
-def test_the_offline_model_draws_no_conclusion() -> None:
-    """It reads each sentence for itself."""
-    assert learned_offline("I eat neither meat nor fish.", "I moved in with Tom in Rome.") == [
-        "User eats neither meat nor fish.",
-        "User moved in with Tom in Rome.",
-    ]
+def test_without_a_model_sarcasm_is_learned_like_any_statement() -> None:
+    """What a sentence means is not looked at."""
+    assert find_statements("I just love being stuck in traffic.") == ["I just love being stuck in traffic."]
 
 
-def test_the_offline_model_leaves_out_pronouns_other_than_a_subject() -> None:
-    """Only a subject, and "his" in "Anna is his wife", stand for the person named before."""
-    assert learned_offline("My sister Noa is a nurse.", "I visited her in May.") == ["User's sister Noa is a nurse."]
+def test_without_a_model_a_question_without_its_mark_is_learned() -> None:
+    """No list of words tells it from a statement."""
+    assert find_statements("where do i live") == ["where do i live"]
 
 
-def test_the_offline_model_takes_sarcasm_for_a_statement() -> None:
-    """It does not know the world."""
-    assert learned_offline("I just love being stuck in traffic.") == ["User just loves being stuck in traffic."]
-
-
-def test_the_offline_model_drops_guesses() -> None:
-    """What somebody only thinks may be wrong."""
-    assert learned_offline("I think I prefer tea.", "Maybe we will move to Rome.") == []
-
-
-def test_the_offline_model_quotes_what_it_cannot_conjugate() -> None:
-    """A wrong verb would be worse."""
-    assert learned_offline("Mein Zwirbel ist kaputt") == ["Der Nutzer sagt: „Mein Zwirbel ist kaputt“"]
-
-
-def test_the_offline_model_skips_sentences_of_more_than_600_characters() -> None:
-    """They are assumed to be pasted text."""
-    assert learned_offline("I like " + "very " * 120 + "green tea.") == []
-
-
-def test_the_offline_model_keeps_other_languages_in_the_first_person() -> None:
-    """English becomes "User ...", and German, French and Spanish likewise."""
-    assert learned_offline("Mi piace il tè verde.", "Ich mag grünen Tee.") == [
-        "Mi piace il tè verde.",
-        "Der Nutzer mag grünen Tee.",
-    ]
+def test_without_a_model_a_pronoun_stays_as_it_is() -> None:
+    """Nothing is put into other words."""
+    said = "My sister Noa is a nurse. She lives in Rome."
+    assert find_statements(said) == ["My sister Noa is a nurse.", "She lives in Rome."]
 
 
 def test_a_translated_statement_of_a_model_is_unconfirmed() -> None:

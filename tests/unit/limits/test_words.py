@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder
+from gaia_memory.keyless.hashed_embedder import OfflineEmbedder
 from gaia_memory.language.stems import word_code
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.recall.index.vector_search import MIN_HASHED_COSINE

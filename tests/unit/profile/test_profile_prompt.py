@@ -1,6 +1,5 @@
 """The prompt for a profile contains all facts as data."""
 
-from gaia_memory.backend.offline.rule_profile import rank_as_bullets
 from gaia_memory.profile.prompts import build_profile_prompt
 
 
@@ -25,10 +24,3 @@ def test_unconfirmed_facts_are_explained_only_where_there_are_some():
 
     assert "(unconfirmed) were written by an assistant" in marked.split("<FACTS>")[0]
     assert "unconfirmed" not in build_profile_prompt(["likes tea"], [], limit=7)
-
-
-def test_the_offline_profile_puts_unconfirmed_facts_last():
-    """Whatever they are about."""
-    prompt = build_profile_prompt(["(unconfirmed) Name is Bob", "Saw a swan", "Likes tea"], [], limit=7)
-
-    assert rank_as_bullets(prompt).splitlines() == ["- Likes tea", "- Saw a swan", "- (unconfirmed) Name is Bob"]

@@ -25,7 +25,7 @@ HOPELESS_SECONDS = 0.05
 TRIES = 4
 
 LANGUAGE_RULES = (
-    *("adk.models.offline", "backend.offline.", "language.dates", "learn.stated_", "learn.tool_statements"),
+    *("keyless.statements", "language.dates", "learn.stated_", "learn.tool_statements"),
     *(
         "learn.questions",
         "truth.rules",

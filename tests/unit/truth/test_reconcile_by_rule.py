@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.backend.offline.conversation_reader import ConversationReader
 from gaia_memory.truth.reconcile_by_rule import RuleDecision, Statement, decide_by_rule
 
 MARCH, JUNE = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
@@ -66,33 +65,6 @@ def test_no_held_out_fact_is_ended_wrongly() -> None:
 
     assert wrong == []
     assert decided >= LEAST_REACH * len(HELD_OUT)
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        *(("I eat meat.", "I no longer eat meat."), ("I have a car.", "We sold the car.")),
-        *(("I live in Berlin.", "I moved from Berlin to Lisbon."), ("I live in Berlin.", "I'm back in Oslo.")),
-        *(("Ich esse Fleisch.", "Ich esse kein Fleisch mehr."), ("Ich habe ein Auto.", "Wir haben das Auto verkauft.")),
-        ("Ich wohne in Berlin.", "Ich bin von Berlin nach Lissabon gezogen."),
-        ("Ich wohne in Berlin.", "Ich bin wieder in Oslo."),
-        *(("Como carne.", "Ya no como carne."), ("Tengo un coche.", "Vendimos el coche.")),
-        *(("Vivo en Berlín.", "Me mudé de Berlín a Lisboa."), ("Vivo en Berlín.", "Estoy de vuelta en Oslo.")),
-        *(
-            ("Je mange de la viande.", "Je ne mange plus de viande."),
-            ("J'ai une voiture.", "Nous avons vendu la voiture."),
-        ),
-        ("J'habite à Berlin.", "J'ai déménagé de Berlin à Lisbonne."),
-        ("J'habite à Berlin.", "Je suis de retour à Oslo."),
-    ],
-)
-def test_the_words_of_the_offline_extractor_are_understood(before: str, after: str) -> None:
-    """Said in conversations and as `/remember` keeps them, in each combination."""
-    told = [ConversationReader(date(2026, 3, 1)).read(text).facts[0].fact for text in (before, after)]
-
-    for new in (after, told[1]):
-        for existing in (before, told[0]):
-            assert ended(decide(new, existing)) == (existing,), (new, existing)
 
 
 def test_only_the_matching_facts_end() -> None:

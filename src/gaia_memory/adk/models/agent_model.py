@@ -11,7 +11,7 @@ from google.adk.agents.llm_agent import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from gaia_memory.adk.models.offline.offline_model import OfflineModel
+from gaia_memory.adk.models.offline_model import OfflineModel
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.model_calls import AnswerOptions, require_complete
 from gaia_memory.telemetry.token_usage import report_gemini_tokens

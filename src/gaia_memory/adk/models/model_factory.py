@@ -15,6 +15,8 @@ from gaia_memory.config.api_keys import (
 from gaia_memory.errors import ConfigError
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from google.adk.models.base_llm import BaseLlm as BaseLlm
 
 OFFLINE_NAME, AUTO_NAME = "offline", "auto"
@@ -36,8 +38,8 @@ def split_model_argument(value: str | BaseLlm | None) -> tuple[BaseLlm | None, s
     return None, value
 
 
-def build_model(name: str) -> BaseLlm:
-    """Return the ADK model for a configured name.
+def build_model(name: str, zone: tzinfo | None = None) -> BaseLlm:
+    """Return the ADK model for a configured name; `zone` is the one in which the offline model names days.
 
     `auto` is ADK's default Gemini if there is a key (`GEMINI_API_KEY`, `GOOGLE_API_KEY`) or Vertex AI with a project,
     otherwise the offline model; `offline` is the offline model; any other name goes to ADK's registry.
@@ -48,9 +50,9 @@ def build_model(name: str) -> BaseLlm:
     if problem := find_model_problem(name):
         raise ConfigError([": ".join(problem)])
     if _is_offline(name):
-        from gaia_memory.adk.models.offline.offline_model import OfflineModel
+        from gaia_memory.adk.models.offline_model import OfflineModel
 
-        return OfflineModel()
+        return OfflineModel(zone=zone)
     from google.adk.models.google_llm import Gemini
 
     model = _registered_model(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -29,10 +29,8 @@ from gaia_memory.adk.plugins.request_injection import (
     refresh_profile_block,
 )
 from gaia_memory.adk.plugins.run_context import (
-    allow_numbers,
     answers_private_call,
     current_waits,
-    forgotten_check,
     is_private,
     new_message_event,
     outer_invocation,
@@ -160,7 +158,6 @@ class MemoryPlugin(BasePlugin):
                 return await answer_typed_text(engine, turn, invocation, llm_request, answer)
         if turn is not None:
             turn.heartbeat(of_agent=True)
-            forgotten_check.set(partial(self._has_forgotten, turn))
         profile_block = await self._current_profile_block(invocation, turn) if turn is not None else None
         tools = self._tools["extended" if turn is None else turn.tool_kind]
         inject(llm_request, tools, profile_block=profile_block, is_private=is_private(invocation))
@@ -223,14 +220,6 @@ class MemoryPlugin(BasePlugin):
     async def close(self) -> None:
         """Release the engine; nothing is learned or lost, and turns that still run end normally."""
         await self._source.release()
-
-    async def _has_forgotten(self, turn: InvocationState, texts: Sequence[str]) -> bool:
-        with ErrorBoundary("looking up what was forgotten"):
-            async with self._engine_for(turn) as engine:
-                if engine is not None:
-                    scope = engine.scope(turn.key.app, turn.key.user)
-                    return await turn.waits.run(engine.memory.has_forgotten(scope, texts))
-        return False
 
     async def _answer(
         self,
@@ -351,7 +340,6 @@ class MemoryPlugin(BasePlugin):
                 # The agents of a Workflow are not known before they run.
                 _adopt_model(engine, turn.key.app, invocation)
             settings = turn.settings if engine is None else engine.config.memory
-            allow_numbers.set(settings.allow_numbers)
             turn.tool_kind = settings.tools
             if not is_enabled_for(settings, invocation, turn.root_agent_name):
                 return None

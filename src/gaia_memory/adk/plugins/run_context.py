@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
@@ -45,14 +45,6 @@ outer_invocation: ContextVar[InvocationState | None] = ContextVar("outer_invocat
 
 running_invocation: ContextVar[InvocationState | None] = ContextVar("running_invocation", default=None)
 """The run that this code belongs to, in a tool call or not; it may have been cancelled."""
-
-forgotten_check: ContextVar[Callable[[Sequence[str]], Awaitable[bool]] | None] = ContextVar(
-    "forgotten_check", default=None
-)
-"""Tells a model whether the user had any of some facts forgotten; None outside of a turn that is learned."""
-
-allow_numbers: ContextVar[bool] = ContextVar("allow_numbers", default=False)
-"""`memory.allow_numbers` for the model that this code calls."""
 
 _leases: ContextVar[tuple[TurnLease, ...]] = ContextVar("leases", default=())
 _tool_lease: ContextVar[TurnLease | None] = ContextVar("tool_lease", default=None)

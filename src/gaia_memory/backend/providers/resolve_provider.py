@@ -48,8 +48,8 @@ _OPENROUTER_KEYS = frozenset({"openrouter_base_url", "models", "route", "site_ur
 """Options of mem0's `openai` that take effect only with OPENROUTER_API_KEY, which is not read."""
 
 _STORE_CONFIG_PACKAGE = "mem0.configs.vector_stores"
-_OFFLINE_LLM = "gaia_memory.backend.offline.offline_llm.OfflineLlm"
-_OFFLINE_EMBEDDER = "gaia_memory.backend.offline.offline_embedder.OfflineEmbedder"
+_NO_MODEL = "gaia_memory.keyless.no_model.NoModel"
+_OFFLINE_EMBEDDER = "gaia_memory.keyless.hashed_embedder.OfflineEmbedder"
 _LOCAL_EMBEDDER = "gaia_memory.backend.providers.local.LocalEmbedder"
 
 
@@ -133,8 +133,8 @@ def register_providers() -> None:
     """Register `offline`, `local` and `agent` with mem0's factories; mem0 itself never asks an agent's model."""
     from mem0.utils.factory import EmbedderFactory, LlmFactory
 
-    LlmFactory.register_provider(OFFLINE, _OFFLINE_LLM)
-    LlmFactory.register_provider(AGENT, _OFFLINE_LLM)
+    LlmFactory.register_provider(OFFLINE, _NO_MODEL)
+    LlmFactory.register_provider(AGENT, _NO_MODEL)
     EmbedderFactory.provider_to_class[OFFLINE] = _OFFLINE_EMBEDDER
     EmbedderFactory.provider_to_class[LOCAL] = _LOCAL_EMBEDDER
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from google.adk.agents.llm_agent import LlmAgent
+from google.adk.platform import time as platform_time
 
-from gaia_memory.adk.models.offline.offline_model import INTRODUCTION
 from gaia_memory.cli.demo.demo_settings import OFFLINE, PATIENCE_SECONDS, demo_settings
 from gaia_memory.config.sources.load import load
 from gaia_memory.errors import StoreStalledError
@@ -52,9 +52,9 @@ class DemoHome:
         self._clock.behind = timedelta()
 
     async def send(self, user: str, channel: str, text: str) -> str:
-        """Send a message and return the answer, without the offline model's introduction of itself."""
+        """Send a message and return the answer."""
         reply = await self.gaia.conversation(self._agent, user_id=user, channel=channel).send(text)
-        return reply.text.replace(INTRODUCTION, "").strip()
+        return reply.text
 
     def scope(self, user: str) -> Scope:
         """Return the scope of a user."""
@@ -95,15 +95,19 @@ class DemoHome:
 
 @contextlib.asynccontextmanager
 async def open_demo_home(folder: Path, *, behind: timedelta) -> AsyncIterator[DemoHome]:
-    """Open memory in a new home in `folder`, with a clock that is `behind` for now.
+    """Open memory in a new home in `folder`, with a clock that is `behind` for now, ADK's, too.
 
     No sweep runs in the background: conversations are learned only when the demo says so. Neither a configuration file
     nor the environment has an effect.
     """
     clock = PastClock(behind)
     config = load(demo_settings(folder, OFFLINE), environ={}).config
-    async with open_memory(config, clock=clock) as gaia:
-        yield DemoHome(gaia, config.home, clock)
+    platform_time.set_time_provider(lambda: clock.now().timestamp())
+    try:
+        async with open_memory(config, clock=clock) as gaia:
+            yield DemoHome(gaia, config.home, clock)
+    finally:
+        platform_time.reset_time_provider()
 
 
 def count_files(folder: Path, words: Collection[str]) -> dict[str, int]:

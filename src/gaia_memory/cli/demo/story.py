@@ -23,7 +23,7 @@ STATEMENT_WORDS = ("peanuts", "harbour")
 QUESTION, ANSWER_WORD = "What am I allergic to?", "peanuts"
 LATER_STATEMENT, LATER_WORD = "I started to learn the cello.", "cello"
 ALL_WORDS = (*STATEMENT_WORDS, LATER_WORD)
-FROM_MONDAY_TO_THURSDAY = timedelta(days=3)
+THREE_DAYS = timedelta(days=3)
 
 
 class Story:
@@ -36,11 +36,11 @@ class Story:
 
     async def tell(self) -> None:
         """Tell all of it."""
-        self._screen.show_time("Monday, on Telegram (the clock is set back three days)")
+        self._screen.show_time("Three days ago, on Telegram (the clock is set back)")
         await self._tell_statements()
         self._home.return_to_the_present()
         await self._learn_statements()
-        self._screen.show_time("Thursday, in the terminal (a new session)")
+        self._screen.show_time("Today, in the terminal (a new session)")
         await self._ask()
         await self._ask_as_another_person()
         await self._kill_the_learner()
@@ -131,7 +131,7 @@ class Story:
 
 async def tell_story(folder: Path, doomed_sweep: DoomedSweep, screen: Screen) -> None:
     """Tell the story in a new home in `folder`."""
-    async with open_demo_home(folder, behind=FROM_MONDAY_TO_THURSDAY) as home:
+    async with open_demo_home(folder, behind=THREE_DAYS) as home:
         await Story(home, doomed_sweep, screen).tell()
 
 

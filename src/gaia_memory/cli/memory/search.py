@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -32,11 +32,9 @@ from gaia_memory.cli.memory.filter_options import (
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json, print_rows, shorten_ids
 from gaia_memory.cli.ui.terminal import pluralize, print_line
 from gaia_memory.models.fact import OTHER_VECTORS
-from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
-    from gaia_memory.memory import Memory
-    from gaia_memory.models import Hit, OutdatedHit, RecallResult, Scope
+    from gaia_memory.models import Hit, OutdatedHit, RecallResult
 
 EXAMPLES = """
 Examples:
@@ -57,8 +55,6 @@ AnyHit = TypeVar("AnyHit", bound="Hit")
 _SCORE_NOTE = "A score from 0 to 1 says how well a fact answers; `why` shows what it consists of."
 _LOWEST_SHOWN_SCORE = 0.005
 """A lower score would be shown as 0.00: such a fact only fills the list."""
-_OTHER_SUBJECT_WEIGHT = 0.25
-"""Share of the score of a fact about somebody else than the one who asks: less than one in other words has."""
 
 _PART_NAMES = {
     "vectors": "the search by meaning",
@@ -101,7 +97,7 @@ async def search(
     async with open_scope(config, app_name, user) as (engine, scope):
         options: dict[str, Any] = {"limit": limit, "filters": filters, "as_of": moment}
         options["include_sensitive"] = include_sensitive
-        recalled = await _recall(engine.memory, scope, query_text, options)
+        recalled = await engine.memory.explain(scope, query_text, **options)
         if not recalled.hits and not await engine.memory.count(scope):
             await print_other_scopes(engine, scope)
         if not recalled.hits:
@@ -112,7 +108,6 @@ async def search(
     recalled = _mask_hits(recalled, allow_numbers=allow_numbers)
     empty_message = f"No fact about {user} answers that."
     shown = [hit for hit in recalled.hits if hit.score >= _LOWEST_SHOWN_SCORE]
-    shown = shown if any("vectors" in hit.why for hit in shown) else _without_padding(shown, query_text)
     if as_json:
         memories: list[dict[str, Any]] = [{**fact_to_dict(hit.fact), "score": hit.score} for hit in shown]
         found = _recall_to_dict(recalled) if explain else {"memories": memories}
@@ -125,45 +120,6 @@ async def search(
         if facts:
             print_line(f"{user}: {pluralize(len(facts), 'fact')}.")
         _print_missing(recalled.missing)
-
-
-async def _recall(memory: Memory, scope: Scope, question: str, options: Mapping[str, Any]) -> RecallResult:
-    recalled = await memory.explain(scope, question, **options)
-    if any("vectors" in hit.why for hit in recalled.hits):
-        return recalled
-    return await _add_other_wordings(memory, scope, question, recalled, options)
-
-
-async def _add_other_wordings(
-    memory: Memory, scope: Scope, question: str, recalled: RecallResult, options: Mapping[str, Any]
-) -> RecallResult:
-    """Return a recall by words alone with the facts that answer in others, as those of the offline chat model do.
-
-    "User moved to Oslo" answers "Where do I live?" with half the score that its own words would give, "User's mom lives
-    in Rome" with a quarter.
-    """
-    from gaia_memory.adk.models.offline.subjects import asks_about_self, is_about_another
-    from gaia_memory.adk.models.offline.topic_words import related_words
-    from gaia_memory.recall.query.expansion import ADDED_TERM_WEIGHT
-
-    related = await run_in_thread(related_words, question)
-    known = {hit.fact.id for hit in recalled.hits}
-    found = (
-        [hit for hit in await memory.recall(scope, related, **options) if hit.fact.id not in known] if related else []
-    )
-    best = max((hit.score for hit in found), default=0.0) or 1.0
-    others = [_weigh(hit, ADDED_TERM_WEIGHT / best) for hit in _without_padding(found, question)]
-    hits = [*recalled.hits, *others]
-    if asks_about_self(question):
-        asked = sorted(_content_words(question))
-        is_other = [is_about_another(asked, hit.fact.text) for hit in hits]
-        hits = [_weigh(hit, _OTHER_SUBJECT_WEIGHT if other else 1.0) for hit, other in zip(hits, is_other, strict=True)]
-    hits.sort(key=lambda hit: -hit.score)
-    return replace(recalled, hits=tuple(hits[: options["limit"] or len(hits)]))
-
-
-def _weigh(hit: Hit, weight: float) -> Hit:
-    return replace(hit, score=weight * hit.score, why={name: weight * part for name, part in hit.why.items()})
 
 
 def _mask_hits(recalled: RecallResult, *, allow_numbers: bool) -> RecallResult:
@@ -179,29 +135,6 @@ def _mask(hit: AnyHit, *, allow_numbers: bool) -> AnyHit:
     from gaia_memory.models.masked_fact import mask_fact
 
     return replace(hit, fact=mask_fact(hit.fact, allow_numbers=allow_numbers))
-
-
-def _without_padding(hits: Sequence[Hit], question: str) -> list[Hit]:
-    """Return the hits that share a word with the question or, if there is none, those found by a name or a date.
-
-    Without vectors that have a meaning, others have only the neighbours or some letters of one that was meant.
-    """
-    from gaia_memory.adk.models.offline.topic_words import is_same_word
-    from gaia_memory.language.tokenizer import index_tokens
-
-    content = _content_words(question)
-    sharing = [
-        hit for hit in hits if any(is_same_word(one, other) for one in content for other in index_tokens(hit.fact.text))
-    ]
-    return sharing or [hit for hit in hits if any(hit.why.get(part, 0.0) > 0 for part in ("dates", "names", "subject"))]
-
-
-def _content_words(question: str) -> Collection[str]:
-    from gaia_memory.language.function_words import FUNCTION_WORDS
-    from gaia_memory.language.tokenizer import index_tokens
-
-    asked = index_tokens(question)
-    return set(asked).difference(*FUNCTION_WORDS.values()) or asked
 
 
 def _recall_to_dict(recalled: RecallResult) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.learn.screen import add_details, build_drafts, drop_assistant_claims
 from gaia_memory.model_calls import note_progress
 from gaia_memory.models import Chunk, Draft, EventPosition, LedgerRow, Message, NewFact, Scope, Turn
-from gaia_memory.models.turns import MAX_CONTEXT_TURNS
+from gaia_memory.models.turns import MAX_LATER_TURNS
 from gaia_memory.ports import Extractor, FactStore, Transaction
 from gaia_memory.redaction.mask import mask_secrets
 from gaia_memory.sessions.clearing.clear import ClearMode
@@ -171,13 +171,13 @@ class Learner:
             await self._commit(learning, [], [], new_watermark=end)
 
     async def _context_before(self, before: Sequence[Turn], learning: LearningState) -> Sequence[Turn]:
-        """Return the turns before; none if any of the last one must not be shown."""
-        kept = await self._kept_turns(before[-MAX_CONTEXT_TURNS:], learning)
+        """Return the turn before; none if any of it must not be shown."""
+        kept = await self._kept_turns(before[-1:], learning)
         is_whole = bool(kept) and kept[-1].event_ids[-1] == before[-1].event_ids[-1]
         return kept if is_whole else ()
 
     async def _context_after(self, after: Iterable[Turn], learning: LearningState) -> tuple[Message, ...]:
-        kept = await self._kept_turns([*after][:MAX_CONTEXT_TURNS], learning)
+        kept = await self._kept_turns([*after][:MAX_LATER_TURNS], learning)
         return tuple(message for turn in kept for message in turn.messages)
 
     async def _kept_turns(self, turns: Sequence[Turn], learning: LearningState) -> list[Turn]:
@@ -261,7 +261,7 @@ class Learner:
     async def _check_unchanged(self, tx: Transaction, learning: LearningState, chunk_batch: Sequence[Chunk]) -> None:
         """Raise `LeaseLostError` if messages or context were forgotten or learned elsewhere since they were read."""
         state = await self._facts.state(tx, learning.scope)
-        context = {message.event_id for chunk in chunk_batch for message in (*chunk.before, *chunk.earlier)}
+        context = {message.event_id for chunk in chunk_batch for message in chunk.before}
         context |= {message.event_id for chunk in chunk_batch if chunk.ends_early for message in chunk.after}
         event_ids = _event_ids(chunk_batch) | context
         skipped = await self._client.ledger.skipped_events(

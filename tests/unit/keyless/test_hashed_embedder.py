@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from gaia_memory.backend.offline.offline_embedder import DIMENSIONS, OfflineEmbedder
+from gaia_memory.keyless.hashed_embedder import DIMENSIONS, OfflineEmbedder
 
 EMBEDDER = OfflineEmbedder()
 
@@ -53,7 +53,7 @@ def test_texts_with_common_words_or_word_parts_are_closer(question: str, fits: s
 def test_a_text_has_the_same_vector_in_every_process() -> None:
     """Stored vectors stay valid after a restart."""
     program = (
-        "from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder\n"
+        "from gaia_memory.keyless.hashed_embedder import OfflineEmbedder\n"
         "print(repr(OfflineEmbedder().embed('User likes green tea')))"
     )
     told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=60)
