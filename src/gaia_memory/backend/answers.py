@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError, field_validator
 
-from gaia_memory.errors import BadAnswerError, CutAnswerError
+from gaia_memory.errors import BadAnswerError, CutAnswerError, InvalidInputError
 from gaia_memory.language.printable_text import replace_unstorable
 from gaia_memory.model_calls import CUT, REPETITION, repeats_itself
-from gaia_memory.models import ExtractedFact
+from gaia_memory.models import ExtractedFact, parse_key
 from gaia_memory.models.validation import is_label
 
 MAX_CATEGORY_CHARACTERS = 40
@@ -29,6 +31,7 @@ class _FactItem(BaseModel):
     text: StrictStr
     attributed_to: Any = None
     category: Any = None
+    key: Any = None
     said_at: Any = None
     valid_until: Any = None
     sensitive: Any = None
@@ -54,6 +57,7 @@ def parse_extraction(answer: str) -> list[ExtractedFact]:
 
     The answer is a JSON object whose `memory` is a list of objects with a `text`, alone or in one code block. Small
     models write sentences around that block; then the list must not be empty, because a refusal may quote the form.
+    A key that two facts have is of neither: there is one of it at a time.
 
     Raises:
         CutAnswerError: the answer ends in the middle, which some servers do not report.
@@ -82,6 +86,7 @@ def parse_extraction(answer: str) -> list[ExtractedFact]:
             text=item.text,
             attributed_to=speaker,
             category=_parse_category(item.category),
+            key=_parse_key(item.key),
             said_at=_parse_day(item.said_at),
             valid_until=_parse_day(item.valid_until),
             sensitive=item.sensitive is True,
@@ -89,7 +94,8 @@ def parse_extraction(answer: str) -> list[ExtractedFact]:
             every=item.every if isinstance(item.every, str) else None,
         )
         seen.setdefault((" ".join(item.text.split()).casefold(), speaker), fact)
-    return list(seen.values())
+    counts = Counter(fact.key for fact in seen.values())
+    return [replace(fact, key=None) if counts[fact.key] > 1 else fact for fact in seen.values()]
 
 
 def _describe_syntax_error(text: str, error: Exception) -> BadAnswerError:
@@ -106,6 +112,14 @@ def _parse_category(value: object) -> str | None:
     """Return a category in lower case; None for anything else than a short label, which costs nobody the fact."""
     category = " ".join(value.split()).lower() if isinstance(value, str) else None
     return category if is_label(category) and len(category or "") <= MAX_CATEGORY_CHARACTERS else None
+
+
+def _parse_key(value: object) -> str | None:
+    """Return a key in its normal form; None for anything else, which costs nobody the fact."""
+    try:
+        return None if value is None else parse_key("key", value)
+    except InvalidInputError:
+        return None
 
 
 def _parse_day(value: object) -> date | None:

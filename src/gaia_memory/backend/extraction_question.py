@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 from typing import Any, Literal
 
-from gaia_memory.models import Chunk, Message
+from gaia_memory.language.printable_text import estimate_tokens
+from gaia_memory.models import MAX_KEY_CHARACTERS, Chunk, Message
 
 PromptName = Literal["gaia", "mem0"]
 
@@ -21,7 +23,10 @@ TOKENS_PER_FACT = 150
 
 MAX_FACTS = 40
 
-PROMPT_VERSIONS: Mapping[PromptName, str] = {"gaia": "gaia-5", "mem0": "mem0-1"}
+MAX_KNOWN_KEY_TOKENS = 200
+"""The keys in a question that a person has already."""
+
+PROMPT_VERSIONS: Mapping[PromptName, str] = {"gaia": "gaia-6", "mem0": "mem0-1"}
 """Whose prompt asks, and the version of what we add to it; stored with each fact that it taught."""
 
 LATER_HEADING = "Later Messages (extract nothing from these; leave out what they take back or correct)"
@@ -33,9 +38,10 @@ You are the Memory Extractor: note what is worth remembering in the New Messages
 {instructions}
 
 Answer with one JSON object only. Its "memory" is a list; of each fact: "id" (as text), "text" (up to \
-{max_characters} characters), "attributed_to" ("user", "assistant" or the message's "name"), "category", as \
-YYYY-MM-DD "said_at" only if before the Observation Date, "valid_until" if it ends, for reminders "due_at" \
-(YYYY-MM-DDTHH:MM), "every" (RRULE).
+{max_characters} characters), "attributed_to" ("user", "assistant" or the message's "name"), "category", for \
+what there is one of at a time "key" (whose/what in English, such as user/home, user/employer or anna/phone: a known \
+key if one fits; none where there can be several, such as pets, hobbies or plans), as YYYY-MM-DD "said_at" only if \
+before the Observation Date, "valid_until" if it ends, for reminders "due_at" (YYYY-MM-DDTHH:MM), "every" (RRULE).
 
 Examples of the form, with invented contents: never copy them.
 Messages of 2031-03-04: [{{"role": "user", "content": "Tomorrow my brother Tomasz opens his bakery. Which flour suits \
@@ -108,7 +114,17 @@ def build_conversation(chunk: Chunk) -> str:
         "New Messages": _to_json(chunk.messages),
         "Observation Date": format_observation_date(chunk.said_at),
     }
-    return "\n\n".join(f"## {heading}\n{content}" for heading, content in sections.items() if content)
+    parts = [f"## {heading}\n{content}" for heading, content in sections.items() if content]
+    if keys := _shown_keys(chunk.known_keys):
+        parts.insert(0, "\n".join(["<KNOWN_KEYS>", *keys, "</KNOWN_KEYS>"]))
+    return "\n\n".join(parts)
+
+
+def _shown_keys(keys: Iterable[str]) -> list[str]:
+    """Return the first keys that fit into `MAX_KNOWN_KEY_TOKENS`, without one that could end their tag."""
+    shown = [key for key in keys if not {"<", ">"} & set(key)]
+    totals = accumulate(estimate_tokens(key) + 1 for key in shown)
+    return [key for key, total in zip(shown, totals, strict=True) if total <= MAX_KNOWN_KEY_TOKENS]
 
 
 def build_answer_schema(chunk: Chunk, *, max_facts: int) -> dict[str, Any]:
@@ -120,6 +136,7 @@ def build_answer_schema(chunk: Chunk, *, max_facts: int) -> dict[str, Any]:
         "text": {"type": "string", "maxLength": MAX_FACT_CHARACTERS},
         "attributed_to": {"type": "string", "enum": speakers},
         "category": {"type": "string", "maxLength": 20},
+        "key": {"type": "string", "maxLength": MAX_KEY_CHARACTERS},
         "said_at": {"type": "string", "maxLength": 10},
         "valid_until": {"type": "string", "maxLength": 10},
         "sensitive": {"type": "boolean"},

@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Row, case, delete, select, update
 from typing_extensions import override
 
-from gaia_memory.facts.current import current_or_past
+from gaia_memory.facts.current import ClockedFactStore, current_or_past
 from gaia_memory.facts.history.change_log import log_changes
 from gaia_memory.facts.reconciling.undecided_facts import move_comparisons
-from gaia_memory.facts.rows import in_chunks
+from gaia_memory.facts.rows import from_epoch_seconds, in_chunks
 from gaia_memory.facts.scopes import bump_revision, dialect_insert, mark_dirty
 from gaia_memory.facts.tables import announcements, endings, facts, past_facts, profiles, sources, tool_changes
 from gaia_memory.facts.tombstones import move_tombstones
 from gaia_memory.models import DUE_FIELDS, MergeResult
-from gaia_memory.ports import FactStore
 
 if TYPE_CHECKING:
     from gaia_memory.models import DUE_FIELDS, Scope
     from gaia_memory.ports import Transaction
 
 
-class ScopeMergeMixin(FactStore):
+class ScopeMergeMixin(ClockedFactStore):
     """The part of the fact store that merges two scopes."""
 
     @override
@@ -45,6 +44,7 @@ class ScopeMergeMixin(FactStore):
         await _rename_in_endings(tx, scope, same)
         await self._queue_again(tx, scope, into, same)
         await _keep_due_dates(tx, scope, into, same, states[into].revision)
+        await _keep_keys(tx, into, {same[row.id]: row.key for row in joined if row.key}, states[into].revision)
         past = [each.fact for each in (await self.past(tx, scope)).values()]
         is_forgotten = await self.have_tombstones(tx, into, [fact.text for fact in past])
         dropped += [fact.id for fact, is_gone in zip(past, is_forgotten, strict=True) if is_gone]
@@ -60,6 +60,8 @@ class ScopeMergeMixin(FactStore):
             await tx.execute(update(table).where(in_history).values(partition=into.partition))
         await move_tombstones(tx, scope, into, states[scope].salt)
         await tx.execute(delete(profiles).where(profiles.c.partition.in_([scope.partition, into.partition])))
+        changed = dict.fromkeys([*(row.id for row in moved), *same.values()], "host")
+        await self.settle_keys(tx, into, changed, now=from_epoch_seconds(self._now()))
         return MergeResult(moved=len(moved), joined=len(joined), dropped=len(dropped))
 
     async def _queue_again(self, tx: Transaction, scope: Scope, into: Scope, same: dict[str, str]) -> None:
@@ -69,7 +71,7 @@ class ScopeMergeMixin(FactStore):
 
 
 async def _rows(tx: Transaction, scope: Scope) -> Sequence[Row[Any]]:
-    columns: tuple[Any, ...] = (facts.c.row, facts.c.id, facts.c.text, facts.c.normal, facts.c.sensitive)
+    columns: tuple[Any, ...] = (facts.c.row, facts.c.id, facts.c.text, facts.c.normal, facts.c.sensitive, facts.c.key)
     statement = select(*columns).where(facts.c.partition == scope.partition, current_or_past()).order_by(facts.c.row)
     return (await tx.execute(statement)).all()
 
@@ -142,6 +144,13 @@ async def _keep_due_dates(tx: Transaction, scope: Scope, into: Scope, targets: d
             due = {name: getattr(row, name) for name in DUE_FIELDS} | {"version": version}
             has_none = facts.c.id == targets[row.id], facts.c.due_at.is_(None)
             await tx.execute(update(facts).where(facts.c.partition == into.partition, *has_none).values(due))
+
+
+async def _keep_keys(tx: Transaction, into: Scope, keys: dict[str, str], version: int) -> None:
+    """Give the facts that are known of both the key of the other, if they have none."""
+    for fact_id, key in keys.items():
+        has_none = facts.c.partition == into.partition, facts.c.id == fact_id, facts.c.key.is_(None)
+        await tx.execute(update(facts).where(*has_none).values(key=key, version=version))
 
 
 async def _move_facts(tx: Transaction, rows: Sequence[Row[Any]], into: Scope) -> None:

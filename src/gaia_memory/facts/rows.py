@@ -31,6 +31,7 @@ VECTORS_PER_STATEMENT = 250
 _TIME_DETAILS = ("due_at", "reminded_at", "valid_from", "valid_until", "first_said_at", "in_doubt_since")
 DETAIL_DEFAULTS: Mapping[str, Any] = {
     **LABELS,
+    "key": None,
     "sensitive": False,
     "due_zone": None,
     "due_all_day": False,

@@ -36,6 +36,7 @@ from gaia_memory.facts.history.wordings import WordingMixin
 from gaia_memory.facts.identity.shown_facts import ShownFactMixin
 from gaia_memory.facts.move_scope import ScopeMergeMixin
 from gaia_memory.facts.provenance import ProvenanceMixin
+from gaia_memory.facts.reconciling.keyed_facts import KeyedFactsMixin
 from gaia_memory.facts.reconciling.undecided_facts import UndecidedFactsMixin
 from gaia_memory.facts.rows import (
     FACT_COLUMNS,
@@ -82,6 +83,7 @@ class SqlFacts(
     HistoryReadingMixin,
     WordingMixin,
     UndecidedFactsMixin,
+    KeyedFactsMixin,
     FactDeletionMixin,
     TombstoneMixin,
     ProvenanceMixin,

@@ -31,6 +31,7 @@ def _detail_columns() -> list[Column[Any]]:
         Column("entity", Text, comment="whom or what the fact is about"),
         Column("context", Text, nullable=False, server_default=DEFAULT_CONTEXT),
         Column("agent", Text),
+        Column("key", String(80), comment="what there is one of at a time: `user/home`"),
         Column("sensitive", Boolean, nullable=False, server_default=false()),
         Column("due_at", EpochSeconds),
         Column("due_zone", Text, comment="IANA name"),
@@ -116,6 +117,9 @@ past_facts = Table(
     Column("row", BigInt, comment="its row among the current facts, which no other gets"),
 )
 """Facts that ended: replaced, retracted or expired. A fact keeps its id, and its sources stay."""
+for _table in (facts, past_facts):
+    _is_set = text('"key" IS NOT NULL')
+    Index(f"ix_{_table.name}_partition_key", _table.c.partition, _table.c.key, sqlite_where=_is_set)
 Index(None, past_facts.c.partition, past_facts.c.normal)
 
 endings = Table(

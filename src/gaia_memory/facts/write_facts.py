@@ -102,9 +102,35 @@ class FactWriteMixin(FactStore):
             facts_by_form |= await _add_to_known(tx, scope, known, drafts_by_form, version=state.revision, now=now)
         if staying:
             facts_by_form |= await _add_to_past(tx, scope, staying, drafts_by_form, now)
+        replaced = await self._settle_written(tx, scope, facts_by_form, zip(order, drafts, strict=True), now)
         new_forms = {normal: True for normal in facts_by_form if normal not in known and normal not in past}
         is_new = tuple(new_forms.pop(normal, False) for normal in order)
-        return AddResult(tuple(facts_by_form[normal] for normal in order), is_new)
+        return AddResult(tuple(facts_by_form[normal] for normal in order), is_new, replaced=replaced)
+
+    async def _settle_written(
+        self,
+        tx: Transaction,
+        scope: Scope,
+        facts_by_form: dict[str, Fact],
+        drafts: Iterable[tuple[str, Draft]],
+        now: datetime,
+    ) -> frozenset[str]:
+        """Settle the keys of what was written, and put the facts that this changes into `facts_by_form`.
+
+        Imports do so once their history is stored.
+        """
+        actors: dict[str, str] = {}
+        for normal, draft in drafts:
+            if (fact := facts_by_form[normal]).key is not None and not draft.is_imported:
+                # The last draft counts.
+                actors.pop(fact.id, None)
+                actors[fact.id] = _actor_of(draft)
+        if not actors:
+            return frozenset()
+        replaced = await self.settle_keys(tx, scope, actors, now=now)
+        settled = await self.get_any(tx, scope, actors)
+        facts_by_form |= {form: settled[fact.id] for form, fact in facts_by_form.items() if fact.id in settled}
+        return replaced
 
 
 async def _in_thread_if_large(call: Callable[[Sequence[T]], R], items: Sequence[T]) -> R:
@@ -305,6 +331,15 @@ def _source_row(draft: Draft, now: datetime) -> dict[str, Any]:
         "origin_id": draft.origin_id,
     }
     return row | {name: value for name, value in optional.items() if value}
+
+
+def _actor_of(draft: Draft) -> str:
+    """Return who says that a fact ends what it replaces."""
+    if draft.source == "agent":
+        return f"agent:{draft.agent or draft.fact.agent or ''}"
+    if draft.source == "conversation":
+        return "model"
+    return "person" if draft.source == "remember" and draft.channel is not None else "host"
 
 
 def _encode(identifier: str | None) -> str | None:

@@ -108,13 +108,13 @@ def drop_unkeepable(extracted: Sequence[ExtractedFact], *, allow_numbers: bool =
 
 def _normalize(item: ExtractedFact, *, allow_numbers: bool) -> ExtractedFact:
     """Mask credentials, collapse white space, leave out repeated sentences and labels with a credential."""
-    category, attributed_to = (
+    category, attributed_to, key = (
         None if label and contains_credential(label, allow_numbers=allow_numbers) else label
-        for label in (item.category, item.attributed_to)
+        for label in (item.category, item.attributed_to, item.key)
     )
     text = " ".join(dict.fromkeys(_AFTER_SENTENCE.split(" ".join(item.text.split()))))
     text = mask_credentials(text, allow_numbers=allow_numbers)
-    return replace(item, text=text, category=category, attributed_to=attributed_to)
+    return replace(item, text=text, category=category, attributed_to=attributed_to, key=key)
 
 
 def _is_keepable(text: str) -> bool:
@@ -232,6 +232,7 @@ def _build_fact(item: ExtractedFact, chunk: Chunk, turn: Turn, *, marks_sensitiv
         seq=turn.seq,
         metadata=_build_metadata(item, turn),
         category=item.category,
+        key=item.key,
         agent=turn.agent if is_label(turn.agent) else None,
         sensitive=marks_sensitive and (item.sensitive or item.category in SENSITIVE_CATEGORIES),
     )

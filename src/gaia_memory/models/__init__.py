@@ -19,6 +19,7 @@ from gaia_memory.models.fact import ScopeState as ScopeState
 from gaia_memory.models.fact import SimilarFact as SimilarFact
 from gaia_memory.models.fact import Source as Source
 from gaia_memory.models.fact import Vector as Vector
+from gaia_memory.models.fact import draft_context as draft_context
 from gaia_memory.models.filters import FactPredicate as FactPredicate
 from gaia_memory.models.filters import Filters as Filters
 from gaia_memory.models.filters import compile_filters as compile_filters
@@ -106,3 +107,5 @@ from gaia_memory.models.turns import TranscriptSlice as TranscriptSlice
 from gaia_memory.models.turns import Turn as Turn
 from gaia_memory.models.turns import TurnRequest as TurnRequest
 from gaia_memory.models.turns import UserStatement as UserStatement
+from gaia_memory.models.validation import MAX_KEY_CHARACTERS as MAX_KEY_CHARACTERS
+from gaia_memory.models.validation import parse_key as parse_key

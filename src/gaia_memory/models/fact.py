@@ -53,6 +53,11 @@ class Draft:
     updated_at: datetime | None = None
 
 
+def draft_context(draft: Draft) -> str:
+    """Return the context to which a new fact belongs."""
+    return draft.fact.context if draft.fact.context != DEFAULT_CONTEXT else draft.active_context
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     """A stored fact about a person; the fields from `category` on are those of `NewFact`."""
@@ -71,6 +76,7 @@ class Fact:
     entity: str | None = None
     context: str = DEFAULT_CONTEXT
     agent: str | None = None
+    key: str | None = None
     sensitive: bool = False
     due_at: datetime | None = None
     due_zone: str | None = None
@@ -142,12 +148,14 @@ class AddResult(Sequence[Fact]):
     """The facts that a write stored or confirmed, in order: a sequence that compares equal to a list of them.
 
     `is_new` says for each whether this write created it; a text given twice is new the first time. `refused` lists the
-    facts that were left out, each with its index in the input and the reason.
+    facts that were left out, each with its index in the input and the reason. `replaced` are the ids of facts that
+    ended because a written one has their key.
     """
 
     facts: tuple[Fact, ...] = ()
     is_new: tuple[bool, ...] = ()
     refused: Sequence[tuple[int, str]] = ()
+    replaced: frozenset[str] = frozenset()
 
     @overload
     def __getitem__(self, index: int) -> Fact: ...

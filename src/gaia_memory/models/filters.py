@@ -33,6 +33,7 @@ _FIELDS: Mapping[str, Callable[[Fact], _Value]] = {
     "source": lambda fact: fact.source,
     "session_id": lambda fact: fact.session_id,
     "seq": lambda fact: fact.seq,
+    "key": lambda fact: fact.key or fact.metadata.get("key"),
     "sensitive": lambda fact: fact.sensitive,
     **_TIME_FIELDS,
 }
@@ -60,8 +61,8 @@ def compile_filters(filters: Filters) -> FactPredicate:
     A filter maps names to conditions that must all be true: an equal value, `"*"` for any value, or operators with
     operands (`eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `nin`, `contains`, `icontains`). `AND`, `OR` and `NOT` take a
     list of filters; `NOT` requires all of them to fail. A name is a field of a fact (`id`, `text`, `source`,
-    `session_id`, `seq`, `said_at`, `created_at`, `updated_at`, `category`, `entity`, `context`, `agent`, `sensitive`)
-    or a key of its metadata.
+    `session_id`, `seq`, `said_at`, `created_at`, `updated_at`, `category`, `entity`, `context`, `agent`, `key`,
+    `sensitive`) or a name in its metadata.
 
     A time is compared with an aware `datetime`, a `date` or their ISO text; a day begins at midnight UTC. `said_at` is
     the creation time for facts without one. Values of different types are neither equal nor ordered: `5` is not `"5"`.

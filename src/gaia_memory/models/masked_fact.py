@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gaia_memory.models.new_fact import LABELS
-from gaia_memory.redaction.credentials import mask_credentials
+from gaia_memory.redaction.credentials import contains_credential, mask_credentials
 
 if TYPE_CHECKING:
     from gaia_memory.models.fact import Fact, Origin
@@ -17,7 +17,7 @@ _Masked = TypeVar("_Masked", "Fact", "NewFact")
 
 
 def mask_fact(fact: _Masked, *, allow_numbers: bool) -> _Masked:
-    """Return a fact with each credential in its text, labels and metadata masked.
+    """Return a fact with each credential in its text, labels and metadata masked, and without a key that has one.
 
     `allow_numbers` is `memory.allow_numbers`.
     """
@@ -26,6 +26,9 @@ def mask_fact(fact: _Masked, *, allow_numbers: bool) -> _Masked:
     masked: dict[str, Any] = {
         name: mask_credentials(label, allow_numbers=allow_numbers) for name, label in labels.items()
     }
+    if fact.key is not None:
+        labels["key"] = fact.key
+        masked["key"] = None if contains_credential(fact.key, allow_numbers=allow_numbers) else fact.key
     metadata = dict(_mask_entry(name, value, allow_numbers) for name, value in fact.metadata.items())
     if (text, masked, metadata) == (fact.text, labels, dict(fact.metadata)):
         return fact

@@ -18,6 +18,7 @@ from gaia_memory.models.time_zone import load_time_zone
 from gaia_memory.models.validation import (
     format_value,
     is_label,
+    parse_key,
     raise_invalid,
     require_bool,
     require_int,
@@ -85,6 +86,7 @@ class FactFields(TypedDict, total=False):
     entity: str | None
     context: str
     agent: str | None
+    key: str | None
     sensitive: bool
     due_at: datetime | None
     due_zone: str | None
@@ -120,6 +122,7 @@ class NewFact:
 
     `category`, `entity` (whom or what it is about), `context` and `agent` (who wrote it) are short texts that filters
     find by these names. A text under one of these names in the metadata sets the field, unless the field is given.
+    `key` names something of which there is one at a time, as `whose/what`: a later fact with it replaces this one.
     `due_at` may repeat (`every`: `daily`, `weekly`, `monthly`, `yearly` or an RRULE) in the zone `due_zone`, by default
     that of `due_at`. The fact holds from `valid_from` to before `valid_until`. `first_said_at` defaults to `said_at`.
     """
@@ -134,6 +137,7 @@ class NewFact:
     entity: str | None = None
     context: str = DEFAULT_CONTEXT
     agent: str | None = None
+    key: str | None = None
     sensitive: bool = False
     due_at: datetime | None = None
     due_zone: str | None = None
@@ -150,8 +154,9 @@ class NewFact:
 
         Raises:
             InvalidInputError: the text is not a string or blank, a time has no time zone, `session_id` is not an id,
-                `seq` not a whole number, a label is blank or too long, the due date or the validity contradicts itself,
-                or the metadata is not flat, uses a reserved name, or has over 64 names or 16 kB.
+                `seq` not a whole number, a label is blank or too long, the key has another form, the due date or the
+                validity contradicts itself, or the metadata is not flat, uses a reserved name, or has over 64 names or
+                16 kB.
         """
         object.__setattr__(self, "text", replace_unstorable(require_text("NewFact.text", self.text)))
         if (moments := _times(self)) != _NO_TIMES:
@@ -167,6 +172,8 @@ class NewFact:
         _check_metadata(self.metadata)
         require_bounded(self.metadata)
         self._set_labels()
+        if self.key is not None:
+            object.__setattr__(self, "key", parse_key("NewFact.key", self.key))
         require_bool("NewFact.sensitive", self.sensitive)
         if self.metadata.get("sensitive") is True:
             object.__setattr__(self, "sensitive", True)

@@ -125,7 +125,7 @@ class Chunk:
     The rest is for context only. `before` is the end of the answer just before them. `after` are the messages just
     behind them, which may take back what is said in them. A model sees these only if the chunk `ends_early`, as the
     next one is learned much later. `is_continued`: its only turn continues in the next chunk. `zone` is the user's time
-    zone; None means this machine's.
+    zone; None means this machine's. `known_keys` are those of facts that the user has.
     """
 
     key: SessionKey
@@ -135,6 +135,7 @@ class Chunk:
     ends_early: bool = False
     is_continued: bool = False
     zone: tzinfo | None = None
+    known_keys: tuple[str, ...] = ()
 
     @property
     def said_at(self) -> datetime:
@@ -177,8 +178,8 @@ class ExtractedFact:
 
     `extractor` names the model and the prompt. `said_at` is the day on which it was said, if the messages name one,
     `valid_until` the last day on which it holds. `due_at` is the day or the local time at which it is due, and `every`
-    how often that comes back. `unverified`: the conversation does not show whether it is true. `sensitive`: its topic
-    is, as the extractor says.
+    how often that comes back. `key` is that of `NewFact`. `unverified`: the conversation does not show whether it is
+    true. `sensitive`: its topic is, as the extractor says.
     """
 
     text: str
@@ -188,6 +189,7 @@ class ExtractedFact:
     valid_until: date | None = None
     due_at: date | datetime | None = None
     every: str | None = None
+    key: str | None = None
     extractor: str | None = None
     unverified: bool = False
     sensitive: bool = False

@@ -13,7 +13,11 @@ from gaia_memory.language.printable_text import is_blank
 MAX_LABEL_CHARACTERS = 200
 """Characters of a category, an entity, a context or the name of an agent."""
 
+MAX_KEY_CHARACTERS = 80
+"""Characters of the key of a fact, such as `user/home`."""
+
 _MAX_VALUE_CHARACTERS = 80
+_KEY_FIX = f"pass whose/what, such as user/home, in 3 to {MAX_KEY_CHARACTERS} characters, or None"
 _MIN_TIME = datetime.min.replace(tzinfo=UTC)
 _MAX_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 
@@ -79,6 +83,23 @@ def require_label(name: str, value: object) -> None:
     """
     if not is_label(value):
         raise_invalid(name, value, f"pass a visible text of at most {MAX_LABEL_CHARACTERS} characters in one line")
+
+
+def parse_key(name: str, value: object) -> str:
+    """Return the key of a fact in its normal form: case folded, white space as `-`, without invisible characters.
+
+    Raises:
+        InvalidInputError: it is no text of the form `whose/what`, too long, or has control characters.
+    """
+    if not isinstance(value, str):
+        raise_invalid(name, value, _KEY_FIX)
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", value).casefold())
+    visible = "".join(char for char in folded if unicodedata.category(char) != "Cf")
+    parts = ["-".join(part.split()) for part in visible.split("/")]
+    key = "/".join(parts)
+    if len(parts) < 2 or not all(parts) or len(key) > MAX_KEY_CHARACTERS or not key.isprintable():
+        raise_invalid(name, value, _KEY_FIX)
+    return key
 
 
 def require_bool(name: str, value: object) -> None:

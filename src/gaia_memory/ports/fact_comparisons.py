@@ -1,12 +1,12 @@
-"""The queue of facts that wait to be compared, and what was compared already."""
+"""The keys of facts, the queue of facts that wait to be compared, and what was compared already."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from gaia_memory.models import Fact, PairingState, Scope, UndecidedFact
+from gaia_memory.models import Draft, Fact, PairingState, Scope, UndecidedFact
 from gaia_memory.ports.ledger import Transaction
 
 
@@ -69,6 +69,26 @@ class UndecidedFacts(Protocol):
 
     async def release_reconciling(self, tx: Transaction, scope: Scope, owner: str) -> None:
         """Give the lease back."""
+
+    async def settle_keys(
+        self, tx: Transaction, scope: Scope, actors: Mapping[str, str], *, now: datetime, at: datetime | None = None
+    ) -> frozenset[str]:
+        """Let one current fact of a context have each key: after facts were written, the earliest first.
+
+        `actors` names for each fact by its id who wrote it. One that was said later than the others of its key, or at
+        the same time but written later, replaces them; one that was said earlier goes to history. What nobody confirmed
+        ends nothing that is confirmed, and is kept without its key. With `at` all of them count as said then.
+        Facts that begin to hold later are left for `begin`. Return the facts that were current and were replaced.
+        """
+        ...
+
+    async def meet_keys(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft]) -> list[bool]:
+        """Return for each draft whether a current fact of its context, or another of the drafts, has its key."""
+        ...
+
+    async def known_keys(self, tx: Transaction, scope: Scope, *, limit: int) -> list[str]:
+        """Return keys of current facts that are not sensitive, the last said first."""
+        ...
 
     async def doubt(self, tx: Transaction, scope: Scope, fact_ids: Collection[str], *, since: datetime) -> int:
         """Mark current facts as in doubt unless they are already; return how many were marked."""

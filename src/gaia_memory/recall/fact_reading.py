@@ -23,7 +23,7 @@ from gaia_memory.models import (
     require_scopes,
 )
 from gaia_memory.models.validation import require_time
-from gaia_memory.ports import Clock, MemoryStores
+from gaia_memory.ports import Clock, Embedder, MemoryStores
 from gaia_memory.recall.browse import MAX_PAGE_FACTS, load_page
 from gaia_memory.recall.pipeline import QuestionTime, Recall
 from gaia_memory.recall.visibility import Visibility, VisibilityOptions, require_visibility
@@ -52,6 +52,11 @@ class FactReadingMixin:
     @abstractmethod
     def config(self) -> GaiaConfig:
         """The settings in force."""
+
+    @property
+    @abstractmethod
+    def embedder(self) -> Embedder:
+        """What makes the vectors of facts."""
 
     @abstractmethod
     async def _require(self, scope: object, *, enabled: bool = True) -> None:
@@ -186,6 +191,17 @@ class FactReadingMixin:
         """Return the facts that contain one of these words in any form, best first; calls no embedder."""
         await self._require(scope)
         return await self.recaller.find_by_words(scope, words, limit=limit)
+
+    async def similar(self, scope: Scope, fact_id: str, *, limit: int = 3) -> list[Fact]:
+        """Return the facts that a current one may contradict or repeat, most similar first; calls no model."""
+        await self._require(scope)
+        async with self.stores.database.read_transaction() as tx:
+            known = (await self.stores.facts.stored(tx, scope, [fact_id])).get(fact_id)
+        if known is None:
+            return []
+        vector = known.vector if known.embedder == self.embedder.identity else None
+        found = await self.recaller.find_similar(scope, known.fact.text, vector, left_out=fact_id)
+        return [each.fact for each in found[:limit]]
 
     async def count(self, scope: Scope) -> int:
         """Count the current facts."""

@@ -40,7 +40,7 @@ EXPORT_FORMAT = "gaia-memory"
 EXPORT_VERSION = 2
 READABLE_VERSIONS = (1, 2)
 
-_PLAIN_DETAILS = (*LABELS, "sensitive", "due_zone", "due_all_day", "every")
+_PLAIN_DETAILS = (*LABELS, "key", "sensitive", "due_zone", "due_all_day", "every")
 _TIME_DETAILS = ("due_at", "reminded_at", "valid_from", "valid_until", "first_said_at", "in_doubt_since")
 _ORIGIN_TEXTS = ("agent", "channel", "excerpt", "extractor", "origin_scope", "origin_id")
 _FACT_KEYS = frozenset(
@@ -188,7 +188,8 @@ def _parse_fact(data: object, path: str, partition: str | None, is_past: bool, *
             for origin in (first, *(each for each in origins if each is not first))
         )
         kept = screen_draft(drafts[0], allow_numbers=allow_numbers).fact
-        masked = {"text": kept.text, "metadata": kept.metadata, **{name: getattr(kept, name) for name in LABELS}}
+        masked: dict[str, Any] = {"text": kept.text, "metadata": kept.metadata, "key": kept.key}
+        masked |= {name: getattr(kept, name) for name in LABELS}
         drafts = tuple(replace(draft, fact=replace(draft.fact, **masked)) for draft in drafts)
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from error

@@ -157,8 +157,8 @@ async def apply_plan(
         written=written,
         facts=tuple(fact for fact in results if fact is not None),
         judged=sum(bool(step and (step.actor or step.compared)) for step in steps),
-        replaced=len(ended),
-        past_ids=frozenset(ended) - (await facts.stored(tx, scope, ended)).keys(),
+        replaced=len(ended) + len(written.replaced),
+        past_ids=written.replaced | frozenset(ended) - (await facts.stored(tx, scope, ended)).keys(),
         queued=len(undecided),
         lost=sum(step is not planned for step, planned in zip(steps, plan, strict=True)),
     )
@@ -242,11 +242,6 @@ def repeat(planned: PlannedFact, same: StoredFact, actor: str) -> PlannedFact:
     fact = replace(planned.extracted.fact, text=same.fact.text)
     draft = replace(planned.extracted, fact=fact, vector=same.vector, embedder=same.embedder)
     return replace(planned, draft=draft, repeats=same, actor=actor)
-
-
-def context_of(draft: Draft) -> str:
-    """Return the context to which a new fact belongs."""
-    return draft.fact.context if draft.fact.context != DEFAULT_CONTEXT else draft.active_context
 
 
 def may_concern(context: str, other: str) -> bool:

@@ -56,16 +56,20 @@ class Reconciler:
     async def plan(self, scope: Scope, drafts: Sequence[Draft], *, app: str) -> list[PlannedFact]:
         """Return what facts learned in a conversation of `app` do, by rule or by the model's answer, with vectors.
 
-        No sensitive fact is in a question. A fact that neither decides about is added. A fact without a usable answer
+        No sensitive fact is in a question. One whose key a current fact has is settled by that alone. A fact that
+        neither decides about is added. A fact without a usable answer
         is queued, and so is one that is similar to another one of `drafts`.
         """
-        plan = await self._rules.plan(scope, drafts)
+        async with self._database.read_transaction() as tx:
+            are_settled = await self._facts.meet_keys(tx, scope, drafts)
+        plan = await self._rules.plan(scope, drafts, are_settled)
         embedded = await self._model.embed(scope, [planned.heir for planned in plan])
         plan = [planned.embedded(draft) for planned, draft in zip(plan, embedded, strict=True)]
         if not self.asks_model(app):
             return plan
         with asking_about(app):
-            return await self._model.complete(scope, plan, [at for at, planned in enumerate(plan) if _is_open(planned)])
+            places = [at for at, planned in enumerate(plan) if _is_open(planned) and not are_settled[at]]
+            return await self._model.complete(scope, plan, places)
 
     async def rule_writer(
         self, scope: Scope, drafts: Sequence[Draft]
@@ -74,13 +78,17 @@ class Reconciler:
 
         That also ends what they end, and queues what no rule is sure of.
         """
-        plan = await self._rules.plan(scope, drafts)
+        async with self._database.read_transaction() as tx:
+            are_settled = await self._facts.meet_keys(tx, scope, drafts)
+        plan = await self._rules.plan(scope, drafts, are_settled)
         asks_model = {app: self.asks_model(app) for app in {draft.app for draft in drafts}}
 
         async def write(tx: Transaction, embedded: Sequence[Draft]) -> AddResult:
+            are_settled = await self._facts.meet_keys(tx, scope, drafts)
+            is_open = [_is_open(planned) and not settled for planned, settled in zip(plan, are_settled, strict=True)]
             steps = [
-                replace(planned.embedded(draft), is_undecided=asks_model[draft.app] and _is_open(planned))
-                for planned, draft in zip(plan, embedded, strict=True)
+                replace(planned.embedded(draft), is_undecided=asks_model[draft.app] and to_ask)
+                for planned, draft, to_ask in zip(plan, embedded, is_open, strict=True)
             ]
             return (await apply_plan(self._facts, tx, scope, steps, now=self._clock.now())).written
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from gaia_memory.facts.identity.saved_in_turn import SavedInTurn
 from gaia_memory.facts.identity.text_identity import normal_form
-from gaia_memory.models import Draft, Fact, NewFact, Scope, StoredFact, find_author, is_of_model
+from gaia_memory.models import Draft, Fact, NewFact, Scope, StoredFact, draft_context, find_author, is_of_model
 from gaia_memory.ports import Clock, Database, FactStore
 from gaia_memory.threads import run_in_thread
 from gaia_memory.truth.outdating.late_statements import LateStatements
-from gaia_memory.truth.plan import PlannedFact, context_of, follow, may_concern, repeat
+from gaia_memory.truth.plan import PlannedFact, follow, may_concern, repeat
 from gaia_memory.truth.reconcile_by_rule import Statement, decide_by_rule, searches_for_rivals
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ class RulePlanner:
         self._late = LateStatements(database, facts)
         self._saved = SavedInTurn(database, facts)
 
-    async def plan(self, scope: Scope, drafts: Sequence[Draft]) -> list[PlannedFact]:
-        """Return what facts do as far as rules are sure."""
+    async def plan(self, scope: Scope, drafts: Sequence[Draft], are_settled: Sequence[bool]) -> list[PlannedFact]:
+        """Return what facts do as far as rules are sure; those that are settled by their key do nothing else."""
         if self._settings().reconcile == "off":
             return [PlannedFact(extracted=draft, draft=draft) for draft in drafts]
         async with self._database.read_transaction() as tx:
@@ -64,9 +64,11 @@ class RulePlanner:
             # What nobody said ends nothing that somebody said.
             if not is_of_model(drafts[place].fact.metadata):
                 new = self._statement(drafts[place].fact, f"{_NEW}{place}")
-                decided = await self._decide(scope, plan[place], new, earlier[-MAX_COMPARED_FACTS:])
+                decided = plan[place]
+                if not are_settled[place]:
+                    decided = await self._decide(scope, decided, new, earlier[-MAX_COMPARED_FACTS:])
                 plan[place] = await self._without_saved(scope, decided)
-                earlier.append((context_of(drafts[place]), new))
+                earlier.append((draft_context(drafts[place]), new))
         return plan
 
     async def plan_stored(
@@ -95,7 +97,7 @@ class RulePlanner:
             rivals = await self._find_rivals(scope, new, searches)
         else:
             rivals = [(each.fact, each.fact.last_said_at) for each in only]
-        context = context_of(planned.extracted)
+        context = draft_context(planned.extracted)
         known = [
             replace(self._statement(fact, fact.id), said_at=said)
             for fact, said in rivals

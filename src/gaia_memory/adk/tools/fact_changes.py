@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 async def remember(call: ToolCall) -> dict[str, Any]:
-    """Store one fact, or hold it until the person agrees."""
+    """Store one fact, or hold it until the person agrees; the answer has facts that it may correct."""
     arguments = await call.read_arguments()
     text, details = require_text("fact", arguments.text("fact")).strip(), _details_of(arguments)
     if answer := await _hold_or_refuse(call, text, details):
@@ -44,7 +44,11 @@ async def remember(call: ToolCall) -> dict[str, Any]:
         active_context=call.active_context,
         **details,
     )
-    return await _answer_with(call, saved, arguments.zone)
+    similar = [
+        fact for fact in await call.engine.memory.similar(call.scope, saved.id) if fact.is_visible(call.active_context)
+    ]
+    rows = render_facts(similar, await call.show(similar), allow_numbers=call.engine.config.memory.allow_numbers)
+    return {**await _answer_with(call, saved, arguments.zone), **({"similar": rows} if rows else {})}
 
 
 async def update_memory(call: ToolCall) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def render_facts(
 
 
 def _details_of(fact: Fact, zone: tzinfo) -> dict[str, Any]:
-    labels = {"category": fact.category, "entity": fact.entity, "agent": fact.agent}
+    labels = {"category": fact.category, "entity": fact.entity, "agent": fact.agent, "key": fact.key}
     if fact.context != DEFAULT_CONTEXT:
         labels["context"] = fact.context
     details: dict[str, Any] = {name: escape_for_prompt(label) for name, label in labels.items() if label is not None}

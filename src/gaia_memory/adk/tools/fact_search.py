@@ -93,6 +93,8 @@ async def _explain_nothing(call: ToolCall, arguments: ToolArguments) -> list[str
 
 def _read_filters(arguments: ToolArguments) -> dict[str, Any]:
     filters: dict[str, Any] = {name: label for name in _LABELS if (label := arguments.label(name)) is not None}
+    if (key := arguments.key()) is not None:
+        filters["key"] = key
     since, until = arguments.moment("since"), arguments.moment("until", is_end=True)
     said_at = {name: moment for name, moment in (("gte", since), ("lt", until)) if moment is not None}
     return filters | ({"said_at": said_at} if said_at else {})

@@ -11,7 +11,7 @@ from gaia_memory.adk.plugins.active_context import context_of
 from gaia_memory.adk.tools.tool_declarations import ToolDeclaration
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.dates import Anchor, DateMention, Frequency, Grain, read
-from gaia_memory.models import DEFAULT_CONTEXT, FactChanges
+from gaia_memory.models import DEFAULT_CONTEXT, FactChanges, parse_key
 from gaia_memory.models.validation import format_value, raise_invalid, require_int, require_label
 
 _TIME_FIX = "pass an ISO time such as 2026-03-27T09:00, or words such as 'Friday 9am'"
@@ -69,6 +69,15 @@ class ToolArguments:
         require_label(name, text)
         return context_of(text) if name == "context" else text
 
+    def key(self) -> str | None:
+        """Return the key in its normal form; None if it is not given or blank.
+
+        Raises:
+            InvalidInputError: it has another form.
+        """
+        text = self.text("key")
+        return parse_key("key", text) if text else None
+
     def number(self, name: str, default: int, *, maximum: int, minimum: int = 0) -> int:
         """Return a whole number in a range.
 
@@ -100,6 +109,8 @@ class ToolArguments:
                 changes[name] = self.label(name)  # type: ignore[literal-required]
         if changes.get("context", "") is None:
             changes["context"] = DEFAULT_CONTEXT
+        if "key" in self.given:
+            changes["key"] = self.key()
         if "sensitive" in self.given:
             changes["sensitive"] = self._flag("sensitive")
         if "due_at" in self.given:

@@ -38,6 +38,7 @@ _DETAILS: _Parameters = {
     "every": _text("How often it is due: daily, weekly, monthly, yearly or an RRULE."),
     "sensitive": {"type": "boolean", "description": "True for what must not come up by itself, such as health."},
     "entity": _text("Whom or what it is about, if not the user."),
+    "key": _text("What there is one of at a time, as whose/what, such as user/home: the fact replaces that one."),
     "valid_until": _text("When it ceases to be true: an ISO time or words."),
 }
 
@@ -69,6 +70,7 @@ RECALL = ToolDeclaration(
         "context": _text("Only facts of this context."),
         "entity": _text("Only facts about this person or thing."),
         "agent": _text("Only facts that this agent noted."),
+        "key": _text("Only the fact with this key, such as user/home."),
         "since": _text("Only what was said from then on: an ISO time or words."),
         "until": _text("Only what was said until then."),
         "as_of": _text("What was true then, now or not."),

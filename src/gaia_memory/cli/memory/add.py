@@ -21,7 +21,13 @@ from gaia_memory.cli.engines import (
     open_scope,
     require_named_user,
 )
-from gaia_memory.cli.memory.filter_options import MetadataOption, ValidUntilOption, parse_metadata, parse_valid_until
+from gaia_memory.cli.memory.filter_options import (
+    KeyOption,
+    MetadataOption,
+    ValidUntilOption,
+    parse_metadata,
+    parse_valid_until,
+)
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows
 from gaia_memory.cli.ui.read_input import display_name, has_piped_input, is_interactive, read_text
 from gaia_memory.cli.ui.refused import SkipRefusedOption, print_masked, print_refused, refused_to_dict
@@ -41,6 +47,8 @@ Examples:
 `gaia memory add --user ada --category health --metadata level=5 "Runs every morning"` adds metadata to filter by.
 
 `gaia memory add --user ada --valid-until 2026-03-20 "Is on holiday"` keeps a fact that expires after that day.
+
+`gaia memory add --user ada --key user/home "Lives in Oslo"` replaces the fact that has this key.
 
 `printf 'Lives in Haifa\\nLikes tea\\n' | gaia memory add --user ada` keeps one fact per line.
 
@@ -76,6 +84,7 @@ async def add(
     category: Annotated[
         str | None, typer.Option("--category", help="The category of the facts, such as health.")
     ] = None,
+    key: KeyOption = None,
     metadata: MetadataOption = None,
     valid_until: ValidUntilOption = None,
     skip_refused: SkipRefusedOption = False,
@@ -86,14 +95,14 @@ async def add(
 ) -> None:
     """Add facts about a user, word for word. If one is refused, none is kept, except with `--skip-refused`.
 
-    JSON may be a list of texts or of objects with `text`, `metadata`, `category` and `said_at`, also under `memories`
-    or `results`, as mem0's `get_all` returns them. What the file says is deleted, expired or of another `user_id` is
-    left out.
+    JSON may be a list of texts or of objects with `text`, `metadata`, `category`, `key` and `said_at`, also under
+    `memories` or `results`, as mem0's `get_all` returns them. What the file says is deleted, expired or of another
+    `user_id` is left out.
     """
     if file is None and texts and has_piped_input():
         print_note("standard input was not read, because facts are given as arguments: `--file -` reads it, too")
     entries = _with_details(
-        _entries(texts or [], file), category, parse_metadata(metadata), parse_valid_until(valid_until)
+        _entries(texts or [], file), category, key, parse_metadata(metadata), parse_valid_until(valid_until)
     )
     entries, left_out = _without_ended_and_others(context, entries, user)
     if dry_run:
@@ -163,9 +172,15 @@ def _entries(texts: Sequence[str], file: Path | None) -> list[FileFact]:
 
 
 def _with_details(
-    entries: Sequence[FileFact], category: str | None, metadata: Mapping[str, Scalar], valid_until: datetime | None
+    entries: Sequence[FileFact],
+    category: str | None,
+    key: str | None,
+    metadata: Mapping[str, Scalar],
+    valid_until: datetime | None,
 ) -> list[FileFact]:
-    """Give the category, the metadata and the end of the options to each fact that does not name its own."""
+    """Give the category, the key, the metadata and the end of the options to each fact that does not name its own."""
+    if key is not None and len(entries) > 1:
+        raise typer.BadParameter(f"--key is {key!r}, which one fact has at a time: add the facts one by one")
     try:
         return [
             replace(
@@ -173,6 +188,7 @@ def _with_details(
                 fact=replace(
                     entry.fact,
                     category=entry.fact.category or category,
+                    key=entry.fact.key or key,
                     metadata={**metadata, **entry.fact.metadata},
                     valid_until=entry.fact.valid_until or valid_until,
                 ),

@@ -33,6 +33,15 @@ CategoryOption = Annotated[
     str | None,
     typer.Option("--category", help="Only facts of this category, as with `--where category=…`.", show_default=False),
 ]
+KeyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        metavar="WHOSE/WHAT",
+        help="What there is one of at a time, such as user/home: a later fact with the same key replaces this one.",
+        show_default=False,
+    ),
+]
 MetadataOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, print_other_scopes
-from gaia_memory.cli.memory.filter_options import MetadataOption, parse_metadata
+from gaia_memory.cli.memory.filter_options import KeyOption, MetadataOption, parse_metadata
 from gaia_memory.cli.memory.forget import find_fact
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows, shorten_ids
 from gaia_memory.cli.ui.terminal import print_line
@@ -98,6 +98,7 @@ async def edit(
         str | None, typer.Argument(help="The new words, in quotes.", show_default=False, callback=_require_words)
     ] = None,
     category: Annotated[str | None, typer.Option("--category", help="The category of the fact.")] = None,
+    key: KeyOption = None,
     metadata: MetadataOption = None,
     remove: Annotated[
         list[str] | None,
@@ -107,18 +108,21 @@ async def edit(
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Correct a current fact, which keeps its id. Its earlier words stay in its history.
+    """Correct a current fact, which keeps its id. Its earlier words stay in its history. `--key ""` removes the key.
 
     If another fact says the new words already, the two become one.
     """
+    from gaia_memory.models import FactChanges
+
     changes: dict[str, Any] = {**dict.fromkeys(remove or ()), **parse_metadata(metadata)}
     if category is not None:
         changes["category"] = category
-    if text is None and not changes:
-        raise typer.BadParameter("there is nothing to change: pass new words, --category, --metadata or --remove")
+    fields = FactChanges() if key is None else FactChanges(key=key or None)
+    if text is None and not changes and not fields:
+        raise typer.BadParameter("there is nothing to change: pass words, --category, --key, --metadata or --remove")
     async with open_scope(config, app_name, user) as (engine, scope):
         known = find_fact(await engine.memory.facts(scope), fact_id, escape_line(user))
-        fact = await engine.memory.update(scope, known.id, text=text, metadata=changes or None)
+        fact = await engine.memory.update(scope, known.id, text=text, metadata=changes or None, **fields)
     if as_json:
         print_json(fact_to_dict(fact))
     else:

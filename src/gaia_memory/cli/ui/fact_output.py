@@ -59,6 +59,7 @@ def fact_to_dict(fact: Fact) -> dict[str, Any]:
         "entity": fact.entity,
         "context": fact.context,
         "agent": fact.agent,
+        "key": fact.key,
         "sensitive": fact.sensitive,
         "due_at": _iso(fact.due_at),
         "due_zone": fact.due_zone,

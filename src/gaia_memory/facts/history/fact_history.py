@@ -11,13 +11,12 @@ from typing_extensions import override
 
 from gaia_memory.database.id_encoding import decode_id, encode_id
 from gaia_memory.facts import scopes, tables
-from gaia_memory.facts.current import current_or_past
+from gaia_memory.facts.current import ClockedFactStore, current_or_past
 from gaia_memory.facts.history.move_facts import settle
 from gaia_memory.facts.history.timeline import ids_of_line, load_texts, load_timeline
 from gaia_memory.facts.rows import from_epoch_seconds, in_chunks, scope_of, to_epoch_seconds, to_optional_seconds
 from gaia_memory.facts.tables import endings, facts, past_facts
 from gaia_memory.models import FactEnd
-from gaia_memory.ports import FactStore
 
 if TYPE_CHECKING:
     from gaia_memory.models import Scope
@@ -28,7 +27,7 @@ _KEY_NAMES = ("fact_id", "ended_at", "ended_by", "undone_at")
 """What tells the endings of facts apart."""
 
 
-class FactHistoryMixin(FactStore):
+class FactHistoryMixin(ClockedFactStore):
     """The part of the fact store that changes until when facts were true."""
 
     @override
@@ -108,6 +107,8 @@ class FactHistoryMixin(FactStore):
             await tx.execute(insert(endings), followed)
         ids = {row.fact_id for row in caused}
         await settle(tx, scope, ids, await load_timeline(tx, scope, ids), state)
+        now = from_epoch_seconds(self._now())
+        await self.settle_keys(tx, scope, dict.fromkeys(sorted(ids), "host"), now=now)
 
     @override
     async def endings(self, tx: Transaction, scope: Scope) -> list[FactEnd]:

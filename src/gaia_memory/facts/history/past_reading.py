@@ -68,7 +68,12 @@ class PastReadingMixin(ClockedFactStore):
             is_past = past_facts.c.partition == scope.partition, past_facts.c.normal.in_(chunk)
             past = select(past_facts.c.normal).where(*is_past, past_facts.c.sensitive)
             sensitive |= {row.normal for row in await tx.execute(known.union(past))}
-        return [normal in sensitive for normal in normals]
+        keys: set[str] = set()
+        for chunk in in_chunks({fact.key for fact in new_facts if fact.key is not None}):
+            has_key = facts.c.partition == scope.partition, facts.c.key.in_(chunk), facts.c.sensitive
+            keys |= set((await tx.execute(select(facts.c.key).where(*has_key, current_or_past()))).scalars())
+        # What replaces a sensitive fact is as sensitive.
+        return [normal in sensitive or fact.key in keys for normal, fact in zip(normals, new_facts, strict=True)]
 
     @override
     async def past_index(self, tx: Transaction, scope: Scope, embedder: str) -> PastIndex:

@@ -51,7 +51,7 @@ def _add_saying(merged: dict[str, Any], draft: Draft, said: float) -> None:
     known_since = merged["created_at"] if merged["said_at"] is None else merged["said_at"]
     is_later = said > known_since
     details = {name: stored_detail(name, getattr(draft.fact, name)) for name in DETAIL_DEFAULTS}
-    for name in LABELS:
+    for name in (*LABELS, "key"):
         is_wanted = is_later or merged[name] == DETAIL_DEFAULTS[name]
         if is_wanted and details[name] != DETAIL_DEFAULTS[name]:
             merged[name] = details[name]

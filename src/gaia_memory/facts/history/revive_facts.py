@@ -75,8 +75,9 @@ async def revive(
 def _dated(draft: Draft, ended_at: float | None, now: datetime) -> Draft:
     """Return a draft with the date at which it brings a fact back, if it has none or one that is now."""
     said_at = draft.fact.said_at or draft.created_at or now
-    if ended_at is not None and said_at == now and to_epoch_seconds(now) == ended_at:
-        said_at = from_epoch_seconds(ended_at) + _TIE
+    is_tie = ended_at is not None and to_epoch_seconds(said_at) == ended_at
+    if is_tie and (said_at == now or (draft.fact.key is not None and not draft.is_imported)):
+        said_at = from_epoch_seconds(ended_at or 0.0) + _TIE
     if said_at == draft.fact.said_at or (ended_at is not None and to_epoch_seconds(said_at) <= ended_at):
         return draft
     return replace(draft, fact=replace(draft.fact, said_at=said_at))

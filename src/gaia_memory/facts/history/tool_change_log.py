@@ -129,7 +129,7 @@ class ToolChangeMixin(FactStore):
         fact_id, action, state = noted.change["id"], noted.change["action"], noted.state or {}
         statement = delete(tool_changes).where(tool_changes.c.row == noted.row).returning(tool_changes)
         row = (await tx.execute(statement)).one()
-        if not noted.is_latest or (action == "forgot" and not await self._put_back(tx, scope, state)):
+        if not noted.is_latest or (action == "forgot" and not await self._put_back(tx, scope, state, now)):
             return False
         if action == "remembered":
             is_ended_by_it = _ended_by(scope, fact_id), endings.c.noted_at >= row.made_at
@@ -143,7 +143,7 @@ class ToolChangeMixin(FactStore):
             if earlier is not None:
                 await self.restore(tx, scope, earlier, actor="person", now=now)
             else:
-                fact = fact_of(cast(Any, SimpleNamespace(**state)), scope)
+                fact = _fact_of_state(state, scope)
                 details = {name: getattr(fact, name) for name in DETAIL_DEFAULTS}
                 draft = Draft(fact=NewFact(fact.text, metadata=fact.metadata, **details), source=fact.source)
                 await self.reword(tx, scope, fact_id, draft, actor="person", now=now)
@@ -155,7 +155,7 @@ class ToolChangeMixin(FactStore):
         )
         return True
 
-    async def _put_back(self, tx: Transaction, scope: Scope, rows: Mapping[str, Any]) -> bool:
+    async def _put_back(self, tx: Transaction, scope: Scope, rows: Mapping[str, Any], now: datetime) -> bool:
         """Store a withdrawn fact again as it was; False if its rows are erased or somebody has said it since."""
         if not rows:
             return False
@@ -170,13 +170,15 @@ class ToolChangeMixin(FactStore):
         for table, stored in ((past_facts, rows[_CURRENT]), *((table, rows[table.name]) for table in _TABLES)):
             if stored:
                 await tx.execute(insert(table), [_from_json(table, scope, row) for row in stored])
-        await move_to_current(tx, scope, [row["id"] for row in rows[_CURRENT]], state)
+        current_ids = [row["id"] for row in rows[_CURRENT]]
+        await move_to_current(tx, scope, current_ids, state)
+        await self.settle_keys(tx, scope, dict.fromkeys(current_ids, "person"), now=now)
         return True
 
     @override
     async def withdrawn(self, tx: Transaction, scope: Scope) -> list[Fact]:
         rows = [each for row in await _waiting(tx, scope) for each in row.state[_CURRENT] if each["id"] == row.fact_id]
-        return [fact_of(cast(Any, SimpleNamespace(**row)), scope) for row in rows]
+        return [_fact_of_state(row, scope) for row in rows]
 
     @override
     async def drop_withdrawn(
@@ -226,6 +228,11 @@ async def _waiting(tx: Transaction, scope: Scope) -> list[Row[Any]]:
     """Return the notes of a scope that hold what tools have forgotten."""
     in_scope = tool_changes.c.partition == scope.partition, tool_changes.c.erase_at.is_not(None)
     return list(await tx.execute(select(tool_changes).where(*in_scope).order_by(tool_changes.c.row)))
+
+
+def _fact_of_state(state: Mapping[str, Any], scope: Scope) -> Fact:
+    """Return a fact as it was noted, perhaps by a version that knew fewer details."""
+    return fact_of(cast(Any, SimpleNamespace(**{**DETAIL_DEFAULTS, **state})), scope)
 
 
 def _to_json(row: Row[Any]) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import BindParameter, bindparam, exists, func, select, update
 from typing_extensions import override
 
+from gaia_memory.facts import tables
 from gaia_memory.facts.current import current, current_or_past
 from gaia_memory.facts.due_facts import is_due
-from gaia_memory.facts.rows import to_epoch_seconds
+from gaia_memory.facts.rows import scope_of, to_epoch_seconds
 from gaia_memory.facts.scopes import bump_revisions, mark_dirty
 from gaia_memory.facts.tables import endings, facts
 from gaia_memory.ports import FactStore
@@ -42,8 +43,10 @@ class ValidityMixin(FactStore):
         since_epoch = to_epoch_seconds(now)
         # One that was written after its beginning went into the outbox with that write.
         is_begun = (facts.c.valid_from <= since_epoch) & (facts.c.updated_at < facts.c.valid_from)
-        columns = facts.c.row, facts.c.id, facts.c.version, facts.c.partition
-        statement = select(*columns).where(is_begun, current_or_past()).limit(limit)
+        table = tables.scopes
+        columns = facts.c.row, facts.c.id, facts.c.version, facts.c.partition, table.c.app, table.c.user_id
+        joined = table.c.partition == facts.c.partition
+        statement = select(*columns).join(table, joined).where(is_begun, current_or_past()).limit(limit)
         rows = (await tx.execute(statement)).all()
         if rows:
             await bump_revisions(tx, sorted({row.partition for row in rows}))
@@ -51,6 +54,8 @@ class ValidityMixin(FactStore):
             await tx.execute(update(facts).where(has_row).values(updated_at=since_epoch))
             for row in sorted(rows, key=lambda row: str(row.id)):
                 await mark_dirty(tx, [row.id], row.version)
+            for row in rows:
+                await self.settle_keys(tx, scope_of(row.app, row.user_id), {row.id: "clock"}, now=now)
         return len(rows)
 
     @override

@@ -59,7 +59,7 @@ def _details(fact: Fact) -> Iterator[tuple[str, str]]:
     if fact.first_said_at is not None and fact.first_said_at != fact.said_at:
         yield "First said", format_moment(fact.first_said_at)
     yield "How", describe_source(fact.source)
-    labels = ("agent", "category", "entity", "session_id", "every")
+    labels = ("agent", "category", "key", "entity", "session_id", "every")
     yield from ((_label(name), value) for name in labels if (value := getattr(fact, name)))
     yield "Context", fact.context
     times = ("due_at", "valid_from", "valid_until", "in_doubt_since")

@@ -78,8 +78,8 @@ async def correct_fact(
 ) -> Response:
     """Correct a fact, which keeps its id; the earlier wording goes to its history."""
     changes = form.model_dump(exclude_unset=True)
-    if all(change is None for change in changes.values()):
-        raise HTTPException(422, "there is nothing to change: pass text, metadata or both")
+    if "key" not in changes and all(change is None for change in changes.values()):
+        raise HTTPException(422, "there is nothing to change: pass text, key or metadata")
     async with _unchanged(request, person, fact_id):
         _found(await person.memory.fact(person.scope, fact_id))
         fact = await person.memory.update(person.scope, fact_id, **changes, actor=person.caller.actor)

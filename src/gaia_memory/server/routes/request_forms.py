@@ -127,6 +127,7 @@ class FactForm(Form):
     entity: _Label = Field(None, description="Whom or what it is about.")
     context: str = Field("global", max_length=200)
     agent: _Label = None
+    key: _Label = Field(None, description="What there is one of at a time: `whose/what`, such as `user/home`.")
     sensitive: bool = False
     due_at: AwareDatetime | None = None
     due_zone: str | None = Field(None, max_length=200, description="An IANA time zone.")
@@ -137,9 +138,10 @@ class FactForm(Form):
 
 
 class CorrectionForm(Form):
-    """A correction: another text, other metadata, or both."""
+    """A correction: another text, another key, other metadata."""
 
     text: str | None = None
+    key: _Label = Field(None, description="What there is one of at a time: `user/home`; null removes it.")
     metadata: dict[str, _Scalar | None] | None = Field(None, description="Names to set; null removes one.")
 
 

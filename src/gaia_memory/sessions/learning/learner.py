@@ -30,6 +30,9 @@ from gaia_memory.truth.reconciler import Reconciler
 if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
 
+MAX_KNOWN_KEYS = 30
+"""Keys of a person that a question shows, so that they are used again."""
+
 TURNS_PER_SKIP_QUERY = 50
 """Turns whose events are looked up in the skip list at once."""
 
@@ -158,7 +161,8 @@ class Learner:
             pending_chunks.append(chunk)
             async with self._client.database.read_transaction() as tx:
                 await self._check_unchanged(tx, learning, [chunk])
-            extracted = await self._extract(chunk)
+                known_keys = await self._facts.known_keys(tx, learning.scope, limit=MAX_KNOWN_KEYS)
+            extracted = await self._extract(replace(chunk, known_keys=tuple(known_keys)))
             drafts += extracted if learning.added is None else add_details(extracted, learning.added)
             if not chunk.is_continued:
                 is_end = is_last and not left_out

@@ -18,7 +18,17 @@ from gaia_memory.facts.identity.text_identity import normal_form
 from gaia_memory.learn.embed_drafts import embed_in_scope
 from gaia_memory.log import logger_for
 from gaia_memory.model_calls import ATTEMPT_TEMPERATURES, AnswerOptions
-from gaia_memory.models import Draft, Fact, NewFact, Scope, SimilarFact, StoredFact, Vector, to_local_time
+from gaia_memory.models import (
+    Draft,
+    Fact,
+    NewFact,
+    Scope,
+    SimilarFact,
+    StoredFact,
+    Vector,
+    draft_context,
+    to_local_time,
+)
 from gaia_memory.ports import Database, Embedder, FactStore, LanguageModel
 from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.telemetry import log_fields, memory_span
@@ -33,7 +43,7 @@ from gaia_memory.truth.by_model.model_question import (
 )
 from gaia_memory.truth.by_model.wording import is_usable, merge_details
 from gaia_memory.truth.outdating.late_statements import LateStatements
-from gaia_memory.truth.plan import PlannedFact, context_of, follow, may_concern, said_at, without_forgotten
+from gaia_memory.truth.plan import PlannedFact, follow, may_concern, said_at, without_forgotten
 
 if TYPE_CHECKING:
     from gaia_memory.config.sections.memory_section import MemoryConfig
@@ -202,7 +212,7 @@ class ModelPlanner:
             )
             past = await self._late.past_since(scope, draft.fact.said_at)
             found += await self._similar.select_similar(scope, draft.fact.text, draft.vector, past)
-            similar = [each.fact for each in found if may_concern(context_of(draft), each.fact.context)]
+            similar = [each.fact for each in found if may_concern(draft_context(draft), each.fact.context)]
             others = [fact for fact in similar if normal_form(fact.text) != form and fact.id not in ruled]
             shown = [fact.id for fact in others if _is_comparable(fact)]
             async with self._database.read_transaction() as tx:

@@ -119,7 +119,13 @@ def _parse_entry(entry: object, place: str) -> FileFact:
         raise InvalidInputError(f"{place} has no text: write it as `text`, `memory` or `content`")
     try:
         ended, valid_until = read_end(entry, datetime.now(UTC))
-        fact = NewFact(text.strip(), said_at=_said_at(entry), metadata=_metadata(entry), valid_until=valid_until)
+        fact = NewFact(
+            text.strip(),
+            said_at=_said_at(entry),
+            metadata=_metadata(entry),
+            key=entry.get("key"),
+            valid_until=valid_until,
+        )
     except InvalidInputError as error:
         raise InvalidInputError(f"{place}: {error}") from error
     user = next((entry[key] for key in _OWNER_KEYS if entry.get(key) is not None), None)
