@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 from importlib.resources import files
 
-from gaia_memory.language.answer_types import NUMBER_WORDS, TIME_WORDS
 from gaia_memory.language.dates.phrases.english_dates import ENGLISH
 from gaia_memory.language.dates.phrases.french_dates import FRENCH
 from gaia_memory.language.dates.phrases.german_dates import GERMAN
@@ -38,10 +37,26 @@ _UNSPACED_ROLE = re.compile(
     "|\u7528\u6237|\u7528\u6236|\u4f7f\u7528\u8005|\u52a9\u624b"  # Chinese
     "|\uc0ac\uc6a9\uc790"  # Korean
 )
+_TIME_WORDS = frozenset(
+    (
+        *("yesterday", "today", "tonight", "tomorrow", "ago", "last", "next", "recently", "since"),
+        *("morning", "evening", "weekend", "day", "days", "week", "weeks", "month", "months", "year", "years"),
+        *("summer", "winter", "spring", "autumn"),
+        *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+        *("january", "february", "march", "april", "june", "july", "august"),
+        *("september", "october", "november", "december"),
+    )
+)
+_NUMBER_WORDS = frozenset(
+    (
+        *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "once", "twice"),
+        *("couple", "several", "few", "dozen", "every", "second", "third"),
+    )
+)
 _WORDS_OF_EVERY_TEXT = frozenset[str]().union(
     index_tokens(" ".join(STOP_WORDS)),
-    TIME_WORDS,
-    NUMBER_WORDS,
+    _TIME_WORDS,
+    _NUMBER_WORDS,
     # Having, which some forms of the other languages' stop words say.
     index_tokens("tengo tiene tenemos tienen tener"),
     *FUNCTION_WORDS.values(),
