@@ -52,8 +52,8 @@ def files_with(word: bytes) -> list[str]:
     return [str(path) for path in gaia_home().rglob("*") if path.is_file() and word in path.read_bytes()]
 
 
-def test_without_a_key_only_facts_that_share_a_word_are_shown(config: str) -> None:
-    """The neighbours of an answer are none."""
+def test_without_a_key_the_fact_that_shares_a_word_is_shown_first(config: str) -> None:
+    """Its neighbours follow; without a shared word nothing is found."""
     said = "Ich habe einen Kater\nMir gehören zwei Hunde\nAm Samstag besuche ich meine Oma\n/reset\n"
     run_gaia("chat", "--user", "itay", "--config", config, stdin=said)
     shown = {
@@ -61,8 +61,8 @@ def test_without_a_key_only_facts_that_share_a_word_are_shown(config: str) -> No
         for question in ("Kater", "Welche Hunde gehören mir?", "Oma besuche", "Blutgruppe")
     }
 
-    found = {question: [word for word in ("Kater", "Hunde", "Oma") if word in out] for question, out in shown.items()}
-    assert list(found.values()) == [["Kater"], ["Hunde"], ["Oma"], []]
+    first = [re.findall("Kater|Hunde|Oma", out)[:1] for out in shown.values()]
+    assert first == [["Kater"], ["Hunde"], ["Oma"], []]
     assert shown["Blutgruppe"] == "No fact about itay answers that.\n"
 
 

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from google.adk.agents import LlmAgent
 
-from gaia_memory import SessionWindowPlugin, engine_registry, open_memory
+from gaia_memory import SessionWindowPlugin, engine_registry
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedExtractor
@@ -29,7 +28,6 @@ Make = Callable[..., Awaitable[Sut]]
 
 BOAT = "my boat is called Zephyr"
 WINDOW = "sessions: {window_turns: 3}"
-AGED = ("Ann", "Ben", "Liz", "Max", "Zoe")
 
 
 def learn_words(prompt: str) -> str:
@@ -250,28 +248,6 @@ async def test_a_private_turn_that_is_left_for_later_is_not_shown(make: Make) ->
 
     assert "tea8" in said(sut)
     assert "9817" not in "".join(sut.EXT)
-
-
-@pytest.mark.parametrize("lead", [0, 1])
-async def test_what_is_taken_back_is_not_learned_wherever_learning_ends(tmp_path: Path, lead: int) -> None:
-    """The rules read the turns around those that they learn: every second message takes back the one before."""
-    async with open_memory({"home": tmp_path, "sessions": {"window_turns": 10, "coalesce_seconds": 0}}) as gaia:
-        agent = LlmAgent(name="helper", model=gaia.model, instruction="Help.")
-        cli = gaia.conversation(agent, user_id="ada", channel="cli")
-        await gaia.sweep()
-        pairs = [(f"My friend {name} lives in Rome", "That's wrong") for name in ("Mia", "Leo", "Eva", "Tim", "Ida")]
-        aged = [(f"My friend {name} is 8 years old", "No, 7") for name in AGED]
-        for said in ["hello"] * lead + [message for pair in (*pairs, *aged) for message in pair]:
-            await cli.send(said)
-            await wait_until(lambda: not gaia._engine._sweeper._window_tasks)
-        early = await gaia.memory.count(gaia.scope(user_id="ada"))
-        await gaia.sweep(force=True)
-        facts_of_ada = [fact.text for fact in await gaia.memory.facts(gaia.scope(user_id="ada"))]
-
-    assert early > 0
-    assert sorted(facts_of_ada) == [
-        f"User's friend {name} is 7 years old" for name in ("Ann", "Ben", "Liz", "Max", "Zoe")
-    ]
 
 
 async def test_a_failing_model_is_asked_less_and_less_and_not_while_it_is_away(make: Make) -> None:
