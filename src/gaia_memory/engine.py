@@ -23,10 +23,10 @@ from gaia_memory.database.sql_engine import PoolSettings, SqlDatabase, open_data
 from gaia_memory.errors import ConfigError, MemoryDisabledError
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox, load_dominant_embedder
 from gaia_memory.health import EngineState
-from gaia_memory.ledger import SqlLedger, add_token_sums, is_owner_dead, mark_dead, new_owner
+from gaia_memory.ledger import Ledger, MemoryStores, add_token_sums, is_owner_dead, mark_dead, new_owner
 from gaia_memory.memory import Memory
 from gaia_memory.models import LearnedFacts, Metadata, Scope, SessionKey, SweepReport, Turn
-from gaia_memory.ports import Clock, MemoryStores, ProjectsProvider, SystemClock, Transcript
+from gaia_memory.ports import Clock, ProjectsProvider, SystemClock, Transcript
 from gaia_memory.profile.distil import Distiller, profile_settings
 from gaia_memory.recall.index.rebuild_index import Reindexer
 from gaia_memory.recall.pipeline import Recall
@@ -72,7 +72,7 @@ class Engine:
         # Two engines of one process are two owners: neither takes the other's lease, or gives it back.
         self.owner = new_owner()
         self.database = database
-        self.facts, self.ledger, self.outbox, self.indexes = SqlFacts(clock), SqlLedger(), SqlOutbox(), SqlIndexes()
+        self.facts, self.ledger, self.outbox, self.indexes = SqlFacts(clock), Ledger(), SqlOutbox(), SqlIndexes()
         self.backend = Backend(config, stored_embedder=stored_embedder, save_tokens=partial(add_token_sums, database))
         self.agent_models = self.backend.agent_models
         self.locks = SessionLocks()

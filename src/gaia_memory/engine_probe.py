@@ -25,7 +25,7 @@ from gaia_memory.errors import ConfigError, MemoryUnavailable
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
 from gaia_memory.learn.grounding import GroundingCheck
 from gaia_memory.learn.prompts import extraction_instructions
-from gaia_memory.ledger import SqlLedger, is_owner_dead, load_token_sums
+from gaia_memory.ledger import Ledger, is_owner_dead, load_token_sums
 from gaia_memory.models import (
     Chunk,
     EventPosition,
@@ -193,7 +193,7 @@ async def load_database_summary(url: str) -> DatabaseSummary:
                 embedder=await SqlFacts().dominant_embedder(tx),
                 outdated=await indexes.count_outdated(tx),
                 store=await SqlOutbox().store(tx),
-                pending=await SqlLedger().pending(tx, user=None, app=None),
+                pending=await Ledger().pending(tx, user=None, app=None),
                 usage=summarize_tokens(await load_token_sums(tx)),
             )
     finally:

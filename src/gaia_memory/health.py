@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.errors import MemoryUnavailable
@@ -22,10 +23,13 @@ from gaia_memory.models import (
     is_same_embedder,
 )
 from gaia_memory.models.recurrence import can_recur
-from gaia_memory.ports import Follower, MemoryStores
+from gaia_memory.ports import Follower
 from gaia_memory.ports.external import MISSING_AGENT_MODEL_REMEDY
 from gaia_memory.telemetry.token_usage import summarize_tokens
 from gaia_memory.threads import run_in_thread
+
+if TYPE_CHECKING:
+    from gaia_memory.ledger.memory_stores import MemoryStores
 
 _DISABLED_STATUS = ("memory is off", "set `memory.enabled: true` in gaia.yaml")
 _STORE_REMEDY = "facts are safe in the database; the store is brought up to date once that is mended"

@@ -26,6 +26,7 @@ from gaia_memory.learn.write_verbatim import (
     build_verbatim_drafts,
     write_verbatim,
 )
+from gaia_memory.ledger.memory_stores import MemoryStores
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
     DEFAULT_CONTEXT,
@@ -50,7 +51,7 @@ from gaia_memory.models import (
     require_future_due,
 )
 from gaia_memory.models.validation import raise_invalid, require_label, require_text
-from gaia_memory.ports import Clock, Embedder, Follower, MemoryStores
+from gaia_memory.ports import Clock, Embedder, Follower
 from gaia_memory.ports.past_facts import PromptState
 from gaia_memory.profile.distil import Distiller, ProfilePreview
 from gaia_memory.profile.session_profiles import SessionProfile, load_session_profiles

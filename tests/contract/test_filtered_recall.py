@@ -11,7 +11,7 @@ from gaia_memory.errors import InvalidInputError
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.facts import sql_facts as room
 from gaia_memory.learn.embed_drafts import embed_drafts
-from gaia_memory.ledger.sql_ledger import SqlLedger
+from gaia_memory.ledger.ledger import Ledger
 from gaia_memory.models import Draft, NewFact, Scope, compile_filters
 from gaia_memory.ports.stores import MemoryStores
 from gaia_memory.recall.browse import load_page
@@ -51,7 +51,7 @@ def runs(number, category):
 
 
 def stores_of(database):
-    return MemoryStores(database, facts, SqlLedger(), SqlOutbox())
+    return MemoryStores(database, facts, Ledger(), SqlOutbox())
 
 
 async def asked(recall, question, scope=ITAY, limit=10, beside=(), **filters):

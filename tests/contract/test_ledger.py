@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.ledger import SqlLedger, is_owner_dead, new_owner, process_name
+from gaia_memory.ledger import Ledger, is_owner_dead, new_owner, process_name
 from gaia_memory.models import (
     EventPosition,
     FrozenProfile,
@@ -19,7 +19,7 @@ from support.databases import database
 
 __all__ = ["database"]
 
-ledger = SqlLedger()
+ledger = Ledger()
 KEY = SessionKey("gaia", "itay", "itay:cli")
 OTHER = SessionKey("gaia", "noa", "noa:cli")
 FROZEN = FrozenProfile(block="- tea", key="k", made_at=7.5, made_by="fallback")

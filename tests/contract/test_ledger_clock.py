@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
-from gaia_memory.ledger import SqlLedger
+from gaia_memory.ledger import Ledger
 from gaia_memory.ledger.rows import is_unset_or_expired, where_session
 from gaia_memory.ledger.tables import conversations as c
 from gaia_memory.models import SessionKey, TurnRequest
-from gaia_memory.ports.ledger import (
+from gaia_memory.models.quiet_conversations import (
     CLEAR_LEASE_SECONDS,
     LEASE_SECONDS,
     MAX_BACKOFF_SECONDS,
@@ -22,7 +22,7 @@ from support.databases import database
 
 __all__ = ["database"]
 
-ledger = SqlLedger()
+ledger = Ledger()
 KEY = SessionKey("gaia", "itay", "itay:cli")
 ME = "elsewhere:1:1.00/a"
 YOU = "elsewhere:2:2.00/b"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.ledger import SqlLedger, is_owner_dead, mark_dead, new_owner, process_name
+from gaia_memory.ledger import Ledger, is_owner_dead, mark_dead, new_owner, process_name
 from gaia_memory.models import SessionKey, TurnRequest
 from support.databases import database
 
 __all__ = ["database"]
 
-ledger = SqlLedger()
+ledger = Ledger()
 KEY = SessionKey("gaia", "itay", "itay:cli")
 ME = "elsewhere:1:1.00/a"
 YOU = "elsewhere:2:2.00/b"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import event, select, text
 
-from gaia_memory.ledger import SqlLedger, process_name
+from gaia_memory.ledger import Ledger, process_name
 from gaia_memory.ledger.tables import IS_SWEEPABLE, conversations
 from gaia_memory.models import SessionKey, TurnRequest
 from support.databases import database
@@ -17,7 +17,7 @@ from support.storage.populated_ledger import APP, DUE_COUNT, NOW, POPULATIONS, Q
 __all__ = ["database"]
 
 KNOWN = 1500
-ledger = SqlLedger()
+ledger = Ledger()
 
 MARKS = ("talking", "talkers", "leased", "workers", "put_off")
 SEARCHES = {

@@ -10,12 +10,18 @@ from sqlalchemy import delete
 
 from gaia_memory.database.dialects import dialect_insert
 from gaia_memory.database.sql_engine import SqlDatabase
-from gaia_memory.ledger import SqlLedger
+from gaia_memory.ledger import Ledger
 from gaia_memory.ledger.rows import new_row_values
 from gaia_memory.ledger.tables import conversations
 from gaia_memory.models import SessionKey
-from gaia_memory.ports.ledger import LEASE_SECONDS, MAX_BACKOFF_SECONDS, MAX_CLOCK_SKEW_SECONDS, TURN_LEASE_SECONDS
-from gaia_memory.ports.quiet_conversations import is_due, quiet_cutoff
+from gaia_memory.models.quiet_conversations import (
+    LEASE_SECONDS,
+    MAX_BACKOFF_SECONDS,
+    MAX_CLOCK_SKEW_SECONDS,
+    TURN_LEASE_SECONDS,
+    is_due,
+    quiet_cutoff,
+)
 from support.databases import database
 
 __all__ = ["database"]
@@ -50,7 +56,7 @@ rows = st.fixed_dictionaries(
 @given(drawn=st.lists(rows, max_size=6))
 async def test_the_sql_condition_and_the_python_rule_agree(database: SqlDatabase, drawn: list[dict[str, Any]]) -> None:
     """This holds for any combination of marks, whether or not they are in force."""
-    ledger = SqlLedger()
+    ledger = Ledger()
     quiet_since = quiet_cutoff(NOW, idle_seconds=IDLE_SECONDS)
     async with database.transaction() as tx:
         await tx.execute(delete(conversations))

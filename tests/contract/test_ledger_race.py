@@ -11,7 +11,7 @@ from sqlalchemy import update
 from gaia_memory.database.sql_engine import open_database
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.facts.tables import scopes
-from gaia_memory.ledger import SqlLedger
+from gaia_memory.ledger import Ledger
 from gaia_memory.models import EventPosition, SessionKey, TurnRequest
 from support.databases import ITAY, NOA, NOW, database, make_draft
 
@@ -19,7 +19,7 @@ __all__ = ["database"]
 
 ROUNDS = 60
 facts = SqlFacts()
-ledger = SqlLedger()
+ledger = Ledger()
 outbox = SqlOutbox()
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.ledger import SqlLedger
+from gaia_memory.ledger import Ledger
 from gaia_memory.models import EventPosition, SessionKey, TurnRequest
 from support.databases import database
 
 __all__ = ["database"]
 
-ledger = SqlLedger()
+ledger = Ledger()
 KEY = SessionKey("gaia", "itay", "itay:cli")
 OTHER = SessionKey("gaia", "noa", "noa:cli")
 ME = "elsewhere:1:1.00"

@@ -11,11 +11,11 @@ import pytest
 from gaia_memory.database.dialects import dialect_insert
 from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.facts import SqlFacts, SqlOutbox
-from gaia_memory.ledger import SqlLedger
+from gaia_memory.ledger import Ledger
+from gaia_memory.ledger.memory_stores import MemoryStores
 from gaia_memory.ledger.rows import new_row_values
 from gaia_memory.ledger.tables import conversations
 from gaia_memory.models import PersonSummary, Scope, SessionKey
-from gaia_memory.ports import MemoryStores
 from gaia_memory.transfer.people_overview import load_people
 from support.databases import ITAY, NOA, NOW, database, make_draft
 
@@ -34,7 +34,7 @@ async def add_conversation(stores: MemoryStores, key: SessionKey, *, touched: fl
 @pytest.fixture
 async def stores(database: SqlDatabase) -> MemoryStores:
     """Return stores with facts of two users, of which one also talks in two apps, and with a forgotten user."""
-    stores = MemoryStores(database, SqlFacts(), SqlLedger(), SqlOutbox())
+    stores = MemoryStores(database, SqlFacts(), Ledger(), SqlOutbox())
     async with database.transaction() as tx:
         await stores.facts.write(tx, NOA, [make_draft("Likes tea"), make_draft("Has a dog")], now=NOW)
         await stores.facts.write(tx, ITAY, [make_draft("Likes figs")], now=LATER)

@@ -22,12 +22,12 @@ from gaia_memory.database.sql_engine import open_database, open_engine
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.facts import SqlFacts, SqlIndexes, scopes
 from gaia_memory.facts.identity.text_identity import normal_hash
-from gaia_memory.ledger import SqlLedger
+from gaia_memory.ledger import Ledger
 from gaia_memory.ledger.tables import bootstraps, conversations, skips
 from gaia_memory.models import EventPosition, FrozenProfile, LearningProgress, SessionKey, WindowAnchor
 from support.databases import ITAY, NOW, fact_texts, make_draft, memory_url, on_each_database
 
-facts, ledger = SqlFacts(), SqlLedger()
+facts, ledger = SqlFacts(), Ledger()
 ME = "elsewhere:1:1.00/a"
 LONG = "\u05d0" * 2000
 """An app whose id does not fit into an index."""

@@ -18,7 +18,7 @@ from gaia_memory.facts.rows import scope_of
 from gaia_memory.facts.tables import tombstones
 from gaia_memory.facts.tombstones import GONE_PREFIX, ID_PREFIX, copy_tombstones
 from gaia_memory.forget.delete import Forgetter
-from gaia_memory.ledger import SqlLedger
+from gaia_memory.ledger import Ledger
 from gaia_memory.models import Scope, SessionKey
 from gaia_memory.ports import Outbox, Transaction
 
@@ -89,7 +89,7 @@ def _session_key(app: str, user: str, session: str) -> SessionKey:
 
 async def apply_forgets(database: SqlDatabase, outbox: Outbox, forgets: Forgets) -> int:
     """Forget in `database`, an older copy, what was forgotten since; return how many facts that removed."""
-    facts, ledger = SqlFacts(), SqlLedger()
+    facts, ledger = SqlFacts(), Ledger()
     forgetter, count = Forgetter(database, facts, ledger, outbox), 0
     async with database.transaction() as tx:
         earlier = await _marks(tx)

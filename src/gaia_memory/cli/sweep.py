@@ -111,7 +111,7 @@ def _learned_lines(report: SweepReport) -> list[str]:
 
 def _quiet_times(engine: Engine, pending: Sequence[PendingConversation]) -> list[float]:
     """Return when the conversations that only wait for quiet will be quiet, the first one first, since the epoch."""
-    from gaia_memory.ports.quiet_conversations import is_due, quiet_cutoff
+    from gaia_memory.models.quiet_conversations import is_due, quiet_cutoff
 
     now, idle_seconds = engine.clock.now().timestamp(), engine.config.sessions.idle_consolidate_minutes * 60
     quiet_since = quiet_cutoff(now, idle_seconds=idle_seconds)

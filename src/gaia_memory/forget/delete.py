@@ -10,13 +10,17 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from gaia_memory.database.pooling.conflicts import retries_conflicts
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.log import logger_for
 from gaia_memory.models import Fact, PendingConversation, Receipt, Scope, SessionKey
-from gaia_memory.ports import Database, FactStore, Ledger, Outbox, Transaction
+from gaia_memory.ports import Database, FactStore, Outbox, Transaction
 from gaia_memory.telemetry import log_fields, memory_span
+
+if TYPE_CHECKING:
+    from gaia_memory.ledger import Ledger
 
 logger = logger_for(__name__)
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from gaia_memory.errors import StoreNotOwnedError
-from gaia_memory.ports import Follower, MemoryStores
+from gaia_memory.ports import Follower
+
+if TYPE_CHECKING:
+    from gaia_memory.ledger.memory_stores import MemoryStores
 
 _POLL_SECONDS = 0.05
 

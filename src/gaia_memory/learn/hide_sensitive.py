@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from gaia_memory.models import AddResult, Fact, Scope
-from gaia_memory.ports import FactStore, Ledger, Transaction
+from gaia_memory.ports import FactStore, Transaction
+
+if TYPE_CHECKING:
+    from gaia_memory.ledger import Ledger
 
 
 def may_have_become_sensitive(written: AddResult) -> list[Fact]:

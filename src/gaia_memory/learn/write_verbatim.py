@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
 from typing_extensions import Unpack
 
@@ -30,10 +30,13 @@ from gaia_memory.models import (
     UserStatement,
 )
 from gaia_memory.models.validation import raise_invalid
-from gaia_memory.ports import Clock, Embedder, FactStore, MemoryStores, Transaction
+from gaia_memory.ports import Clock, Embedder, FactStore, Transaction
 from gaia_memory.redaction.credentials import without_masks
 from gaia_memory.telemetry import log_fields, memory_span
 from gaia_memory.threads import run_in_thread
+
+if TYPE_CHECKING:
+    from gaia_memory.ledger.memory_stores import MemoryStores
 
 logger = logger_for(__name__)
 

@@ -22,8 +22,12 @@ from gaia_memory.models import (
     TurnState,
     WindowAnchor,
 )
-from gaia_memory.ports.ledger import CLEAR_LEASE_SECONDS, MAX_CLOCK_SKEW_SECONDS
-from gaia_memory.ports.quiet_conversations import BACKOFF_MARKS, CLAIM_MARKS
+from gaia_memory.models.quiet_conversations import (
+    BACKOFF_MARKS,
+    CLAIM_MARKS,
+    CLEAR_LEASE_SECONDS,
+    MAX_CLOCK_SKEW_SECONDS,
+)
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -48,7 +52,7 @@ _MAX_SECONDS_BY_COLUMN = {**CLAIM_MARKS, **BACKOFF_MARKS, "clearing_until": CLEA
 
 
 def is_unset_or_expired(column: Column[Any], now: float | ColumnElement[float]) -> ColumnElement[bool]:
-    """Match where a mark is not set or not in force; `ports.ledger.is_in_force` is the same rule for a value."""
+    """Match where a mark is not set or not in force; `is_in_force` is the same rule for a value."""
     return or_(column.is_(None), has_expired(column, now))
 
 

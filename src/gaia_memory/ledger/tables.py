@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Boolean, Column, ForeignKey, Index, String, Table, Text, TextClause, false, text
 
 from gaia_memory.database.metadata import BigInt, EpochSeconds, metadata
-from gaia_memory.ports.quiet_conversations import SWEEPABLE_SQL, UNCLAIMED_SQL, UNDONE_SQL
+from gaia_memory.models.quiet_conversations import SWEEPABLE_SQL, UNCLAIMED_SQL, UNDONE_SQL
 
 OwnerName = Text().with_variant(Text(collation="C"), "postgresql")
 """Compared by bytes, as in SQLite, so that the names of one engine's turns are adjacent."""

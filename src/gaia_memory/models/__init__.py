@@ -1,6 +1,5 @@
 """Values shared by all packages: frozen, typed, with no behaviour beyond checking their own form."""
 
-from gaia_memory.models.embedder_identity import is_same_embedder as is_same_embedder
 from gaia_memory.models.fact import REMEMBERED_SOURCES as REMEMBERED_SOURCES
 from gaia_memory.models.fact import AddResult as AddResult
 from gaia_memory.models.fact import Contact as Contact
@@ -47,6 +46,7 @@ from gaia_memory.models.indexed_fact import IndexedFact as IndexedFact
 from gaia_memory.models.indexed_fact import PastIndex as PastIndex
 from gaia_memory.models.indexed_fact import extract_fact_features as extract_fact_features
 from gaia_memory.models.indexed_fact import find_author as find_author
+from gaia_memory.models.indexed_fact import is_same_embedder as is_same_embedder
 from gaia_memory.models.ledger_state import ClearingState as ClearingState
 from gaia_memory.models.ledger_state import DirtyFact as DirtyFact
 from gaia_memory.models.ledger_state import DueConversation as DueConversation

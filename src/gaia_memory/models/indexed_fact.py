@@ -49,3 +49,21 @@ def find_author(metadata: Metadata) -> str | None:
     """Return the speaker or author in the metadata; None without one."""
     author = metadata.get("speaker") or metadata.get("author")
     return author if isinstance(author, str) and author else None
+
+
+def is_same_embedder(one: str, other: str) -> bool:
+    """Return whether two identities, `provider/model/dimensions`, mean the same embedder.
+
+    Unknown dimensions and models (`?`, `default`) match any.
+    """
+    if one == other:
+        return True
+    provider, _, rest = one.partition("/")
+    other_provider, _, other_rest = other.partition("/")
+    model, _, dimensions = rest.rpartition("/")
+    other_model, _, other_dimensions = other_rest.rpartition("/")
+    return (
+        provider == other_provider
+        and "?" in (dimensions, other_dimensions)
+        and (model == other_model or "default" in (model, other_model))
+    )

@@ -12,13 +12,11 @@ from gaia_memory.ports.external import LanguageModel as LanguageModel
 from gaia_memory.ports.external import ProjectsProvider as ProjectsProvider
 from gaia_memory.ports.external import Reranker as Reranker
 from gaia_memory.ports.external import Transcript as Transcript
-from gaia_memory.ports.ledger import Ledger as Ledger
-from gaia_memory.ports.ledger import Transaction as Transaction
 from gaia_memory.ports.stores import Clock as Clock
 from gaia_memory.ports.stores import Database as Database
 from gaia_memory.ports.stores import FactStore as FactStore
 from gaia_memory.ports.stores import Follower as Follower
 from gaia_memory.ports.stores import Indexes as Indexes
-from gaia_memory.ports.stores import MemoryStores as MemoryStores
 from gaia_memory.ports.stores import Outbox as Outbox
 from gaia_memory.ports.stores import SystemClock as SystemClock
+from gaia_memory.ports.transaction import Transaction as Transaction

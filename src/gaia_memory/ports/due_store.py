@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from gaia_memory.models import Fact, Scope
-from gaia_memory.ports.ledger import Transaction
+from gaia_memory.ports.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

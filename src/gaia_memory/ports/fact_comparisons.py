@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from gaia_memory.models import Draft, Fact, PairingState, Scope, UndecidedFact
-from gaia_memory.ports.ledger import Transaction
+from gaia_memory.ports.transaction import Transaction
 
 
 class UndecidedFacts(Protocol):

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from gaia_memory.models import DayCounts, FactChange, FactCounts, Scope
-from gaia_memory.ports.ledger import Transaction
+from gaia_memory.ports.transaction import Transaction
 
 
 class FactOverview(Protocol):

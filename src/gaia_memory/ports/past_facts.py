@@ -19,7 +19,7 @@ from gaia_memory.models import (
     Scope,
     StoredFact,
 )
-from gaia_memory.ports.ledger import Transaction
+from gaia_memory.ports.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True)

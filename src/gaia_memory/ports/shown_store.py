@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import NamedTuple, Protocol
 
 from gaia_memory.models import Scope, SessionKey
-from gaia_memory.ports.ledger import Transaction
+from gaia_memory.ports.transaction import Transaction
 
 
 class ShortId(NamedTuple):

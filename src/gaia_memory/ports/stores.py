@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import (
@@ -30,10 +30,10 @@ from gaia_memory.models import (
 from gaia_memory.ports.due_store import DueFacts
 from gaia_memory.ports.fact_comparisons import UndecidedFacts
 from gaia_memory.ports.fact_overview import FactOverview
-from gaia_memory.ports.ledger import Ledger, Transaction
 from gaia_memory.ports.past_facts import FactHistory
 from gaia_memory.ports.shown_store import ShownFacts
 from gaia_memory.ports.tool_change_store import ToolChanges
+from gaia_memory.ports.transaction import Transaction
 
 
 class Clock(Protocol):
@@ -382,12 +382,3 @@ class Follower(Protocol):
         Raises:
             StoreStalledError: no progress for `stall_seconds`; it names the owner.
         """
-
-
-class MemoryStores(NamedTuple):
-    """The memory database and the three stores in it, which share its transactions."""
-
-    database: Database
-    facts: FactStore
-    ledger: Ledger
-    outbox: Outbox

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from gaia_memory.models import Fact, NotedChange, Scope, SessionKey, ToolTurn
-from gaia_memory.ports.ledger import Transaction
+from gaia_memory.ports.transaction import Transaction
 
 
 class ToolChanges(Protocol):

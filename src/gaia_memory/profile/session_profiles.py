@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from gaia_memory.models import DEFAULT_CONTEXT, FrozenProfile, ProfileMaker, Scope, SessionKey
-from gaia_memory.ports import MemoryStores
 from gaia_memory.redaction.credentials import mask_credentials
+
+if TYPE_CHECKING:
+    from gaia_memory.ledger.memory_stores import MemoryStores
 
 _CONTEXT_SEPARATOR = " context="
 

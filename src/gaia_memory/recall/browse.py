@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gaia_memory.models import FactPredicate, Page, PointInTime, Scope
 from gaia_memory.models.validation import require_int
-from gaia_memory.ports import MemoryStores
+
+if TYPE_CHECKING:
+    from gaia_memory.ledger.memory_stores import MemoryStores
 
 MAX_PAGE_FACTS = 100
 """Facts on one page."""

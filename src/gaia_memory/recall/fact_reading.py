@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from math import inf
+from typing import TYPE_CHECKING
 
 from typing_extensions import Unpack
 
@@ -23,10 +24,13 @@ from gaia_memory.models import (
     require_scopes,
 )
 from gaia_memory.models.validation import require_time
-from gaia_memory.ports import Clock, Embedder, MemoryStores
+from gaia_memory.ports import Clock, Embedder
 from gaia_memory.recall.browse import MAX_PAGE_FACTS, load_page
 from gaia_memory.recall.pipeline import QuestionTime, Recall
 from gaia_memory.recall.visibility import Visibility, VisibilityOptions, require_visibility
+
+if TYPE_CHECKING:
+    from gaia_memory.ledger.memory_stores import MemoryStores
 
 
 def read_moment(as_of: datetime | None, known_at: datetime | None, now: datetime) -> PointInTime | None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from gaia_memory.models import DayCounts, Fact, FactChange, FactCounts, Page, Scope
 from gaia_memory.models.validation import require_int
-from gaia_memory.ports import Clock, MemoryStores
+from gaia_memory.ports import Clock
 from gaia_memory.recall.browse import MAX_PAGE_FACTS, require_page
+
+if TYPE_CHECKING:
+    from gaia_memory.ledger.memory_stores import MemoryStores
 
 MAX_CHANGES = 500
 MAX_TIMELINE_DAYS = 366

@@ -7,17 +7,21 @@ import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta, tzinfo
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.log import logger_for
 from gaia_memory.models import Fact, next_occurrence
-from gaia_memory.ports import Clock, MemoryStores
+from gaia_memory.ports import Clock
 from gaia_memory.ports.due_store import Claim, DueFact
 from gaia_memory.reminders.due_items import find_due_time, zone_of
 from gaia_memory.telemetry import log_fields
 from gaia_memory.threads import run_in_thread
+
+if TYPE_CHECKING:
+    from gaia_memory.ledger.memory_stores import MemoryStores
 
 logger = logger_for(__name__)
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.models import Fact, Scope
 from gaia_memory.models.validation import raise_invalid
-from gaia_memory.ports import Clock, MemoryStores
+from gaia_memory.ports import Clock
 from gaia_memory.reminders.announcer import LEASE, Announce, Announcer
 from gaia_memory.reminders.due_items import list_due
 from gaia_memory.threads import run_in_thread
+
+if TYPE_CHECKING:
+    from gaia_memory.ledger.memory_stores import MemoryStores
 
 DUE_WINDOW = timedelta(days=7)
 """How long before it is due a fact is shown."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import Fact, FrozenProfile, LedgerRow, Profile, Scope, SessionKey, TurnRequest, WindowAnchor
-from gaia_memory.ports import Clock, Database, FactStore, Ledger
-from gaia_memory.ports.ledger import LEASE_SECONDS
+from gaia_memory.models.quiet_conversations import LEASE_SECONDS
+from gaia_memory.ports import Clock, Database, FactStore
+
+if TYPE_CHECKING:
+    from gaia_memory.ledger import Ledger
 
 
 class LedgerClient:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import MergeResult, Scope
-from gaia_memory.ports import Database, FactStore, Ledger, Outbox, Transaction
+from gaia_memory.ports import Database, FactStore, Outbox, Transaction
+
+if TYPE_CHECKING:
+    from gaia_memory.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.models import PendingConversation, PersonSummary, Scope
-from gaia_memory.ports import MemoryStores
+
+if TYPE_CHECKING:
+    from gaia_memory.ledger.memory_stores import MemoryStores
 
 
 class PeopleMixin:

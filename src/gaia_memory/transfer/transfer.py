@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gaia_memory.learn.embed_drafts import embed_in_scope
 from gaia_memory.learn.excerpts import without_forgotten_excerpts
 from gaia_memory.learn.hide_sensitive import hide_sensitive, may_have_become_sensitive
 from gaia_memory.models import Draft, Fact, FactEnd, Origin, Scope, SessionKey, UndecidedFact
 from gaia_memory.models.masked_fact import mask_fact, mask_origin
-from gaia_memory.ports import Clock, Embedder, MemoryStores, Transaction
+from gaia_memory.ports import Clock, Embedder, Transaction
 from gaia_memory.threads import run_in_thread
 from gaia_memory.transfer.ending_format import parse_endings
 from gaia_memory.transfer.export_format import History, ImportedFact, build_export, parse_export
+
+if TYPE_CHECKING:
+    from gaia_memory.ledger.memory_stores import MemoryStores
 
 Progress = Callable[[int, int], None]
 """Called with the number of facts embedded and their total."""

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from typing_extensions import Unpack
@@ -36,9 +36,12 @@ from gaia_memory.models import (
     UserStatement,
 )
 from gaia_memory.models.validation import format_value, require_text
-from gaia_memory.ports import Clock, Embedder, Follower, MemoryStores
+from gaia_memory.ports import Clock, Embedder, Follower
 from gaia_memory.threads import run_in_thread
 from gaia_memory.truth.reminder_changes import apply_reminder
+
+if TYPE_CHECKING:
+    from gaia_memory.ledger.memory_stores import MemoryStores
 
 _FIX = "pass the id of a current fact of this user; `history` lists earlier ones"
 

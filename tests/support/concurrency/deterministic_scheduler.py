@@ -26,7 +26,7 @@ from gaia_memory.adk.sessions.adk_tables import DatabaseEvents
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.database import session_engine
 from gaia_memory.database.sql_engine import SqlDatabase
-from gaia_memory.ledger import SqlLedger
+from gaia_memory.ledger import Ledger
 from gaia_memory.models import SessionKey
 
 LEARNING_STEPS = (
@@ -161,7 +161,7 @@ class StepScheduler:
         self._pause_after_effect(patch, SessionTranscript, "read", "read")
         self._pause_after_effect(patch, SessionTranscript, "clear", "session cleared")
         for name, step in _LEDGER_STEPS.items():
-            self._record_ledger_step(patch, SqlLedger, name, step)
+            self._record_ledger_step(patch, Ledger, name, step)
         self._pause_after_transactions(patch, "transaction", "written")
         self._pause_after_transactions(patch, "read_transaction", "looked")
 

@@ -35,7 +35,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from gaia_memory.backend.builder import Backend
 from gaia_memory.config.sources.load import load
 from gaia_memory.database.sql_engine import open_engine
-from gaia_memory.ledger import SqlLedger
+from gaia_memory.ledger import Ledger
 from support.kill.kill_process import BULK_USER, DUMP_TASKS_SIGNAL, DUMP_THREADS_SIGNAL, WorkOrder, run_worker
 from support.kill.kill_steps import KillPoint
 from support.servers.fake_gemini import Answer, FakeGemini, Kind, _kind, facts
@@ -347,7 +347,7 @@ class Installation:
                 rows = (await tx.execute(sql(_FACTS))).all()
                 store = (await tx.execute(sql("SELECT store_id FROM gaia_store"))).scalar_one()
                 undone = (await tx.execute(sql(_UNDONE))).scalar_one()
-                pending = {waiting.key.session for waiting in await SqlLedger().pending(tx, user=None, app=None)}
+                pending = {waiting.key.session for waiting in await Ledger().pending(tx, user=None, app=None)}
             async with sessions.connect() as tx:
                 is_made = await tx.run_sync(lambda plain: inspect(plain).has_table("events"))
                 events = (await tx.execute(sql(_EVENTS))).all() if is_made else []

@@ -21,7 +21,7 @@ from gaia_memory.backend.mem0_store.chroma.folders import EmbeddedLocation
 from gaia_memory.database import sql_engine
 from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.facts import SqlFacts, SqlOutbox
-from gaia_memory.ledger import SqlLedger
+from gaia_memory.ledger import Ledger
 from gaia_memory.truth.by_model import model_reconciler
 
 LEARNING_STEPS = ("claimed", "read", "extractor asked", "extractor answered", "embedded", "written", "committed")
@@ -123,10 +123,10 @@ class StepKiller:
             return noted
 
         SqlDatabase.transaction = watched  # type: ignore[method-assign]
-        _call_after(SqlLedger, "claim", note("claimed", unless=lambda row: row is None))
-        _call_after(SqlLedger, "advance_watermark", note("committed", unless=lambda moved: not moved))
-        _call_after(SqlLedger, "begin_clearing", note("clearing", unless=lambda begun: not begun))
-        _call_after(SqlLedger, "end_clearing", note("cleared"))
+        _call_after(Ledger, "claim", note("claimed", unless=lambda row: row is None))
+        _call_after(Ledger, "advance_watermark", note("committed", unless=lambda moved: not moved))
+        _call_after(Ledger, "begin_clearing", note("clearing", unless=lambda begun: not begun))
+        _call_after(Ledger, "end_clearing", note("cleared"))
         _call_after(SqlOutbox, "reset_store", note("store named"))
         _call_after(SqlOutbox, "acknowledge", note("row removed", unless=lambda count: not count))
         _call_after(SqlFacts, "write", note("facts written"))

@@ -10,8 +10,8 @@ from gaia_memory.cli.doctor.findings import CheckContext, Finding, ok, skip, war
 from gaia_memory.cli.ui.terminal import pluralize
 from gaia_memory.health import failure_remedy, format_time
 from gaia_memory.models import PendingConversation
+from gaia_memory.models.quiet_conversations import is_due, quiet_cutoff
 from gaia_memory.ports.external import MISSING_AGENT_MODEL_REMEDY
-from gaia_memory.ports.quiet_conversations import is_due, quiet_cutoff
 
 OVERDUE_SECONDS = 900.0
 """How long a conversation may be overdue before the check reports that nothing sweeps."""

@@ -6,8 +6,8 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Literal
 
 from gaia_memory.models import LedgerRow, TranscriptSlice
+from gaia_memory.models.quiet_conversations import CLEAR_LEASE_SECONDS
 from gaia_memory.ports import Transcript
-from gaia_memory.ports.ledger import CLEAR_LEASE_SECONDS
 from gaia_memory.sessions.learning.conversation_lease import ConversationLease
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.turns.session_locks import SessionLocks

@@ -20,7 +20,7 @@ from gaia_memory.models import (
     SweepProgress,
     SweepReport,
 )
-from gaia_memory.ports.quiet_conversations import is_due, quiet_cutoff
+from gaia_memory.models.quiet_conversations import is_due, quiet_cutoff
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
 from gaia_memory.sessions.learning.discovery import Discovery

@@ -13,8 +13,8 @@ from gaia_memory.database.pooling.conflicts import retries_conflicts
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.log import logger_for
 from gaia_memory.models import LedgerRow, SessionKey, TurnRequest
+from gaia_memory.models.quiet_conversations import CLEAR_LEASE_SECONDS, TURN_LEASE_SECONDS, is_in_force
 from gaia_memory.ports import Transaction
-from gaia_memory.ports.ledger import CLEAR_LEASE_SECONDS, TURN_LEASE_SECONDS, is_in_force
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.turns.turn_lease import SHARED_OWNER_SUFFIX, TurnLease, monotonic_time
 from gaia_memory.telemetry import log_fields

@@ -8,10 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gaia_memory.ports.ledger import LEASE_SECONDS, MAX_BACKOFF_SECONDS, TURN_LEASE_SECONDS, is_in_force
-
 if TYPE_CHECKING:
-    from gaia_memory.models import PendingConversation
+    from gaia_memory.models.ledger_state import PendingConversation
+
+TURN_LEASE_SECONDS = 15 * 60.0
+"""How long a turn counts as active without a renewal: a cancelled turn fires no hook at its end."""
+
+LEASE_SECONDS = 30.0
+"""How long a lease lasts without a renewal."""
+
+CLEAR_LEASE_SECONDS = 5.0
+"""How long a clear makes turns wait; it takes milliseconds unless its process died."""
+
+MAX_BACKOFF_SECONDS = 3600.0
+"""The longest back-off of a conversation that could not be learned."""
+
+MAX_CLOCK_SKEW_SECONDS = 300.0
+"""How far the clocks of two hosts may differ before one host ignores the marks of the other."""
 
 CLAIM_MARKS = {"active_until": TURN_LEASE_SECONDS, "lease_until": LEASE_SECONDS}
 """The marks of a running turn and of a lease, with the longest time each can be in force, in seconds."""
@@ -27,6 +40,14 @@ UNCLAIMED_SQL = " AND ".join([UNDONE_SQL, *(f"{mark} IS NULL" for mark in CLAIM_
 
 SWEEPABLE_SQL = " AND ".join([UNCLAIMED_SQL, "NOT parked", *(f"{mark} IS NULL" for mark in BACKOFF_MARKS)])
 """Matches those that are due as soon as they are quiet."""
+
+
+def is_in_force(expires_at: float | None, *, now: float, max_seconds: float) -> bool:
+    """Return True if a mark that expires at `expires_at` is in force now.
+
+    An expiry further ahead than its maximum duration is ignored: the clock was set back after it was written.
+    """
+    return expires_at is not None and now < expires_at <= now + max_seconds + MAX_CLOCK_SKEW_SECONDS
 
 
 def quiet_cutoff(now: float, *, idle_seconds: float) -> float:
