@@ -39,6 +39,7 @@ from gaia_memory.threads import run_in_thread
 
 _Result = TypeVar("_Result")
 _FACT_IDS = f"SELECT id FROM gaia_facts AS f WHERE {current_or_past_sql('f')}"
+_WITHDRAWN = "SELECT fact_id FROM gaia_tool_changes WHERE erase_at IS NOT NULL"
 _INITIAL_TABLES = frozenset(("gaia_alembic_version", "gaia_store"))
 _UNKNOWN_FORGETS_NOTE = "what was forgotten after this backup is not known here, and may be back: forget it again"
 
@@ -143,6 +144,7 @@ def _restore(
                 _stage_database(archive, name, staged.add(target), progress)
             memory = targets[MEMORY_DATABASE]
             forgets = read_forgets(connections.get(memory))
+            notes += _final_forgets_note(connections.get(memory))
             dropped = len(_fact_ids(connections.get(memory)).difference(read_column(staged.paths[memory], _FACT_IDS)))
             forgotten = run_to_end(_prepare(staged.paths[memory], home, forgets))
             counts = count_contents({name: staged.paths[target] for name, target in databases.items()})
@@ -196,6 +198,18 @@ def _is_unused(connection: FileConnection) -> bool:
     names = [name for (name,) in tables if name not in _INITIAL_TABLES]
     rows = [read_rows(connection, f'SELECT 1 FROM "{name}" LIMIT 1') for name in names]
     return is_whole and all(found == ([], True) for found in rows)
+
+
+def _final_forgets_note(connection: FileConnection | None) -> list[str]:
+    """Return a note if tools have forgotten facts that could still be taken back."""
+    rows, _ = ([], True) if connection is None else read_rows(connection, _WITHDRAWN)
+    if not rows:
+        return []
+    count = "1 fact" if len(rows) == 1 else f"{len(rows)} facts"
+    return [
+        f"{count} that a tool forgot can no longer be taken back with /undo: a restore into another home still has "
+        "what the backup holds of that"
+    ]
 
 
 def _fact_ids(connection: FileConnection | None) -> set[str]:

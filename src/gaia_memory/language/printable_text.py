@@ -36,7 +36,7 @@ replies_are_plain_text: ContextVar[bool] = ContextVar("replies_are_plain_text", 
 
 _LIGHT_BYTES = string.ascii_letters.encode() + b" "
 _ASCII_BYTES, _OTHER_BYTES = bytes(range(0x80)), bytes(range(0x80, 0x100))
-_HEAVY_PATTERN = re.compile(rb" (?=[0-9])|[A-Z](?<=[A-Za-z0-9][A-Z])")
+_HEAVY_PATTERN = re.compile(rb" (?=[0-9])|[A-Z](?<=[A-Za-z0-9][A-Z])|[a-z](?=[0-9])|[a-z](?<=[0-9][a-z])")
 _SYMBOL_LEAD_BYTE, _EMOJI_LEAD_BYTE = b"\xe2", b"\xf0"
 """The first bytes of U+2000 to U+2FFF, and of U+10000 to U+3FFFF."""
 
@@ -114,8 +114,9 @@ def estimate_tokens(text: str) -> int:
     """Return a cautious estimate of the tokens of a text: more than the usual tokenizers count.
 
     Three ASCII letters or spaces count as one token. Each other ASCII character counts as one, and so do a capital
-    inside a word and a space before a digit. Each other byte counts as half a token: a Hebrew or Russian letter is one
-    token, a Chinese character one and a half. A symbol of three bytes counts as two tokens, an emoji of four as three.
+    inside a word, a letter beside a digit and a space before one. Each other byte counts as half a token: a Hebrew or
+    Russian letter is one token, a Chinese character one and a half. A symbol of three bytes counts as two tokens, an
+    emoji of four as three.
     """
     raw = text.encode("utf-8", "replace")
     signs = len(raw.translate(None, _LIGHT_BYTES + _OTHER_BYTES)) + len(_HEAVY_PATTERN.findall(raw))

@@ -110,14 +110,21 @@ class Question:
             self.add(TokenUsage(input=given, output=got, estimated=given + got))
 
 
+MAX_REPORTED_TOKENS = 100_000_000
+"""The most tokens of one question that are believed."""
+
 _current_question: ContextVar[Question | None] = ContextVar("current_question", default=None)
 
 
 def report_tokens(*, given: int | None, got: int | None = 0, cached: int | None = 0) -> None:
-    """Add the tokens that a server reports to the question being asked; an answer that is not usable costs, too."""
+    """Add the tokens that a server reports to the question being asked; an answer that is not usable costs, too.
+
+    A number that no question can have is not taken from the server: it could not be stored.
+    """
     question = _current_question.get()
-    if question is not None and (given or got):
-        question.add(TokenUsage(input=given or 0, cached=cached or 0, output=got or 0))
+    asked, cached_tokens, answered = (min(max(each or 0, 0), MAX_REPORTED_TOKENS) for each in (given, cached, got))
+    if question is not None and (asked or answered):
+        question.add(TokenUsage(input=asked, cached=min(cached_tokens, asked), output=answered))
 
 
 def report_gemini_tokens(metadata: Any) -> None:

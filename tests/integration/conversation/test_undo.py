@@ -200,3 +200,17 @@ async def test_a_later_correction_by_the_person_is_not_overwritten(tmp_path: Pat
         [left] = await gaia.memory.facts(scope)
 
     assert ("changed again" in answer, left.text) == (True, "Lives in Bergen")
+
+
+async def test_a_restore_says_what_can_no_longer_be_taken_back(tmp_path: Path) -> None:
+    """Restored into another home, the backup still has it."""
+    chat = Chat(tmp_path / "home")
+    async with chat.open() as gaia:
+        fact = await gaia.memory.remember(gaia.scope(user_id="ada"), NUTS)
+        await gaia.memory.backup(tmp_path / "b")
+        await chat.use(gaia, "Forget the nuts", call("recall", query=NUTS), call("forget_memory", id=fact.id))
+    into_it = await asyncio.to_thread(restore, tmp_path / "b", home=tmp_path / "home", force=True)
+    elsewhere = await asyncio.to_thread(restore, tmp_path / "b", home=tmp_path / "other")
+
+    assert "1 fact that a tool forgot can no longer be taken back with /undo" in into_it.notes[0]
+    assert (into_it.facts, elsewhere.facts) == (0, 1)

@@ -252,3 +252,13 @@ async def test_rest_and_doctor_show_them(tmp_path: Path) -> None:
     }
     told = "learning 12,340 (3,100 cached) in, 410 out; profile ~90 in, ~9 out"
     assert check_tokens(context) == [Finding("ok", f"today: {told}"), Finding("ok", f"last 30 days: {told}")]
+
+
+async def test_a_number_that_no_question_can_have_is_not_believed() -> None:
+    """It could not be stored, and all sums with it."""
+    meter = TokenMeter()
+    with meter.question("learning"):
+        token_usage.report_tokens(given=-5, got=10**19, cached=50)
+
+    [usage] = meter.unsaved.values()
+    assert (usage.input, usage.cached, usage.output) == (0, 0, token_usage.MAX_REPORTED_TOKENS)

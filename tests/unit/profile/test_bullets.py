@@ -62,6 +62,7 @@ def test_tokens_are_estimated_conservatively_in_every_script(text, tokens):
         ("+49 (0) 170 - 1 2 3 4 5 6 7 8 9 0 / 0-1-2-3-4-5-6-7-8-9", 49),
         ("1b4e28ba-2fa1-11d2-883f-0016d3cca427", 24),
         ("bnZDNVR4Z0hLcWVtUFhzVzBqYUxpUTdZb0ZyRTJkQ2s=", 33),
+        ("a1b9d7r4t2b5", 12),
         ("👨‍👩‍👧‍👦👩🏽‍💻🏳️‍🌈🧑🏿‍🚀", 41),
         ("☀️❤️✅☎️✈️☕⚡⭐", 22),
     ],

@@ -76,7 +76,8 @@ def _serve(command: AdkCommand, path: Path, config: Path | None, context: typer.
     folder = path.expanduser().absolute()
     if not folder.is_dir():
         hint = "name a folder of agents, then the options of ADK"
-        raise typer.BadParameter(f"there is no folder {path}: {hint}", param_hint="FOLDER")
+        problem = "it is missing" if str(path).startswith("-") else f"there is no folder {path}"
+        raise typer.BadParameter(f"{problem}: {hint}", param_hint="FOLDER")
     remedy = f"`gaia init {typed_name(folder)}`"
     agents = find_agents(folder)
     if not agents.members:
