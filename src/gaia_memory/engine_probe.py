@@ -20,9 +20,9 @@ from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources import live_config
 from gaia_memory.config.sources.load import LoadedConfig, load
 from gaia_memory.database.read_only import open_read_only
-from gaia_memory.database.sql_engine import SqlDatabase
+from gaia_memory.database.sql_engine import Database
 from gaia_memory.errors import ConfigError, MemoryUnavailable
-from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
+from gaia_memory.facts import Indexes, Outbox, SqlFacts
 from gaia_memory.learn.grounding import GroundingCheck
 from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.ledger import Ledger, is_owner_dead, load_token_sums
@@ -186,13 +186,13 @@ async def load_newest(loaded: LoadedConfig) -> LoadedConfig:
 
 async def load_database_summary(url: str) -> DatabaseSummary:
     """Return what a memory database of this version says about itself, without changing it."""
-    database, indexes = SqlDatabase(open_read_only(url)), SqlIndexes()
+    database, indexes = Database(open_read_only(url)), Indexes()
     try:
         async with database.read_transaction() as tx:
             return DatabaseSummary(
                 embedder=await SqlFacts().dominant_embedder(tx),
                 outdated=await indexes.count_outdated(tx),
-                store=await SqlOutbox().store(tx),
+                store=await Outbox().store(tx),
                 pending=await Ledger().pending(tx, user=None, app=None),
                 usage=summarize_tokens(await load_token_sums(tx)),
             )

@@ -8,7 +8,7 @@ from itertools import cycle
 from sqlalchemy import case, select, update
 
 from gaia_memory.facts import SqlFacts, tables
-from gaia_memory.facts.indexing.sql_indexes import SqlIndexes
+from gaia_memory.facts.indexing.sql_indexes import Indexes
 from gaia_memory.language.text_features import unpack_features
 from gaia_memory.recall.index import column_cache as room
 from gaia_memory.recall.index.column_cache import ColumnCache
@@ -105,7 +105,7 @@ async def test_features_of_an_older_version_are_recomputed_from_the_text(databas
         await tx.execute(missing)
         assert await facts.indexed_facts(tx, ITAY) == written
 
-        indexes = SqlIndexes()
+        indexes = Indexes()
         await indexes.mark_outdated(tx)
         while await indexes.rebuild_features(tx, limit=1):
             pass

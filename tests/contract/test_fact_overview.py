@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from gaia_memory.database.sql_engine import SqlDatabase
+from gaia_memory.database.sql_engine import Database
 from gaia_memory.facts import SqlFacts
 from gaia_memory.models import DayCounts, Draft, FactChange, FactEnd, NewFact, Scope
 from support.databases import ITAY, NOA, NOW, database
@@ -14,7 +14,7 @@ __all__ = ["database"]
 FACTS = SqlFacts()
 
 
-async def write(database: SqlDatabase, scope: Scope, *texts: str, days_ago: float = 0, **details: str) -> list[str]:
+async def write(database: Database, scope: Scope, *texts: str, days_ago: float = 0, **details: str) -> list[str]:
     """Store facts; return their ids."""
     at = NOW - timedelta(days=days_ago)
     drafts = [Draft(fact=NewFact(text, said_at=at, **details), source="add") for text in texts]  # type: ignore[arg-type]
@@ -22,25 +22,25 @@ async def write(database: SqlDatabase, scope: Scope, *texts: str, days_ago: floa
         return [fact.id for fact in await FACTS.write(tx, scope, drafts, now=at)]
 
 
-async def kinds(database: SqlDatabase, scope: Scope, *, after: int = 0) -> list[tuple[str, str | None]]:
+async def kinds(database: Database, scope: Scope, *, after: int = 0) -> list[tuple[str, str | None]]:
     """Return what happened to a person's facts."""
     return [(each.kind, each.fact_id) for each in await changes(database, scope, after=after)]
 
 
-async def changes(database: SqlDatabase, scope: Scope, *, after: int = 0, limit: int = 100) -> list[FactChange]:
+async def changes(database: Database, scope: Scope, *, after: int = 0, limit: int = 100) -> list[FactChange]:
     """Return the changes of a person's facts."""
     async with database.read_transaction() as tx:
         return await FACTS.changes(tx, scope, after=after, limit=limit)
 
 
-async def end(database: SqlDatabase, scope: Scope, fact_id: str, **more: str) -> None:
+async def end(database: Database, scope: Scope, fact_id: str, **more: str) -> None:
     """End a fact."""
     async with database.transaction() as tx:
         ending = FactEnd(fact_id=fact_id, ended_at=NOW, why="retracted", actor="host", **more)  # type: ignore[arg-type]
         assert await FACTS.end_facts(tx, scope, [ending], now=NOW) == []
 
 
-async def test_counts_are_by_label_and_day_and_of_one_person(database: SqlDatabase) -> None:
+async def test_counts_are_by_label_and_day_and_of_one_person(database: Database) -> None:
     """A fact that ended does not count; another person's neither."""
     await write(database, ITAY, "Allergic to nuts", "Allergic to bees", category="health", days_ago=1.4)
     [tea, _] = await write(database, ITAY, "Likes tea", "Likes rum", context="work", agent="cook")
@@ -57,7 +57,7 @@ async def test_counts_are_by_label_and_day_and_of_one_person(database: SqlDataba
     assert (nothing.total, nothing.category, nothing.day) == (0, {}, {})
 
 
-async def test_a_day_ends_at_midnight_utc(database: SqlDatabase) -> None:
+async def test_a_day_ends_at_midnight_utc(database: Database) -> None:
     """Not half a second before."""
     midnight = NOW.replace(hour=0)
     await write(database, ITAY, "Late", days_ago=(NOW - midnight + timedelta(seconds=0.3)) / timedelta(days=1))
@@ -67,7 +67,7 @@ async def test_a_day_ends_at_midnight_utc(database: SqlDatabase) -> None:
         assert (await FACTS.counts(tx, ITAY)).day == {(midnight - timedelta(days=1)).date(): 1, midnight.date(): 1}
 
 
-async def test_days_tell_what_was_stored_and_what_ended(database: SqlDatabase) -> None:
+async def test_days_tell_what_was_stored_and_what_ended(database: Database) -> None:
     """From the day of `since` on; what ended was stored, too; another person's days are not counted."""
     await write(database, ITAY, "Too long ago", days_ago=9)
     [old] = await write(database, ITAY, "Old", days_ago=2)
@@ -85,7 +85,7 @@ async def test_days_tell_what_was_stored_and_what_ended(database: SqlDatabase) -
     ]
 
 
-async def test_a_correction_is_stored_and_ends_a_statement_on_its_day(database: SqlDatabase) -> None:
+async def test_a_correction_is_stored_and_ends_a_statement_on_its_day(database: Database) -> None:
     """The fact itself was created before, and its wordings are listed as they followed each other."""
     [fact_id] = await write(database, ITAY, "Likes tea", days_ago=3)
     for days_ago, text in ((2, "Likes green tea"), (1, "Likes white tea")):
@@ -108,7 +108,7 @@ async def test_a_correction_is_stored_and_ends_a_statement_on_its_day(database: 
     assert [each.fact.text for each in past.values()] == ["Likes tea", "Likes green tea"]
 
 
-async def test_a_text_is_found_by_parts_of_its_words(database: SqlDatabase) -> None:
+async def test_a_text_is_found_by_parts_of_its_words(database: Database) -> None:
     """In any case and order, each part; of one person."""
     [tea, _, street] = await write(database, ITAY, "Likes Green TEA", "Likes tea", "Grünstraße")
     await write(database, NOA, "Likes green tea")
@@ -119,7 +119,7 @@ async def test_a_text_is_found_by_parts_of_its_words(database: SqlDatabase) -> N
         assert await FACTS.ids_containing(tx, ITAY, ["rum"]) == []
 
 
-async def test_a_text_is_found_whatever_characters_it_has(database: SqlDatabase) -> None:
+async def test_a_text_is_found_whatever_characters_it_has(database: Database) -> None:
     """Quotes, line breaks, controls, emoji, and an accent that was typed as a letter of its own."""
     texts = ['Says "hi" to C:\\new', "Line one\nline \x01 two\u2028three", "Has a dog 🐕", "Likes cafe\u0301s", "null"]
     ids = await write(database, ITAY, *texts)
@@ -134,7 +134,7 @@ async def test_a_text_is_found_whatever_characters_it_has(database: SqlDatabase)
     assert (everything, nothing) == (list(ids), [])
 
 
-async def test_changes_tell_what_happened_in_order(database: SqlDatabase) -> None:
+async def test_changes_tell_what_happened_in_order(database: Database) -> None:
     """A fact is added once, however often it is said; it ends, comes back and is forgotten."""
     [tea, rum] = await write(database, ITAY, "Likes tea", "Likes rum")
     await write(database, ITAY, "Likes tea")
@@ -160,7 +160,7 @@ async def test_changes_tell_what_happened_in_order(database: SqlDatabase) -> Non
         assert await FACTS.last_change(tx, Scope("gaia", "unknown")) == 0
 
 
-async def test_a_correction_and_its_undoing_are_one_change_each(database: SqlDatabase) -> None:
+async def test_a_correction_and_its_undoing_are_one_change_each(database: Database) -> None:
     """The fact keeps its id, so the ids of its wordings are told to nobody."""
     [home] = await write(database, ITAY, "Lives in Rome", days_ago=1)
     draft = Draft(fact=NewFact("Lives in Oslo", said_at=NOW), source="remember")
@@ -172,7 +172,7 @@ async def test_a_correction_and_its_undoing_are_one_change_each(database: SqlDat
     assert await kinds(database, ITAY) == [("added", home), ("replaced", home), ("replaced", home)]
 
 
-async def test_forgetting_everything_leaves_one_change(database: SqlDatabase) -> None:
+async def test_forgetting_everything_leaves_one_change(database: Database) -> None:
     """No id of a fact stays, and another person's changes do."""
     await write(database, ITAY, "Likes tea", "Likes rum")
     [gin] = await write(database, NOA, "Likes gin")
@@ -183,7 +183,7 @@ async def test_forgetting_everything_leaves_one_change(database: SqlDatabase) ->
     assert await kinds(database, NOA) == [("added", gin)]
 
 
-async def test_a_merge_is_told_on_both_sides(database: SqlDatabase) -> None:
+async def test_a_merge_is_told_on_both_sides(database: Database) -> None:
     """What moves is added there, and here everything is gone."""
     [tea] = await write(database, ITAY, "Likes tea")
     before = await changes(database, ITAY)

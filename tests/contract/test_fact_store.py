@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.facts import Outbox, SqlFacts
 from gaia_memory.models import Profile, Scope, ScopeState, SessionKey
 from support.concurrency.two_writers import SteppedConnection
 from support.databases import ITAY, NOA, NOW, database, fact_texts, make_draft
@@ -228,7 +228,7 @@ async def test_an_error_rolls_back_the_whole_transaction(database):
         await fail()
 
     async with database.read_transaction() as tx:
-        assert (await SqlOutbox().store(tx)).lag == 0
+        assert (await Outbox().store(tx)).lag == 0
         assert (await facts.state(tx, ITAY)).revision == 0
 
 

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.facts import Outbox, SqlFacts
 from gaia_memory.facts.identity.text_identity import normal_form
 from gaia_memory.models import Scope
 from support.databases import ITAY, NOA, NOW, make_draft, memory_database
 
 facts = SqlFacts()
-outbox = SqlOutbox()
+outbox = Outbox()
 WORDS = ["tea", "dog", "Berlin", "guitar"]
 
 texts = st.builds(

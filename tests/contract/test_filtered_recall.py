@@ -8,7 +8,7 @@ import pytest
 
 from gaia_memory.config.sections.memory_section import MemoryConfig
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.facts import Outbox, SqlFacts
 from gaia_memory.facts import sql_facts as room
 from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.ledger.ledger import Ledger
@@ -51,7 +51,7 @@ def runs(number, category):
 
 
 def stores_of(database):
-    return MemoryStores(database, facts, Ledger(), SqlOutbox())
+    return MemoryStores(database, facts, Ledger(), Outbox())
 
 
 async def asked(recall, question, scope=ITAY, limit=10, beside=(), **filters):

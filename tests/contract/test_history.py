@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.facts import Outbox, SqlFacts
 from gaia_memory.models import Draft, FactEnd, NewFact
 from support.databases import ITAY, NOA, NOW, database, fact_texts, make_draft
 from support.oracles.two_clocks import History, expected_to_hold
 
 __all__ = ["database"]
 
-facts, outbox = SqlFacts(), SqlOutbox()
+facts, outbox = SqlFacts(), Outbox()
 OSLO, BERLIN = "Lives in Oslo", "Lives in Berlin"
 
 

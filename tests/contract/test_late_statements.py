@@ -9,10 +9,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from gaia_memory.database.sql_engine import Database
 from gaia_memory.facts import SqlFacts
 from gaia_memory.facts.history.timeline import load_timeline
 from gaia_memory.models import Draft, NewFact, StatementTime, holds
-from gaia_memory.ports import Database, FactStore, Transaction
+from gaia_memory.ports import FactStore, Transaction
 from gaia_memory.truth.plan import PlannedFact, apply_plan
 from support.databases import ITAY, NOW, database
 from support.oracles.slot_life import Said, random_life, value_at

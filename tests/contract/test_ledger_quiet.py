@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sqlalchemy import delete
 
 from gaia_memory.database.dialects import dialect_insert
-from gaia_memory.database.sql_engine import SqlDatabase
+from gaia_memory.database.sql_engine import Database
 from gaia_memory.ledger import Ledger
 from gaia_memory.ledger.rows import new_row_values
 from gaia_memory.ledger.tables import conversations
@@ -54,7 +54,7 @@ rows = st.fixed_dictionaries(
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=st.lists(rows, max_size=6))
-async def test_the_sql_condition_and_the_python_rule_agree(database: SqlDatabase, drawn: list[dict[str, Any]]) -> None:
+async def test_the_sql_condition_and_the_python_rule_agree(database: Database, drawn: list[dict[str, Any]]) -> None:
     """This holds for any combination of marks, whether or not they are in force."""
     ledger = Ledger()
     quiet_since = quiet_cutoff(NOW, idle_seconds=IDLE_SECONDS)

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from gaia_memory.database.sql_engine import open_database
-from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.facts import Outbox, SqlFacts
 from gaia_memory.facts.tables import scopes
 from gaia_memory.ledger import Ledger
 from gaia_memory.models import EventPosition, SessionKey, TurnRequest
@@ -20,7 +20,7 @@ __all__ = ["database"]
 ROUNDS = 60
 facts = SqlFacts()
 ledger = Ledger()
-outbox = SqlOutbox()
+outbox = Outbox()
 
 
 @pytest.fixture

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.facts import Outbox, SqlFacts
 from gaia_memory.models import DirtyFact, Scope
 from support.databases import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 
 facts = SqlFacts()
-outbox = SqlOutbox()
+outbox = Outbox()
 
 
 @pytest.fixture

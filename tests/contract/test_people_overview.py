@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gaia_memory.database.dialects import dialect_insert
-from gaia_memory.database.sql_engine import SqlDatabase
-from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.database.sql_engine import Database
+from gaia_memory.facts import Outbox, SqlFacts
 from gaia_memory.ledger import Ledger
 from gaia_memory.ledger.memory_stores import MemoryStores
 from gaia_memory.ledger.rows import new_row_values
@@ -32,9 +32,9 @@ async def add_conversation(stores: MemoryStores, key: SessionKey, *, touched: fl
 
 
 @pytest.fixture
-async def stores(database: SqlDatabase) -> MemoryStores:
+async def stores(database: Database) -> MemoryStores:
     """Return stores with facts of two users, of which one also talks in two apps, and with a forgotten user."""
-    stores = MemoryStores(database, SqlFacts(), Ledger(), SqlOutbox())
+    stores = MemoryStores(database, SqlFacts(), Ledger(), Outbox())
     async with database.transaction() as tx:
         await stores.facts.write(tx, NOA, [make_draft("Likes tea"), make_draft("Has a dog")], now=NOW)
         await stores.facts.write(tx, ITAY, [make_draft("Likes figs")], now=LATER)

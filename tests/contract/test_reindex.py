@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
-from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
+from gaia_memory.facts import Indexes, Outbox, SqlFacts
 from gaia_memory.facts.tables import facts as table
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION
 from gaia_memory.recall.index import rebuild_index as module
@@ -18,7 +18,7 @@ from support.databases import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 
-facts, indexes, outbox = SqlFacts(), SqlIndexes(), SqlOutbox()
+facts, indexes, outbox = SqlFacts(), Indexes(), Outbox()
 OLD, NEW = "old/model/2", "new/model/3"
 COUNT = 25
 BATCH = 4

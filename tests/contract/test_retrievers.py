@@ -2,8 +2,8 @@
 
 import pytest
 
-from gaia_memory.database.sql_engine import SqlDatabase
-from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.database.sql_engine import Database
+from gaia_memory.facts import Outbox, SqlFacts
 from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.models import DirtyFact, Draft, Fact, NewFact, Scope
 from gaia_memory.recall.index.column_cache import ColumnCache
@@ -22,7 +22,7 @@ TEXTS = ["User likes green tea", "User's sister is called Noa", "User lives in B
 class Words:
     """The search for words, by ids."""
 
-    def __init__(self, database: SqlDatabase) -> None:
+    def __init__(self, database: Database) -> None:
         self.recall = Recall(database, SqlFacts(), Models(), FakeClock())
 
     async def find(self, scope: Scope, query: str, *, limit: int) -> list[str]:
@@ -33,7 +33,7 @@ class Words:
 class Vectors:
     """The search by vectors, by ids."""
 
-    def __init__(self, database: SqlDatabase) -> None:
+    def __init__(self, database: Database) -> None:
         self.search = VectorSearch(database, SqlFacts(), ScriptedEmbedder())
 
     async def find(self, scope: Scope, query: str, *, limit: int) -> list[str]:
@@ -47,7 +47,7 @@ def search(request, database):
     return request.param(database)
 
 
-async def store(database: SqlDatabase, scope: Scope, texts: list[str]) -> dict[str, Fact]:
+async def store(database: Database, scope: Scope, texts: list[str]) -> dict[str, Fact]:
     """Write facts with vectors and return them by text."""
     drafts = await embed_drafts(ScriptedEmbedder(), [Draft(fact=NewFact(text), source="add") for text in texts])
     async with database.transaction() as tx:
@@ -175,7 +175,7 @@ async def test_cached_vectors_follow_every_kind_of_change(database):
     async with database.transaction() as tx:
         version = (await facts.stored(tx, ITAY, [plain.id]))[plain.id].version
         filled = {DirtyFact(fact_id=plain.id, version=version): vector}
-        await SqlOutbox().backfill_vectors(tx, filled, ScriptedEmbedder().identity)
+        await Outbox().backfill_vectors(tx, filled, ScriptedEmbedder().identity)
     await results_agree()
     assert plain.id in (await search.find(ITAY, "User plays guitar", limit=10)).scores
 

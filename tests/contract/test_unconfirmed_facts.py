@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.facts import Outbox, SqlFacts
 from gaia_memory.models import UNCONFIRMED_KEY, Draft, NewFact
 from support.databases import ITAY, NOW, database
 
 __all__ = ["database"]
 
-facts, outbox = SqlFacts(), SqlOutbox()
+facts, outbox = SqlFacts(), Outbox()
 WRITTEN = Draft(fact=NewFact("Likes tea", metadata={UNCONFIRMED_KEY: True, "mood": "good"}), source="agent")
 
 

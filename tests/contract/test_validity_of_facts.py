@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.facts import Outbox, SqlFacts
 from gaia_memory.models import Draft, NewFact
 from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.vector_search import VectorSearch
@@ -15,7 +15,7 @@ from support.databases import ITAY, NOA, NOW, database, fact_texts
 
 __all__ = ["database"]
 
-outbox = SqlOutbox()
+outbox = Outbox()
 TEA, GUEST, TRIP = "Likes tea", "Has a guest", "Travels"
 
 

@@ -20,7 +20,7 @@ from gaia_memory.database import migrations
 from gaia_memory.database.id_encoding import encode_id, index_key
 from gaia_memory.database.sql_engine import open_database, open_engine
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.facts import SqlFacts, SqlIndexes, scopes
+from gaia_memory.facts import Indexes, SqlFacts, scopes
 from gaia_memory.facts.identity.text_identity import normal_hash
 from gaia_memory.ledger import Ledger
 from gaia_memory.ledger.tables import bootstraps, conversations, skips
@@ -155,7 +155,7 @@ async def test_everything_is_kept_and_the_keyword_index_is_gone(kind, tmp_path):
             known = await ledger.row(tx, key_of("known"))
             assert await ledger.is_bootstrapped(tx, "gaia")
             cached = await facts.cached_profile(tx, ITAY)
-            outdated = await SqlIndexes().count_outdated(tx)
+            outdated = await Indexes().count_outdated(tx)
         async with database.engine.connect() as connection:
             tables = await connection.run_sync(lambda sync: inspect(sync).get_table_names())
         async with database.transaction() as tx:

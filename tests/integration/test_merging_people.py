@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import select, text
 
 from gaia_memory import NewFact, Scope
-from gaia_memory.database.sql_engine import SqlDatabase
+from gaia_memory.database.sql_engine import Database
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.facts import SqlFacts
 from gaia_memory.facts.tables import facts as fact_rows
@@ -61,7 +61,7 @@ async def test_facts_keep_their_ids_and_a_fact_known_to_both_users_is_stored_onc
     assert await sut.gaia.memory.recall(sut.scope("guest"), "dog") == []
 
 
-async def test_moved_facts_have_the_version_of_their_outbox_entries(database: SqlDatabase) -> None:
+async def test_moved_facts_have_the_version_of_their_outbox_entries(database: Database) -> None:
     """A vector that is still missing is stored only for the version that was read."""
     store = SqlFacts()
     async with database.transaction() as tx:

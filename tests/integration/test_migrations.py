@@ -26,7 +26,7 @@ from gaia_memory.database import migrations
 from gaia_memory.database.metadata import TABLE_PREFIX, metadata
 from gaia_memory.database.sql_engine import open_database, open_engine, truncate_wal
 from gaia_memory.errors import ConfigError, MemoryUnavailable
-from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.facts import Outbox, SqlFacts
 from support.databases import ITAY, NOW, fact_texts, make_draft, memory_database, memory_url, on_each_database
 
 facts = SqlFacts()
@@ -126,7 +126,7 @@ async def test_concurrent_opens_of_a_new_database_create_it_once(kind, tmp_path)
         stores = set()
         for database in opened:
             async with database.read_transaction() as tx:
-                stores.add((await SqlOutbox().store(tx)).store_id)
+                stores.add((await Outbox().store(tx)).store_id)
             await database.close()
 
     assert len(stores) == 1

@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 from gaia_memory.database.migrate import schema_version
 from gaia_memory.database.migrations import REVISIONS
 from gaia_memory.database.read_only import check_database_file, database_path, open_read_only
-from gaia_memory.database.sql_engine import SqlDatabase, open_database
+from gaia_memory.database.sql_engine import Database, open_database
 from gaia_memory.errors import MemoryUnavailable
 
 State = dict[str, tuple[int, int, int]]
@@ -133,14 +133,14 @@ async def test_read_only_queries_create_and_change_nothing(folder: Path) -> None
     url = f"sqlite+aiosqlite:///{folder / 'memory.db'}"
     missing = open_read_only(url)
     with pytest.raises(MemoryUnavailable):
-        async with SqlDatabase(missing).read_transaction():
+        async with Database(missing).read_transaction():
             raise AssertionError
     nothing = list(folder.iterdir())
     await (await open_database(url, home=folder)).close()
     before = state(folder)
     engine = open_read_only(url)
     version = await schema_version(engine)
-    async with SqlDatabase(engine).read_transaction() as tx:
+    async with Database(engine).read_transaction() as tx:
         count = (await tx.execute(text("SELECT count(*) FROM gaia_facts"))).scalar_one()
     with pytest.raises(OperationalError, match="readonly"):
         async with engine.connect() as connection:

@@ -19,7 +19,7 @@ from sqlalchemy import delete, text, update
 from sqlalchemy.engine import URL, make_url
 
 from gaia_memory.database.metadata import metadata
-from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_engine
+from gaia_memory.database.sql_engine import Database, open_database, open_engine
 from gaia_memory.models import Draft, Fact, NewFact, Scope, Source, Vector
 
 # Read before any test, because each test runs without GAIA_ variables.
@@ -67,7 +67,7 @@ async def _execute_on_server(statement: str) -> None:
 
 
 @asynccontextmanager
-async def memory_database(kind: str, folder: Path) -> AsyncIterator[SqlDatabase]:
+async def memory_database(kind: str, folder: Path) -> AsyncIterator[Database]:
     """Yield an open, empty memory database."""
     async with memory_url(kind, folder) as url:
         if kind == "sqlite":
@@ -97,7 +97,7 @@ def _copy_database(template: Path, file: Path) -> None:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqlDatabase]:
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
     """Yield an empty memory database of each kind."""
     if request.param == "sqlite":
         async with memory_database("sqlite", tmp_path) as opened:
@@ -136,7 +136,7 @@ async def empty_postgres_url(config: pytest.Config, home: Path) -> URL:
     return url
 
 
-async def empty_database(opened: SqlDatabase) -> None:
+async def empty_database(opened: Database) -> None:
     """Empty a memory database."""
     async with opened.transaction() as tx:
         for table in reversed(metadata.sorted_tables):

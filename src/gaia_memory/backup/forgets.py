@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
 from gaia_memory.database.files.snapshot import FileConnection, read_rows
 from gaia_memory.database.id_encoding import decode_id
-from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.facts import SqlFacts
 from gaia_memory.facts.current import current_or_past_sql
 from gaia_memory.facts.rows import scope_of
@@ -20,7 +19,11 @@ from gaia_memory.facts.tombstones import GONE_PREFIX, ID_PREFIX, copy_tombstones
 from gaia_memory.forget.delete import Forgetter
 from gaia_memory.ledger import Ledger
 from gaia_memory.models import Scope, SessionKey
-from gaia_memory.ports import Outbox, Transaction
+from gaia_memory.ports import Transaction
+
+if TYPE_CHECKING:
+    from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts.outbox import Outbox
 
 
 @dataclass(slots=True)
@@ -87,7 +90,7 @@ def _session_key(app: str, user: str, session: str) -> SessionKey:
     return SessionKey(decode_id(app), decode_id(user), decode_id(session))
 
 
-async def apply_forgets(database: SqlDatabase, outbox: Outbox, forgets: Forgets) -> int:
+async def apply_forgets(database: Database, outbox: Outbox, forgets: Forgets) -> int:
     """Forget in `database`, an older copy, what was forgotten since; return how many facts that removed."""
     facts, ledger = SqlFacts(), Ledger()
     forgetter, count = Forgetter(database, facts, ledger, outbox), 0

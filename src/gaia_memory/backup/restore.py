@@ -33,7 +33,7 @@ from gaia_memory.database.migrate import require_known_schema
 from gaia_memory.database.read_only import database_path
 from gaia_memory.database.sql_engine import open_database
 from gaia_memory.errors import ConfigError, InvalidInputError, MemoryUnavailable
-from gaia_memory.facts import SqlOutbox
+from gaia_memory.facts import Outbox
 from gaia_memory.facts.current import current_or_past_sql
 from gaia_memory.threads import run_in_thread
 
@@ -245,7 +245,7 @@ def _stage_database(archive: Path, name: str, target: Path, progress: Progress) 
 
 async def _prepare(path: Path, home: Path, forgets: Forgets) -> int:
     """Migrate a restored database, carry the forgets over, and give it a new mem0 store; return the facts removed."""
-    database, outbox = await open_database(f"sqlite:///{path}", home=home), SqlOutbox()
+    database, outbox = await open_database(f"sqlite:///{path}", home=home), Outbox()
     try:
         removed = await apply_forgets(database, outbox, forgets)
         async with database.transaction() as tx:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gaia_memory.database.connections import abandon, dispose
-from gaia_memory.database.sql_engine import SqlDatabase, open_engine, truncate_wal
+from gaia_memory.database.sql_engine import Database, open_engine, truncate_wal
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class SessionEngine:
     """Opens the session database at first use and closes it, unless both databases are one."""
 
-    def __init__(self, memory: SqlDatabase, urls: Callable[[], tuple[str, str]]) -> None:
+    def __init__(self, memory: Database, urls: Callable[[], tuple[str, str]]) -> None:
         """`urls` returns the addresses of the session database and of the memory database."""
         self._memory_engine = memory.engine
         self._urls = urls

@@ -13,7 +13,6 @@ from sqlalchemy.engine import URL, ExceptionContext, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
-from typing_extensions import override
 
 from gaia_memory.database import migrate, sqlite
 from gaia_memory.database.bounded_waits import Refusals, counted_wait
@@ -33,7 +32,6 @@ from gaia_memory.database.pooling.failures import is_about_damage, unavailable_e
 from gaia_memory.database.pooling.server_engine import DEFAULT_POOL, server_engine
 from gaia_memory.database.pooling.server_engine import PoolSettings as PoolSettings
 from gaia_memory.errors import ConfigError, MemoryClosedError, MemoryUnavailable
-from gaia_memory.ports import Database
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
@@ -119,7 +117,7 @@ def _parse(url: str | URL) -> URL:
     return address.set(drivername=_DRIVERS.get(address.drivername, address.drivername))
 
 
-async def open_database(url: str | URL, *, home: Path, pool: PoolSettings = DEFAULT_POOL) -> SqlDatabase:
+async def open_database(url: str | URL, *, home: Path, pool: PoolSettings = DEFAULT_POOL) -> Database:
     """Open the memory database; create it or migrate its tables first. `pool` is for a server.
 
     Raises:
@@ -132,7 +130,7 @@ async def open_database(url: str | URL, *, home: Path, pool: PoolSettings = DEFA
         raise ConfigError(["memory.database_url: names no file, so nothing would be kept"], source="the database URL")
     if file is not None and await run_in_thread(_is_read_only, file, home):
         return await _open_read_only(address, file)
-    database = SqlDatabase(open_engine(address, pool=pool), pool=pool)
+    database = Database(open_engine(address, pool=pool), pool=pool)
     try:
         await run_in_thread(home.mkdir, mode=0o700, parents=True, exist_ok=True)
         has_existing_data = file is None or await run_in_thread(file.exists)
@@ -154,12 +152,12 @@ def _is_read_only(file: Path, home: Path) -> bool:
     return sqlite.is_read_only(file)
 
 
-async def _open_read_only(address: URL, file: Path) -> SqlDatabase:
+async def _open_read_only(address: URL, file: Path) -> Database:
     """Open a file that cannot be written, such as that of a home on a read-only disk."""
     error = MemoryUnavailable(
         f"{file} is read-only", remedy="make the file and its folder writable; until then facts can only be read"
     )
-    database = SqlDatabase(sqlite_engine(address, sqlite.ReadOnlyConnection, hide_parameters=True), read_only=error)
+    database = Database(sqlite_engine(address, sqlite.ReadOnlyConnection, hide_parameters=True), read_only=error)
     try:
         if await migrate.schema_version(database.engine) != REVISIONS[-1]:
             remedy = "make the file and its folder writable, so that its tables can be migrated"
@@ -180,7 +178,7 @@ def _maintenance_engine(address: URL) -> AsyncEngine:
     return open_engine(address, poolclass=NullPool, connect_args={"command_timeout": MAINTENANCE_TIMEOUT_SECONDS})
 
 
-class SqlDatabase(Database):
+class Database:
     """A memory database on SQLite or PostgreSQL, bound to the event loop of its first use.
 
     `read_only` is the error of a write into a file that cannot be written. `pool` is that of a server.
@@ -202,24 +200,28 @@ class SqlDatabase(Database):
         self._read_refusals = Refusals(self._probe_reads) if self._is_sqlite else self._write_refusals
 
     @property
-    @override
     def is_local(self) -> bool:
+        """Whether it is a file of this machine, which processes of other machines cannot reach."""
         return self._is_sqlite
 
     @property
-    @override
     def is_read_only(self) -> bool:
+        """Whether the disk or the permissions allow only to read it."""
         return self._read_only is not None
 
-    @override
     def require_open(self) -> None:
         # SQLAlchemy's engine would silently reconnect.
+        """Check that the database is open.
+
+        Raises:
+            MemoryClosedError: it was closed, and does not open again.
+        """
         if self._is_closed:
             raise MemoryClosedError
 
     @asynccontextmanager
-    @override
     async def transaction(self) -> AsyncIterator[Transaction]:
+        """Open a write transaction: exclusive on SQLite from its first statement, rolled back on an error."""
         async with (
             self._writing(),
             use_connection(self.engine, **{sqlite.HAS_TURN_OPTION: True}) as connection,
@@ -227,10 +229,13 @@ class SqlDatabase(Database):
         ):
             yield connection
 
-    @override
     def single_statement(self, *, only_reads: bool = False) -> AbstractAsyncContextManager[Transaction]:
         # SQLite's thread finishes what it has begun. Without a transaction, a mark would be set although its turn was
         # cancelled long before and has removed it already.
+        """Open the shortest transaction for one statement. Several need not see one state, nor be undone together.
+
+        With `only_reads` writers are not waited for.
+        """
         return self.transaction() if self._is_sqlite and not only_reads else self._autocommit(only_reads)
 
     @asynccontextmanager
@@ -242,8 +247,8 @@ class SqlDatabase(Database):
             yield connection
 
     @asynccontextmanager
-    @override
     async def read_transaction(self) -> AsyncIterator[Transaction]:
+        """Open a short read transaction that sees one state of the database."""
         options: dict[str, Any] = {sqlite.READ_ONLY_OPTION: True}
         if not self._is_sqlite:
             options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
@@ -292,8 +297,8 @@ class SqlDatabase(Database):
         async with self.read_transaction() as connection:
             await connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
 
-    @override
     async def find_problem(self) -> MemoryUnavailable | None:
+        """Return why the database must not be written: its file is gone, replaced, damaged or read-only; else None."""
         registry = registry_of(self.engine)
         file = None if registry is None else registry.file
         if self._read_only is not None or file is None:
@@ -317,8 +322,11 @@ class SqlDatabase(Database):
             file.note_damage("" if result == "ok" else str(result).splitlines()[-1])
         self._checked_at = time.monotonic()
 
-    @override
     async def scrub(self) -> bool:
+        """Rewrite whatever still contains deleted text: index segments, the write-ahead log, dead rows of a server.
+
+        Returns False while another reader or process keeps the old pages in use: call again later.
+        """
         self.require_open()
         if not self._is_sqlite:
             await self._vacuum()

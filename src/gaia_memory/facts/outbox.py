@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, delete, func, insert, or_, select, text, tuple_, update
-from typing_extensions import override
 
 from gaia_memory.facts import tables
 from gaia_memory.facts.current import current_or_past
@@ -15,18 +14,17 @@ from gaia_memory.facts.scopes import bump_revisions
 from gaia_memory.facts.scopes import dialect_insert as insert_or
 from gaia_memory.facts.tables import facts, outbox, scopes, store, tool_changes
 from gaia_memory.models import DirtyFact, StoredFact, StoreState
-from gaia_memory.ports import Outbox
 
 if TYPE_CHECKING:
     from gaia_memory.models import Scope, Vector
     from gaia_memory.ports import Transaction
 
 
-class SqlOutbox(Outbox):
+class Outbox:
     """The outbox in the tables of the memory database. It keeps no state: all of it comes with `tx`."""
 
-    @override
     async def store(self, tx: Transaction) -> StoreState:
+        """Return the current store, its lag and its owner."""
         row = (await tx.execute(select(store))).one()
         return StoreState(
             store_id=row.store_id,
@@ -36,21 +34,24 @@ class SqlOutbox(Outbox):
             erase_at=(await tx.execute(select(func.min(tool_changes.c.erase_at)))).scalar_one(),
         )
 
-    @override
     async def dirty(self, tx: Transaction, *, limit: int) -> list[DirtyFact]:
+        """Return the oldest dirty ids."""
         statement = select(outbox.c.fact_id, outbox.c.version).order_by(outbox.c.place).limit(limit)
         return [DirtyFact(fact_id=row.fact_id, version=row.version) for row in await tx.execute(statement)]
 
-    @override
     async def count_dirty(self, tx: Transaction, *, up_to: int | None) -> tuple[int, int]:
+        """Count the dirty ids up to a place in the outbox (None: all); return the last of their places as well.
+
+        A later change of a dirty id keeps its place.
+        """
         statement = select(func.count(), func.coalesce(func.max(outbox.c.place), 0))
         if up_to is not None:
             statement = statement.where(outbox.c.place <= up_to)
         count, last = (await tx.execute(statement)).one()
         return count, last
 
-    @override
     async def load_facts(self, tx: Transaction, fact_ids: Collection[str]) -> dict[str, StoredFact]:
+        """Return the stored facts with these ids, of any scope, with their vectors."""
         found: dict[str, StoredFact] = {}
         for chunk in in_chunks(fact_ids):
             statement = (
@@ -67,8 +68,8 @@ class SqlOutbox(Outbox):
                 )
         return found
 
-    @override
     async def acknowledge(self, tx: Transaction, rows: Iterable[DirtyFact]) -> int:
+        """Remove rows whose version is unchanged; return how many were removed."""
         removed = 0
         for chunk in in_chunks(sorted((row.fact_id, row.version) for row in rows)):
             is_acknowledged = tuple_(outbox.c.fact_id, outbox.c.version).in_(chunk)
@@ -80,8 +81,11 @@ class SqlOutbox(Outbox):
             removed += (await tx.execute(delete(outbox).where(is_acknowledged))).rowcount
         return removed
 
-    @override
     async def backfill_vectors(self, tx: Transaction, vectors: Mapping[DirtyFact, Vector], embedder: str) -> None:
+        """Store vectors of `embedder` for facts that lack one, each only while its version is unchanged.
+
+        Versions stay. The revision of the scopes rises, because caches of their vectors are outdated.
+        """
         partitions: set[str] = set()
         for chunk in in_chunks(vectors, size=VECTORS_PER_STATEMENT):
             pairs = sorted((row.fact_id, row.version) for row in chunk)
@@ -105,8 +109,8 @@ class SqlOutbox(Outbox):
             ],
         )
 
-    @override
     async def reset_store(self, tx: Transaction, store_id: str) -> None:
+        """Make `store_id`, an empty store, the current one: every current fact becomes dirty, other ids leave."""
         if tx.dialect.name == "postgresql":
             # This takes all rows, while other writers lock theirs in an order of their own.
             await tx.execute(text(f"LOCK TABLE {outbox.name} IN SHARE ROW EXCLUSIVE MODE"))
@@ -116,10 +120,14 @@ class SqlOutbox(Outbox):
         statement = insert_or(tx, outbox).from_select(["fact_id", "version"], all_facts)
         await tx.execute(statement.on_conflict_do_nothing())
 
-    @override
     async def claim_store(
         self, tx: Transaction, owner: str, *, now: float, lease_seconds: float | None, dead_owner: str | None = None
     ) -> bool:
+        """Record `owner` as the process that writes the store; return whether it is.
+
+        With `lease_seconds` the claim fails while the lease of another owner runs, unless that is `dead_owner`, a
+        process that has ended. Without it, a lock of the operating system has already decided.
+        """
         statement = update(store).values(
             owner=owner, owned_until=None if lease_seconds is None else now + lease_seconds
         )
@@ -129,25 +137,25 @@ class SqlOutbox(Outbox):
             statement = statement.where(or_(is_free, store.c.owned_until <= now))
         return (await tx.execute(statement)).rowcount == 1
 
-    @override
     async def release_store(self, tx: Transaction, owner: str) -> None:
+        """Release the claim of `owner`."""
         await tx.execute(update(store).where(store.c.owner == owner).values(owner=None, owned_until=None))
 
-    @override
     async def record_erasure(self, tx: Transaction, scope: Scope, *, now: float) -> None:
+        """Record that files may contain forgotten text; the scope is not stored."""
         await tx.execute(insert(tables.erasures).values(noted_at=now))
 
-    @override
     async def pending_erasures(self, tx: Transaction) -> list[int]:
+        """Return the ids of erasures that are not finished."""
         return list((await tx.execute(select(tables.erasures.c.id).order_by(tables.erasures.c.id))).scalars())
 
-    @override
     async def finish_erasures(self, tx: Transaction, erasures: Collection[int]) -> None:
+        """Record that these erasures are finished."""
         for chunk in in_chunks(sorted(erasures)):
             await tx.execute(delete(tables.erasures).where(tables.erasures.c.id.in_(chunk)))
 
-    @override
     async def erase_withdrawn(self, tx: Transaction, *, now: float) -> None:
+        """Delete what tools have forgotten for long enough by `now`, and record that as an erasure."""
         erased = update(tool_changes).where(tool_changes.c.erase_at <= now).values(state=None, erase_at=None)
         if (await tx.execute(erased)).rowcount:
             await tx.execute(insert(tables.erasures).values(noted_at=now))

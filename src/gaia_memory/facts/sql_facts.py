@@ -67,7 +67,8 @@ from gaia_memory.ports import Clock, SystemClock
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
-    from gaia_memory.ports import Database, Transaction
+    from gaia_memory.database.sql_engine import Database
+    from gaia_memory.ports import Transaction
 
 _PAGE_ROWS = 500
 _MAX_CACHED_PROFILES = 8

@@ -16,10 +16,12 @@ from gaia_memory.database.pooling.conflicts import retries_conflicts
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.log import logger_for
 from gaia_memory.models import Fact, PendingConversation, Receipt, Scope, SessionKey
-from gaia_memory.ports import Database, FactStore, Outbox, Transaction
+from gaia_memory.ports import FactStore, Transaction
 from gaia_memory.telemetry import log_fields, memory_span
 
 if TYPE_CHECKING:
+    from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts.outbox import Outbox
     from gaia_memory.ledger import Ledger
 
 logger = logger_for(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +13,11 @@ from gaia_memory.errors import BadAnswerError, ModelError
 from gaia_memory.log import logger_for
 from gaia_memory.model_calls import time_limit
 from gaia_memory.models import Draft, Scope, Vector
-from gaia_memory.ports import Database, Embedder, FactStore
+from gaia_memory.ports import Embedder, FactStore
 from gaia_memory.telemetry import log_fields
+
+if TYPE_CHECKING:
+    from gaia_memory.database.sql_engine import Database
 
 logger = logger_for(__name__)
 

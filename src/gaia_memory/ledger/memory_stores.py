@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts.outbox import Outbox
     from gaia_memory.ledger.ledger import Ledger
-    from gaia_memory.ports import Database, FactStore, Outbox
+    from gaia_memory.ports import FactStore
 
 
 class MemoryStores(NamedTuple):

@@ -12,7 +12,8 @@ from gaia_memory.ledger.tables import token_sums
 from gaia_memory.models import TokenSums, TokenUsage
 
 if TYPE_CHECKING:
-    from gaia_memory.ports import Database, Transaction
+    from gaia_memory.database.sql_engine import Database
+    from gaia_memory.ports import Transaction
 
 SHOWN_DAYS = 30
 _COUNTS = tuple(TokenUsage.__slots__)

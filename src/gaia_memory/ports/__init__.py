@@ -13,10 +13,7 @@ from gaia_memory.ports.external import ProjectsProvider as ProjectsProvider
 from gaia_memory.ports.external import Reranker as Reranker
 from gaia_memory.ports.external import Transcript as Transcript
 from gaia_memory.ports.stores import Clock as Clock
-from gaia_memory.ports.stores import Database as Database
 from gaia_memory.ports.stores import FactStore as FactStore
 from gaia_memory.ports.stores import Follower as Follower
-from gaia_memory.ports.stores import Indexes as Indexes
-from gaia_memory.ports.stores import Outbox as Outbox
 from gaia_memory.ports.stores import SystemClock as SystemClock
 from gaia_memory.ports.transaction import Transaction as Transaction

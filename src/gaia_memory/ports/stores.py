@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import (
     AddResult,
-    DirtyFact,
     Draft,
     Fact,
     FactPredicate,
@@ -23,9 +20,6 @@ from gaia_memory.models import (
     Scope,
     ScopeState,
     SessionKey,
-    StoredFact,
-    StoreState,
-    Vector,
 )
 from gaia_memory.ports.due_store import DueFacts
 from gaia_memory.ports.fact_comparisons import UndecidedFacts
@@ -49,48 +43,6 @@ class SystemClock:
     def now(self) -> datetime:
         """Return the current time in UTC."""
         return datetime.now(UTC)
-
-
-class Database(Protocol):
-    """The memory database."""
-
-    @property
-    def is_local(self) -> bool:
-        """Whether it is a file of this machine, which processes of other machines cannot reach."""
-        ...
-
-    def require_open(self) -> None:
-        """Check that the database is open.
-
-        Raises:
-            MemoryClosedError: it was closed, and does not open again.
-        """
-
-    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
-        """Open a write transaction: exclusive on SQLite from its first statement, rolled back on an error."""
-
-    def read_transaction(self) -> AbstractAsyncContextManager[Transaction]:
-        """Open a short read transaction that sees one state of the database."""
-
-    def single_statement(self, *, only_reads: bool = False) -> AbstractAsyncContextManager[Transaction]:
-        """Open the shortest transaction for one statement. Several need not see one state, nor be undone together.
-
-        With `only_reads` writers are not waited for.
-        """
-
-    @property
-    def is_read_only(self) -> bool:
-        """Whether the disk or the permissions allow only to read it."""
-        ...
-
-    async def find_problem(self) -> MemoryUnavailable | None:
-        """Return why the database must not be written: its file is gone, replaced, damaged or read-only; else None."""
-
-    async def scrub(self) -> bool:
-        """Rewrite whatever still contains deleted text: index segments, the write-ahead log, dead rows of a server.
-
-        Returns False while another reader or process keeps the old pages in use: call again later.
-        """
 
 
 class FactStore(FactHistory, FactOverview, DueFacts, ShownFacts, UndecidedFacts, ToolChanges, Protocol):
@@ -264,85 +216,6 @@ class FactStore(FactHistory, FactOverview, DueFacts, ShownFacts, UndecidedFacts,
 
     async def summaries(self, tx: Transaction) -> list[PersonSummary]:
         """Return every scope that has a current fact, with their number and the time of the last change."""
-
-
-class Outbox(Protocol):
-    """The changes that the mem0 store has not followed yet, and which store that is."""
-
-    async def store(self, tx: Transaction) -> StoreState:
-        """Return the current store, its lag and its owner."""
-
-    async def dirty(self, tx: Transaction, *, limit: int) -> list[DirtyFact]:
-        """Return the oldest dirty ids."""
-
-    async def count_dirty(self, tx: Transaction, *, up_to: int | None) -> tuple[int, int]:
-        """Count the dirty ids up to a place in the outbox (None: all); return the last of their places as well.
-
-        A later change of a dirty id keeps its place.
-        """
-
-    async def load_facts(self, tx: Transaction, fact_ids: Collection[str]) -> dict[str, StoredFact]:
-        """Return the stored facts with these ids, of any scope, with their vectors."""
-
-    async def acknowledge(self, tx: Transaction, rows: Iterable[DirtyFact]) -> int:
-        """Remove rows whose version is unchanged; return how many were removed."""
-
-    async def backfill_vectors(self, tx: Transaction, vectors: Mapping[DirtyFact, Vector], embedder: str) -> None:
-        """Store vectors of `embedder` for facts that lack one, each only while its version is unchanged.
-
-        Versions stay. The revision of the scopes rises, because caches of their vectors are outdated.
-        """
-
-    async def reset_store(self, tx: Transaction, store_id: str) -> None:
-        """Make `store_id`, an empty store, the current one: every current fact becomes dirty, other ids leave."""
-
-    async def claim_store(
-        self, tx: Transaction, owner: str, *, now: float, lease_seconds: float | None, dead_owner: str | None = None
-    ) -> bool:
-        """Record `owner` as the process that writes the store; return whether it is.
-
-        With `lease_seconds` the claim fails while the lease of another owner runs, unless that is `dead_owner`, a
-        process that has ended. Without it, a lock of the operating system has already decided.
-        """
-
-    async def release_store(self, tx: Transaction, owner: str) -> None:
-        """Release the claim of `owner`."""
-
-    async def record_erasure(self, tx: Transaction, scope: Scope, *, now: float) -> None:
-        """Record that files may contain forgotten text; the scope is not stored."""
-
-    async def pending_erasures(self, tx: Transaction) -> list[int]:
-        """Return the ids of erasures that are not finished."""
-
-    async def finish_erasures(self, tx: Transaction, erasures: Collection[int]) -> None:
-        """Record that these erasures are finished."""
-
-    async def erase_withdrawn(self, tx: Transaction, *, now: float) -> None:
-        """Delete what tools have forgotten for long enough by `now`, and record that as an erasure."""
-
-
-class Indexes(Protocol):
-    """The features and the vectors of facts: what can be made again from their texts."""
-
-    async def count_outdated(self, tx: Transaction) -> int:
-        """Count the facts without features of this version, which a search computes from the text each time."""
-
-    async def mark_outdated(self, tx: Transaction) -> None:
-        """Let the features of every fact be made again."""
-
-    async def rebuild_features(self, tx: Transaction, *, limit: int) -> int:
-        """Make the features of the next outdated facts, at most `limit`; return how many, 0 at the end.
-
-        The revision of their scopes rises.
-        """
-
-    async def ids_without_vector_of(
-        self, tx: Transaction, embedder: str, *, include_sensitive: bool = True
-    ) -> list[str]:
-        """Return the ids of facts, of any scope, that have no vector or one of another embedder; oldest first."""
-
-    async def replace_vectors(self, tx: Transaction, vectors: Mapping[DirtyFact, Vector], embedder: str) -> int:
-        """Replace the vectors of facts whose version is unchanged; return how many. They become dirty."""
 
 
 class Follower(Protocol):

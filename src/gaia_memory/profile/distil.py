@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
+from typing import TYPE_CHECKING
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import BadAnswerError, ModelError
@@ -15,12 +16,15 @@ from gaia_memory.keyless.quotations import quote_fact
 from gaia_memory.log import logger_for
 from gaia_memory.model_calls import asking_about, time_limit
 from gaia_memory.models import Fact, Profile, Scope
-from gaia_memory.ports import Clock, Database, FactStore, LanguageModel, ProjectsProvider
+from gaia_memory.ports import Clock, FactStore, LanguageModel, ProjectsProvider
 from gaia_memory.profile.bullets import fallback_bullets, fit_bullets, mark_text, parse_bullets, rank_facts
 from gaia_memory.profile.prompts import SYSTEM_PROMPT, build_profile_prompt
 from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.telemetry import log_fields, memory_span
 from gaia_memory.threads import run_in_thread
+
+if TYPE_CHECKING:
+    from gaia_memory.database.sql_engine import Database
 
 logger = logger_for(__name__)
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gaia_memory.models import Fact, FactPredicate, PastIndex, PointInTime, Scope
-from gaia_memory.ports import Database, Embedder, FactStore
+from gaia_memory.ports import Embedder, FactStore
 from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.fact_columns import FactColumns, build_fact_columns
 from gaia_memory.recall.index.word_matches import MAX_WORD_MATCHES, ids_by_words
 from gaia_memory.recall.visibility import Visibility
 from gaia_memory.threads import run_in_thread
+
+if TYPE_CHECKING:
+    from gaia_memory.database.sql_engine import Database
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from gaia_memory.models import (
 )
 from gaia_memory.models.fact import OTHER_VECTORS
 from gaia_memory.models.validation import raise_invalid, require_int
-from gaia_memory.ports import Clock, Database, Embedder, FactStore, LanguageModel, Reranker
+from gaia_memory.ports import Clock, Embedder, FactStore, LanguageModel, Reranker
 from gaia_memory.recall.fact_pool import FactPool, FactPools
 from gaia_memory.recall.index.candidates import select_candidates
 from gaia_memory.recall.index.column_cache import ColumnCache
@@ -51,6 +51,9 @@ from gaia_memory.recall.visibility import Visibility
 from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.telemetry import memory_span
 from gaia_memory.threads import run_in_thread
+
+if TYPE_CHECKING:
+    from gaia_memory.database.sql_engine import Database
 
 MAX_LIMIT = 1_000
 """The highest `limit` of one recall."""

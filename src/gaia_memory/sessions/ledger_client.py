@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import Fact, FrozenProfile, LedgerRow, Profile, Scope, SessionKey, TurnRequest, WindowAnchor
 from gaia_memory.models.quiet_conversations import LEASE_SECONDS
-from gaia_memory.ports import Clock, Database, FactStore
+from gaia_memory.ports import Clock, FactStore
 
 if TYPE_CHECKING:
+    from gaia_memory.database.sql_engine import Database
     from gaia_memory.ledger import Ledger
 
 

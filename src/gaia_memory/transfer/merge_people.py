@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import MergeResult, Scope
-from gaia_memory.ports import Database, FactStore, Outbox, Transaction
+from gaia_memory.ports import FactStore, Transaction
 
 if TYPE_CHECKING:
+    from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts.outbox import Outbox
     from gaia_memory.ledger import Ledger
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gaia_memory.models import PairingState, Scope, StoredFact, UndecidedFact
-from gaia_memory.ports import Database, FactStore
+from gaia_memory.ports import FactStore
 from gaia_memory.truth.reconciler import Reconciler
+
+if TYPE_CHECKING:
+    from gaia_memory.database.sql_engine import Database
 
 MAX_CHANGED_FACTS = 200
 """Changed facts whose pairs are looked for at once."""

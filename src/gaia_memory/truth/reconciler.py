@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from gaia_memory.model_calls import asking_about
 from gaia_memory.models import AddResult, Draft, NewFact, Scope, SimilarFact, StoredFact, UndecidedFact, is_of_model
-from gaia_memory.ports import Clock, Database, Embedder, FactStore, Transaction
+from gaia_memory.ports import Clock, Embedder, FactStore, Transaction
 from gaia_memory.truth.by_model.model_reconciler import ModelPlanner, ReconcileModels, SimilarFacts
 from gaia_memory.truth.plan import PlannedFact, apply_plan, said_at
 from gaia_memory.truth.rule_planner import RulePlanner, WordSearch
 
 if TYPE_CHECKING:
     from gaia_memory.config.sections.memory_section import MemoryConfig
+    from gaia_memory.database.sql_engine import Database
 
 _COPIED_FIELDS = tuple(name for name in NewFact.__dataclass_fields__ if name != "_")
 

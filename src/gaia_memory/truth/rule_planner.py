@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from gaia_memory.facts.identity.saved_in_turn import SavedInTurn
 from gaia_memory.facts.identity.text_identity import normal_form
 from gaia_memory.models import Draft, Fact, NewFact, Scope, StoredFact, draft_context, find_author, is_of_model
-from gaia_memory.ports import Clock, Database, FactStore
+from gaia_memory.ports import Clock, FactStore
 from gaia_memory.threads import run_in_thread
 from gaia_memory.truth.outdating.late_statements import LateStatements
 from gaia_memory.truth.plan import PlannedFact, follow, may_concern, repeat
@@ -18,6 +18,7 @@ from gaia_memory.truth.reconcile_by_rule import Statement, decide_by_rule, searc
 
 if TYPE_CHECKING:
     from gaia_memory.config.sections.memory_section import MemoryConfig
+    from gaia_memory.database.sql_engine import Database
 
 MAX_COMPARED_FACTS = 300
 """Facts found by one search, or earlier in the same plan, with which a rule compares a fact."""

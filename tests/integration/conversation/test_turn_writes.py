@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from gaia_memory.database.sql_engine import SqlDatabase
+from gaia_memory.database.sql_engine import Database
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedLlm
 from support.conversations import USER, Conversations, open_conversations
@@ -22,14 +22,14 @@ from support.plugin_host import build_agent, open_plugin_host, user_content
 def counted_writes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[None]]:
     """Count the write transactions of every database."""
     begun: list[None] = []
-    transaction = SqlDatabase.transaction
+    transaction = Database.transaction
 
-    def counting(self: SqlDatabase) -> AbstractAsyncContextManager[Any]:
+    def counting(self: Database) -> AbstractAsyncContextManager[Any]:
         begun.append(None)
         return transaction(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(SqlDatabase, "transaction", counting)
+        patch.setattr(Database, "transaction", counting)
         yield begun
 
 
@@ -37,7 +37,7 @@ async def statements_of_turn(conversations: Conversations) -> list[str]:
     """Return what a turn sends to the memory database."""
     statements: list[str] = []
     database = conversations.engine.database
-    assert isinstance(database, SqlDatabase)
+    assert isinstance(database, Database)
 
     def hear(connection: object, cursor: object, statement: str, *_: object) -> None:
         statements.append(statement)

@@ -17,15 +17,15 @@ from sqlalchemy import text
 from sqlalchemy.engine import URL
 
 from gaia_memory.database.connections import dispose
-from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_engine
-from gaia_memory.facts import SqlOutbox
+from gaia_memory.database.sql_engine import Database, open_database, open_engine
+from gaia_memory.facts import Outbox
 from support.concurrency.cancellation import cancel_at_step, stop_loop_at_step
 from support.databases import on_each_database, shared_postgres_url
 
 WAIT_SECONDS = 12.0
 """Less than SQLite waits for a lock."""
 
-outbox = SqlOutbox()
+outbox = Outbox()
 
 
 @pytest.fixture
@@ -58,18 +58,18 @@ def url(tmp_path: Path) -> URL:
     return address
 
 
-async def read(database: SqlDatabase) -> None:
+async def read(database: Database) -> None:
     async with database.read_transaction() as tx:
         await outbox.store(tx)
 
 
-async def write(database: SqlDatabase) -> None:
+async def write(database: Database) -> None:
     async with database.transaction() as tx:
         await outbox.release_store(tx, "nobody")
         await outbox.store(tx)
 
 
-async def scrub(database: SqlDatabase) -> None:
+async def scrub(database: Database) -> None:
     await database.scrub()
 
 
@@ -83,12 +83,12 @@ def cut_everywhere(work: Callable[[], Any]) -> int:
 
 @pytest.mark.parametrize("use", [write, read, scrub])
 def test_a_loop_that_ends_during_a_database_operation_leaves_nothing_behind(
-    url: URL, complaints: Callable[[], list[str]], use: Callable[[SqlDatabase], Any]
+    url: URL, complaints: Callable[[], list[str]], use: Callable[[Database], Any]
 ) -> None:
     """The pool loses no connection, and none is closed with an error, not even while the database is closed."""
 
     async def work() -> None:
-        database = SqlDatabase(open_engine(url))
+        database = Database(open_engine(url))
         try:
             await use(database)
         finally:
@@ -116,7 +116,7 @@ def test_sqlalchemy_still_loses_a_connection_when_a_loop_ends(url: URL, complain
 
 
 @asynccontextmanager
-async def two(kind: str, url: URL, request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[list[SqlDatabase]]:
+async def two(kind: str, url: URL, request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[list[Database]]:
     """Open a database twice, as two processes would."""
     address = url if kind == "sqlite" else await shared_postgres_url(request.config)
     opened = [await open_database(address, home=folder) for _ in range(2)]
@@ -128,7 +128,7 @@ async def two(kind: str, url: URL, request: pytest.FixtureRequest, folder: Path)
 @on_each_database
 @pytest.mark.parametrize("use", [read, write])
 def test_a_cancelled_database_operation_blocks_no_other(
-    kind: str, use: Callable[[SqlDatabase], Any], url: URL, request: pytest.FixtureRequest, tmp_path: Path
+    kind: str, use: Callable[[Database], Any], url: URL, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """At any await: others can write at once, in this process and in another one, and the log is released."""
 

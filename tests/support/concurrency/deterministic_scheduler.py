@@ -25,7 +25,7 @@ from gaia_memory.adk.sessions import transcript
 from gaia_memory.adk.sessions.adk_tables import DatabaseEvents
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.database import session_engine
-from gaia_memory.database.sql_engine import SqlDatabase
+from gaia_memory.database.sql_engine import Database
 from gaia_memory.ledger import Ledger
 from gaia_memory.models import SessionKey
 
@@ -210,10 +210,10 @@ class StepScheduler:
         patch.setattr(owner, name, noting)
 
     def _pause_after_transactions(self, patch: pytest.MonkeyPatch, name: str, step: str) -> None:
-        real = getattr(SqlDatabase, name)
+        real = getattr(Database, name)
 
         @asynccontextmanager
-        async def stopping(database: SqlDatabase) -> AsyncIterator[Any]:
+        async def stopping(database: Database) -> AsyncIterator[Any]:
             noted: list[str] = []
             before = _transaction_steps.set(noted)
             try:
@@ -224,7 +224,7 @@ class StepScheduler:
                 _transaction_steps.reset(before)
             await self.pause(_STEP_SEPARATOR.join(noted) or step)
 
-        patch.setattr(SqlDatabase, name, stopping)
+        patch.setattr(Database, name, stopping)
 
 
 def set_current_session(key: SessionKey) -> None:

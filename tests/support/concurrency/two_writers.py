@@ -17,7 +17,7 @@ from sqlalchemy import text
 from sqlalchemy.engine import URL
 
 from gaia_memory.config.sources.load import load
-from gaia_memory.database.sql_engine import SqlDatabase
+from gaia_memory.database.sql_engine import Database
 from gaia_memory.engine import Engine
 from gaia_memory.errors import LeaseLostError
 from gaia_memory.models import EventPosition, Message, Scope, SessionKey, TranscriptSlice, Turn
@@ -183,7 +183,7 @@ async def _result_or_lease_lost(operation: Awaitable[Any]) -> Any:
 class _StatementHooks:
     """While open, reports every statement of this database."""
 
-    def __init__(self, database: SqlDatabase, on_statement: Callable[..., Awaitable[None]]) -> None:
+    def __init__(self, database: Database, on_statement: Callable[..., Awaitable[None]]) -> None:
         self._database: Any = database
         self._on_statement = on_statement
 

@@ -19,8 +19,8 @@ from gaia_memory.backend.extractor import Mem0Extractor
 from gaia_memory.backend.mem0_store.chroma.chroma_store import ChromaStore
 from gaia_memory.backend.mem0_store.chroma.folders import EmbeddedLocation
 from gaia_memory.database import sql_engine
-from gaia_memory.database.sql_engine import SqlDatabase
-from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.database.sql_engine import Database
+from gaia_memory.facts import Outbox, SqlFacts
 from gaia_memory.ledger import Ledger
 from gaia_memory.truth.by_model import model_reconciler
 
@@ -92,17 +92,17 @@ class StepKiller:
         _call_after_blocking(EmbeddedLocation, "create", lambda _: self.count_step("store begun"))
         for delete in ("delete", "delete_all"):
             _call_after(SqlFacts, delete, lambda _: self.count_step("facts deleted"))
-        _call_after(SqlDatabase, "scrub", lambda _: self.count_step("scrubbed"))
-        _call_after(SqlOutbox, "finish_erasures", lambda _: self.count_step("crossing off"))
+        _call_after(Database, "scrub", lambda _: self.count_step("scrubbed"))
+        _call_after(Outbox, "finish_erasures", lambda _: self.count_step("crossing off"))
         _call_before(sql_engine, "truncate_wal", lambda: self.count_step("index written"))
 
     def _instrument_transactions(self) -> None:
         """Report the steps of a transaction once it is committed."""
         current_steps: ContextVar[list[str] | None] = ContextVar("done", default=None)
-        transaction = SqlDatabase.transaction
+        transaction = Database.transaction
 
         @asynccontextmanager
-        async def watched(database: SqlDatabase) -> AsyncIterator[Any]:
+        async def watched(database: Database) -> AsyncIterator[Any]:
             steps: list[str] = []
             current_steps.set(steps)
             async with transaction(database) as tx:
@@ -122,17 +122,17 @@ class StepKiller:
 
             return noted
 
-        SqlDatabase.transaction = watched  # type: ignore[method-assign]
+        Database.transaction = watched  # type: ignore[method-assign]
         _call_after(Ledger, "claim", note("claimed", unless=lambda row: row is None))
         _call_after(Ledger, "advance_watermark", note("committed", unless=lambda moved: not moved))
         _call_after(Ledger, "begin_clearing", note("clearing", unless=lambda begun: not begun))
         _call_after(Ledger, "end_clearing", note("cleared"))
-        _call_after(SqlOutbox, "reset_store", note("store named"))
-        _call_after(SqlOutbox, "acknowledge", note("row removed", unless=lambda count: not count))
+        _call_after(Outbox, "reset_store", note("store named"))
+        _call_after(Outbox, "acknowledge", note("row removed", unless=lambda count: not count))
         _call_after(SqlFacts, "write", note("facts written"))
         _call_after(SqlFacts, "drop_undecided", note("settled"))
-        _call_after(SqlOutbox, "record_erasure", note("forgotten"))
-        _call_after(SqlOutbox, "finish_erasures", note("crossed off"))
+        _call_after(Outbox, "record_erasure", note("forgotten"))
+        _call_after(Outbox, "finish_erasures", note("crossed off"))
 
 
 def _call_before(owner: Any, name: str, callback: Callable[[], None]) -> None:

@@ -15,9 +15,9 @@ from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.mem0_store.follower import StoreFollower
 from gaia_memory.backend.mem0_store.ownership import StoreOwner
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.database.sql_engine import SqlDatabase, open_database
+from gaia_memory.database.sql_engine import Database, open_database
 from gaia_memory.errors import ModelUnavailableError
-from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.facts import Outbox, SqlFacts
 from gaia_memory.ledger import is_owner_dead
 from gaia_memory.models import Draft, Fact, NewFact, Scope, Vector
 
@@ -56,12 +56,12 @@ class FollowerHarness:
     """A home with its database, backend and follower, and the writes of a user."""
 
     home: Path
-    database: SqlDatabase
+    database: Database
     backend: Backend
     embedder: UnreliableEmbedder
     follower: StoreFollower
     facts: SqlFacts
-    outbox: SqlOutbox
+    outbox: Outbox
     scrub_results: list[bool]
 
     async def add(self, scope: Scope, *texts: str, vectors: bool = True, **fields: Any) -> list[Fact]:
@@ -135,7 +135,7 @@ async def open_follower(
     embedder = UnreliableEmbedder(backend)
     embedder.is_down = embedder_down
     backend.embedder = embedder
-    outbox = SqlOutbox()
+    outbox = Outbox()
     scrubs: list[bool] = []
 
     async def scrub() -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import insert, update
 
 from gaia_memory.database.id_encoding import index_key
-from gaia_memory.database.sql_engine import SqlDatabase
+from gaia_memory.database.sql_engine import Database
 from gaia_memory.ledger import new_owner
 from gaia_memory.ledger.rows import new_row_values
 from gaia_memory.ledger.tables import conversations
@@ -36,7 +36,7 @@ POPULATIONS: dict[str, dict[str, Any]] = {
 """The states in which a conversation is not due."""
 
 
-async def populate_ledger(database: SqlDatabase, population: str, conversation_count: int) -> None:
+async def populate_ledger(database: Database, population: str, conversation_count: int) -> None:
     """Insert conversations, all but `DUE_COUNT` of them in one of the states that are not due."""
     rows = list(_not_due_rows(POPULATIONS[population], conversation_count - DUE_COUNT))
     for start in range(0, len(rows), _ROWS_PER_BATCH):
@@ -66,7 +66,7 @@ def due_keys() -> list[SessionKey]:
     return [SessionKey(APP, f"due {number}", "session") for number in range(DUE_COUNT)]
 
 
-async def make_due_again(database: SqlDatabase) -> None:
+async def make_due_again(database: Database) -> None:
     """Count an earlier turn in each of the due conversations."""
     async with database.transaction() as tx:
         is_due = conversations.c.person.in_([index_key(key.user) for key in due_keys()])
@@ -79,6 +79,6 @@ def _row(key: SessionKey, marks: dict[str, Any]) -> dict[str, Any]:
     return new_row_values(key, touched=0.0) | empty | marks
 
 
-async def _insert_rows(database: SqlDatabase, rows: Sequence[dict[str, Any]]) -> None:
+async def _insert_rows(database: Database, rows: Sequence[dict[str, Any]]) -> None:
     async with database.transaction() as tx:
         await tx.execute(insert(conversations), list(rows))

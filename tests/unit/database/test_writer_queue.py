@@ -11,7 +11,7 @@ import pytest
 
 from gaia_memory.database import sqlite
 from gaia_memory.database.pooling.writer_queue import WriterQueue
-from gaia_memory.database.sql_engine import SqlDatabase
+from gaia_memory.database.sql_engine import Database
 from gaia_memory.errors import MemoryUnavailable
 from support.databases import memory_database
 
@@ -90,6 +90,6 @@ async def test_those_turned_away_hear_that_memory_is_unavailable(
     assert all("locked" in str(error) for error in errors)
 
 
-async def _write(database: SqlDatabase) -> None:
+async def _write(database: Database) -> None:
     async with database.transaction():
         pass

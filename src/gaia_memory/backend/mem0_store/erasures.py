@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING
 
 from gaia_memory.log import logger_for
 from gaia_memory.models import StoreState
-from gaia_memory.ports import Clock, Database, Outbox
+from gaia_memory.ports import Clock
 from gaia_memory.telemetry import error_frames, log_fields
+
+if TYPE_CHECKING:
+    from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts.outbox import Outbox
 
 RECREATION_INTERVAL_SECONDS = 5.0
 """How long erasures are gathered after the last recreation, unless a caller waits: each recreation rewrites all."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gaia_memory.backend.mem0_store.erasures import RECREATION_INTERVAL_SECONDS, ErasureTracker
 from gaia_memory.backend.mem0_store.open_store import StoreWriter
@@ -22,9 +22,13 @@ from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import GaiaMemoryError, MemoryUnavailable, StoreNotOwnedError, StoreStalledError
 from gaia_memory.log import logger_for
 from gaia_memory.models import DirtyFact, StoreState
-from gaia_memory.ports import Clock, Database, Embedder, Outbox
+from gaia_memory.ports import Clock, Embedder
 from gaia_memory.telemetry import error_frames, log_fields
 from gaia_memory.threads import run_in_thread
+
+if TYPE_CHECKING:
+    from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts.outbox import Outbox
 
 PACED_BATCH_FACTS = 25
 PACED_REST_SECONDS = 0.5
@@ -40,8 +44,7 @@ AWAITED_REST_RATIO = 0.25
 BACKLOG_FACTS = 500
 
 START_DELAY_SECONDS, MAX_BUSY_SECONDS = 3.0, 60.0
-"""How long the import of mem0 and Chroma waits, as short programs have ended by then, and how long turns may put it off
-further. Until then the outbox keeps the work."""
+"""How long the import of mem0 and Chroma waits, since short programs end before, and how long turns may put it off."""
 
 IDLE_SECONDS = 0.5
 DISABLED_IDLE_SECONDS = 30.0

@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gaia_memory.backend.mem0_import import freeze_modules
 from gaia_memory.backend.mem0_store.store import (
@@ -21,8 +21,12 @@ from gaia_memory.errors import GaiaMemoryError, InvalidInputError
 from gaia_memory.log import logger_for
 from gaia_memory.models import DirtyFact, Fact, StoredFact, StoreState, is_same_embedder
 from gaia_memory.models.new_fact import require_bounded
-from gaia_memory.ports import Clock, Database, Embedder, Outbox
+from gaia_memory.ports import Clock, Embedder
 from gaia_memory.telemetry import log_fields, memory_span
+
+if TYPE_CHECKING:
+    from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts.outbox import Outbox
 
 T = TypeVar("T")
 

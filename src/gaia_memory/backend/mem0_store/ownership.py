@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gaia_memory.ports import Clock, Database, Outbox
+from gaia_memory.ports import Clock
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
+
+    from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts.outbox import Outbox
 
 LEASE_SECONDS = 30.0
 """The lease is renewed when a third of it has passed."""

@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from gaia_memory.errors import ModelError
 from gaia_memory.log import logger_for
 from gaia_memory.models import DirtyFact
-from gaia_memory.ports import Database, Embedder, Outbox
+from gaia_memory.ports import Embedder
 from gaia_memory.telemetry import error_frames, log_fields
+
+if TYPE_CHECKING:
+    from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts.outbox import Outbox
 
 BATCH_FACTS = 64
 FIRST_PAUSE_SECONDS = 0.5

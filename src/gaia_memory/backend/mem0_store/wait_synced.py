@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from gaia_memory.errors import StoreStalledError
 from gaia_memory.models import StoreState
-from gaia_memory.ports import Database, Outbox
 
 if TYPE_CHECKING:
     from gaia_memory.backend.mem0_store.follower import StoreFollower
+    from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts.outbox import Outbox
 
 POLL_SECONDS = 0.05
 

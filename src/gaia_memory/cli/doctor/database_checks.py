@@ -18,7 +18,7 @@ from gaia_memory.database.files.open_file import DAMAGED_REMEDY
 from gaia_memory.database.migrate import schema_version
 from gaia_memory.database.migrations import REVISIONS
 from gaia_memory.database.read_only import FileState, check_database_file, database_path, open_read_only
-from gaia_memory.database.sql_engine import SqlDatabase
+from gaia_memory.database.sql_engine import Database
 from gaia_memory.engine_probe import DatabaseSummary, EngineProbe, load_database_summary
 from gaia_memory.errors import ConfigError, MemoryUnavailable
 from gaia_memory.redaction.mask import mask_secrets
@@ -185,7 +185,7 @@ async def _load_version(url: str) -> str | None:
     engine = open_read_only(url)
     try:
         async with asyncio.timeout(READ_TIMEOUT_SECONDS):
-            async with SqlDatabase(engine).read_transaction():
+            async with Database(engine).read_transaction():
                 pass
             return await schema_version(engine)
     finally:

@@ -6,13 +6,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from gaia_memory.language.distinctive_words import ROLE_WORDS, shares_distinctive_word
 from gaia_memory.language.stems import stem
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.models import Draft, Fact, NewFact, Scope, StoredFact, is_of_model
-from gaia_memory.ports import Database, FactStore
+from gaia_memory.ports import FactStore
 from gaia_memory.threads import run_in_thread
+
+if TYPE_CHECKING:
+    from gaia_memory.database.sql_engine import Database
 
 MAX_TURN_TIME = timedelta(minutes=5)
 """How far two readings of "in an hour" are apart: learning counts from the message, a tool from its call."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, bindparam, func, or_, select, tuple_, update
-from typing_extensions import override
 
 from gaia_memory.facts.current import current_or_past
 from gaia_memory.facts.rows import VECTORS_PER_STATEMENT, in_chunks, pack_vector
@@ -14,26 +13,28 @@ from gaia_memory.facts.scopes import bump_revisions, dialect_insert
 from gaia_memory.facts.tables import facts, outbox, scopes
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION
 from gaia_memory.models import DirtyFact, extract_fact_features
-from gaia_memory.ports import Indexes
 
 if TYPE_CHECKING:
     from gaia_memory.models import Vector
     from gaia_memory.ports import Transaction
 
 
-class SqlIndexes(Indexes):
+class Indexes:
     """What recall compares of the facts in the memory database. It keeps no state: all of it comes with `tx`."""
 
-    @override
     async def count_outdated(self, tx: Transaction) -> int:
+        """Count the facts without features of this version, which a search computes from the text each time."""
         return (await tx.execute(select(func.count()).where(_is_outdated(), current_or_past()))).scalar_one()
 
-    @override
     async def mark_outdated(self, tx: Transaction) -> None:
+        """Let the features of every fact be made again."""
         await tx.execute(update(facts).where(current_or_past()).values(form=0))
 
-    @override
     async def rebuild_features(self, tx: Transaction, *, limit: int) -> int:
+        """Make the features of the next outdated facts, at most `limit`; return how many, 0 at the end.
+
+        The revision of their scopes rises.
+        """
         outdated = select(facts.c.row, facts.c.partition).where(_is_outdated(), current_or_past())
         rows = (await tx.execute(outdated.order_by(facts.c.row).limit(limit))).all()
         partitions = sorted({row.partition for row in rows})
@@ -48,18 +49,18 @@ class SqlIndexes(Indexes):
             await tx.execute(update(facts).where(facts.c.row == bindparam("of_row")).values(values), changed)
         return len(rows)
 
-    @override
     async def ids_without_vector_of(
         self, tx: Transaction, embedder: str, *, include_sensitive: bool = True
     ) -> list[str]:
+        """Return the ids of facts, of any scope, that have no vector or one of another embedder; oldest first."""
         others = or_(facts.c.embedder.is_(None), facts.c.embedder != embedder)
         statement = select(facts.c.id).where(others, current_or_past()).order_by(facts.c.row)
         if not include_sensitive:
             statement = statement.where(facts.c.sensitive.is_(False))
         return list((await tx.execute(statement)).scalars())
 
-    @override
     async def replace_vectors(self, tx: Transaction, vectors: Mapping[DirtyFact, Vector], embedder: str) -> int:
+        """Replace the vectors of facts whose version is unchanged; return how many. They become dirty."""
         columns = facts.c.id, facts.c.version, facts.c.partition
         partitions: set[str] = set()
         for chunk in in_chunks(vectors, size=VECTORS_PER_STATEMENT):

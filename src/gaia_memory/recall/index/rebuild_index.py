@@ -6,10 +6,16 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.models import DirtyFact
-from gaia_memory.ports import Database, Embedder, Indexes, Outbox
+from gaia_memory.ports import Embedder
+
+if TYPE_CHECKING:
+    from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts.indexing.sql_indexes import Indexes
+    from gaia_memory.facts.outbox import Outbox
 
 FEATURES_BATCH_SIZE = 100
 VECTOR_BATCH_SIZE = 64

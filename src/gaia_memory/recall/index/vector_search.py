@@ -12,7 +12,7 @@ import numpy as np
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.models import PastIndex, Scope, StoredFact, Vector
-from gaia_memory.ports import Database, Embedder, FactStore, Transaction
+from gaia_memory.ports import Embedder, FactStore, Transaction
 from gaia_memory.recall.index.fact_columns import FactColumns, encode_ids
 from gaia_memory.recall.index.whitened_cosine import VectorMatrix, build_vector_matrix
 from gaia_memory.recall.query.expansion import ADDED_QUERY_WEIGHT
@@ -21,6 +21,8 @@ from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from gaia_memory.database.sql_engine import Database
 
 MAX_CACHED_SCOPES = 16
 """Scopes whose vectors are cached."""

@@ -29,7 +29,7 @@ from gaia_memory.models import (
     draft_context,
     to_local_time,
 )
-from gaia_memory.ports import Database, Embedder, FactStore, LanguageModel
+from gaia_memory.ports import Embedder, FactStore, LanguageModel
 from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.telemetry import log_fields, memory_span
 from gaia_memory.truth.by_model.model_question import (
@@ -47,6 +47,7 @@ from gaia_memory.truth.plan import PlannedFact, follow, may_concern, said_at, wi
 
 if TYPE_CHECKING:
     from gaia_memory.config.sections.memory_section import MemoryConfig
+    from gaia_memory.database.sql_engine import Database
 
 logger = logger_for(__name__)
 

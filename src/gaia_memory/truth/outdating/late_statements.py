@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from gaia_memory.language.distinctive_words import word_forms
 from gaia_memory.models import Fact, Scope, StoredFact
-from gaia_memory.ports import Database, FactStore
+from gaia_memory.ports import FactStore
 from gaia_memory.threads import run_in_thread
+
+if TYPE_CHECKING:
+    from gaia_memory.database.sql_engine import Database
 
 
 @dataclass(frozen=True, slots=True)
