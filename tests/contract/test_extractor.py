@@ -1,4 +1,4 @@
-"""Every extractor fulfils the port: mem0's prompt over the offline model, a host's own model, and Gemini."""
+"""Every extractor fulfils the port: the person's sentences, a host's own model, and Gemini."""
 
 from __future__ import annotations
 
@@ -57,6 +57,8 @@ class Case:
     backend: Backend
     script: Callable[..., None] = lambda *answers: None
     asked: Callable[[], list[str]] = field(default=list)
+    learned: str = "User is allergic to nuts."
+    """What it makes of `STATEMENT`."""
 
     async def extract(self, what: Chunk, instructions: str = "durable facts") -> list[str]:
         return [
@@ -84,7 +86,7 @@ async def _closed(case: Case) -> AsyncIterator[Case]:
 async def case(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Case]:
     """Return each extractor; a scripted model answers with the statement."""
     if request.param == "offline":
-        made = Case(Backend(backend_config(tmp_path)))
+        made = Case(Backend(backend_config(tmp_path)), learned=STATEMENT)
     elif request.param == "scripted":
         made = _of_script(register_scripted_providers(monkeypatch, "case"), scripted_backend(tmp_path, "case"))
     else:
@@ -117,7 +119,7 @@ async def test_a_statement_becomes_a_fact_and_small_talk_becomes_an_empty_list(c
     found = await case.extract(make_chunk(STATEMENT))
     nothing = await case.extract(make_chunk(NOTHING))
 
-    assert found == ["User is allergic to nuts."]
+    assert found == [case.learned]
     assert nothing == []
 
 
@@ -125,7 +127,7 @@ async def test_a_fact_stated_twice_is_returned_once(case: Case) -> None:
     """Case and white space make no difference."""
     case.script(facts("User is allergic to nuts.", "user is  allergic to nuts."))
 
-    assert await case.extract(make_chunk(STATEMENT, STATEMENT)) == ["User is allergic to nuts."]
+    assert await case.extract(make_chunk(STATEMENT, STATEMENT)) == [case.learned]
 
 
 @pytest.mark.acceptance("I10")

@@ -97,6 +97,19 @@ async def test_a_key_belongs_to_a_scope_and_a_context(database):
     assert (await current(database), await current(database, NOA)) == ([OSLO, ROME], [PARIS])
 
 
+async def test_another_persons_keys_are_neither_met_nor_known(database):
+    """And what is replaced there is not replaced here."""
+    await say(database, draft(OSLO, day(1)), scope=NOA)
+    async with database.read_transaction() as tx:
+        assert await facts.known_keys(tx, ITAY, limit=9) == []
+        assert await facts.meet_keys(tx, ITAY, [draft(ROME, day(2))]) == [False]
+    [rome] = await say(database, draft(ROME, day(2)))
+    [paris] = await say(database, draft(PARIS, day(3)), scope=NOA)
+
+    assert await periods(database, rome) == [(ROME, None, None, None)]
+    assert [text for text, *_ in await periods(database, paris, NOA)] == [OSLO, PARIS]
+
+
 @pytest.mark.parametrize("mark", [{UNCONFIRMED_KEY: True}, {"attributed_to": "assistant"}])
 async def test_what_nobody_confirmed_ends_nothing_that_is_confirmed(database, mark):
     """It is kept without its key; what is confirmed ends it, or takes the key from it."""

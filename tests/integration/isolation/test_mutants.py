@@ -22,7 +22,7 @@ from gaia_memory.facts.history import (
     wordings,
 )
 from gaia_memory.facts.identity import paraphrase_tombstones, shown_facts
-from gaia_memory.facts.reconciling import undecided_facts
+from gaia_memory.facts.reconciling import keyed_facts, undecided_facts
 from support.concurrency.isolation_fuzz import LeakError
 from support.concurrency.isolation_process import (
     check_plain_mem0,
@@ -106,9 +106,12 @@ OF_VALIDITY = 4
 """Conditions on what a prompt depends on: expired facts, the last ending, whether there are facts, what is due;
 `contract/test_validity_of_facts.py` tests it with another person's."""
 
-OF_PAST_READING = 12
+OF_PAST_READING = 13
 """Conditions on what is read as of another time; `contract/test_facts_as_of.py` and `acceptance/test_validity.py` test
 them with another person's."""
+OF_KEYS = 6
+"""Conditions on facts with a key; `contract/test_keyed_facts.py` has another person's."""
+
 OF_OVERVIEW = 7
 """Conditions on counts, days and changes; `contract/test_fact_overview.py` tests them with another person's."""
 
@@ -143,6 +146,7 @@ def test_every_partition_condition_has_a_mutant() -> None:
             fact_counts,
             fact_history,
             history_reading,
+            keyed_facts,
             move_facts,
             paraphrase_tombstones,
             past_reading,
@@ -167,7 +171,7 @@ def test_every_partition_condition_has_a_mutant() -> None:
     elsewhere += (
         OF_EXCERPTS + OF_COUNTING + OF_COPIES + OF_CACHING + OF_ENDINGS + OF_SHOWING + OF_DUE_FACTS + OF_OVERVIEW
     )
-    elsewhere += OF_COMPARING + OF_VALIDITY + OF_PAST_READING
+    elsewhere += OF_COMPARING + OF_VALIDITY + OF_PAST_READING + OF_KEYS
     assert conditions == len(BORDERS) + elsewhere
 
 
