@@ -12,8 +12,8 @@ from gaia_memory.facts import Outbox, SqlFacts
 from gaia_memory.facts import sql_facts as room
 from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.ledger.ledger import Ledger
-from gaia_memory.models import Draft, NewFact, Scope, compile_filters
 from gaia_memory.ledger.memory_stores import MemoryStores
+from gaia_memory.models import Draft, NewFact, Scope, compile_filters
 from gaia_memory.recall.browse import load_page
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.testing import FakeClock, ScriptedEmbedder
