@@ -17,7 +17,7 @@ from gaia_memory.errors import MemoryDisabledError
 from gaia_memory.forget.delete import ForgetPreview, Forgetter
 from gaia_memory.forget.take_back import Undoer, note_written
 from gaia_memory.health import EngineState, foreign_stores_note, load_status
-from gaia_memory.learn.stated_validity import take_lifetime
+from gaia_memory.learn.lifetime import take_lifetime
 from gaia_memory.learn.write_verbatim import (
     OnRefused,
     WriteDrafts,
@@ -116,13 +116,13 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
         said again by this: it gets the new date and details. `origin` names the conversation and the events that the
         fact comes from: once it is forgotten, those events never teach it again. A forgotten fact may be remembered
         again. A tool that a model calls passes the source `agent` in `origin`, and `user_statement`, what the user
-        said: what they did not state gets the metadata `unconfirmed: true`, and a forgotten fact that they do not
-        mention is refused. Without a `context`, a new fact belongs to the `active_context`.
+        said and what other tools answered: what has its words from there gets the metadata `unconfirmed: true`, and a
+        forgotten fact that they do not mention is refused. Without a `context`, a new fact belongs to the
+        `active_context`.
 
         Raises:
             InvalidInputError: the text is blank, too long or nothing but a credential, a detail is
-                invalid, `due_at` is past, or `user_statement` only asks it, or does not mention it after it was
-                forgotten.
+                invalid, `due_at` is past, or `user_statement` does not mention it after it was forgotten.
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)

@@ -165,26 +165,30 @@ async def test_a_running_session_drops_what_has_expired_or_was_replaced(make: Ma
     assert DOG not in sut.PROF[2]
 
 
-def conversation_answer(text: str, **more: str) -> str:
+def conversation_answer(text: str, **more: object) -> str:
     """Return an extractor's answer with one fact."""
     return json.dumps({"memory": [{"id": "0", "text": text, "attributed_to": "user", **more}]})
 
 
 @pytest.mark.acceptance("T15")
-@pytest.mark.parametrize("is_offline", [False, True])
-async def test_until_friday_counts_from_the_day_it_was_said(make: Make, is_offline: bool) -> None:
-    """With a model and without one; the day itself still counts."""
-    settings = "memory: {time_zone: UTC, llm: {provider: offline}}" if is_offline else "memory: {time_zone: UTC}"
-    sut = await make(settings, extractor=[conversation_answer("User's sister stays until Friday", valid_until="x")])
+@pytest.mark.parametrize(
+    ("given", "zone", "hours"),
+    [("{day}", "UTC", 24), ("{day}T17:00", "UTC", 17), ("{day}", "Asia/Tokyo", 15), ("{day}T17:00+02:00", "UTC", 15)],
+)
+async def test_what_a_model_dates_holds_until_then(make: Make, given: str, zone: str, hours: int) -> None:
+    """The last day still counts; a time without a zone is the person's, and what is not well-formed is left out."""
+    sut = await make(f"memory: {{time_zone: {zone}}}")
+    last = (sut.clock.now().astimezone(UTC) + 3 * DAY).replace(hour=0, minute=0, second=0, microsecond=0)
+    dates = {"valid_until": given.format(day=last.date()), "valid_from": "soon", "every": "hourly", "due_at": 7}
+    sut.script.answers["extractor"].append(conversation_answer("User's sister stays until Friday", **dates))
     scope = sut.scope("ada")
     await sut.chat("ada", "cli", "My sister stays with me until Friday.")
-    said_at = sut.clock.now()
     await sut.sweep_after_idle()
 
     [fact] = await sut.gaia.memory.facts(scope)
-    days_to_friday = (4 - said_at.weekday() - 1) % 7 + 1
-    saturday = (said_at + (days_to_friday + 1) * DAY).replace(hour=0, minute=0, second=0, microsecond=0)
+    saturday = last + timedelta(hours=hours)
     assert fact.valid_until == saturday
+    assert (fact.valid_from, fact.every, fact.due_at) == (None, None, None)
     sut.clock.advance(saturday - sut.clock.now())
     assert await sut.gaia.memory.facts(scope) == []
 

@@ -164,7 +164,7 @@ def _facts_table(talks: Sequence[Session], prompt: str) -> Iterator[str]:
     yield from ("| facts compared with | facts | dropped | unverified |", "|---|---|---|---|")
     for name, origins in measure_facts(talks, prompt).items():
         total = origins.total()
-        dropped, unverified = (f"{origins[each]} ({origins[each] / total:.2%})" for each in ("elsewhere", "unknown"))
+        dropped, unverified = (f"{origins[each]} ({origins[each] / total:.2%})" for each in ("prompt", "unknown"))
         yield f"| {name} | {total} | {dropped} | {unverified} |"
 
 
@@ -175,7 +175,7 @@ def _examples_table(talks: Sequence[Session], prompt: str) -> Iterator[str]:
 
 
 def _pairs_table(prompt: str) -> Iterator[str]:
-    columns = (("kept", "elsewhere"), ("kept", "unknown"), ("translated", "elsewhere"))
+    columns = (("kept", "prompt"), ("kept", "unknown"), ("translated", "prompt"))
     columns += (("dropped", "conversation"), ("dropped", "unknown"))
     yield "| language | true: dropped | unverified | translated: dropped | false: kept | unverified |"
     yield "|---|---|---|---|---|---|"

@@ -32,14 +32,14 @@ TALK = {
 
 
 def test_the_benchmark_counts_what_is_dropped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A fact that names a speaker is unverified; copies of the prompt are dropped."""
+    """A fact of which no word was said is unverified; copies of the prompt are dropped."""
     file = tmp_path / "talk.json"
     file.write_text(json.dumps([TALK]), encoding="utf-8")
 
     assert grounding.main(["--data", str(file)]) == 0
     told = capsys.readouterr().out
 
-    assert "| their session | 3 | 1 (33.33%) | 1 (33.33%) |" in told
+    assert "| their session | 3 | 0 (0.00%) | 2 (66.67%) |" in told
     assert "| examples of the prompt | 0 (0.00%) |" in told
     assert "| de | 0 of" in told
 
@@ -61,6 +61,6 @@ def test_hardly_any_reference_fact_is_dropped_and_hardly_any_echo_is_kept() -> N
     prompt = grounding.prompt_text()
 
     for name, origins in grounding.measure_facts(talks, prompt).items():
-        assert origins["elsewhere"] <= 0.005 * origins.total(), name
+        assert origins["prompt"] <= 0.005 * origins.total(), name
     kept, count = grounding.measure_examples(talks, prompt)["examples of the prompt"]
     assert kept <= 0.01 * count

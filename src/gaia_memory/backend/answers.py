@@ -6,18 +6,25 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
-from datetime import date, datetime
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError, field_validator
 
 from gaia_memory.errors import BadAnswerError, CutAnswerError, InvalidInputError
+from gaia_memory.language.dates import read_iso
 from gaia_memory.language.printable_text import replace_unstorable
+from gaia_memory.log import logger_for
 from gaia_memory.model_calls import CUT, REPETITION, repeats_itself
-from gaia_memory.models import ExtractedFact, parse_key
+from gaia_memory.models import ExtractedFact, parse_key, parse_recurrence
 from gaia_memory.models.validation import is_label
+from gaia_memory.telemetry import log_fields
+
+logger = logger_for(__name__)
 
 MAX_CATEGORY_CHARACTERS = 40
+
+TIME_FIELDS = ("said_at", "valid_from", "valid_until", "due_at", "every")
+"""Fields in ISO 8601, or an RRULE: one in another form is left out, and the fact stays."""
 
 _WHOLE_CODE_BLOCK = re.compile(r"\A\s*```[a-zA-Z]*\s*\n(?P<inside>.*?)\n?\s*```\s*\Z", re.DOTALL)
 _CODE_BLOCK = re.compile(r"^[ \t]*```[a-zA-Z]*[ \t]*\n(?P<inside>.*?)\n[ \t]*```", re.DOTALL | re.MULTILINE)
@@ -33,6 +40,7 @@ class _FactItem(BaseModel):
     category: Any = None
     key: Any = None
     said_at: Any = None
+    valid_from: Any = None
     valid_until: Any = None
     sensitive: Any = None
     due_at: Any = None
@@ -77,6 +85,7 @@ def parse_extraction(answer: str) -> list[ExtractedFact]:
     if not items and not is_whole_answer:
         raise BadAnswerError("the answer contains more than an empty list")
     seen: dict[tuple[str, str | None], ExtractedFact] = {}
+    left_out = 0
     for item in items:
         speaker = item.attributed_to
         if speaker is not None and not isinstance(speaker, str):
@@ -87,13 +96,18 @@ def parse_extraction(answer: str) -> list[ExtractedFact]:
             attributed_to=speaker,
             category=_parse_category(item.category),
             key=_parse_key(item.key),
-            said_at=_parse_day(item.said_at),
-            valid_until=_parse_day(item.valid_until),
+            said_at=read_iso(item.said_at),
+            valid_from=read_iso(item.valid_from),
+            valid_until=read_iso(item.valid_until),
             sensitive=item.sensitive is True,
-            due_at=_parse_due(item.due_at),
-            every=item.every if isinstance(item.every, str) else None,
+            due_at=read_iso(item.due_at),
+            every=_parse_every(item.every),
         )
+        left_out += sum(bool(getattr(item, name)) and getattr(fact, name) is None for name in TIME_FIELDS)
         seen.setdefault((" ".join(item.text.split()).casefold(), speaker), fact)
+    if left_out:
+        fields = log_fields("facts.fields_left_out", fields=left_out)
+        logger.info("%d dates and recurrences of extracted facts were not well-formed", left_out, extra=fields)
     counts = Counter(fact.key for fact in seen.values())
     return [replace(fact, key=None) if counts[fact.key] > 1 else fact for fact in seen.values()]
 
@@ -122,21 +136,11 @@ def _parse_key(value: object) -> str | None:
         return None
 
 
-def _parse_day(value: object) -> date | None:
-    """Return a day as `YYYY-MM-DD`; None for anything else, which costs nobody the fact."""
+def _parse_every(value: object) -> str | None:
+    """Return a recurrence in its stored form; None for anything else."""
     try:
-        return date.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-
-
-def _parse_due(value: object) -> date | datetime | None:
-    """Return a model's due date, a day or a time; None for anything else."""
-    try:
-        if not isinstance(value, str):
-            return None
-        return date.fromisoformat(value) if len(value) == len("2026-01-01") else datetime.fromisoformat(value)
-    except ValueError:
+        return None if value is None else parse_recurrence("every", value)
+    except InvalidInputError:
         return None
 
 

@@ -40,8 +40,9 @@ You are the Memory Extractor: note what is worth remembering in the New Messages
 Answer with one JSON object only. Its "memory" is a list; of each fact: "id" (as text), "text" (up to \
 {max_characters} characters), "attributed_to" ("user", "assistant" or the message's "name"), "category", for \
 what there is one of at a time "key" (whose/what in English, such as user/home, user/employer or anna/phone: a known \
-key if one fits; none where there can be several, such as pets, hobbies or plans), as YYYY-MM-DD "said_at" only if \
-before the Observation Date, "valid_until" if it ends, for reminders "due_at" (YYYY-MM-DDTHH:MM), "every" (RRULE).
+key if one fits; none where there can be several, such as pets, hobbies or plans), in ISO 8601 "said_at" only if \
+before the Observation Date, "valid_from" if it began earlier, "valid_until" if it ends, for reminders "due_at", \
+"every" (RRULE).
 
 Examples of the form, with invented contents: never copy them.
 Messages of 2031-03-04: [{{"role": "user", "content": "Tomorrow my brother Tomasz opens his bakery. Which flour suits \
@@ -137,10 +138,11 @@ def build_answer_schema(chunk: Chunk, *, max_facts: int) -> dict[str, Any]:
         "attributed_to": {"type": "string", "enum": speakers},
         "category": {"type": "string", "maxLength": 20},
         "key": {"type": "string", "maxLength": MAX_KEY_CHARACTERS},
-        "said_at": {"type": "string", "maxLength": 10},
-        "valid_until": {"type": "string", "maxLength": 10},
+        "said_at": {"type": "string", "maxLength": 25},
+        "valid_from": {"type": "string", "maxLength": 25},
+        "valid_until": {"type": "string", "maxLength": 25},
         "sensitive": {"type": "boolean"},
-        "due_at": {"type": "string", "maxLength": 16},
+        "due_at": {"type": "string", "maxLength": 25},
         "every": {"type": "string", "maxLength": 60},
     }
     fact = {"type": "object", "properties": properties, "required": ["id", "text", "attributed_to"]}

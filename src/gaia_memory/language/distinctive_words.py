@@ -7,14 +7,9 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 from importlib.resources import files
 
-from gaia_memory.language.dates.phrases.english_dates import ENGLISH
-from gaia_memory.language.dates.phrases.french_dates import FRENCH
-from gaia_memory.language.dates.phrases.german_dates import GERMAN
-from gaia_memory.language.dates.phrases.spanish_dates import SPANISH
-from gaia_memory.language.function_words import FUNCTION_WORDS
+from gaia_memory.language.dates.calendar_words import ALL_WEEKDAYS, DAY_PARTS, MONTHS, NAMED_DAYS, NUMBERS, UNITS
 from gaia_memory.language.homoglyphs import fold_homoglyphs
 from gaia_memory.language.stems import stem, truncated_stem
-from gaia_memory.language.stop_words import STOP_WORDS
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.language.word_variants import word_variants
 
@@ -37,32 +32,6 @@ _UNSPACED_ROLE = re.compile(
     "|\u7528\u6237|\u7528\u6236|\u4f7f\u7528\u8005|\u52a9\u624b"  # Chinese
     "|\uc0ac\uc6a9\uc790"  # Korean
 )
-_TIME_WORDS = frozenset(
-    (
-        *("yesterday", "today", "tonight", "tomorrow", "ago", "last", "next", "recently", "since"),
-        *("morning", "evening", "weekend", "day", "days", "week", "weeks", "month", "months", "year", "years"),
-        *("summer", "winter", "spring", "autumn"),
-        *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
-        *("january", "february", "march", "april", "june", "july", "august"),
-        *("september", "october", "november", "december"),
-    )
-)
-_NUMBER_WORDS = frozenset(
-    (
-        *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "once", "twice"),
-        *("couple", "several", "few", "dozen", "every", "second", "third"),
-    )
-)
-_WORDS_OF_EVERY_TEXT = frozenset[str]().union(
-    index_tokens(" ".join(STOP_WORDS)),
-    _TIME_WORDS,
-    _NUMBER_WORDS,
-    # Having, which some forms of the other languages' stop words say.
-    index_tokens("tengo tiene tenemos tienen tener"),
-    *FUNCTION_WORDS.values(),
-    *({*each.months, *each.weekdays, *each.units, *each.numbers} for each in (ENGLISH, FRENCH, GERMAN, SPANISH)),
-)
-_LEFT_OUT_STEMS = ROLE_WORDS.union(map(stem, _WORDS_OF_EVERY_TEXT))
 
 
 def _load_word_list(name: str) -> frozenset[str]:
@@ -71,9 +40,16 @@ def _load_word_list(name: str) -> frozenset[str]:
     return frozenset(word for line in lines if not line.startswith("#") for word in index_tokens(fold_homoglyphs(line)))
 
 
-_COMMON_WORDS = _load_word_list("common_words.txt")
-_COMMON_WORDS_BUT_NUMBERS = _COMMON_WORDS.difference(*(each.numbers for each in (ENGLISH, FRENCH, GERMAN, SPANISH)))
+COMMON_WORDS = _load_word_list("common_words.txt")
+"""Words that say nothing of what a text is about, in several languages."""
+
+_NUMBER_WORDS = frozenset(
+    index_tokens("a an deux dos ein eine einem einen einer once one onze tres two un una une uno zwei")
+)
 _GENERIC_WORDS = _load_word_list("generic_words.txt")
+_CALENDAR_WORDS = frozenset((*MONTHS, *ALL_WEEKDAYS, *UNITS, *NUMBERS, *DAY_PARTS, *NAMED_DAYS)) - {"may"}
+_WORDS_OF_EVERY_TEXT = COMMON_WORDS | _CALENDAR_WORDS
+_LEFT_OUT_STEMS = ROLE_WORDS.union(map(stem, _WORDS_OF_EVERY_TEXT))
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _MIN_WORD_CHARACTERS = 3
 _MIN_COMPOUND_CHARACTERS = 8
@@ -87,8 +63,7 @@ _HIRAGANA_PAIR = re.compile("[\u3040-\u309f]{2}")
 def distinctive_words(text: str, *, left_out: Collection[str] = ()) -> frozenset[str]:
     """Return the words of a text without roles, function words, numbers, dates and those `left_out`.
 
-    Verbs count, unlike in `distinctive_stems`: they tell whether something was said. Where a script has no spaces, the
-    words are pairs of characters.
+    Where a script has no spaces, the words are pairs of characters.
     """
     tokens = index_tokens(_UNSPACED_ROLE.sub(" ", text))
     return frozenset(token for token in tokens if _is_distinctive(token) and token not in left_out)
@@ -97,17 +72,16 @@ def distinctive_words(text: str, *, left_out: Collection[str] = ()) -> frozenset
 def distinctive_stems(text: str) -> set[str]:
     """Return the stems of the words and numbers that identify a fact; hashes of them are stored with forgotten facts.
 
-    Verbs such as liking and having are left out, too: they identify no fact. What kind of thing a fact is about counts
-    only where no other word tells it.
+    What kind of thing a fact is about counts only where no other word tells it.
     """
-    words = {word for word in index_tokens(fold_homoglyphs(text)) if word not in _COMMON_WORDS and len(word) > 1}
+    words = {word for word in index_tokens(fold_homoglyphs(text)) if word not in COMMON_WORDS and len(word) > 1}
     distinctive = {word for word in words - _GENERIC_WORDS if not _YEAR.fullmatch(word)}
     return {truncated_stem(word) for word in distinctive or words}
 
 
 def is_common_word(word: str) -> bool:
     """Return whether a word says nothing of what a text is about, in one of several languages; no number does."""
-    return not _COMMON_WORDS_BUT_NUMBERS.isdisjoint(index_tokens(word))
+    return not (COMMON_WORDS - _NUMBER_WORDS).isdisjoint(index_tokens(word))
 
 
 def is_role(text: str) -> bool:
@@ -143,7 +117,7 @@ def shares_distinctive_word(text: str, statement: str) -> bool:
     An ending of two characters may differ. Neither a common beginning nor a part of a compound is enough: with it,
     "internet" would be a word of "international".
     """
-    words = [word for word in distinctive_words(statement) if word not in _COMMON_WORDS]
+    words = distinctive_words(statement)
     tokens = set(index_tokens(fold_homoglyphs(text)))
     forms = tokens.union(map(stem, tokens))
     for word in words:

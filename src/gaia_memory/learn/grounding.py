@@ -1,40 +1,30 @@
-"""Checks that the facts of an answer come from the conversation, not from the prompt or from nowhere."""
+"""Checks that the facts of an answer are no copies of the prompt, and marks those of which no word was said."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal
 
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.language.distinctive_words import ROLE_WORDS, count_shared, distinctive_words, is_role, word_forms
-from gaia_memory.language.function_words import language_of
 from gaia_memory.language.stems import stem
+from gaia_memory.language.text_features import QUESTION_MARKS
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.language.unicode_forms import fold_case
-from gaia_memory.learn.questions import only_asks
 from gaia_memory.log import logger_for
 from gaia_memory.models import Chunk, ExtractedFact
 from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
 
-Origin = Literal["conversation", "unknown", "elsewhere"]
-"""unknown: the conversation neither confirms nor excludes the fact, as in another language."""
-
-MIN_CONVERSATION_SHARE = 1 / 3
-"""Share of a fact's words that the conversation has to contain for the fact to come from there."""
-
-MIN_PROMPT_SHARE = 1 / 2
-"""Share of a fact's words in one line of the prompt from which on the fact may come from that line."""
+Origin = Literal["conversation", "unknown", "prompt"]
+"""unknown: none of the fact's words was said, as in an inference or another language."""
 
 MIN_COPIED_SHARE = 3 / 4
-"""Share of a fact's words in one line of the prompt from which on it is from there, whatever its language."""
-
-MIN_LANGUAGE_WORDS = 5
-"""Words from which on a message tells in which language people speak: "ok" is said in many."""
+"""Share of a fact's words in one line of the prompt from which on it is a copy, if fewer of them were said."""
 
 MIN_ECHO_WORDS = 3
 """Words from which on a text that stands inside a sentence of the prompt is copied from there, not alike by chance."""
@@ -42,9 +32,9 @@ MIN_ECHO_WORDS = 3
 _NOT_WORDS = re.compile(r"[\W_]+")
 
 ECHO_PROBLEM = "the answer only repeats the prompt, or states nothing: choose a larger model"
-FOREIGN_PROBLEM = "the facts of the answer are not in the conversation: take facts only from there"
+COPIED_PROBLEM = "the facts of the answer are in the prompt, not in the conversation: take facts only from there"
 UNGROUNDED_PROBLEM = (
-    "the facts of the answer are not in the conversation: choose a larger model, or set `memory.grounded: false` to "
+    "the facts of the answer are copied from the prompt: choose a larger model, or set `memory.grounded: false` to "
     "keep such facts"
 )
 
@@ -57,8 +47,7 @@ class ConversationWords:
         messages = (*chunk.before, *chunk.messages)
         self._texts = [message.text for message in messages]
         self._forms = word_forms("\n".join(self._texts))
-        self._user_names = _names(message.speaker for message in messages if message.role == "user")
-        self._names = self._user_names | _names(message.speaker for message in messages)
+        self._names = _names(message.speaker for message in messages)
 
     def count_shared(self, fact: ExtractedFact) -> int:
         """Return how many distinctive words of a fact the conversation contains."""
@@ -68,54 +57,32 @@ class ConversationWords:
         """Return True if each of `words` was said."""
         return count_shared(words, self._forms) == len(words)
 
+    def asks(self, text: str) -> bool:
+        """Return True if a text is a question that stands in the conversation as it is."""
+        is_question = text.rstrip().endswith(tuple(QUESTION_MARKS))
+        return is_question and any(f" {_plain(text)} " in f" {_plain(said)} " for said in self._texts)
+
     def find_origin(self, fact: ExtractedFact, prompt: str) -> Origin:
-        """Return where a fact comes from; `prompt` is the fixed text of the question that it answers."""
+        """Return where a fact comes from; `prompt` is the fixed text of the question that it answers.
+
+        The prompt is compared line by line: all of its lines together contain most common words.
+        """
         words = self._words(fact)
         shared = count_shared(words, self._forms)
-        if shared >= MIN_CONVERSATION_SHARE * len(words):
-            return "conversation"
-        is_from_prompt = self._is_from_prompt(words, shared, prompt)
-        if shared and not is_from_prompt:
-            return "conversation"
-        names_user = not self._user_names.isdisjoint(index_tokens(fact.text))
-        if self._is_in_other_language(fact.text):
-            return "elsewhere" if self._copies_prompt(words, prompt) else "unknown"
-        if names_user and not is_from_prompt:
-            return "unknown"
-        return "elsewhere"
+        copied = max((count_shared(words, forms) for forms in _lines_of(prompt)), default=0)
+        if copied > shared and copied >= max(MIN_ECHO_WORDS, MIN_COPIED_SHARE * len(words)):
+            return "prompt"
+        return "conversation" if shared or not words else "unknown"
 
     def _words(self, fact: ExtractedFact) -> frozenset[str]:
         return distinctive_words(fact.text, left_out={*self._names, *index_tokens(fact.category or "")})
-
-    def _is_from_prompt(self, words: frozenset[str], shared: int, prompt: str) -> bool:
-        """Return True if one line of the prompt has more of the words than the conversation, and at least half.
-
-        All lines together contain most common words, so only one line at a time shows that a fact comes from there.
-        """
-        most = max((count_shared(words, forms) for forms in _lines_of(prompt)), default=0)
-        return most > shared and most >= MIN_PROMPT_SHARE * len(words)
-
-    def _copies_prompt(self, words: frozenset[str], prompt: str) -> bool:
-        """Return True if most words are of one line: an example of the prompt with another date or name."""
-        most = max((count_shared(words, forms) for forms in _lines_of(prompt)), default=0)
-        return most >= max(MIN_ECHO_WORDS, MIN_COPIED_SHARE * len(words))
-
-    def _is_in_other_language(self, text: str) -> bool:
-        return language_of(text, self._languages[0]) not in self._languages
-
-    @cached_property
-    def _languages(self) -> list[str]:
-        """The language of all messages together, then that of each."""
-        main_language = language_of("\n".join(self._texts))
-        texts = (text for text in self._texts if len(index_tokens(text)) >= MIN_LANGUAGE_WORDS)
-        return [main_language, *(language_of(text, main_language) for text in texts)]
 
 
 class GroundingCheck:
     """The port `AnswerCheck` for the answers about one chunk.
 
-    Only an answer about another conversation is refused, and one that contains no fact at all: a conversation must not
-    be cleared for it. Single facts that come from elsewhere are dropped.
+    Only an answer that is copied from the prompt is refused, and one that contains no fact at all: a conversation must
+    not be cleared for it. Single copies are dropped. What a model infers is kept.
     """
 
     def __init__(self, chunk: Chunk, *, is_enabled: bool = True) -> None:
@@ -126,10 +93,10 @@ class GroundingCheck:
         self._has_asked_again = False
 
     def __call__(self, facts: Sequence[ExtractedFact], *, prompt: str) -> list[ExtractedFact]:
-        """Return the facts to keep; those that the conversation does not confirm are marked as unverified.
+        """Return the facts to keep; those of which no word was said are marked as unverified.
 
         Raises:
-            BadAnswerError: none of the facts is from the conversation.
+            BadAnswerError: all of the facts are copied, or none is one.
         """
         candidates = [fact for fact in facts if not self._is_placeholder(fact.text, prompt)]
         if facts and not candidates:
@@ -138,7 +105,7 @@ class GroundingCheck:
         dropped, unverified = len(facts) - len(kept), sum(fact.unverified for fact in kept)
         if dropped or unverified:
             logger.info(
-                "of %d extracted facts, %d were not from the conversation, and %d are unverified",
+                "of %d extracted facts, %d were copied from the prompt or none, and %d are unverified",
                 len(facts),
                 dropped,
                 unverified,
@@ -151,23 +118,16 @@ class GroundingCheck:
         kept = [
             fact if origin == "conversation" else replace(fact, unverified=True)
             for fact, origin in zip(facts, origins, strict=True)
-            if origin != "elsewhere"
+            if origin != "prompt"
         ]
-        return kept if kept or not facts else self._keep_repeated(facts)
-
-    def _keep_repeated(self, foreign: Sequence[ExtractedFact]) -> list[ExtractedFact]:
-        """Return what a second answer of foreign facts shares at least a word with; the first is asked again."""
-        if not self._has_asked_again:
-            self._has_asked_again = True
-            raise BadAnswerError(FOREIGN_PROBLEM)
-        kept = [replace(fact, unverified=True) for fact in foreign if self._conversation.count_shared(fact)]
-        if not kept:
-            raise BadAnswerError(UNGROUNDED_PROBLEM)
+        if facts and not kept:
+            problem, self._has_asked_again = UNGROUNDED_PROBLEM if self._has_asked_again else COPIED_PROBLEM, True
+            raise BadAnswerError(problem)
         return kept
 
     def _is_placeholder(self, text: str, prompt: str) -> bool:
-        """Return True for a question, a role alone, a text without words, and one of the prompt that was not said."""
-        if is_role(text) or only_asks(text):
+        """Return True for a question that was asked, a role alone, no words, and what only the prompt says."""
+        if is_role(text) or self._conversation.asks(text):
             return True
         tokens = index_tokens(text)
         words = {*distinctive_words(text), *(token for token in tokens if token[0].isdigit())}

@@ -6,17 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, time
+from datetime import datetime, time, timedelta
 from typing import get_args
 
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.language.dates.reminder_requests import asks_for_reminder
 from gaia_memory.language.printable_text import is_blank
 from gaia_memory.language.stems import stem
+from gaia_memory.language.text_features import QUESTION_MARKS
+from gaia_memory.learn.due_dates import due_of_answer, to_moment
 from gaia_memory.learn.excerpts import excerpt_of
-from gaia_memory.learn.questions import is_question
-from gaia_memory.learn.stated_reminders import take_due_date
-from gaia_memory.learn.stated_validity import confirm_last_day, read_validity, take_lifetime
+from gaia_memory.learn.lifetime import take_lifetime
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
     REMEMBERED_SOURCES,
@@ -218,16 +217,13 @@ def _excerpt_of_turn(turn: Turn) -> str | None:
 
 def _build_fact(item: ExtractedFact, chunk: Chunk, turn: Turn, *, marks_sensitive: bool) -> NewFact:
     said_at = _said_at(item, chunk, turn)
-    local = to_local_time(said_at, chunk.zone)
-    valid_from, valid_until = read_validity(item.text, local)
-    if valid_until is None and item.valid_until is not None:
-        valid_until = confirm_last_day(item.valid_until, [message.text for message in turn.messages], local)
+    valid_from, valid_until = _validity(item, to_local_time(said_at, chunk.zone))
     return NewFact(
         item.text,
         said_at=said_at,
         valid_from=valid_from,
         valid_until=valid_until,
-        **take_due_date(item, turn.messages[0].said_at, chunk.zone),
+        **due_of_answer(item, turn.messages[0].said_at, chunk.zone),
         session_id=chunk.key.session,
         seq=turn.seq,
         metadata=_build_metadata(item, turn),
@@ -238,16 +234,29 @@ def _build_fact(item: ExtractedFact, chunk: Chunk, turn: Turn, *, marks_sensitiv
     )
 
 
+def _validity(item: ExtractedFact, said_at: datetime) -> tuple[datetime | None, datetime | None]:
+    """Return from when until before when a fact holds that was said at a local time.
+
+    A beginning is one of the past: what is planned is worth knowing before it begins. An end is one to come.
+    """
+    start = None if item.valid_from is None else to_moment(item.valid_from, said_at.tzinfo)
+    end = None if item.valid_until is None else to_moment(item.valid_until, said_at.tzinfo)
+    if end is not None and not isinstance(item.valid_until, datetime):
+        end += timedelta(days=1)
+    return (start if start and start <= said_at else None), (end if end and end > said_at else None)
+
+
 def _said_at(item: ExtractedFact, chunk: Chunk, turn: Turn) -> datetime:
-    """Return when a fact was said: at its turn, or at noon of an earlier day that the messages name.
+    """Return when a fact was said: at its turn, or at an earlier time that the messages name, noon of a day.
 
     A later day is that of an event in the fact, which models confuse with it.
     """
     at_turn = turn.messages[0].said_at
     local = to_local_time(at_turn, chunk.zone)
-    if item.said_at is None or item.said_at >= local.date():
+    if item.said_at is None:
         return at_turn
-    return datetime.combine(item.said_at, time(12), local.tzinfo)
+    stated = to_moment(item.said_at, local.tzinfo, at=time(12))
+    return stated if stated.astimezone(local.tzinfo).date() < local.date() else at_turn
 
 
 def _build_metadata(item: ExtractedFact, turn: Turn) -> dict[str, Scalar]:
@@ -268,7 +277,7 @@ class _TurnWords:
 
     def __init__(self, turn: Turn) -> None:
         texts = _user_texts(turn)
-        self._asks = bool(texts) and all(is_question(text.strip()) and not asks_for_reminder(text) for text in texts)
+        self._asks = bool(texts) and all(text.rstrip().endswith(tuple(QUESTION_MARKS)) for text in texts)
         self._of_user = _distinct_words(" ".join(texts))
         self.all = _distinct_words(" ".join(message.text for message in turn.messages))
 

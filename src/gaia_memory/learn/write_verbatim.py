@@ -13,9 +13,9 @@ from gaia_memory.database.pooling.conflicts import retries_conflicts
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.embed_drafts import EMBED_TIMEOUT_SECONDS, embed_in_scope
 from gaia_memory.learn.hide_sensitive import hide_sensitive, may_have_become_sensitive
+from gaia_memory.learn.lifetime import take_lifetime
 from gaia_memory.learn.screen import screen_draft
-from gaia_memory.learn.stated_validity import take_lifetime
-from gaia_memory.learn.tool_statements import is_stated_by_user, labels_are_names
+from gaia_memory.learn.tool_statements import is_of_a_tool
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
     REMEMBERED_SOURCES,
@@ -31,7 +31,6 @@ from gaia_memory.models import (
 )
 from gaia_memory.models.validation import raise_invalid
 from gaia_memory.ports import Clock, Embedder, FactStore, Transaction
-from gaia_memory.redaction.credentials import without_masks
 from gaia_memory.telemetry import log_fields, memory_span
 from gaia_memory.threads import run_in_thread
 
@@ -109,12 +108,12 @@ async def build_remembered_draft(
     *,
     allow_numbers: bool = False,
 ) -> Draft:
-    """Return one fact as a draft with its origin; one that a model states without the user is marked as unconfirmed.
+    """Return one fact as a draft with its origin; one that a model has from another tool is marked as unconfirmed.
 
     `allow_numbers` is `memory.allow_numbers`.
 
     Raises:
-        InvalidInputError: the fact may not be kept, or the user only asked it.
+        InvalidInputError: the fact may not be kept.
     """
     draft = Draft(fact=fact, source="remember", app=scope.app)
     if origin is not None:
@@ -122,8 +121,7 @@ async def build_remembered_draft(
     draft = await run_in_thread(screen_draft, draft, allow_numbers=allow_numbers)
     if user_statement is None:
         return draft
-    is_stated = await run_in_thread(is_stated_by_user, without_masks(draft.fact.text), user_statement)
-    if is_stated and labels_are_names(fact, user_statement):
+    if not await run_in_thread(is_of_a_tool, draft.fact, user_statement):
         return draft
     return replace(draft, fact=replace(draft.fact, metadata={**draft.fact.metadata, UNCONFIRMED_KEY: True}))
 

@@ -21,6 +21,15 @@ def load_time_zone(name: str) -> tzinfo:
         raise ValueError("is no time zone of the IANA list") from error
 
 
+def machine_zone() -> tzinfo:
+    """Return the zone of this machine, which knows changes of clocks."""
+    # Late: only without a zone.
+    from dateutil.tz import tzlocal
+
+    zone: tzinfo = tzlocal()
+    return zone
+
+
 def to_local_time(moment: datetime, zone: tzinfo | None) -> datetime:
     """Return a moment in the local time of the person who spoke.
 

@@ -176,17 +176,19 @@ def reply_context(preceding: Sequence[Message]) -> tuple[Message, ...]:
 class ExtractedFact:
     """A fact in the extractor's words, before screening.
 
-    `extractor` names the model and the prompt. `said_at` is the day on which it was said, if the messages name one,
-    `valid_until` the last day on which it holds. `due_at` is the day or the local time at which it is due, and `every`
-    how often that comes back. `key` is that of `NewFact`. `unverified`: the conversation does not show whether it is
-    true. `sensitive`: its topic is, as the extractor says.
+    `extractor` names the model and the prompt. `said_at` is when it was said, if the messages name an earlier time,
+    `valid_from` and `valid_until` from when until when it holds, a last day included. `due_at` is when it is due, and
+    `every` how often that comes back, as a fact has it. Each is a day or a time, which is local without a zone.
+    `key` is that of `NewFact`. `unverified`: the conversation does not show whether it is true. `sensitive`: its topic
+    is, as the extractor says.
     """
 
     text: str
     attributed_to: str | None = None
     category: str | None = None
-    said_at: date | None = None
-    valid_until: date | None = None
+    said_at: date | datetime | None = None
+    valid_from: date | datetime | None = None
+    valid_until: date | datetime | None = None
     due_at: date | datetime | None = None
     every: str | None = None
     key: str | None = None
@@ -201,7 +203,8 @@ class UserStatement:
 
     `text` is the message of the turn, which started at `turn_started_at` (seconds since the epoch); the model sees the
     session from `visible_since` on. `recent_texts` are the user's messages of the last turns. `agreed_to` is
-    the agent's last message if `text` says yes to it and nothing else. `turn_id` and `earlier_turn_id` name the turn
+    the agent's last message if `text` says yes to it and nothing else. `tool_answers` are what other tools answered in
+    the last turns. `turn_id` and `earlier_turn_id` name the turn
     and the one before.
     """
 
@@ -210,5 +213,6 @@ class UserStatement:
     visible_since: float
     recent_texts: tuple[str, ...] = ()
     agreed_to: str = ""
+    tool_answers: tuple[str, ...] = ()
     turn_id: str = ""
     earlier_turn_id: str = ""

@@ -8,8 +8,7 @@ import re
 from importlib.resources import files
 from typing import NamedTuple
 
-from gaia_memory.language.distinctive_words import is_common_word
-from gaia_memory.language.function_words import FUNCTION_WORDS
+from gaia_memory.language.distinctive_words import COMMON_WORDS, is_common_word
 from gaia_memory.language.stop_words import STOP_WORDS
 from gaia_memory.redaction.linear import compile_linear
 
@@ -20,7 +19,6 @@ _CONTEXT_BYTES, _CLAUSE_BYTES = 200, 40
 
 _CLAUSE_END = re.compile(r"[.!?,;:)(\n。，]|\s[-—–]\s")
 _CLAUSE_BEGIN = re.compile(rb"[.!?,;:\n]")
-_FUNCTION_WORDS = STOP_WORDS.union(*FUNCTION_WORDS.values())
 
 
 def _read_words(name: str) -> frozenset[str]:
@@ -214,10 +212,10 @@ def _plain_value(value: str, name: str, others: str) -> int:
     words = others.split()
     row = [value, *words]
     is_row = len(row) in _PASSPHRASE_WORDS and all(word.isalpha() and word.islower() for word in row)
-    if is_row and _FUNCTION_WORDS.isdisjoint(row) and (value not in _NOT_PASSWORDS or len(row) > 3):
+    if is_row and COMMON_WORDS.isdisjoint(row) and (value not in _NOT_PASSWORDS or len(row) > 3):
         return len(value + others.rstrip())
     between = _NAME_WORDS.findall(name)
-    is_of_thing = len(between) > 2 and between[1].casefold() not in _FUNCTION_WORDS
+    is_of_thing = len(between) > 2 and between[1].casefold() not in COMMON_WORDS
     is_common = value.casefold() in _NOT_PASSWORDS or (bool(words) and is_common_word(value))
     return 0 if is_common or is_of_thing else len(value)
 
@@ -251,7 +249,7 @@ def is_pin(found: Found) -> Span | None:
         is_linked = not last.isalpha() or last.casefold() in _LINKING_VERBS
         if is_year and not is_linked:
             return None
-        if counted and (not is_linked or secret.endswith("00")) and counted[1].casefold() not in _FUNCTION_WORDS:
+        if counted and (not is_linked or secret.endswith("00")) and counted[1].casefold() not in COMMON_WORDS:
             return None
     return 0, len(secret)
 

@@ -12,9 +12,7 @@ from typing import Any
 
 import snowballstemmer
 
-from gaia_memory.language.dates.mention import Bound, DateMention, Grain
-from gaia_memory.language.dates.reader import Direction
-from gaia_memory.language.dates.reader import read as read_dates
+from gaia_memory.language.dates import DateMention, Direction, read_dates
 from gaia_memory.language.function_words import detect_language
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.language.unicode_forms import compose
@@ -42,7 +40,7 @@ _UNREADABLE_SIGNS = re.compile(
     "|[\U0001f602\U0001f609\U0001f61c\U0001f61d\U0001f643\U0001f923]"
 )
 _ADDED_DATE = re.compile(r"\s*\([^()]*\d{4}[^()]*\)")
-_CLOCK_GRAINS = (Grain.MINUTE, Grain.HOUR, Grain.PART_OF_DAY)
+_CLOCK_GRAINS = ("time", "part")
 """A number that may also be an age: "moved to London at 18"."""
 
 
@@ -183,7 +181,7 @@ class _Reader:
             return
         is_denial, is_event = denial is not None, denial is not None and denial.kind == "event"
         is_plain = denial is not None and denial.kind == "plain"
-        happened_by = mention.end if mention is not None and mention.bound is not Bound.SINCE else None
+        happened_by = mention.end if mention is not None and mention.bound != "since" else None
         for claim in self._read_slots(affirmed):
             # "Works at Lidl on Friday" and "does not work on Friday" hold for that day.
             if claim.slot == "plan" and not claim.is_denial:
@@ -261,7 +259,7 @@ class _Reader:
     def _without_date(self, text: str, direction: Direction = "past") -> tuple[str, DateMention | None]:
         """Return a text without its only date, and the date."""
         mentions = _find_dates(text, self.said_at, self.said_at.tzinfo or UTC, direction)
-        if len(mentions) != 1 or mentions[0].recurrence is not None or mentions[0].grain in _CLOCK_GRAINS:
+        if len(mentions) != 1 or mentions[0].every is not None or mentions[0].grain in _CLOCK_GRAINS:
             return text, None
         start, end = mentions[0].span
         return _tidy(f"{text[:start]} {text[end:]}"), mentions[0]

@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from gaia_memory.language.dates.mention import Anchor, Grain
-from gaia_memory.language.dates.reader import read as read_dates
+from gaia_memory.language.dates import read_dates
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.truth.rule_tables import LanguageRules, fold, meanings, place_names, word_groups, words
 
@@ -119,13 +118,13 @@ def _parse_weight(text: str, rules: LanguageRules) -> Value | None:
 def _parse_birthday(text: str, said_at: datetime) -> Value | None:
     """Return the month, the day and a stated year; nothing for "Friday" and "5/6"."""
     mentions = read_dates(text, said_at, UTC)
-    if len(mentions) != 1 or mentions[0].grain is not Grain.DAY or not re.search(r"[^\W\d_]{3}", text):
+    if len(mentions) != 1 or mentions[0].grain != "day" or not re.search(r"[^\W\d_]{3}", text):
         return None
     [mention] = mentions
     start, end = mention.span
-    if len(text) - (end - start) > 1 or mention.anchor not in (Anchor.STATED, Anchor.YEARLESS):
+    if len(text) - (end - start) > 1 or mention.anchor not in ("stated", "yearless"):
         return None
-    year = (str(mention.start.year),) if mention.anchor is Anchor.STATED else ()
+    year = (str(mention.start.year),) if mention.anchor == "stated" else ()
     return (str(mention.start.month), str(mention.start.day), *year)
 
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gaia_memory import open_memory
+from gaia_memory.models import ExtractedFact
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call
 from support.plugin_host import build_agent, set_extractor
 
+DUE_AT = (datetime.now(UTC) + timedelta(days=1)).replace(microsecond=0)
 
-async def learn(home: Path, *turns: tuple[str, dict[str, Any]], learned: Sequence[str] = ()) -> list[tuple[str, bool]]:
+
+async def learn(
+    home: Path, *turns: tuple[str, dict[str, Any]], learned: Sequence[str | Sequence[ExtractedFact]] = ()
+) -> list[tuple[str, bool]]:
     """Let the user say these messages, at each of which the model saves a fact; return the facts with due dates.
 
     `learned` are the words in which another model learns each message; without it, they are the person's own.
@@ -21,7 +27,9 @@ async def learn(home: Path, *turns: tuple[str, dict[str, Any]], learned: Sequenc
     answers = [answer for _, saved in turns for answer in ([call("remember", **saved), "ok"] if saved else ["ok"])]
     async with open_memory(home=home, model="offline") as gaia:
         if learned:
-            set_extractor(gaia._engine, ScriptedExtractor(*([text] for text in learned)))
+            set_extractor(
+                gaia._engine, ScriptedExtractor(*([each] if isinstance(each, str) else each for each in learned))
+            )
         conversation = gaia.conversation(build_agent(ScriptedLlm(*answers)), user_id="ada", channel="cli")
         for text, _ in turns:
             await conversation.send(text)
@@ -31,26 +39,31 @@ async def learn(home: Path, *turns: tuple[str, dict[str, Any]], learned: Sequenc
 
 
 @pytest.mark.parametrize(
-    ("said", "saved"),
+    ("said", "saved", "learned"),
     [
-        ("Remind me in 1 minute to call Anna", {"fact": "Call Anna", "due_at": "in 1 minute"}),
-        ("Remind me on Friday to call her", {"fact": "Reminder: call her", "due_at": "Friday"}),
-        ("Remind me every Monday at 9 to rest", {"fact": "Rest", "due_at": "Monday 9am", "every": "weekly"}),
-        ("Erinnere mich morgen um 9 an den Müll", {"fact": "Müll rausbringen", "due_at": "morgen um 9"}),
+        ("Remind me to call Anna", {"fact": "Call Anna"}, "User wants to be reminded to call Anna"),
+        ("Remind me to call her", {"fact": "Reminder: call her"}, "User asked for a reminder to call her"),
+        ("Remind me to rest", {"fact": "Rest", "every": "weekly"}, "User wants to be reminded to rest"),
+        ("Erinnere mich an den Müll", {"fact": "Müll rausbringen"}, "Der Nutzer will an den Müll erinnert werden"),
     ],
 )
-async def test_a_reminder_that_a_tool_saved_is_announced_once(tmp_path: Path, said: str, saved: dict[str, Any]) -> None:
+async def test_a_reminder_that_a_tool_saved_is_announced_once(
+    tmp_path: Path, said: str, saved: dict[str, Any], learned: str
+) -> None:
     """It is due at the same time and about the same thing, in whatever words."""
-    assert await learn(tmp_path, (said, saved)) == [(saved["fact"], True)]
+    fact = ExtractedFact(text=learned, due_at=DUE_AT, every=saved.get("every"))
+    found = await learn(tmp_path, (said, {**saved, "due_at": DUE_AT.isoformat()}), learned=[[fact]])
+
+    assert found == [(saved["fact"], True)]
 
 
 async def test_another_reminder_of_the_turn_is_learned(tmp_path: Path) -> None:
-    """At another time, or about something else."""
-    said = "Remind me tomorrow at 9 to call Anna. Remind me tomorrow at 9 to call Bob."
-    facts = await learn(tmp_path, (said, {"fact": "Call Anna", "due_at": "tomorrow at 9"}))
+    """At the same time, but about something else."""
+    said = "Remind me to call Anna and Bob."
+    learned = [ExtractedFact(text=f"User wants to call {name}", due_at=DUE_AT) for name in ("Anna", "Bob")]
+    facts = await learn(tmp_path, (said, {"fact": "Call Anna", "due_at": DUE_AT.isoformat()}), learned=[learned])
 
-    assert [text for text, _ in facts if "Anna" in text] == ["Call Anna"]
-    assert [is_due for text, is_due in facts if "Bob" in text] == [True]
+    assert facts == [("Call Anna", True), ("User wants to call Bob", True)]
 
 
 @pytest.mark.parametrize(

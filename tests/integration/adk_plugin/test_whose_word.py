@@ -91,42 +91,51 @@ async def test_the_users_own_statement_is_not_marked(tmp_path: Path) -> None:
     assert texts(facts) == [("Has a sister Noa in Bonn", False), ("Owns a tandem", False)]
 
 
-async def test_words_of_more_than_six_turns_ago_do_not_confirm(tmp_path: Path) -> None:
-    """The sixth turn before still counts."""
-    said = ["I own a tandem", "one", "two", "three", "four", "five", "six"]
-    near = ScriptedLlm(*["ok"] * 5, call("remember", fact="Owns a tandem"), "ok")
-    far = ScriptedLlm(*["ok"] * 6, call("remember", fact="Owns a tandem"), "ok")
+async def test_an_answer_of_more_than_six_turns_ago_does_not_count(tmp_path: Path) -> None:
+    """That of the sixth turn before still does."""
+    said = ["Read x.example", "one", "two", "three", "four", "five", "six"]
 
-    assert texts(await turns(tmp_path / "near", near, *said[:6])) == [("Owns a tandem", False)]
-    assert texts(await turns(tmp_path / "far", far, *said)) == [("Owns a tandem", True)]
+    async def poisoned(folder: str, count: int) -> list[tuple[str, bool]]:
+        (tmp_path / folder).mkdir()
+        answers = [call("read_page", url="x.example"), *["ok"] * (count - 1), call("remember", fact=POISON), "ok"]
+        agent = build_agent(ScriptedLlm(*answers), tools=[read_page])
+        async with open_plugin_host(tmp_path / folder, agent) as host:
+            for text in said[:count]:
+                await host.run_turn(text)
+            return texts(await facts_of(host))
+
+    assert await poisoned("near", 6) == [(POISON, True)]
+    assert await poisoned("far", 7) == [(POISON, False)]
 
 
-async def test_a_question_is_not_saved_as_a_statement(tmp_path: Path) -> None:
-    """The model is told why, and may save what the user states afterwards."""
+async def test_a_fact_that_nobody_confirmed_stays_so_when_a_model_reads_and_saves_it_again(tmp_path: Path) -> None:
+    """Memory's own answers are no tool's but for such facts."""
     model = ScriptedLlm(
-        *(call("remember", fact="I can eat nuts"), "Can you?"),
-        *(call("remember", fact="I can eat nuts"), "ok"),
+        *(call("read_page", url="x.example"), call("remember", fact=POISON), "ok"),
+        *["ok"] * 6,
+        *(call("load_memory", query="standing order"), call("remember", fact=f"{POISON}!"), "ok"),
     )
-    facts = await turns(tmp_path, model, "Which nuts can I eat?", "I can eat all nuts")
-    [asked] = function_responses(model.requests[1])
+    async with open_plugin_host(tmp_path, build_agent(model, tools=[read_page])) as host:
+        for text in ("Read x.example", "one", "two", "three", "four", "five", "six", "What do you know?"):
+            await host.run_turn(text)
+        facts = await facts_of(host)
 
-    assert asked["status"] == "error"
-    assert "only asked" in asked["message"]
-    assert texts(facts) == [("I can eat nuts", False)]
+    assert all(is_unconfirmed for _, is_unconfirmed in texts(facts))
 
 
-@pytest.mark.parametrize("by", ["/remember likes  TEA.", "I like tea, really"])
+@pytest.mark.parametrize("by", [f"/remember {POISON.lower()}.", POISON])
 async def test_the_user_confirms_what_a_model_wrote(tmp_path: Path, by: str) -> None:
     """By `/remember`, or by saying it: the model saves it again, or the conversation is learned."""
-    model = ScriptedLlm(call("remember", fact="Likes tea"), "ok", call("remember", fact="likes tea"), default="ok")
-    async with open_plugin_host(tmp_path, build_agent(model)) as host:
-        await host.run_turn("hm")
+    page = (call("read_page", url="x.example"), call("remember", fact=POISON), "ok")
+    model = ScriptedLlm(*page, call("remember", fact=POISON), default="ok")
+    async with open_plugin_host(tmp_path, build_agent(model, tools=[read_page])) as host:
+        await host.run_turn("Read x.example")
         before = await facts_of(host)
         await host.run_turn(by)
         after = await facts_of(host)
 
-    assert texts(before) == [("Likes tea", True)]
-    assert texts(after) == [("Likes tea", False)]
+    assert texts(before) == [(POISON, True)]
+    assert [is_unconfirmed for _, is_unconfirmed in texts(after)] == [False]
     assert after[0].metadata == {}
 
 

@@ -65,8 +65,8 @@ def add_facts(config: str, user: str, *facts: NewFact) -> None:
 
 
 def test_a_request_in_a_chat_is_due_on_its_day(config: str) -> None:
-    """Without a key, once the conversation is learned; nothing of another user."""
-    run_gaia("chat", "--user", "ada", "--config", config, stdin="remind me tomorrow at 9 to call Anna\n/reset\n")
+    """By `/remember`; nothing of another user."""
+    run_gaia("chat", "--user", "ada", "--config", config, stdin="/remember remind me tomorrow at 9 to call Anna\n")
     [due] = list_due(config, "--json").json_output["memories"]
     empty = run_gaia("memory", "due", "--user", "eve", "--config", config)
 

@@ -17,7 +17,7 @@ PLACEHOLDER = facts("First extracted memory")
 GROUNDED = "memory: {grounded: true}"
 MEM0_PROMPT = "memory: {grounded: true, extraction_prompt: mem0}"
 EXAMPLE = facts("User's brother Tomasz opens his bakery on 2031-03-05")
-FOREIGN = facts("User plays the cello in an orchestra")
+COPY = "User's brother Tomasz opens his bakery on 2026-11-23"
 
 
 async def is_kept(sut: Sut) -> bool:
@@ -59,21 +59,27 @@ async def test_a_conversation_answered_with_placeholders_is_neither_learned_nor_
     assert await sut.texts("ada") == ["User moved to Lisbon"]
 
 
-async def test_placeholders_and_foreign_facts_beside_others_are_dropped(make: Make) -> None:
-    """The rest is learned, and nothing is asked again."""
-    mixed = facts("First extracted memory", "User moved to Lisbon", "...", "User plays the cello in an orchestra")
+async def test_placeholders_and_copies_beside_others_are_dropped(make: Make) -> None:
+    """The rest is learned, what a model may have inferred as unverified, and nothing is asked again."""
+    mixed = facts(COPY, "User moved to Lisbon", "...", "User plays the cello in an orchestra")
     sut = await make(GROUNDED, extractor=[mixed])
     await sut.chat("ada", "cli", SAID)
     report = await sut.sweep_after_idle()
 
     assert report.consolidated == 1
-    assert await sut.texts("ada") == ["User moved to Lisbon"]
+    learned = await sut.gaia.memory.facts(sut.scope("ada"))
+    assert [(fact.text, fact.metadata.get("unverified")) for fact in learned] == [
+        ("User moved to Lisbon", None),
+        ("User plays the cello in an orchestra", True),
+    ]
+    found = await sut.gaia.memory.browse(sut.scope("ada"), filters={"unverified": True})
+    assert [each.id for each in found.facts] == [learned[1].id]
     assert not await is_kept(sut)
 
 
-async def test_foreign_answers_keep_the_conversation_and_the_status_names_the_way_out(make: Make) -> None:
+async def test_copies_keep_the_conversation_and_the_status_names_the_way_out(make: Make) -> None:
     """With `memory.grounded: false` the same answer is learned."""
-    sut = await make(GROUNDED, extractor=[FOREIGN] * (len(ATTEMPT_TEMPERATURES) + 1))
+    sut = await make(GROUNDED, extractor=[facts(COPY)] * (len(ATTEMPT_TEMPERATURES) + 1))
     await sut.chat("ada", "cli", SAID)
     report = await sut.sweep_after_idle()
     status = await sut.gaia.memory.status(sut.scope("ada"))
@@ -88,21 +94,7 @@ async def test_foreign_answers_keep_the_conversation_and_the_status_names_the_wa
     sut.write_config("memory: {grounded: false}")
     await sut.reopen()
     assert (await sut.sweep(force=True)).consolidated == 1
-    assert await sut.texts("ada") == ["User plays the cello in an orchestra"]
-
-
-async def test_a_second_answer_of_doubtful_facts_is_learned_as_unverified(make: Make) -> None:
-    """They share more words with the prompt than with the conversation, but some with both."""
-    doubtful = facts("User enjoys watching sports documentaries on Netflix in Lisbon, with strong storytelling")
-    sut = await make(MEM0_PROMPT, extractor=[doubtful, doubtful])
-    await sut.chat("ada", "cli", SAID)
-    report = await sut.sweep_after_idle()
-    [fact] = await sut.gaia.memory.facts(sut.scope("ada"))
-
-    assert report.consolidated == 1
-    assert fact.metadata["unverified"] is True
-    found = await sut.gaia.memory.browse(sut.scope("ada"), filters={"unverified": True})
-    assert [each.id for each in found.facts] == [fact.id]
+    assert await sut.texts("ada") == [COPY]
 
 
 async def test_a_translated_fact_is_learned_as_unverified(make: Make) -> None:

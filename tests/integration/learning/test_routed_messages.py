@@ -126,7 +126,9 @@ async def test_a_tool_of_a_task_takes_nothing_its_caller_wrote_for_the_persons_w
         agent=lambda m: LlmAgent(name="root", model=m, sub_agents=[task]),
     ) as host:
         await talk(host, "book a trip")
-        [fact] = await (await host.engine()).memory.facts((await host.engine()).scope("gaia", "itay"))
+        memory, scope = (await host.engine()).memory, (await host.engine()).scope("gaia", "itay")
+        [fact] = await memory.facts(scope)
+        [source] = await memory.sources(scope, fact.id)
 
         assert tool_responses(model.requests[-1])
-        assert fact.is_unconfirmed
+        assert (source.source, source.excerpt) == ("agent", "book a trip")

@@ -70,9 +70,6 @@ async def test_remember_stores_the_words_and_repeats_them() -> None:
     ("note", "kept"),
     [
         ("call Bob tomorrow", r"call Bob tomorrow \(\d{4}-\d\d-\d\d\)"),
-        ("morgen Bob anrufen", r"morgen \(\d{4}-\d\d-\d\d\) Bob anrufen"),
-        ("appeler Bob demain", r"appeler Bob demain \(\d{4}-\d\d-\d\d\)"),
-        ("llamar a Bob mañana", r"llamar a Bob mañana \(\d{4}-\d\d-\d\d\)"),
         ("my exam is on 27 March 2031", r"my exam is on 27 March 2031"),
     ],
 )
@@ -473,6 +470,9 @@ async def test_an_error_in_a_reply_controls_no_terminal() -> None:
         ("remind me on 27 March 2031 to call Anna", "Due Thu, 27 Mar 2031"),
         ("remind me every Monday at 9 to rest", "09:00, then weekly"),
         ("remind me every 4 weeks to rest", ", then every 4 weeks"),
+        ("take out the bins every Monday", ", then weekly"),
+        ("every Tuesday and Friday: take Dad his dinner", ", then weekly on Tuesday and Friday"),
+        ("dentist on 27 March 2031 at 9 IST", "I do not know the time zone IST."),
     ],
 )
 async def test_remember_says_when_the_fact_is_due(note: str, due: str) -> None:
@@ -487,9 +487,8 @@ async def test_remember_says_when_the_fact_is_due(note: str, due: str) -> None:
     ("note", "is_said"),
     [
         ("remind me on Tuesday and Thursday to take Dad his dinner", True),
-        ("remind me every Tuesday, Wednesday and Friday to take Dad his dinner", True),
-        ("erinnere mich am Dienstag und am Donnerstag an das Essen", True),
         ("remind me on Tuesday at 9 to take Dad his dinner", False),
+        ("remind me every Tuesday, Wednesday and Friday to take Dad his dinner", False),
         ("remind me on Tuesday to prepare the talk on Thursday", False),
         ("remind me every 4 weeks, starting Wednesday, to ring Mum", False),
     ],
@@ -508,6 +507,7 @@ async def test_remember_says_that_one_of_several_dates_is_set(note: str, is_said
         ("remind me to pay rent", True),
         ("dentist on 31 February at 9", False),
         ("I like tea", False),
+        ("I am at home until Friday", False),
     ],
 )
 async def test_remember_says_when_a_reminder_is_never_due(note: str, is_said: bool) -> None:

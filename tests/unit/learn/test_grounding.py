@@ -27,6 +27,7 @@ You take facts from a conversation. Extract what the user likes, owns and plans,
 {"memory": [{"id": "0", "text": "First extracted memory", "attributed_to": "user"}]}
 Example: {"memory": [{"id": "0", "text": "User enjoys watching sports documentaries on Netflix"}]}
 Example: {"memory": [{"id": "0", "text": "User has a dog named Poppy"}]}"""
+COPY = "User enjoys watching sports documentaries on Arte"
 PAIRS = yaml.safe_load(Path(__file__).with_name("grounding_pairs.yaml").read_text(encoding="utf-8"))
 SENTENCES = yaml.safe_load(Path(__file__).with_name("sentences_in_six_languages.yaml").read_text(encoding="utf-8"))
 TALK = make_chunk(make_turn(1, "I moved from Berlin to Lisbon and I'm allergic to nuts."))
@@ -116,49 +117,46 @@ def test_an_empty_list_means_nothing_to_learn() -> None:
     assert kept(TALK) == []
 
 
-def test_foreign_facts_beside_others_are_dropped(caplog: pytest.LogCaptureFixture) -> None:
+def test_copies_beside_facts_are_dropped(caplog: pytest.LogCaptureFixture) -> None:
     """The log counts them and does not quote them."""
     caplog.set_level("INFO", logger="gaia_memory")
 
-    assert kept(TALK, "User plays the cello", "User moved to Lisbon") == ["User moved to Lisbon"]
+    assert kept(TALK, COPY, "User moved to Lisbon") == ["User moved to Lisbon"]
     [record] = caplog.records
     assert (record.gaia_event, record.gaia_facts, record.gaia_unverified) == ("facts.foreign", 1, 0)  # type: ignore[attr-defined]
-    assert "cello" not in record.getMessage()
+    assert "documentaries" not in record.getMessage()
 
 
-def test_an_answer_of_foreign_facts_is_asked_for_again_and_then_names_the_way_out() -> None:
-    """Nothing of it is in the conversation, so nothing of it is kept."""
+def test_an_answer_of_copies_is_asked_for_again_and_then_names_the_way_out() -> None:
+    """Nothing of it is kept."""
     check = GroundingCheck(TALK)
     with pytest.raises(BadAnswerError, match="take facts only from there"):
-        check(facts("User plays the cello"), prompt=PROMPT)
+        check(facts(COPY), prompt=PROMPT)
     for _ in range(2):
         with pytest.raises(BadAnswerError, match=r"`memory\.grounded: false`"):
-            check(facts("User plays the cello", "User owns a kayak"), prompt=PROMPT)
+            check(facts(COPY), prompt=PROMPT)
 
 
-def test_a_second_answer_of_foreign_facts_is_kept_as_unverified_as_far_as_it_shares_a_word() -> None:
-    """A fact that shares more with the prompt, and at least a word with the conversation, may be true."""
-    check = GroundingCheck(TALK)
-    answer = facts("User enjoys watching documentaries about Berlin on Netflix", "User plays the cello")
-    with pytest.raises(BadAnswerError):
-        check(answer, prompt=PROMPT)
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
+        ("We're expecting!", "User is pregnant"),
+        ("We're expecting!", "Die Nutzerin ist schwanger"),
+        ("I got hitched last weekend.", "User recently married"),
+        ("I only drink plant milk and skip eggs and honey.", "User is vegan"),
+        ("Je viens d'avoir mon bac !", "L'utilisateur a terminé le lycée"),
+    ],
+)
+def test_what_a_model_infers_is_kept_as_unverified(said: str, fact: str) -> None:
+    """None of its words was said, in whatever language."""
+    [found] = GroundingCheck(make_chunk(make_turn(1, said)))(facts(fact), prompt=PROMPT)
 
-    assert check(answer, prompt=PROMPT) == [replace(answer[0], unverified=True)]
+    assert (found.text, found.unverified) == (fact, True)
 
 
 def test_switched_off_every_fact_is_kept() -> None:
     """Only what is no fact at all is not."""
-    assert kept(TALK, "User plays the cello", is_enabled=False) == ["User plays the cello"]
-
-
-def test_a_fact_in_another_language_is_kept_as_unverified_unless_it_is_an_echo() -> None:
-    """Its words cannot be compared with those of the conversation."""
-    german = make_chunk(make_turn(1, "Ich bin nach Lissabon gezogen und habe noch keine Möbel.", "Das klingt gut."))
-    [fact] = GroundingCheck(german)(facts("The user has no furniture yet"), prompt=PROMPT)
-
-    assert fact.unverified
-    with pytest.raises(BadAnswerError, match="repeats the prompt"):
-        kept(german, "User enjoys watching sports documentaries on Netflix")
+    assert kept(TALK, COPY, is_enabled=False) == [COPY]
 
 
 def test_an_example_of_the_prompt_with_another_date_is_foreign_in_every_language() -> None:
@@ -188,8 +186,8 @@ def test_names_of_speakers_numbers_dates_and_the_category_do_not_count() -> None
     hockey = ExtractedFact(text="User trained 3 hockey players in May 2026", category="concert")
 
     assert conversation.count_shared(hockey) == 0
-    assert conversation.find_origin(hockey, PROMPT) == "elsewhere"
-    assert conversation.find_origin(replace(hockey, text="User trained players at a concert"), PROMPT) == "elsewhere"
+    assert conversation.find_origin(hockey, PROMPT) == "unknown"
+    assert conversation.find_origin(replace(hockey, text="User trained players at a concert"), PROMPT) == "unknown"
     assert conversation.find_origin(replace(hockey, text="Maria trained hockey players"), PROMPT) == "unknown"
     assert conversation.find_origin(replace(hockey, text="It was on 3 May 2026"), PROMPT) == "conversation"
 
@@ -207,7 +205,7 @@ def test_the_check_accepts_any_text(texts: list[str], said: str, prompt: str) ->
 
 
 @pytest.mark.parametrize("language", PAIRS)
-def test_true_facts_are_kept_in_each_language_and_false_ones_are_not(language: str) -> None:
+def test_true_facts_are_kept_in_each_language_and_false_ones_are_unverified(language: str) -> None:
     """Reworded facts and those with a name for a pronoun count as true; translated ones are not dropped."""
     origins: Counter[tuple[str, str]] = Counter()
     for case in PAIRS[language]:
@@ -216,11 +214,9 @@ def test_true_facts_are_kept_in_each_language_and_false_ones_are_not(language: s
             for text in case.get(kind, ()):
                 origins[kind, conversation.find_origin(ExtractedFact(text=text), PROMPT)] += 1
 
-    assert origins["kept", "elsewhere"] == 0
-    assert origins["translated", "elsewhere"] == 0
+    assert {origin for _, origin in origins} <= {"conversation", "unknown"}
     assert origins["dropped", "conversation"] == 0
     assert origins["kept", "unknown"] <= 1
-    assert origins["dropped", "unknown"] <= 1
 
 
 def test_of_300_sentences_in_six_languages_one_fact_at_most_is_dropped_and_none_is_refused() -> None:
@@ -231,7 +227,7 @@ def test_of_300_sentences_in_six_languages_one_fact_at_most_is_dropped_and_none_
         chunk = make_chunk(make_turn(1, said))
         prompt = build_question(chunk, instructions, max_answer_tokens=2_000).fixed_text
         origin = ConversationWords(chunk).find_origin(ExtractedFact(text=fact), prompt)
-        dropped += [fact] if origin == "elsewhere" else []
+        dropped += [fact] if origin == "prompt" else []
         assert not contains_credential(said)
         assert not contains_credential(fact)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.errors import InvalidInputError
 from gaia_memory.keyless.statements import find_statements
 from gaia_memory.learn.grounding import ConversationWords
 from gaia_memory.learn.screen import build_drafts, drop_assistant_claims
-from gaia_memory.learn.tool_statements import is_stated_by_user
-from gaia_memory.models import ExtractedFact, UserStatement
+from gaia_memory.learn.tool_statements import is_of_a_tool
+from gaia_memory.models import ExtractedFact, NewFact, UserStatement
 from gaia_memory.redaction.credentials import contains_credential
 from support.factories import make_chunk, make_turn
 
@@ -34,13 +33,6 @@ def test_a_wrong_statement_of_words_that_were_said_is_kept() -> None:
     conversation = ConversationWords(make_chunk(make_turn(1, "I like jazz... no, that's wrong, I like fado")))
 
     assert conversation.find_origin(ExtractedFact(text="User likes jazz"), "") == "conversation"
-
-
-def test_an_italian_fact_about_an_english_conversation_may_count_as_foreign() -> None:
-    """Its function words are not known, so it is compared like an English one."""
-    conversation = ConversationWords(make_chunk(make_turn(1, "I moved to the north and bought a boat")))
-
-    assert conversation.find_origin(ExtractedFact(text="Ora abita vicino alle montagne"), "") == "elsewhere"
 
 
 def test_an_unattributed_fact_of_the_assistant_is_stored() -> None:
@@ -81,23 +73,15 @@ def test_without_a_model_a_pronoun_stays_as_it_is() -> None:
     assert find_statements(said) == ["My sister Noa is a nurse.", "She lives in Rome."]
 
 
-def test_a_translated_statement_of_a_model_is_unconfirmed() -> None:
-    """Only words are compared."""
-    user = UserStatement(text="Ich bin allergisch gegen N\u00fcsse", turn_started_at=1, visible_since=1)
-
-    assert not is_stated_by_user("Is allergic to nuts", user)
-
-
 def test_a_model_may_turn_the_users_words_round() -> None:
-    """Which of two others is meant is no distinctive word."""
-    user = UserStatement(text="My sister is a nurse. My mother is ill", turn_started_at=1, visible_since=1)
+    """Words are compared, not what they say."""
+    user = UserStatement(text="I'm allergic to nuts. Which nuts can I eat?", turn_started_at=1, visible_since=1)
 
-    assert is_stated_by_user("User's mother is a nurse", user)
+    assert not is_of_a_tool(NewFact("User can eat nuts"), user)
 
 
-def test_what_a_question_takes_for_granted_is_refused() -> None:
-    """A daughter who may come along exists."""
-    user = UserStatement(text="Can my daughter Lea come along?", turn_started_at=1, visible_since=1)
+def test_a_translation_of_a_tools_answer_counts_as_the_persons_word() -> None:
+    """None of its words stands there."""
+    user = UserStatement(text="hm", turn_started_at=1, visible_since=1, tool_answers=("The user hates coriander",))
 
-    with pytest.raises(InvalidInputError, match="only asked"):
-        is_stated_by_user("Daughter is called Lea", user)
+    assert not is_of_a_tool(NewFact("Der Nutzer hasst Koriander"), user)

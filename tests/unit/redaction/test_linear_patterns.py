@@ -25,9 +25,8 @@ HOPELESS_SECONDS = 0.05
 TRIES = 4
 
 LANGUAGE_RULES = (
-    *("keyless.statements", "language.dates", "learn.stated_", "learn.tool_statements"),
+    *("keyless.statements", "language.dates", "learn.tool_statements"),
     *(
-        "learn.questions",
         "truth.rules",
         "truth.reconcile_by_rule",
         "truth.claims",

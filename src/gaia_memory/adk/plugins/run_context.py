@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from google.adk.agents.base_agent import BaseAgent
@@ -20,7 +22,7 @@ from gaia_memory.adk.sessions.event_mapping import (
 )
 from gaia_memory.database.bounded_waits import DatabaseWaits
 from gaia_memory.language.agreements import is_agreement
-from gaia_memory.models import UserStatement
+from gaia_memory.models import UNCONFIRMED_KEY, UserStatement
 
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
@@ -36,6 +38,21 @@ if TYPE_CHECKING:
 
 RECENT_TURNS = 6
 """The last turns, with the current one, in which a model's statement about the user is looked for."""
+
+MEMORY_TOOLS = frozenset(
+    (
+        "remember",
+        "update_memory",
+        "forget_memory",
+        "load_memory",
+        "recall",
+        "switch_context",
+        "search_past_conversations",
+    )
+)
+"""The tools of memory, whose answers are what the person said; under a prefix they count as others do."""
+
+_MAX_ANSWER_CHARACTERS = 100_000
 
 outer_session_service: ContextVar[BaseSessionService | None] = ContextVar("outer_session_service", default=None)
 """The session service of the run that called the current tool; a run inside that tool has another one."""
@@ -125,7 +142,10 @@ def current_message(run: ReadonlyContext) -> UserStatement:
     An agent inside a tool gets its input from the calling agent, which may well repeat something forgotten; there the
     message of the outer turn is returned.
     """
-    return _tool_message.get() or _statement_of(run)
+    outer = _tool_message.get()
+    if outer is None:
+        return _statement_of(run)
+    return replace(outer, tool_answers=(*outer.tool_answers, *_tool_answers(run.session.events)))
 
 
 def message_event(run: ReadonlyContext | InvocationContext) -> Event | None:
@@ -178,7 +198,25 @@ def _statement_of(run: ReadonlyContext) -> UserStatement:
         earlier_turn_id=next(
             (event.invocation_id for event in reversed(events) if event.invocation_id != run.invocation_id), ""
         ),
+        tool_answers=_tool_answers(events),
         agreed_to=earlier_turns[-1].agent_text if earlier_turns and is_agreement(text) else "",
+    )
+
+
+def _tool_answers(events: Sequence[Event]) -> tuple[str, ...]:
+    """Return what tools answered in the last turns; of memory's own, only facts that nobody has confirmed."""
+    recent = set(list(dict.fromkeys(event.invocation_id for event in reversed(events)))[:RECENT_TURNS])
+    responses = [
+        response for event in events if event.invocation_id in recent for response in event.get_function_responses()
+    ]
+    answers = [
+        [row for row in (response.response or {}).get("memories") or [] if row.get(UNCONFIRMED_KEY)]
+        if response.name in MEMORY_TOOLS
+        else response.response
+        for response in responses
+    ]
+    return tuple(
+        json.dumps(answer, ensure_ascii=False, default=str)[:_MAX_ANSWER_CHARACTERS] for answer in answers if answer
     )
 
 

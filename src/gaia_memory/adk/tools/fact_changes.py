@@ -17,9 +17,8 @@ from gaia_memory.adk.tools.tool_answers import (
 )
 from gaia_memory.adk.tools.tool_call import ToolCall
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError
-from gaia_memory.learn.screen import describe_masked
-from gaia_memory.learn.tool_statements import require_keepable_statement
-from gaia_memory.models import Fact, FactDetails, NewFact
+from gaia_memory.learn.screen import describe_masked, screen_draft
+from gaia_memory.models import Draft, Fact, FactDetails, NewFact
 from gaia_memory.models.validation import require_text
 from gaia_memory.profile.fence import escape_for_prompt
 from gaia_memory.redaction.credentials import mask_credentials
@@ -110,8 +109,8 @@ async def _hold_or_refuse(call: ToolCall, text: str, details: FactDetails) -> di
     text = mask_credentials(text, allow_numbers=config.allow_numbers)
     if text in turn.confirmed_facts:
         return None
-    new_fact = NewFact(text, **details)
-    await run_in_thread(require_keepable_statement, new_fact, call.statement, allow_numbers=config.allow_numbers)
+    draft = Draft(fact=NewFact(text, **details), source="agent")
+    await run_in_thread(screen_draft, draft, allow_numbers=config.allow_numbers)
     call.engine.pending_confirmations.hold_fact(turn.key, text, HeldFact(call.origin, details))
     return {"status": "confirmation_required", "message": CONFIRMATION_REQUIRED, "text": escape_for_prompt(text)}
 

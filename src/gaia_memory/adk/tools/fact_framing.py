@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import tzinfo
 from typing import Any
 
-from gaia_memory.models import DEFAULT_CONTEXT, Fact
+from gaia_memory.models import DEFAULT_CONTEXT, UNCONFIRMED_KEY, Fact
 from gaia_memory.models.masked_fact import mask_fact
 from gaia_memory.profile.fence import escape_for_prompt
 from gaia_memory.recall.ranking.token_budget import fit_texts
@@ -79,6 +79,7 @@ def render_facts(
             "timestamp": fact.last_said_at.isoformat(timespec="milliseconds"),
             **({"app_wide": True} if fact.scope.is_app_wide else {}),
             **({"in_doubt": "something said later may have changed this"} if fact.is_in_doubt else {}),
+            **({UNCONFIRMED_KEY: True} if fact.is_unconfirmed else {}),
             **more,
         }
         for fact, text, more in zip(masked, texts, details, strict=False)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, tzinfo
-from typing import Any, Literal
+from datetime import datetime, timedelta, tzinfo
+from typing import Any
 
 from gaia_memory.adk.plugins.active_context import context_of
 from gaia_memory.adk.tools.tool_declarations import ToolDeclaration
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.language.dates import Anchor, DateMention, Frequency, Grain, read
+from gaia_memory.language.dates import DateMention, Direction, read_date
+from gaia_memory.learn.due_dates import due_of_mention
 from gaia_memory.models import DEFAULT_CONTEXT, FactChanges, parse_key
 from gaia_memory.models.validation import format_value, raise_invalid, require_int, require_label
 
 _TIME_FIX = "pass an ISO time such as 2026-03-27T09:00, or words such as 'Friday 9am'"
-_ISO_DATE_CHARACTERS = 10
 _MOMENT = timedelta(microseconds=1)
 _LABELS = ("category", "context", "entity")
-_GRAINS_WITHIN_A_DAY = {Grain.MINUTE, Grain.HOUR, Grain.PART_OF_DAY}
 
 
 def check_names(tool: str, declaration: ToolDeclaration, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,15 +134,13 @@ class ToolArguments:
         mention = self._mention("due_at", direction="future")
         if mention is None:
             return FactChanges(due_at=None)
-        is_all_day = mention.grain not in _GRAINS_WITHIN_A_DAY
-        if (mention.end if is_all_day else mention.start) <= self.now:
+        due = due_of_mention(mention, self.now.astimezone(self.zone))
+        if not due:
             raise_invalid("due_at", self.given["due_at"], f"it is past, since it is {self._local_now()} now")
-        # "This week" began before today.
-        today = self.now.astimezone(self.zone).replace(hour=0, minute=0, second=0, microsecond=0)
-        due = FactChanges(due_at=max(mention.start, today) if is_all_day else mention.start, due_all_day=is_all_day)
-        if mention.recurrence is not None and mention.recurrence.frequency is not Frequency.HOURLY:
-            due["every"] = mention.recurrence.rrule
-        return due
+        changes = FactChanges(due_at=due["due_at"], due_all_day=due["due_all_day"])
+        if due["every"] is not None:
+            changes["every"] = due["every"]
+        return changes
 
     def _valid_until(self) -> datetime | None:
         mention = self._mention("valid_until", direction="future")
@@ -159,32 +156,14 @@ class ToolArguments:
             return self.now
         return self.moment("reminded_at")
 
-    def _mention(self, name: str, *, direction: Literal["future", "past"]) -> DateMention | None:
+    def _mention(self, name: str, *, direction: Direction) -> DateMention | None:
         text = self.text(name)
         if not text:
             return None
-        if (mention := _parse_iso(text, self.zone)) is not None:
-            return mention
-        mentions = read(text, self.now, self.zone, direction=direction)
-        # Numbers beside the only time are a part of it that was not understood, such as the day of 2026-12-32.
-        left_out = text[: mentions[0].span[0]] + text[mentions[0].span[1] :] if len(mentions) == 1 else "0"
-        if any(map(str.isdigit, left_out)) or mentions[0].lacks_its_day(text):
+        mention = read_date(text, self.now, self.zone, direction=direction)
+        if mention is None or mention.unread_zone:
             raise_invalid(name, text, _TIME_FIX)
-        return mentions[0]
+        return mention
 
     def _local_now(self) -> str:
         return self.now.astimezone(self.zone).isoformat(timespec="minutes")
-
-
-def _parse_iso(text: str, zone: tzinfo) -> DateMention | None:
-    """Return an ISO date or time as a mention, in `zone` unless it names another offset."""
-    try:
-        is_date = len(text) <= _ISO_DATE_CHARACTERS
-        parsed = datetime.combine(date.fromisoformat(text), datetime.min.time()) if is_date else None
-        moment = parsed or datetime.fromisoformat(text)
-        start = moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
-        end = start + timedelta(days=1) if is_date else start
-    except (ValueError, OverflowError):
-        return None
-    grain = Grain.DAY if is_date else Grain.MINUTE
-    return DateMention(start, end, (0, len(text)), grain, Anchor.STATED, has_time=not is_date)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from gaia_memory.adk.plugins.active_context import active_context
@@ -17,6 +16,7 @@ from gaia_memory.language.agreements import is_agreement
 from gaia_memory.language.distinctive_words import shares_distinctive_word
 from gaia_memory.learn.excerpts import excerpt_of
 from gaia_memory.models import Fact, Origin, SessionKey, ToolTurn
+from gaia_memory.models.time_zone import machine_zone
 from gaia_memory.models.validation import format_value
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class ToolCall:
             InvalidInputError: `user:time_zone` of the session is no time zone.
         """
         now, named = self.engine.clock.now(), await require_zone(self.context.session.state.get(TIME_ZONE_KEY))
-        return ToolArguments(self.given, now, named or self.engine.config.memory.zone or now.astimezone().tzinfo or UTC)
+        return ToolArguments(self.given, now, named or self.engine.config.memory.zone or machine_zone())
 
     async def show(self, facts: Sequence[Fact]) -> dict[str, str]:
         """Return the short ids of facts that the model is about to see; it may pass them to tools from then on.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from gaia_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from gaia_memory.engine import Engine
+    from gaia_memory.language.dates import Direction
     from gaia_memory.models import Scalar, Scope
 
 WhereOption = Annotated[
@@ -196,34 +197,16 @@ def parse_valid_until(text: str | None) -> datetime | None:
     return end or start
 
 
-def _named_period(text: str, direction: Literal["past", "future"]) -> tuple[datetime, datetime] | None:
-    """Return the period that words such as "yesterday" or "last week" name, in the local zone; None for other text."""
-    from gaia_memory.language.dates import read
+def _time_bounds(option: str, text: str, direction: Direction = "past") -> tuple[datetime, datetime | None]:
+    """Return the period of a date in the local zone, or a time and None."""
+    from gaia_memory.language.dates import read_date
+    from gaia_memory.models.time_zone import machine_zone
 
-    now = datetime.now().astimezone()
-    found = [each for each in read(text, now, now.tzinfo or UTC, direction=direction) if not each.recurrence]
-    if len(found) != 1 or found[0].span != (0, len(text)) or found[0].has_time:
-        return None
-    return found[0].start, found[0].end
-
-
-def _time_bounds(
-    option: str, text: str, direction: Literal["past", "future"] = "past"
-) -> tuple[datetime, datetime | None]:
-    try:
-        try:
-            day = date.fromisoformat(text)
-        except ValueError:
-            if period := _named_period(text, direction):
-                return period
-            return datetime.fromisoformat(text).astimezone(), None
-        start, end = datetime.combine(day, time()), datetime.combine(day + timedelta(days=1), time())
-        return start.astimezone(), end.astimezone()
-    except OverflowError:
-        raise typer.BadParameter(f"{option} is {text!r}, at the end of the calendar: leave it out") from None
-    except (ValueError, OSError) as error:
+    found = read_date(text, datetime.now(machine_zone()), machine_zone(), direction=direction)
+    if found is None or found.every or found.unread_zone:
         hint = "pass a day or a time, such as yesterday, 2026-03-01 or 2026-03-01T18:00"
-        raise typer.BadParameter(f"{option} is {text!r}: {hint}") from error
+        raise typer.BadParameter(f"{option} is {text!r}: {hint}")
+    return found.start, None if found.has_time else found.end
 
 
 async def explain_nothing(engine: Engine, scope: Scope, where: Sequence[str] | None) -> None:

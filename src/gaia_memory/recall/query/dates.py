@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from gaia_memory.language.dates import Anchor, DateMention, Grain, read
+from gaia_memory.language.dates import DateMention, read_dates
 
 _ISO_LIKE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_COUNTED_ANCHORS = (Anchor.RELATIVE, Anchor.CLOCK, Anchor.INFERRED)
+_COUNTED_ANCHORS = ("relative", "inferred", "clock")
 _MAX_LISTED_DAYS = 31
 """Days of a period that are compared one by one; of a longer one, only months or years count."""
 
@@ -63,16 +63,16 @@ def to_datetime(seconds: float) -> datetime:
 
 
 def parse_dates(text: str, now: datetime | None = None) -> DateMentions:
-    """Return the dates in a question, in English, German, French or Spanish.
+    """Return the dates in a question, in English or ISO 8601.
 
     `now` is the local time at which it is asked. Without it, dates such as "yesterday" are left out. A month without a
     year is one of any year. What is still to come was not talked about on that day, so "tomorrow" is left out as well.
     """
     found = DateMentions(years=frozenset(int(year) for year in _YEAR.findall(_ISO_LIKE.sub("", text))))
     moment = now or _EPOCH
-    mentions = [each for each in read(text, moment, moment.tzinfo or UTC, direction="past") if not each.recurrence]
+    mentions = [each for each in read_dates(text, moment, moment.tzinfo or UTC, direction="past") if not each.every]
     # Next to a date in full, "last week" is the week before that date, not before the question.
-    keeps_counted = now is not None and all(each.anchor is not Anchor.STATED for each in mentions)
+    keeps_counted = now is not None and all(each.anchor != "stated" for each in mentions)
     for mention in mentions:
         is_counted = mention.anchor in _COUNTED_ANCHORS
         if not is_counted or (keeps_counted and mention.start <= moment):
@@ -81,11 +81,23 @@ def parse_dates(text: str, now: datetime | None = None) -> DateMentions:
 
 
 def _calendar_parts(mention: DateMention) -> DateMentions:
-    first, after = mention.widen()
+    first, after = _widen(mention)
     last = max(first, after - timedelta(microseconds=1)).date()
     days = [first.date() + timedelta(days=offset) for offset in range((last - first.date()).days + 1)]
-    years = frozenset[int]() if mention.anchor is Anchor.YEARLESS else frozenset(day.year for day in days)
+    years = frozenset[int]() if mention.anchor == "yearless" else frozenset(day.year for day in days)
     months = frozenset(day.month for day in days)
-    if len(days) <= _MAX_LISTED_DAYS and mention.grain is not Grain.MONTH:
+    if len(days) <= _MAX_LISTED_DAYS and mention.grain != "month":
         return DateMentions(months, years, frozenset(day.day for day in days))
-    return DateMentions(years=years) if mention.grain is Grain.YEAR else DateMentions(months, years)
+    return DateMentions(years=years) if mention.grain == "year" else DateMentions(months, years)
+
+
+def _widen(mention: DateMention) -> tuple[datetime, datetime]:
+    """Return the period, or the whole week, month or year around a day counted in these units."""
+    if mention.grain not in ("week", "month", "year") or mention.end - mention.start > timedelta(days=1, hours=2):
+        return mention.start, mention.end
+    midnight = mention.start.replace(hour=0, minute=0, second=0, microsecond=0)
+    if mention.grain == "week":
+        monday = midnight - timedelta(days=midnight.weekday())
+        return monday, monday + timedelta(days=_DAYS_PER_WEEK)
+    first = midnight.replace(day=1) if mention.grain == "month" else midnight.replace(month=1, day=1)
+    return first, (first + timedelta(days=32 if mention.grain == "month" else 367)).replace(day=1)
