@@ -21,14 +21,10 @@ from gaia_memory.commands.rows import (
 )
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.forget.delete import HOST_SESSION_NOTE, OPEN_SESSION_NOTE, REWOUND_SESSION_NOTE
-from gaia_memory.language.agreements import is_agreement
+from gaia_memory.language.agreements import is_agreement, is_plain_yes, is_refusal
 from gaia_memory.models import Receipt
 from gaia_memory.redaction.redact_locations import redact_locations
 
-_NO = re.compile(
-    r"(?:no|nah|nope|nein|non|no[,]? (?:thanks|thank you|gracias)|nein[,]? danke|non[,]? merci)[.!\s]*", re.IGNORECASE
-)
-_PLAIN_YES = re.compile(r"(?:y|yes|ja|oui|s[ií])[.!\s]*", re.IGNORECASE)
 _YES = re.compile(r"(?:(?P<what>.*\S)\s+)?yes[.!]*", re.IGNORECASE | re.DOTALL)
 
 _BACK = re.compile(r"(?P<what>.*\S)\s+back[.!]*", re.IGNORECASE | re.DOTALL)
@@ -68,9 +64,9 @@ UNCONFIRMED_ANSWER = "(agreed)"
 
 def answer_to_question(text: str) -> str | None:
     """Return the argument of /forget for a message that answers its open question; None for any other message."""
-    if _NO.fullmatch(text.strip()):
+    if is_refusal(text):
         return text.strip()
-    if _PLAIN_YES.fullmatch(text.strip()):
+    if is_plain_yes(text):
         return PLAIN_YES
     return UNCONFIRMED_ANSWER if is_agreement(text) else None
 
@@ -82,7 +78,7 @@ async def _forget(call: Call) -> str:
     if call.argument == PLAIN_YES:
         call.pending_confirmations.close_question(call.key)
         return await _forget_some(call, selection_text, is_confirmed=True)
-    if call.pending_confirmations.close_question(call.key) and _NO.fullmatch(call.argument):
+    if call.pending_confirmations.close_question(call.key) and is_refusal(call.argument):
         call.pending_confirmations.discard(call.key, _NAME)
         await call.flags.set_pending_confirmation(call.key, False)
         return _NOTHING_FORGOTTEN

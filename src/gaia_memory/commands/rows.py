@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from gaia_memory.commands.command import Call
-from gaia_memory.language.function_words import FUNCTION_WORDS
 from gaia_memory.language.printable_text import escape_markup, is_invisible
 from gaia_memory.language.stems import stem
+from gaia_memory.language.stop_words import STOP_WORDS
 from gaia_memory.models import DEFAULT_CONTEXT, Fact, PastFact, PendingConversation, to_local_time
 from gaia_memory.models.recurrence import describe_recurrence
 from gaia_memory.models.time_zone import load_time_zone
@@ -30,10 +30,7 @@ _REASONS = {
 }
 """What the history says of each ending."""
 
-_WORDS_OF_REQUESTS = frozenset[str]().union(
-    *FUNCTION_WORDS.values(),
-    ("everything", "anything", "all", "alles", "tout", "todo", "toda", "todos", "todas", "fact", "facts"),
-)
+_WORDS_OF_REQUESTS = STOP_WORDS | {"everything", "fact", "facts"}
 """What a request to forget has beside the words of a fact."""
 
 _HERE = "This conversation waits to be learned"

@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 MAX_TURN_TIME = timedelta(minutes=5)
 """How far two readings of "in an hour" are apart: learning counts from the message, a tool from its call."""
 
-_FILLER_WORDS = frozenset(
-    index_tokens(
-        "a an the s is am are der die das ein eine einen ist bin l le la les un une est suis el los las una es soy "
-        "now jetzt maintenant ahora"
-    )
-)
+_FILLER_WORDS = frozenset(("a", "an", "the", "s", "now"))
 _REQUEST = re.compile(r"\b(?:remind|erinner|rappel|recuerd|recorda)\w*", re.IGNORECASE)
 
 
