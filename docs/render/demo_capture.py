@@ -1,6 +1,6 @@
 """Takes the picture of `gaia demo`: `python -m docs.render.demo_capture` in the top folder of a checkout.
 
-It runs the demo, which takes some seconds and starts a process.
+It runs the demo, which takes some seconds.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ def take_capture() -> str:
     """Run the demo and return its output as an SVG picture.
 
     Raises:
-        RuntimeError: a check of the demo failed.
+        RuntimeError: something in the demo was not as told.
     """
     console = Console(file=io.StringIO(), record=True, width=MAX_COLUMNS, highlight=False)
     if tell_on(console, user=USER).failed_count:
-        raise RuntimeError("the demo failed: run `gaia demo --verify`")
+        raise RuntimeError("the demo failed: run `gaia demo`")
     svg = console.export_svg(title=_TITLE, unique_id="demo")
     # The fonts would be fetched from the network; every reader has a monospaced one.
     return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)

@@ -1,140 +1,126 @@
-"""The story of `gaia demo`: learn, recall, isolate, survive a kill, forget."""
+"""The story of `gaia demo`: learn, recall, isolate, forget."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timedelta
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gaia_memory.cli.demo.demo_home import DemoHome, open_demo_home
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.platform import time as platform_time
+
+from gaia_memory.config.sources.load import load
+from gaia_memory.runtime import open_memory
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
-    from gaia_memory.cli.demo.doomed_sweep import DoomedSweep
+    from gaia_memory.adk.gaia import Gaia
     from gaia_memory.cli.demo.story_screen import Screen
-    from gaia_memory.models import SweepReport
 
-ADA, ELI, AGENT = "ada", "eli", "gaia"
+ADA, ELI = "ada", "eli"
 PHONE, TERMINAL = "telegram", "cli"
 STATEMENTS = "I am allergic to peanuts. I work at the harbour museum."
-STATEMENT_WORDS = ("peanuts", "harbour")
+WORDS = ("peanuts", "harbour")
 """A word of each statement, which is in no other."""
 
-QUESTION, ANSWER_WORD = "What am I allergic to?", "peanuts"
-LATER_STATEMENT, LATER_WORD = "I started to learn the cello.", "cello"
-ALL_WORDS = (*STATEMENT_WORDS, LATER_WORD)
+QUESTION = "What am I allergic to?"
 THREE_DAYS = timedelta(days=3)
+OFFLINE = {"provider": "offline"}
+
+
+class PastClock:
+    """The time of the machine less `behind`."""
+
+    def __init__(self, behind: timedelta) -> None:
+        self.behind = behind
+
+    def now(self) -> datetime:
+        """Return the time."""
+        return datetime.now(UTC) - self.behind
 
 
 class Story:
-    """One telling of the story: everything that is shown has just happened to real databases, processes and files."""
+    """One telling of the story: everything that is shown has just happened to real databases and files."""
 
-    def __init__(self, home: DemoHome, doomed_sweep: DoomedSweep, screen: Screen) -> None:
-        self._home = home
-        self._doomed_sweep = doomed_sweep
+    def __init__(self, gaia: Gaia, clock: PastClock, screen: Screen) -> None:
+        self._gaia = gaia
+        self._clock = clock
         self._screen = screen
+        self._agent = LlmAgent(name="gaia", model=gaia.model)
 
     async def tell(self) -> None:
         """Tell all of it."""
-        self._screen.show_time("Three days ago, on Telegram (the clock is set back)")
-        await self._tell_statements()
-        self._home.return_to_the_present()
-        await self._learn_statements()
-        self._screen.show_time("Today, in the terminal (a new session)")
-        await self._ask()
+        self._screen.show_line("\nThree days ago, on Telegram (the clock is set back)", "bold")
+        await self._talk(ADA, PHONE, STATEMENTS)
+        self._clock.behind = timedelta()
+        await self._learn()
+        self._screen.show_line("\nToday, in the terminal (a new session)", "bold")
+        answer = await self._talk(ADA, TERMINAL, QUESTION)
+        self._screen.observe(WORDS[0] in answer, "The answer is from memory, in another session.", found=answer)
         await self._ask_as_another_person()
-        await self._kill_the_learner()
+        self._screen.show_line("\nLater (those conversations are over)", "bold")
         await self._forget()
 
-    async def _talk(self, user: str, channel: str, text: str, *, is_abridged: bool = False) -> str:
+    async def _talk(self, user: str, channel: str, text: str) -> str:
         self._screen.show_message(user, text)
         with self._screen.show_wait("gaia answers …"):
-            answer = await self._home.send(user, channel, text)
-        first, dot, rest = answer.partition(". ")
-        self._screen.show_message(AGENT, f"{first}{dot}…" if is_abridged and rest else answer)
-        return answer
+            reply = await self._gaia.conversation(self._agent, user_id=user, channel=channel).send(text)
+        self._screen.show_message("gaia", reply.text)
+        return reply.text
 
-    async def _tell_statements(self) -> None:
-        answer = await self._talk(ADA, PHONE, STATEMENTS)
-        self._screen.require(bool(answer), "an answer", found="none")
+    async def _facts(self, user: str) -> list[str]:
+        return [fact.text for fact in await self._gaia.memory.facts(self._gaia.scope(user))]
 
-    async def _learn_statements(self) -> None:
+    async def _learn(self) -> None:
         with self._screen.show_wait("learning …"):
-            report = await self._home.gaia.sweep()
-            facts = [fact.text for fact in await self._home.facts(ADA)]
-        is_learned = (report.consolidated, report.failed, report.skipped) == (1, 0, 0) and all(
-            sum(word in text for text in facts) == 1 for word in STATEMENT_WORDS
-        )
-        self._screen.observe(
-            is_learned and len(facts) == len(STATEMENT_WORDS),
-            f"Learned once it was quiet: {' '.join(facts)}",
-            found=_describe(report, facts),
-        )
-
-    async def _ask(self) -> None:
-        answer = await self._talk(ADA, TERMINAL, QUESTION)
-        self._screen.require(ANSWER_WORD in answer, f"an answer with {ANSWER_WORD!r}", found=repr(answer))
+            report = await self._gaia.sweep()
+            facts = await self._facts(ADA)
+        is_learned = len(facts) == len(WORDS) and all(word in " ".join(facts) for word in WORDS)
+        self._screen.observe(is_learned, f"Learned once it was quiet: {' '.join(facts)}", found=(report, facts))
 
     async def _ask_as_another_person(self) -> None:
         answer = await self._talk(ELI, TERMINAL, QUESTION)
-        profile = "<USER_PROFILE>" in self._home.last_instruction
-        hits = await self._home.gaia.memory.recall(self._home.scope(ELI), QUESTION)
-        facts = await self._home.facts(ELI)
-        told = [word for word in ALL_WORDS if word in answer]
-        self._screen.observe(
-            not (told or hits or facts or profile),
-            "Eli asked the same and learned nothing about Ada.",
-            found=f"{len(facts)} facts, {len(hits)} hits, profile: {profile}, answer: {answer!r}",
-        )
-
-    async def _kill_the_learner(self) -> None:
-        """Kill the process that learns a conversation, and learn it in this one."""
-        await self._talk(ADA, TERMINAL, LATER_STATEMENT)
-        session = f"{ADA}:{TERMINAL}"
-        with self._screen.show_wait("another process learns from this …"):
-            was_killed = await self._doomed_sweep.kill_while_it_learns(LATER_STATEMENT)
-            waiting = (await self._home.pending(ADA)).get(session)
-            count = len(await self._home.facts(ADA))
-        self._screen.observe(
-            was_killed and waiting is not None and waiting.lease_until is not None and count == len(STATEMENT_WORDS),
-            "kill -9 stopped the process that was learning this.",
-            found=f"killed: {was_killed}, pending: {waiting is not None}, {count} facts",
-        )
-        with self._screen.show_wait("learning it again …"):
-            report = await self._home.gaia.sweep(force=True)
-            facts = [fact.text for fact in await self._home.facts(ADA)]
-        learned = [text for text in facts if LATER_WORD in text]
-        self._screen.observe(
-            report.consolidated >= 1
-            and (report.failed, report.skipped) == (0, 0)
-            and (len(learned), len(facts)) == (1, len(ALL_WORDS)),
-            f"Nothing was lost. Another process learned it, once: {' '.join(learned)}",
-            found=_describe(report, facts),
-        )
+        found = (await self._gaia.memory.recall(self._gaia.scope(ELI), QUESTION), await self._facts(ELI))
+        is_apart = not any(found) and WORDS[0] not in answer
+        self._screen.observe(is_apart, "Eli asked the same and learned nothing about Ada.", found=found)
 
     async def _forget(self) -> None:
-        words = f"{', '.join(ALL_WORDS[:-1])} or {ALL_WORDS[-1]}"
+        home = self._gaia.config.home
         with self._screen.show_wait("waiting for the mem0 store …"):
-            await self._home.settle()
-            before = await self._home.count_files(ALL_WORDS)
-        self._screen.require(all(before.values()), f"files that contain {words}", found=f"files with each: {before}")
-        await self._talk(ADA, TERMINAL, "/forget yes", is_abridged=True)
+            await self._gaia.sweep(force=True)
+            await self._gaia.memory.settled()
+            before = await run_in_thread(count_files, home, WORDS)
+        await self._talk(ADA, TERMINAL, "/forget yes")
         with self._screen.show_wait("rewriting the files …"):
-            await self._home.settle()
-            after, left = await self._home.count_files(ALL_WORDS), await self._home.facts(ADA)
-        self._screen.observe(
-            not left and not any(after.values()),
-            f"No file contains {words} any more.",
-            found=f"{len(left)} facts; files with each word: {after}",
-        )
+            await self._gaia.memory.settled()
+            after = await run_in_thread(count_files, home, WORDS)
+        claim = f"Files contained {' and '.join(WORDS)}; none does any more."
+        self._screen.observe(all(before) and not any(after), claim, found=(before, after))
 
 
-async def tell_story(folder: Path, doomed_sweep: DoomedSweep, screen: Screen) -> None:
-    """Tell the story in a new home in `folder`."""
-    async with open_demo_home(folder, behind=THREE_DAYS) as home:
-        await Story(home, doomed_sweep, screen).tell()
+async def tell_story(folder: Path, screen: Screen) -> None:
+    """Tell the story in a new home in `folder`, with a clock that is days behind at first, ADK's, too.
+
+    No sweep runs in the background: the conversation is learned when the story says so. Neither a configuration file
+    nor the environment has an effect.
+    """
+    clock = PastClock(THREE_DAYS)
+    settings = {
+        "home": str(folder),
+        "model": "offline",
+        "memory": {"llm": OFFLINE, "embedder": OFFLINE},
+        "sessions": {"coalesce_seconds": 0, "background_sweep": False},
+    }
+    platform_time.set_time_provider(lambda: clock.now().timestamp())
+    try:
+        async with open_memory(load(settings, environ={}).config, clock=clock) as gaia:
+            await Story(gaia, clock, screen).tell()
+    finally:
+        platform_time.reset_time_provider()
 
 
-def _describe(report: SweepReport, facts: Sequence[str]) -> str:
-    counts = f"{report.consolidated} conversations learned, {report.failed} failed, {report.skipped} skipped"
-    return f"{counts}; facts: {' '.join(facts) or 'none'}"
+def count_files(folder: Path, words: Collection[str]) -> list[int]:
+    """Return for each word how many files below `folder` contain it, in any case."""
+    contents = [path.read_bytes().lower() for path in folder.rglob("*") if path.is_file()]
+    return [sum(word.encode() in content for content in contents) for word in words]
