@@ -42,9 +42,7 @@ from gaia_memory.threads import run_in_thread
 
 CLOSE_SECONDS = 0.1
 
-SAMPLE_STATEMENTS = ("My sister Noa lives in Lisbon.", "I am allergic to peanuts.")
-SAMPLE_WORDS = ("noa", "lisbon", "peanut")
-"""Words of which a fact from the statements has at least one, in any language with Latin letters."""
+SAMPLE_STATEMENT = "I am allergic to peanuts."
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,18 +139,14 @@ class EngineProbe:
         return ModelProbe(self._backend.embedder.identity, provider.name, provider.config)
 
     async def extract_sample(self) -> list[str]:
-        """Return the facts that the model finds in `SAMPLE_STATEMENTS`, asked as for a conversation.
+        """Return the facts that the model finds in `SAMPLE_STATEMENT`, asked as for a conversation.
 
         Raises:
             ModelError: it gives no usable answer.
         """
-        now = datetime.now(UTC)
-        messages = [
-            Message(role="user", text=text, said_at=now, event_id=str(number), speaker="user")
-            for number, text in enumerate(SAMPLE_STATEMENTS)
-        ]
-        turn = Turn(seq=1, messages=tuple(messages), end=EventPosition(now.timestamp(), messages[-1].event_id))
-        config = self._loaded.config
+        now, config = datetime.now(UTC), self._loaded.config
+        message = Message(role="user", text=SAMPLE_STATEMENT, said_at=now, event_id="1", speaker="user")
+        turn = Turn(seq=1, messages=(message,), end=EventPosition(now.timestamp(), message.event_id))
         chunk = Chunk(key=SessionKey(config.app, "doctor", "doctor"), turns=(turn,), zone=config.memory.zone)
         check = GroundingCheck(chunk, is_enabled=config.memory.grounded)
         facts = await self._backend.extractor.extract(chunk, instructions=extraction_instructions(config), check=check)
@@ -166,16 +160,9 @@ class EngineProbe:
         """
         await self._backend.embedder.embed(["ready"], purpose="search")
 
-    def store_folder(self, store_id: str) -> Path | None:
-        """Return the folder of an embedded mem0 store; None if the store is on a server."""
-        return self._location.folder(store_id)
-
-    def foreign_stores(self, store_id: str) -> list[str]:
-        """Return the folders that another database than that of `store_id` has filled."""
-        return self._location.foreign_stores(store_id)
-
     @property
-    def _location(self) -> StoreLocation:
+    def store_location(self) -> StoreLocation:
+        """Where the mem0 store is, and the stores of other databases beside it."""
         return resolve_location(self._backend, self._home)[0]
 
 

@@ -19,7 +19,6 @@ import pytest
 import yaml
 
 from gaia_memory.cli.doctor import checks, database_checks, model_checks, setup_checks
-from gaia_memory.cli.doctor.checks import Check
 from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
 from support.cli.doctor_homes import (
     build_home,
@@ -32,7 +31,7 @@ from support.cli.doctor_homes import (
 from support.cli.terminal import TerminalScreen, running_command
 from support.databases import memory_url
 from support.servers.fake_gemini import Blocked, Failure, FakeGemini, Hang, call, facts, invalid_key
-from support.servers.fake_openai import CHAT_MODEL, FakeOpenAI, NoAnswer
+from support.servers.fake_openai import CHAT_MODEL, FakeOpenAI
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 
@@ -43,8 +42,6 @@ PARTS = [
     "versions",
     "agents",
     "home",
-    "disk",
-    "rights",
     "memory database",
     "session database",
     "store",
@@ -100,7 +97,7 @@ def test_an_installation_in_use_passes(used: Path) -> None:
 
     assert done.code == shown.code == 0, done.out
     assert set(worst_states(done).values()) == {"ok", "skipped"}
-    assert re.search(r"store/\w{32} exists and is free", findings_of(done, "store")[0][1])
+    assert re.search(r"store/\w{32} is intact, and no process has it open", findings_of(done, "store")[0][1])
     assert "1 conversation not learned yet" in findings_of(done, "conversations")[0][1]
     assert re.search(r"^OK   memory database   \S+memory\.db is intact$", shown.out, re.MULTILINE)
     assert re.search(r"\n\d+ passed, 0 warnings, 0 failures, 1 skipped\n$", shown.out)
@@ -146,16 +143,6 @@ def test_problems_of_the_configuration_are_listed_and_other_checks_still_run(tmp
     assert run_doctor(tmp_path / "none.yaml").code == 1
 
 
-def test_an_unknown_key_is_a_single_warning(tmp_path: Path) -> None:
-    """The exit code stays 0: the rest of the file is in force."""
-    done = run_doctor(write_offline_config(tmp_path, "memory: {recall_limt: 3}"))
-
-    assert done.code == 0
-    assert worst_states(done)["config"] == "warn"
-    assert "did you mean `memory.recall_limit`" in findings_of(done, "config")[1][1]
-    assert done.err == ""
-
-
 def test_variables_are_listed_and_unknown_ones_found(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only their names are shown; an unknown name is a warning."""
     monkeypatch.setenv("GAIA_MEMORY__LLM__MODEL", "some-model")
@@ -165,36 +152,6 @@ def test_variables_are_listed_and_unknown_ones_found(config: Path, monkeypatch: 
 
     assert "GAIA_HOME, GAIA_MEMORY__LLM__MODEL" in in_force
     assert (unknown, "GAIA_RECALL_LIMIT" in says, bool(remedy)) == ("warn", True, True)
-
-
-def test_two_different_gemini_keys_are_a_warning(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The finding names the one in use; one key, or equal values, are fine."""
-    monkeypatch.setenv("GEMINI_API_KEY", "one")
-    single = run_doctor(config, "--no-model")
-    monkeypatch.setenv("GOOGLE_API_KEY", "two")
-    both = run_doctor(config, "--no-model")
-    monkeypatch.setenv("GOOGLE_API_KEY", "one")
-    same = run_doctor(config, "--no-model")
-
-    assert findings_of(single, "environment")[-1][:2] == ("ok", "GEMINI_API_KEY is set")
-    assert findings_of(both, "environment")[-1][0] == "warn"
-    assert "GOOGLE_API_KEY is used" in findings_of(both, "environment")[-1][1]
-    assert findings_of(same, "environment")[-1][0] == "ok"
-
-
-def test_a_key_that_only_adk_reads_is_pointed_out(config: Path) -> None:
-    """ADK loads the `.env` of an agent's folder; commented or empty lines do not count."""
-    folder = config.parent / "shop"
-    folder.mkdir()
-    (folder / ".env").write_text("# GEMINI_API_KEY=x\nGOOGLE_API_KEY=\n", encoding="utf-8")
-    without = run_doctor(config)
-    (folder / ".env").write_text("export GEMINI_API_KEY = hush-hush\n", encoding="utf-8")
-    done = run_doctor(config)
-
-    assert findings_of(without, "environment")[-1][0] == "ok"
-    assert findings_of(done, "environment")[-1][0] == "warn"
-    assert str(folder / ".env") in findings_of(done, "environment")[-1][1]
-    assert "hush-hush" not in done.out
 
 
 def test_unsupported_versions_are_reported(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,26 +191,6 @@ def test_agents_beside_the_configuration_are_checked(config: Path) -> None:
     assert "--force" in wrong[0][2]
 
 
-def test_an_agent_that_names_gemini_without_a_key_is_a_warning(config: Path) -> None:
-    """Its file is read, not run; a key in its folder or in the environment is enough."""
-    folder = config.parent / "shop"
-    folder.mkdir()
-    agent = 'root_agent = Agent(name="shop", model="gemini-2.5-flash")\n'
-    (folder / "agent.py").write_text(agent, encoding="utf-8")
-    run_gaia("init", str(config.parent))
-    without = findings_of(run_doctor(config), "agents")
-    (folder / ".env").write_text("GOOGLE_API_KEY=hush-hush\n", encoding="utf-8")
-    with_file = findings_of(run_doctor(config), "agents")
-    (folder / ".env").unlink()
-    (folder / "agent.py").write_text(f"# {agent}", encoding="utf-8")
-    commented = findings_of(run_doctor(config), "agents")
-
-    assert [state for state, _, _ in without] == ["warn"]
-    assert "shop names gemini-2.5-flash" in without[0][1]
-    assert "_API_KEY" in without[0][2]
-    assert [state for state, _, _ in [*with_file, *commented]] == ["ok", "ok"]
-
-
 def test_a_home_that_is_a_file_is_reported(config: Path) -> None:
     """A home below a file is reported too."""
     gaia_home().write_text("x", encoding="utf-8")
@@ -261,7 +198,7 @@ def test_a_home_that_is_a_file_is_reported(config: Path) -> None:
     below = run_gaia("doctor", "-c", str(write_offline_config(config.parent)), "--json")
 
     assert (done.code, worst_states(done)["home"], below.code) == (1, "fail", 1)
-    assert f"{gaia_home()} is not a folder" in findings_of(done, "home")[0][1]
+    assert f"a file is in the way: {gaia_home()}" in findings_of(done, "home")[0][1]
     assert "GAIA_HOME" in findings_of(done, "home")[0][2]
 
 
@@ -295,7 +232,7 @@ def test_a_nearly_full_disk_is_reported(config: Path, monkeypatch: pytest.Monkey
     found = []
     for megabytes in (100, 10):
         monkeypatch.setattr(shutil, "disk_usage", lambda _, free=megabytes: usage(0, 0, free * 1024**2))
-        found.append(findings_of(run_doctor(config), "disk")[0][:2])
+        found.append(findings_of(run_doctor(config), "home")[1][:2])
 
     assert found == [("warn", "100 MB are free"), ("fail", "10 MB are free")]
 
@@ -303,13 +240,13 @@ def test_a_nearly_full_disk_is_reported(config: Path, monkeypatch: pytest.Monkey
 def test_files_readable_by_others_are_reported_with_the_command_that_fixes_them(used: Path) -> None:
     """Their permissions stay unchanged until someone runs it."""
     database().chmod(0o644)
-    [(state, says, remedy)] = findings_of(run_doctor(used), "rights")
+    *_, (state, says, remedy) = findings_of(run_doctor(used), "home")
     mode = database().stat().st_mode & 0o777
     os.system(remedy)
 
     assert (state, mode) == ("warn", 0o644)
     assert f"{database()} (mode 0644)" in says
-    assert findings_of(run_doctor(used), "rights")[0][0] == "ok"
+    assert [row[0] for row in findings_of(run_doctor(used), "home")] == ["ok", "ok"]
 
 
 @pytest.mark.parametrize("name", ["memory.db", "sessions.db"])
@@ -347,47 +284,18 @@ def test_a_database_that_is_a_folder_or_locked_is_reported(used: Path) -> None:
     assert findings_of(folder, "store") == [("skipped", "the memory database could not be read", "")]
 
 
-@pytest.mark.parametrize("name", ["memory.db", "sessions.db"])
-def test_a_database_locked_by_another_process_is_reported(used: Path, name: str) -> None:
-    """It can be read but not written; once the lock is released it is intact, and nothing was changed."""
-    part = "memory database" if name == "memory.db" else "session database"
-    hold = (
-        "import sqlite3,sys;c=sqlite3.connect(sys.argv[1],isolation_level=None);"
-        "c.execute('PRAGMA journal_mode=WAL');c.execute('BEGIN EXCLUSIVE');print('held',flush=True);sys.stdin.read()"
-    )
-    command = [sys.executable, "-c", hold, str(database(name))]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as keeper:
-        assert keeper.stdout is not None
-        assert keeper.stdout.readline() == b"held\n"
-        locked = run_doctor(used, "--no-model")
-        assert keeper.poll() is None
-        keeper.communicate(timeout=60)
-    free = run_doctor(used, "--no-model")
-
-    [(state, says, remedy)] = findings_of(locked, part)
-    assert (locked.code, state) == (0, "warn")
-    assert f"keeps {database(name)} locked" in says
-    assert "fuser" in remedy
-    assert findings_of(free, part)[0][0] == "ok"
-
-
 @pytest.mark.parametrize("empty", [False, True])
 def test_a_store_without_its_database_is_reported_before_it_is_lost(used: Path, empty: bool) -> None:
-    """With a missing or empty database the store is the last copy; if only conversations are left, it is a warning."""
+    """With a missing or empty database the store is the last copy."""
     database().unlink()
     if empty:
         database().touch(0o600)
     with_store = run_doctor(used, "--no-model")
-    shutil.rmtree(gaia_home() / "store")
-    with_talk = run_doctor(used, "--no-model")
 
     [(state, says, remedy)] = findings_of(with_store, "memory database")
     assert (with_store.code, state) == (1, "fail")
-    assert "the last copy of the facts" in says
-    assert "does not use that store" in says
+    assert "the store that was filled from it is still there" in says
     assert "restore memory.db first" in remedy
-    assert [row[0] for row in findings_of(with_talk, "memory database")] == ["warn"]
-    assert str(database("sessions.db")) in findings_of(with_talk, "memory database")[0][1]
 
 
 @pytest.mark.parametrize(("version", "state"), [("0000", "warn"), ("9999", "fail")])
@@ -442,15 +350,6 @@ async def test_a_server_in_use_passes(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "still to be copied from the database: 1 fact" in lag[1]
 
 
-def test_a_home_without_facts_needs_no_store(config: Path) -> None:
-    """There is nothing to copy."""
-    assert run_gaia("chat", "--user", "ada", "--config", str(config), stdin="hi\n").code == 0
-    [(state, says, remedy)] = findings_of(run_doctor(config, "--no-model"), "store")
-
-    assert (state, remedy) == ("ok", "")
-    assert says.startswith("the next agent or `gaia chat` creates ")
-
-
 def test_a_damaged_or_missing_store_is_only_a_warning(used: Path) -> None:
     """The next start rebuilds it, and until then nothing is lost."""
     [folder] = [path for path in (gaia_home() / "store").iterdir() if path.is_dir()]
@@ -462,20 +361,8 @@ def test_a_damaged_or_missing_store_is_only_a_warning(used: Path) -> None:
     assert (damaged.code, gone.code) == (0, 0)
     assert findings_of(damaged, "store")[0][0] == findings_of(gone, "store")[0][0] == "warn"
     assert "is damaged" in findings_of(damaged, "store")[0][1]
-    assert f"{folder} is missing" in findings_of(gone, "store")[0][1]
+    assert f"{folder} is damaged (chroma.sqlite3 is missing)" in findings_of(gone, "store")[0][1]
     assert "without calling a model" in findings_of(gone, "store")[0][2]
-
-
-def test_a_file_in_place_of_the_store_folder_is_a_warning(used: Path) -> None:
-    """It names the file in the way, which memory does not remove."""
-    shutil.rmtree(gaia_home() / "store")
-    (gaia_home() / "store").write_text("mine")
-    in_the_way = run_doctor(used)
-
-    assert in_the_way.code == 0
-    state, message, remedy = findings_of(in_the_way, "store")[0]
-    assert (state, message) == ("warn", f"{gaia_home() / 'store'} is not a folder")
-    assert remedy.startswith("move it away")
 
 
 @pytest.mark.slow
@@ -489,9 +376,7 @@ def test_the_process_that_has_the_store_open_is_named_and_not_disturbed(used: Pa
 
     assert (running.code, killed.code) == (0, 0)
     assert findings_of(running, "store")[0][1].endswith(f"is open in process {process.pid}")
-    assert findings_of(killed, "store")[0][1].endswith(
-        f"exists and is free; process {process.pid} had it open and has ended"
-    )
+    assert findings_of(killed, "store")[0][1].endswith("is intact, and no process has it open")
 
 
 def test_the_backlog_of_the_store_is_reported(used: Path) -> None:
@@ -515,7 +400,7 @@ def test_failed_conversations_are_reported_with_reason_and_next_attempt(used: Pa
     parked = findings_of(run_doctor(used), "conversations")
 
     assert [state for state, _, _ in failed] == ["warn"]
-    assert re.search(r"itay:cli of the app gaia failed 2 times: the model said 503; next try 20\d\d-", failed[0][1])
+    assert re.search(r"1 conversation, such as itay:cli, .* 2 times: the model said 503; next try 20", failed[0][1])
     assert "gaia sweep --force" in failed[0][2]
     assert parked[0][1].endswith(": the model said 503; parked after too many bad answers")
     assert "correct the cause, then run `gaia sweep --force`" in parked[0][2]
@@ -598,7 +483,7 @@ def test_what_vertex_ai_lacks_is_named(config: Path, monkeypatch: pytest.MonkeyP
     assert without[2] == "set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION"
     assert findings_of(done, "environment")[-1][:2] == (
         "ok",
-        "Gemini on Vertex AI: project garden, location global, as GOOGLE_CLOUD_LOCATION is not set",
+        "Gemini on Vertex AI: project garden, location global",
     )
     assert findings_of(done, "embedder")[0][1] == "gemini/gemini-embedding-001/768: not asked (--no-model)"
 
@@ -653,17 +538,6 @@ def test_a_model_that_cannot_learn_is_reported(name: str, gemini_config: Path, g
     assert says in finding[1]
 
 
-def test_a_model_whose_inventions_are_kept_is_reported(
-    gemini_config: Path, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`memory.grounded: false` keeps what nobody stated."""
-    monkeypatch.setenv("GAIA_MEMORY__GROUNDED", "false")
-    gemini.set_default("extractor", facts("First extracted memory"))
-    [(state, says, _)] = findings_of(run_doctor(gemini_config), "memory's model")
-
-    assert (state, "answers with facts that nobody stated" in says) == ("warn", True)
-
-
 def test_a_context_that_is_too_small_is_reported(tmp_path: Path) -> None:
     """Its one small question would have fit."""
     config = tmp_path / "gaia.yaml"
@@ -676,38 +550,10 @@ def test_a_context_that_is_too_small_is_reported(tmp_path: Path) -> None:
     assert "500 tokens" in says
 
 
-def test_a_busy_server_of_ones_own_is_told_from_one_that_is_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """For the model that learns and for the agents'."""
-    config = tmp_path / "gaia.yaml"
-    remedies = {}
-    with FakeOpenAI() as server:
-        for kind in ("agent", "extractor"):
-            server.set_default(kind, NoAnswer())
-        for name, url, seconds in (("busy", server.url, 0.5), ("away", "http://127.0.0.1:9/v1", 30.0)):
-            monkeypatch.setattr(model_checks, "OWN_SERVER_TIMEOUT_SECONDS", seconds)
-            monkeypatch.setenv("OPENAI_BASE_URL", url)
-            config.write_text(f"model: openai:{CHAT_MODEL}\nmemory: {_learning_at(url)}\n", encoding="utf-8")
-            done = run_doctor(config)
-            remedies[name] = [findings_of(done, part)[0][2] for part in ("memory's model", "agents' model")]
-
-    assert ["busy or slow" in remedy for remedy in remedies["busy"]] == [True, True]
-    assert ["start the server" in remedy for remedy in remedies["away"]] == [True, True]
-
-
 def _learning_at(url: str) -> str:
     """Return the memory section for a model on a server."""
     llm = f"{{provider: openai, model: {CHAT_MODEL}, openai_base_url: '{url}'}}"
     return f"{{llm: {llm}, embedder: {{provider: offline}}}}"
-
-
-def test_with_the_no_model_option_no_model_is_asked(gemini_config: Path, gemini: FakeGemini) -> None:
-    """The skipped checks are listed."""
-    done = run_doctor(gemini_config, "--no-model")
-
-    assert (done.code, gemini.requests) == (0, [])
-    assert {part: worst_states(done)[part] for part in PARTS[-3:]} == dict.fromkeys(PARTS[-3:], "skipped")
 
 
 @pytest.mark.parametrize(
@@ -738,30 +584,7 @@ def test_a_hanging_model_is_given_up(gemini_config: Path, gemini: FakeGemini, mo
 
     assert time.monotonic() - started < 45
     assert [worst_states(done)[part] for part in PARTS[-3:]] == ["fail"] * 3
-    assert all("no answer within 0.3 s" in findings_of(done, part)[0][1] for part in PARTS[-3:])
-
-
-def test_a_refusing_agents_model_is_reported(gemini_config: Path, gemini: FakeGemini) -> None:
-    """With the kind of refusal, and nothing of the request."""
-    gemini_config.write_text("model: gemini-other\nmemory: {llm: {provider: offline}}\n", encoding="utf-8")
-    gemini.set_default("agent", Failure(404))
-    done = run_doctor(gemini_config)
-
-    assert worst_states(done)["agents' model"] == "fail"
-    assert findings_of(done, "agents' model")[0][1].startswith("gemini-other ")
-
-
-def test_a_provider_without_its_key_is_reported_before_any_request(gemini_config: Path) -> None:
-    """With the variable to set; an unknown provider is reported like any configuration problem."""
-    gemini_config.write_text("memory: {llm: {provider: openai}, embedder: {provider: gemini}}\n", encoding="utf-8")
-    keyless = run_doctor(gemini_config)
-    gemini_config.write_text("memory: {llm: {provider: opnai}}\n", encoding="utf-8")
-    unknown = run_doctor(gemini_config)
-
-    assert findings_of(keyless, "memory's model")[0][::2] == ("fail", "set OPENAI_API_KEY")
-    assert findings_of(keyless, "embedder")[0][::2] == ("fail", "set GEMINI_API_KEY or GOOGLE_API_KEY")
-    assert findings_of(unknown, "memory's model")[0][0] == "fail"
-    assert "did you mean 'openai'" in findings_of(unknown, "memory's model")[0][1]
+    assert all("no answer in time" in findings_of(done, part)[0][1] for part in PARTS[-3:])
 
 
 def test_vectors_of_another_embedder_are_pointed_out(used: Path, gemini: FakeGemini) -> None:
@@ -776,14 +599,6 @@ def test_vectors_of_another_embedder_are_pointed_out(used: Path, gemini: FakeGem
     assert "vectors of offline/" in findings_of(done, "embedder")[1][1]
     assert [state for state, _, _ in findings_of(auto, "embedder")] == ["ok"]
     assert "the embedder is that of the stored vectors" in findings_of(auto, "memory's model")[0][1]
-
-
-def test_disabled_memory_is_not_checked(tmp_path: Path) -> None:
-    """Nothing of it is in use."""
-    done = run_doctor(write_offline_config(tmp_path, "memory: {enabled: false}"))
-
-    assert done.code == 0
-    assert findings_of(done, "memory's model") == [("skipped", "memory is off (`memory.enabled`)", "")]
 
 
 @pytest.mark.parametrize(
@@ -820,8 +635,7 @@ def test_a_crashing_check_is_a_finding_of_its_own(config: Path, monkeypatch: pyt
     def broken(_: object) -> list[object]:
         raise ZeroDivisionError
 
-    replaced = [Check("home", broken) if check.part == "home" else check for check in checks.CHECKS]
-    monkeypatch.setattr(checks, "CHECKS", replaced)
+    monkeypatch.setitem(checks.CHECKS, "home", broken)  # type: ignore[arg-type]
     done: CommandResult = run_doctor(config)
 
     assert done.code == 1
@@ -848,5 +662,5 @@ def test_progress_is_shown_at_the_terminal_and_findings_go_to_standard_output(
     os.close(ours)
 
     assert b"Checking: memory database" in shown
-    assert re.findall(r"^OK   (home|disk) ", out.decode(), re.MULTILINE) == ["home", "disk"]
+    assert re.findall(r"^OK   (home|tokens) ", out.decode(), re.MULTILINE)[-1] == "home"
     assert b"Checking" not in out

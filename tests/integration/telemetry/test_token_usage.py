@@ -18,7 +18,7 @@ from google.genai import types
 
 from gaia_memory import NewFact, Scope, memory_app, open_memory
 from gaia_memory.cli.doctor.findings import CheckContext, Finding
-from gaia_memory.cli.doctor.model_checks import check_tokens
+from gaia_memory.cli.doctor.summary_checks import check_tokens
 from gaia_memory.engine_probe import load_database_summary
 from gaia_memory.models import TokenUsage
 from gaia_memory.telemetry import token_usage

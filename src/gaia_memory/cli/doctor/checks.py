@@ -3,62 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from gaia_memory.cli.doctor.conversation_checks import check_conversations
 from gaia_memory.cli.doctor.database_checks import check_memory_database, check_session_database
 from gaia_memory.cli.doctor.findings import CheckContext, Finding, fail, skip
-from gaia_memory.cli.doctor.home_checks import check_disk, check_home, check_permissions
-from gaia_memory.cli.doctor.model_checks import check_agent_model, check_memory_models, check_tokens
+from gaia_memory.cli.doctor.home_checks import check_home
+from gaia_memory.cli.doctor.model_checks import check_agent_model, check_memory_models
 from gaia_memory.cli.doctor.setup_checks import check_agents, check_config, check_environment, check_versions
-from gaia_memory.cli.doctor.store_checks import check_store
+from gaia_memory.cli.doctor.summary_checks import check_conversations, check_store, check_tokens
 from gaia_memory.cli.ui.terminal import progress_bar
 from gaia_memory.log import logger_for
 
 logger = logger_for(__name__)
 
+CHECKS: dict[str, Callable[[CheckContext], list[Finding]]] = {
+    "config": check_config,
+    "environment": check_environment,
+    "versions": check_versions,
+    "agents": check_agents,
+    "home": check_home,
+    "memory database": check_memory_database,
+    "session database": check_session_database,
+    "store": check_store,
+    "conversations": check_conversations,
+    "tokens": check_tokens,
+    "memory's model": check_memory_models,
+    "agents' model": check_agent_model,
+}
+"""The checks by the part that they are about."""
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A part and the function that checks it; most need a configuration."""
-
-    part: str
-    run: Callable[[CheckContext], list[Finding]]
-    needs_config: bool = True
-
-
-CHECKS = (
-    Check("config", check_config, needs_config=False),
-    Check("environment", check_environment, needs_config=False),
-    Check("versions", check_versions, needs_config=False),
-    Check("agents", check_agents),
-    Check("home", check_home),
-    Check("disk", check_disk),
-    Check("rights", check_permissions),
-    Check("memory database", check_memory_database),
-    Check("session database", check_session_database),
-    Check("store", check_store),
-    Check("conversations", check_conversations),
-    Check("tokens", check_tokens),
-    Check("memory's model", check_memory_models),
-    Check("agents' model", check_agent_model),
-)
+_WITHOUT_CONFIG = (check_config, check_environment, check_versions)
 
 
 def run_checks(context: CheckContext) -> Iterator[Finding]:
     """Yield findings as they are made; a check that breaks does not end the others."""
-    for check in CHECKS:
-        for finding in _run_check(check, context):
-            yield finding if finding.part else replace(finding, part=check.part)
+    for part, check in CHECKS.items():
+        for finding in _run_check(part, check, context):
+            yield finding if finding.part else replace(finding, part=part)
 
 
-def _run_check(check: Check, context: CheckContext) -> list[Finding]:
-    if check.needs_config and context.loaded is None:
+def _run_check(part: str, check: Callable[[CheckContext], list[Finding]], context: CheckContext) -> list[Finding]:
+    if context.loaded is None and check not in _WITHOUT_CONFIG:
         return skip("there is no configuration")
     try:
-        with progress_bar(f"Checking: {check.part}"):
-            return check.run(context)
+        with progress_bar(f"Checking: {part}"):
+            return check(context)
     except Exception as error:
         # Anything that a broken installation raises is a finding: the other parts are still checked.
-        logger.debug("the check of %s failed", check.part, exc_info=error)
+        logger.debug("the check of %s failed", part, exc_info=error)
         return fail(f"the check failed ({type(error).__name__})", "`gaia --debug doctor` shows why")

@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from gaia_memory.cli.doctor.findings import CheckContext, Finding, fail, ok, skip, warn
+from gaia_memory.cli.doctor.findings import CheckContext, Finding, fail, ok, warn
 from gaia_memory.database.file_permissions import chmod_command, find_accessible_to_others, with_mode
 
 LOW_SPACE_BYTES = 200 * 1024**2
@@ -17,38 +17,28 @@ _MAX_NAMED_PATHS = 3
 
 
 def check_home(context: CheckContext) -> list[Finding]:
-    """Check that the home is, or can become, a folder this user may write to."""
+    """Check that this user alone may use the home, and that its disk has space."""
     home = context.config.home
-    nearest = _nearest_existing(home)
-    alternative = "or name another folder: `home` or GAIA_HOME"
-    if not nearest.is_dir():
-        return fail(f"{nearest} is not a folder", f"move it away, {alternative}")
-    if not has_access(nearest, os.R_OK | os.W_OK | os.X_OK):
-        return fail(f"this user may not read and write {nearest}", f"change its permissions, {alternative}")
-    return ok(f"{home} can be used" if nearest == home else f"{home} is created at the first start")
+    nearest = next((path for path in (home, *home.parents) if os.path.lexists(path)), home)
+    if not nearest.is_dir() or not has_access(nearest, os.R_OK | os.W_OK | os.X_OK):
+        problem = "this user may not read and write" if nearest.is_dir() else "a file is in the way:"
+        return fail(f"{problem} {nearest}", "change that, or name another folder: `home` or GAIA_HOME")
+    findings = ok(f"{home} can be used" if nearest == home else f"{home} is created at the first start")
+    return findings + _check_disk(nearest) + (_check_permissions(home) if nearest == home else [])
 
 
-def check_disk(context: CheckContext) -> list[Finding]:
-    """Check the free space of the disk that has the home."""
-    free = shutil.disk_usage(_nearest_existing(context.config.home)).free
-    message = f"{free / 1024**2:,.0f} MB are free"
+def _check_disk(folder: Path) -> list[Finding]:
+    free = shutil.disk_usage(folder).free
+    message, remedy = f"{free / 1024**2:,.0f} MB are free", "free some space: rewriting files after a forget needs it"
     if free < MIN_SPACE_BYTES:
-        return fail(message, "free some space: nothing can be stored on a full disk")
-    if free < LOW_SPACE_BYTES:
-        return warn(message, "free some space: rewriting the files after a forget needs it")
-    return ok(message)
+        return fail(message, remedy)
+    return warn(message, remedy) if free < LOW_SPACE_BYTES else ok(message)
 
 
-def check_permissions(context: CheckContext) -> list[Finding]:
-    """Check whether other users may read the files."""
-    home = context.config.home
-    if os.name != "posix":
-        return skip("this system has no POSIX permissions")
-    if not home.is_dir():
-        return skip("nothing is stored yet")
+def _check_permissions(home: Path) -> list[Finding]:
     accessible = [with_mode(path) for path in find_accessible_to_others(home)]
     if not accessible:
-        return ok("no other user may read the home")
+        return []
     more = f" and {len(accessible) - _MAX_NAMED_PATHS} more" if len(accessible) > _MAX_NAMED_PATHS else ""
     message = f"other users have access to {', '.join(accessible[:_MAX_NAMED_PATHS])}{more}"
     return warn(message, chmod_command(home))
@@ -61,8 +51,3 @@ def has_access(path: Path, mode: int) -> bool:
     except NotImplementedError:
         # Not every system distinguishes the effective user.
         return os.access(path, mode)
-
-
-def _nearest_existing(path: Path) -> Path:
-    """Return a path or, if it does not exist, its nearest existing parent."""
-    return next((above for above in (path, *path.parents) if os.path.lexists(above)), path)

@@ -1,0 +1,165 @@
+"""What the memory database says: the mem0 store that follows it, pending conversations, and tokens."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from gaia_memory.cli.doctor.findings import CheckContext, Finding, ok, skip, warn
+from gaia_memory.cli.ui.terminal import pluralize
+from gaia_memory.database.read_only import check_database_file
+from gaia_memory.engine_probe import DatabaseSummary, EngineProbe, is_store_owner_running
+from gaia_memory.health import failure_remedy, foreign_stores_problem, format_time
+from gaia_memory.models import PendingConversation, StoreState, TokenPurpose, TokenUsage
+from gaia_memory.models.quiet_conversations import is_due, quiet_cutoff
+from gaia_memory.ports.external import MISSING_AGENT_MODEL_REMEDY
+
+CHROMA_FILE = "chroma.sqlite3"
+CONNECT_TIMEOUT_SECONDS = 3.0
+OVERDUE_SECONDS = 900.0
+"""How long a conversation may be overdue before the check reports that nothing sweeps."""
+
+_MAX_NAMED_REASONS = 5
+_OPENER = "the next agent or `gaia chat`"
+
+
+def check_store(context: CheckContext) -> list[Finding]:
+    """Check that the store exists and is intact, which process has it open, and how far behind it is.
+
+    A store that a process has open is not touched.
+    """
+    if context.summary is None:
+        return skip(context.unread_reason)
+    state = context.summary.store
+    is_running = asyncio.run(is_store_owner_running(state))
+    if not state.store_id:
+        return ok(f"{_OPENER} creates it") + _lag_findings(state, is_running=False)
+    location = asyncio.run(EngineProbe.open(context.config, context.scratch)).store_location
+    folder = location.folder(state.store_id)
+    if folder is None:
+        findings = _check_server(context.config.memory.vector_store.config)
+    else:
+        findings = _check_embedded(folder, context.summary, is_running=is_running)
+        if foreign := location.foreign_stores(state.store_id):
+            findings += warn(*foreign_stores_problem(foreign))
+    return findings + _lag_findings(state, is_running=is_running)
+
+
+def _check_embedded(folder: Path, summary: DatabaseSummary, *, is_running: bool) -> list[Finding]:
+    owner = summary.store.owner_description.removesuffix(f" on {platform.node() or 'localhost'}")
+    if is_running:
+        return ok(f"{folder} is open in {owner}")
+    if folder.parent.exists() and not folder.parent.is_dir():
+        return warn(f"{folder.parent} is not a folder", "move it away: memory keeps its mem0 store there")
+    # Before its first process a store has no owner, and all facts that have a vector are still to be added.
+    if not owner and not folder.exists() and (summary.store.lag or summary.embedder is None):
+        return ok(f"{_OPENER} creates {folder}")
+    file = check_database_file(folder / CHROMA_FILE)
+    if file.problem or not file.is_present:
+        remedy = f"nothing: {_OPENER} rebuilds it from the database, without calling a model"
+        return warn(f"{folder} is damaged ({file.problem or f'{CHROMA_FILE} is missing'})", remedy)
+    return ok(f"{folder} is intact, and no process has it open")
+
+
+def _check_server(config: Mapping[str, Any]) -> list[Finding]:
+    host, port = config.get("host"), config.get("port")
+    if not isinstance(host, str) or not str(port or "").isdecimal():
+        return skip("it is on a server that is not checked")
+    try:
+        socket.create_connection((host, int(str(port))), CONNECT_TIMEOUT_SECONDS).close()
+    except OSError as error:
+        message = f"no answer from {host}:{port} ({type(error).__name__})"
+        return warn(message, "start it, or correct memory.vector_store; facts are found without it")
+    return ok(f"{host}:{port} answers")
+
+
+def _lag_findings(state: StoreState, *, is_running: bool) -> list[Finding]:
+    """Return findings about facts not yet in the store, and about forgotten text that files may still contain."""
+    findings: list[Finding] = []
+    who = "the process that has it open" if is_running else _OPENER
+    if state.lag:
+        findings += ok(f"still to be copied from the database: {pluralize(state.lag, 'fact')}, by {who}")
+    if state.erasures:
+        message = f"{pluralize(state.erasures, 'forget')} may still have text in files"
+        findings += warn(message, f"nothing else: {who} rewrites them in seconds")
+    return findings
+
+
+def check_conversations(context: CheckContext) -> list[Finding]:
+    """Report how many are pending, which failed and why, and whether anything sweeps."""
+    if context.summary is None:
+        return skip(context.unread_reason)
+    settings, pending = context.config.memory, context.summary.pending
+    if not pending:
+        return ok("none is pending")
+    if not settings.enabled or not settings.auto_ingest:
+        key = "memory.auto_ingest" if settings.enabled else "memory.enabled"
+        return ok(f"{pluralize(len(pending), 'conversation')} not learned, because `{key}` is false")
+    failed = sorted((each for each in pending if each.attempts), key=_cause)
+    groups = sorted((list(group) for _, group in groupby(failed, _cause)), key=len, reverse=True)
+    findings = [_failure_finding(group, settings.llm.provider) for group in groups[:_MAX_NAMED_REASONS]]
+    if more := sum(map(len, groups[_MAX_NAMED_REASONS:])):
+        findings += warn(f"{more} more failed for other reasons", "correct their causes")
+    quiet = [each for each in pending if not each.attempts]
+    return findings + (_quiet_findings(quiet, failed, context) if quiet else [])
+
+
+def _cause(conversation: PendingConversation) -> tuple[bool, str]:
+    return conversation.parked, conversation.reason or "no reason is recorded"
+
+
+def _failure_finding(group: Sequence[PendingConversation], provider: str) -> Finding:
+    """Return the finding about conversations that failed for the same reason."""
+    is_parked, reason = _cause(group[0])
+    times = pluralize(max(each.attempts for each in group), "time")
+    message = f"{pluralize(len(group), 'conversation')}, such as {group[0].key.session}, failed up to {times}"
+    if starts := [each.failing_since for each in group if each.failing_since is not None]:
+        message += f" since {format_time(min(starts))}"
+    next_tries = [each.retry_at for each in group if each.retry_at is not None]
+    if is_parked:
+        reason += "; parked after too many bad answers"
+    elif next_tries:
+        reason += f"; next try {format_time(min(next_tries))}"
+    return Finding("warn", f"{message}: {reason}", failure_remedy(provider, is_parked=is_parked))
+
+
+def _quiet_findings(
+    quiet: Sequence[PendingConversation], failed: Sequence[PendingConversation], context: CheckContext
+) -> list[Finding]:
+    conversations, quiet_since = pluralize(len(quiet), "conversation"), format_time(quiet[0].touched)
+    message = f"{conversations} not learned yet, the oldest quiet since {quiet_since}"
+    now, idle_seconds = time.time(), context.config.sessions.idle_consolidate_minutes * 60
+    overdue_since = quiet_cutoff(now - OVERDUE_SECONDS, idle_seconds=idle_seconds)
+    if not any(is_due(each, now=now, quiet_since=overdue_since) for each in quiet):
+        return ok(message)
+    if any((each.retry_at or each.failing_since or 0.0) > now - OVERDUE_SECONDS for each in failed):
+        return ok(f"{message}: not tried while others fail")
+    remedy = f"start the process that runs {', '.join(sorted({each.key.app for each in quiet}))}, or run `gaia sweep`"
+    if context.config.memory.llm.is_of_agent:
+        remedy = MISSING_AGENT_MODEL_REMEDY
+    elif not context.config.sessions.background_sweep:
+        remedy = "run `gaia sweep` regularly, because `sessions.background_sweep` is false"
+    return warn(f"{message}: nothing seems to sweep", remedy)
+
+
+def check_tokens(context: CheckContext) -> list[Finding]:
+    """Show what memory's questions took; those of this report and of the agents are not counted."""
+    if context.summary is None:
+        return skip(context.unread_reason)
+    found = {span.replace("_", " "): used for span, used in context.summary.usage.items() if used}
+    return [Finding("ok", f"{span}: {_list_tokens(used)}") for span, used in found.items()] or ok("none in 30 days")
+
+
+def _list_tokens(used: Mapping[TokenPurpose, TokenUsage]) -> str:
+    """Return the tokens by purpose; `~` marks what is estimated at least in part."""
+    lines = []
+    for purpose, each in sorted(used.items()):
+        mark, cached = "~" if each.estimated else "", f" ({each.cached:,} cached)" if each.cached else ""
+        lines.append(f"{purpose} {mark}{each.input:,}{cached} in, {mark}{each.output:,} out")
+    return "; ".join(lines)
