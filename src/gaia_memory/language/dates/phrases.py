@@ -13,8 +13,10 @@ from gaia_memory.language.dates.mention import Anchor, Grain
 _ONE_DAY = timedelta(days=1)
 _DAY_GROUPS = {"weekday": (0, 1, 2, 3, 4), "workday": (0, 1, 2, 3, 4), "weekend": (5, 6)}
 _STEPS = {"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1, "coming": 1}
-_DAY_LEADS = frozenset(("on", "by", "until", "till", "before", "after", "since", "from", "the"))
-_PERIOD_LEADS = _DAY_LEADS | {"in", "of", "during", "between", "to", "early", "mid", "late", "at", "over", "through"}
+_DAY_LEADS = frozenset(("on", "by", "until", "till", "before", "after", "since", "from"))
+_PERIOD_LEADS = _DAY_LEADS.union(
+    ("in", "of", "during", "between", "to", "early", "mid", "late", "at", "over", "through")
+)
 _AFTER_A_NUMBER = frozenset(("in", "at", "with", "for", "and", "or", "on", "by", "near", "to", "so", "but", "of", "i"))
 
 
@@ -201,9 +203,7 @@ class Phrases:
 
     def _weekday(self, at: int, lead: str) -> tuple[Day, int] | None:
         """Return "Friday", "Fri 9:30", "Friday, 27 March", "Friday of next week", "Friday morning"."""
-        is_short = self.words[at] not in WEEKDAYS and not (
-            lead in _DAY_LEADS - {"the"} or self.words[at + 1][:1].isdecimal()
-        )
+        is_short = self.words[at] not in WEEKDAYS and not (lead in _DAY_LEADS or self.words[at + 1][:1].isdecimal())
         weekday = None if is_short else ALL_WEEKDAYS.get(self.words[at])
         if weekday is None or self.words[at - 1] in ("black", "good", "ash"):
             return None
@@ -242,7 +242,7 @@ class Phrases:
             days_of_years = ((each, month) for each in ([year] if year else [] if is_amount else self._years))
             return self._choose_day(days_of_years, first, last, "stated" if year else "yearless", after)
         numbers = words.day_numbers(self.words[at])
-        if numbers and numbers[2] and lead in _DAY_LEADS and self._is_free(at + 1):
+        if numbers and numbers[2] and lead in {*_DAY_LEADS, "the"} and self._is_free(at + 1):
             months = [add_months(self.today.replace(day=1), offset) for offset in range(-3, 4)]
             return self._choose_day([(each.year, each.month) for each in months], *numbers[:2], "inferred", at + 1)
         return None
