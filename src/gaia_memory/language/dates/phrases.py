@@ -14,9 +14,7 @@ _ONE_DAY = timedelta(days=1)
 _DAY_GROUPS = {"weekday": (0, 1, 2, 3, 4), "workday": (0, 1, 2, 3, 4), "weekend": (5, 6)}
 _STEPS = {"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1, "coming": 1}
 _DAY_LEADS = frozenset(("on", "by", "until", "till", "before", "after", "since", "from"))
-_PERIOD_LEADS = _DAY_LEADS.union(
-    ("in", "of", "during", "between", "to", "early", "mid", "late", "at", "over", "through")
-)
+_PERIOD_LEADS = _DAY_LEADS.union(("in", "of", "during", "between", "to", "early", "mid", "late", "at", "through"))
 _AFTER_A_NUMBER = frozenset(("in", "at", "with", "for", "and", "or", "on", "by", "near", "to", "so", "but", "of", "i"))
 
 
