@@ -32,6 +32,7 @@ from gaia_memory.config.api_keys import (
 )
 from gaia_memory.database.files.empty_tables import empty_tables
 from gaia_memory.errors import ConfigError, MemoryUnavailable, ModelUnavailableError
+from gaia_memory.files.private_files import create_private_file
 from gaia_memory.keyless.hashed_embedder import OfflineEmbedder
 from gaia_memory.keyless.no_model import NoModel
 from gaia_memory.model_calls import outside_time_limits
@@ -234,7 +235,9 @@ class Backend:
 
         measure = self.embedder.measure_dimensions
         store = resolve_provider.store_config(self.store_provider, str(store_path), measure)
-        history = mem0_import.create_private_file(mem0_import.mem0_home(self._config.home) / mem0_import.HISTORY_FILE)
+        history = mem0_import.mem0_home(self._config.home) / mem0_import.HISTORY_FILE
+        # mem0 keeps the mode, and SQLite uses it for the journal, too.
+        create_private_file(history, exist_ok=True)
         return MemoryConfig(
             vector_store=VectorStoreConfig(provider=self.store_provider.name, config=store),
             # mem0 checks these names against fixed lists, which lack registered providers.

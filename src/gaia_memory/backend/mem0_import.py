@@ -52,16 +52,6 @@ def mem0_home(home: Path) -> Path:
     return folder
 
 
-def create_private_file(path: Path) -> Path:
-    """Return `path`, created empty if it does not exist, and readable only by the file owner.
-
-    A library that opens it later keeps that mode, and SQLite uses it for the journal, too.
-    """
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    path.chmod(0o600)
-    return path
-
-
 def refuse_writes(memory: Any) -> None:
     """Let the writing methods of a `mem0.Memory` raise `MemoryReadOnlyError`: no fact would know what they write."""
     for method, instead in _INSTEAD.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.files.private_files import create_private_file, sync_to_disk
 
 FORMAT = "gaia-memory-backup"
 FORMAT_VERSION = 1
@@ -39,15 +39,13 @@ class Manifest:
 
 def write_archive(path: Path, manifest: Manifest, files: Mapping[str, Path]) -> None:
     """Write an archive that only its owner can read, complete on the disk when this returns."""
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    with path.open("wb") as file:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            about = {"format": FORMAT, "version": FORMAT_VERSION, **asdict(manifest)}
-            archive.writestr(_MANIFEST, json.dumps(about, indent=2))
-            for name, source in files.items():
-                archive.write(source, name)
-        file.flush()
-        os.fsync(file.fileno())
+    create_private_file(path)
+    with path.open("wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        about = {"format": FORMAT, "version": FORMAT_VERSION, **asdict(manifest)}
+        archive.writestr(_MANIFEST, json.dumps(about, indent=2))
+        for name, source in files.items():
+            archive.write(source, name)
+    sync_to_disk([path])
 
 
 def read_manifest(path: Path) -> tuple[Manifest, list[str]]:
@@ -81,7 +79,7 @@ def extract_file(path: Path, name: str, target: Path, progress: Progress) -> Non
     Raises:
         InvalidInputError: the archive is damaged.
     """
-    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    create_private_file(target)
     with zipfile.ZipFile(path) as archive, target.open("wb") as file:
         total, done = archive.getinfo(name).file_size, 0
         try:

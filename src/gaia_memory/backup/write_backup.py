@@ -14,13 +14,14 @@ from pathlib import Path
 
 from gaia_memory.backup.archive import CONFIG_FILE, MEMORY_DATABASE, SESSION_DATABASE, Manifest, Progress, write_archive
 from gaia_memory.config.sources.load import LoadedConfig
-from gaia_memory.database.files.file_swap import finish_swap, fsync_paths
+from gaia_memory.database.files.file_swap import finish_swap
 from gaia_memory.database.files.snapshot import copy_databases, delete_rows, read_column, read_value
 from gaia_memory.database.id_encoding import decode_id
 from gaia_memory.database.migrate import VERSION_TABLE
 from gaia_memory.database.read_only import database_path
 from gaia_memory.errors import InvalidInputError, MemoryUnavailable
 from gaia_memory.facts.current import current_or_past_sql
+from gaia_memory.files.private_files import sync_to_disk
 from gaia_memory.redaction.mask import mask_secrets
 
 _WORK_PREFIX, _LOCK_NAME = ".gaia-backup-", "lock"
@@ -117,7 +118,7 @@ def _write(
     manifest = _build_manifest(files)
     write_archive(folder / "archive.part", manifest, files)
     (folder / "archive.part").replace(path)
-    fsync_paths([path.parent])
+    sync_to_disk([path.parent])
     return BackupReport(
         path=path,
         bytes=path.stat().st_size,

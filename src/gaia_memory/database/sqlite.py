@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from sqlalchemy.exc import OperationalError
 
 from gaia_memory.database.files.open_file import BEGIN_WRITE
 from gaia_memory.database.pooling.writer_queue import WriterQueue
+from gaia_memory.files.private_files import create_private_file
 
 BUSY_TIMEOUT_SECONDS = 15
 READ_ONLY_BUSY_TIMEOUT_SECONDS = 2
@@ -96,10 +98,8 @@ def _path_of(database: str) -> Path | None:
 def _create(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # The write-ahead log and the shared memory file get the mode of the database.
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except FileExistsError:
-        return
+    with suppress(FileExistsError):
+        create_private_file(path)
 
 
 def _enable_wal(connection: sqlite3.Connection) -> None:

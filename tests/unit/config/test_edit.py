@@ -36,22 +36,21 @@ def origin_of(path: Path, environ: dict[str, str] | None = None) -> Origin:
         ("memory:\n  enabled: true # why\n", "memory:\n  enabled: false # why\n"),
         (
             "# a\nmemory:\n  # b\n  enabled:   yes\n  preload: true\n",
-            "# a\nmemory:\n  # b\n  enabled: false\n  preload: true\n",
+            "# a\nmemory:\n  # b\n  enabled:   false\n  preload: true\n",
         ),
         ("memory:\n    recall_limit: 3\napp: x\n", "memory:\n    enabled: false\n    recall_limit: 3\napp: x\n"),
         ("memory: {recall_limit: 3}\n", "memory: {enabled: false, recall_limit: 3}\n"),
-        ("memory: {enabled: true}", "memory: {enabled: false}\n"),
-        ("memory: {}\n", "memory:\n  enabled: false\n"),
-        ("memory:\napp: x\n", "memory:\n  enabled: false\napp: x\n"),
-        ("memory:  # soon\napp: x\n", "memory:  # soon\n  enabled: false\napp: x\n"),
-        ("memory: null\n", "memory:\n  enabled: false\n"),
+        ("memory: {enabled: true}", "memory: {enabled: false}"),
+        ("memory: {}\n", "memory: {enabled: false}\n"),
+        ("memory:\napp: x\n", "memory: {enabled: false}\napp: x\n"),
+        ("memory:  # soon\napp: x\n", "memory: {enabled: false}  # soon\napp: x\n"),
+        ("memory: null\n", "memory: {enabled: false}\n"),
         ("memory:\n  enabled:\n", "memory:\n  enabled: false\n"),
-        ("app: x\n", "app: x\nmemory:\n  enabled: false\n"),
-        ("app: x # no end of line", "app: x # no end of line\nmemory:\n  enabled: false\n"),
-        ("{}\n", "memory:\n  enabled: false\n"),
-        ("{app: x}\n", "{app: x, memory: {enabled: false}}\n"),
-        ("# all defaults\n", "# all defaults\nmemory:\n  enabled: false\n"),
-        ("", "memory:\n  enabled: false\n"),
+        ("app: x\n", "app: x\nmemory: {enabled: false}\n"),
+        ("app: x # no end of line", "app: x # no end of line\nmemory: {enabled: false}\n"),
+        ("{app: x}\n", "{memory: {enabled: false}, app: x}\n"),
+        ("# all defaults\n", "# all defaults\nmemory: {enabled: false}\n"),
+        ("", "memory: {enabled: false}\n"),
         ("app: x\r\nmemory:\r\n  preload: true\r\n", "app: x\r\nmemory:\r\n  enabled: false\r\n  preload: true\r\n"),
         ("\ufeffmemory: {enabled: true}\n", "\ufeffmemory: {enabled: false}\n"),
         (
@@ -64,8 +63,6 @@ def origin_of(path: Path, environ: dict[str, str] | None = None) -> Origin:
             "memory:\n    preload: 'yes' # a\n    stop:\n    -   b\n# c\napp: x\n",
             "memory:\n    enabled: false\n    preload: 'yes' # a\n    stop:\n    -   b\n# c\napp: x\n",
         ),
-        ("  app: x\n", "app: x\nmemory:\n  enabled: false\n"),
-        ("memory:\n  enabled: &x true\n  n: *x\n", "memory:\n  enabled: false\n  n: &x true\n"),
         ("a: &m {b: 1}\nmemory:\n  <<: *m\n", "a: &m {b: 1}\nmemory:\n  enabled: false\n  <<: *m\n"),
     ],
 )
@@ -77,8 +74,8 @@ def test_only_the_setting_changes(before: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("# a\nhome: data  # b\napp: x\n", "# a\nhome: .     # b\napp: x\n"),
-        ("# a\n\n# b\napp: x\n", "# a\n\n# b\nhome: .\napp: x\n"),
+        ("# a\nhome: data  # b\napp: x\n", "# a\nhome: .  # b\napp: x\n"),
+        ("# a\n\n# b\napp: x\n", "# a\n\n# b\napp: x\nhome: .\n"),
         ("# all defaults\n", "# all defaults\nhome: .\n"),
     ],
 )
@@ -92,6 +89,8 @@ def test_a_setting_of_no_section_changes_alone(before: str, after: str) -> None:
     [
         "common: &m {enabled: true}\nmemory: *m\n",
         "app: x\n...\n",
+        "  app: x\n",
+        "memory:\n  enabled: &x true\n  n: *x\n",
     ],
 )
 def test_a_file_that_cannot_be_edited_safely_is_refused(text: str) -> None:
@@ -215,25 +214,25 @@ OPENAI = {"provider": "openai", "model": "m"}
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("app: x\n", "app: x\nmemory:\n  embedder:\n    provider: openai\n    model: m\n"),
+        ("app: x\n", "app: x\nmemory: {embedder: {provider: openai, model: m}}\n"),
         ("memory: {preload: true}\n", "memory: {embedder: {provider: openai, model: m}, preload: true}\n"),
         (
             "memory:\n  embedder:\n  preload: true\n",
-            "memory:\n  embedder:\n    provider: openai\n    model: m\n  preload: true\n",
+            "memory:\n  embedder: {provider: openai, model: m}\n  preload: true\n",
         ),
         (
             "memory:\n  embedder: {provider: gemini, embedding_dims: 8} # why\n",
-            "memory:\n  embedder: {provider: openai, model: m}          # why\n",
+            "memory:\n  embedder: {provider: openai, model: m} # why\n",
         ),
         (
             "# a\nmemory:\n  embedder: # b\n    provider: gemini # c\n    embedding_dims: 8 # d\n\n  # e\n  x: 1\n",
-            "# a\nmemory:\n  embedder: # b\n    provider: openai\n    model: m          # d\n\n  # e\n  x: 1\n",
+            "# a\nmemory:\n  embedder: # b\n    {provider: openai, model: m} # d\n\n  # e\n  x: 1\n",
         ),
         (
             "memory:\r\n  embedder:\r\n    provider: ollama\r\n    config:\r\n      model: x\r\napp: x\r\n",
-            "memory:\r\n  embedder:\r\n    provider: openai\r\n    model: m\r\napp: x\r\n",
+            "memory:\r\n  embedder:\r\n    {provider: openai, model: m}\r\napp: x\r\n",
         ),
-        ("memory:\n  embedder:\n    provider: x\n", "memory:\n  embedder:\n    provider: openai\n    model: m\n"),
+        ("memory:\n  embedder:\n    provider: x\n", "memory:\n  embedder:\n    {provider: openai, model: m}\n"),
     ],
 )
 def test_a_nested_section_is_replaced_as_a_whole(before: str, after: str) -> None:
@@ -256,6 +255,6 @@ def test_a_file_that_cannot_be_replaced_is_written_in_place(
     monkeypatch.setattr(os, "replace", refuse)
     set_in_file(origin_of(path), ENABLED, False)
 
-    assert path.read_text() == "memory: {enabled: false}  # ours\n"
+    assert path.read_text() == "memory: {enabled: false}   # ours\n"
     assert path.stat().st_ino == before
     assert list(tmp_path.glob(".*")) == []

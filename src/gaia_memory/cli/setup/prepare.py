@@ -15,10 +15,11 @@ from gaia_memory.cli.setup.gaia_yaml import write_gaia_yaml
 from gaia_memory.cli.setup.new_agent import write_agent
 from gaia_memory.cli.setup.own_files import CONFIG_LINES, write_own_files
 from gaia_memory.cli.setup.services import write_services
-from gaia_memory.cli.ui.output_files import FileStep, create_private_file, write_file
+from gaia_memory.cli.ui.output_files import FileStep, write_file
 from gaia_memory.config.schema import GaiaConfig, is_app_name
 from gaia_memory.config.sources.load import FILE_NAME, LoadedConfig, load
 from gaia_memory.database.read_only import database_path
+from gaia_memory.files.private_files import create_private_file
 from gaia_memory.redaction.mask import mask_secrets
 
 _RECEIVERS = {

@@ -6,12 +6,12 @@ import errno
 import itertools
 import os
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.files.private_files import replace_file
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
@@ -56,7 +56,6 @@ def write_file(path: Path, text: str, *, mode: int | None = None) -> None:
     Raises:
         OSError: it cannot be written; `filename` is `path`.
     """
-    temporary = None
     try:
         if _is_special_file(path):
             # Without O_CREAT: a path that was removed meanwhile must not become a regular file.
@@ -64,18 +63,10 @@ def write_file(path: Path, text: str, *, mode: int | None = None) -> None:
                 file.write(text)
             return
         target = path.resolve()
-        if mode is None:
-            mode = target.stat().st_mode & 0o777 if target.exists() else 0o664 & ~_current_umask()
-        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(target)
+        if mode is None and not target.exists():
+            mode = 0o664 & ~_current_umask()
+        replace_file(target, text.encode(), mode=mode)
     except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
@@ -102,11 +93,6 @@ def _is_special_file(path: Path) -> bool:
     return (path.exists() and not path.is_file() and not path.is_dir()) or str(path.absolute()).startswith(
         _DESCRIPTOR_PREFIXES
     )
-
-
-def create_private_file(path: Path) -> None:
-    """Create an empty file that only its owner may read."""
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def back_up(path: Path) -> Path:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gaia_memory.cli.ui.fact_output import to_json_text
-from gaia_memory.cli.ui.output_files import create_private_file, describe_os_error, require_writable, write_file
+from gaia_memory.cli.ui.output_files import describe_os_error, require_writable, write_file
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.files.private_files import create_private_file
 
 if TYPE_CHECKING:
     from gaia_memory.models import Receipt

@@ -189,7 +189,7 @@ def _profile_fingerprint(config: GaiaConfig) -> str:
 
 
 def _write_setting(origin: Origin, path: KeyPath, value: object) -> None:
-    # Late: ruamel.yaml is needed only for an edit.
+    # Late: an edit is rare.
     from gaia_memory.config.sources.yaml_edit import set_in_file
 
     set_in_file(origin, path, value)

@@ -1,35 +1,22 @@
-"""Changes one setting of gaia.yaml and keeps its comments, order and quoting."""
+"""Changes one setting of gaia.yaml and keeps every other byte of it."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import io
 import os
-import re
 import stat
 import sys
-import tempfile
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import yaml
-from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap
-from ruamel.yaml.error import YAMLError
-from ruamel.yaml.util import load_yaml_guess_indent
 
 from gaia_memory.config.key_path import KeyPath, coerce_like, dotted_key, value_at
 from gaia_memory.config.sources.load import Origin
 from gaia_memory.config.sources.yaml_file import FileSnapshot
 from gaia_memory.errors import ConfigError
+from gaia_memory.files.private_files import replace_file
 
-_HEAD = re.compile(r"\ufeff?(?:(?:[#%].*)?\n)*---[ \t]*\n|\ufeff?")
-"""The part above the settings: a byte order mark, directives and comments up to `---`."""
-
-_DOCUMENT_END = re.compile(r"^\.\.\.", re.MULTILINE)
-_INDENTATION = re.compile(r"^( +)[^\s#-]", re.MULTILINE)
 _NOT_REPLACEABLE_ERRNOS = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS)
 """Errors for a file that is itself a mount (containers), or whose folder is not writable."""
 
@@ -54,7 +41,8 @@ def set_in_file(origin: Origin, path: KeyPath, value: object) -> None:
         before = target.read_bytes()
         after = edit_content(before, path, value, source=source)
         _require_in_force(origin, after, path, value)
-        _write(target, before, after, source=source)
+        if after != before:
+            _write(target, before, after, source=source)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         problem = f"cannot be written ({reason}); set {_setting_line(path, value)} in it by hand"
@@ -65,7 +53,7 @@ def edit_content(content: bytes, path: KeyPath, value: object, *, source: str) -
     """Return the content of a file with one setting, of a section or of none, changed or added.
 
     Raises:
-        ConfigError: the file is not valid YAML, or uses YAML that cannot be edited without changing more.
+        ConfigError: the file is not valid YAML, or the change would not be that of the one setting alone.
     """
     *section, name = path
     data = FileSnapshot(Path(source), content).settings()
@@ -77,69 +65,74 @@ def edit_content(content: bytes, path: KeyPath, value: object, *, source: str) -
     expected = {**data, section[0]: changed} if section else changed
     if expected == data:
         return content
-    with contextlib.suppress(ConfigError, YAMLError, ValueError):
-        after = _edit_text(content.decode(), section, name, value).encode()
+    with contextlib.suppress(ConfigError, yaml.YAMLError, ValueError):
+        after = _edit_text(content.decode(), path, value).encode()
         if FileSnapshot(Path(source), after).settings() == expected:
             return after
-    # An anchor or a merge key, for example: the edit would change other settings too.
+    # An anchor or a merge key, for example: the edit would change other settings, too.
     raise ConfigError([f"cannot be edited safely; set {_setting_line(path, value)} in it by hand"], source=source)
 
 
-def _edit_text(text: str, section: Sequence[str], name: str, value: object) -> str:
-    if _DOCUMENT_END.search(text):
-        raise ValueError
+def _edit_text(text: str, path: KeyPath, value: object) -> str:
+    """Return the text with the value in place of the one at `path`, or as a new line where there is none."""
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    if root is None:
+        return _with_line(text, path, value)
+    node = root
+    for depth, name in enumerate(path):
+        if not isinstance(node, yaml.MappingNode) or not node.value:
+            # An empty section becomes one with this setting alone.
+            return _replaced(text, node, _nested(path[depth:], value)) if depth else _with_line(text, path, value)
+        found = next((each for key, each in node.value if key.value == name), None)
+        if found is None:
+            return (
+                _with_line(text, path, value)
+                if node is root and not node.flow_style
+                else _inserted(text, node, path[depth:], value)
+            )
+        node = found
+    return _replaced(text, node, value)
+
+
+def _with_line(text: str, path: KeyPath, value: object) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
-    text = text.replace("\r\n", "\n")
-    # ruamel.yaml keeps neither the byte order mark nor comments above `---`.
-    end = found.end() if (found := _HEAD.match(text)) else 0
-    head, text = text[:end], text[end:]
-    editor = YAML()
-    editor.preserve_quotes = True
-    editor.width = sys.maxsize
-    document, sequence_indent, dash_offset = load_yaml_guess_indent(text, yaml=editor)
-    mapping_indent = _INDENTATION.search(text)
-    editor.indent(mapping=len(mapping_indent[1]) if mapping_indent else 2)
-    if dash_offset is not None:
-        editor.indent(sequence=sequence_indent, offset=dash_offset)
-    if document is None:
-        # Nothing but comments, which ruamel.yaml drops.
-        head += f"{text}\n" if text and not text.endswith("\n") else text
-        document = CommentedMap()
-    settings = value_at(document, tuple(section))
-    if settings is None:
-        document[section[0]] = settings = CommentedMap()
-    old = settings.get(name)
-    if isinstance(old, CommentedMap) and isinstance(value, Mapping):
-        _replace_settings(old, value)
-    elif name in settings:
-        settings[name] = value
-    else:
-        settings.insert(0, name, value)
-    written = io.StringIO()
-    editor.dump(document, written)
-    return (head + written.getvalue()).replace("\n", newline)
+    line = _flow(_nested(path, value))[1:-1]
+    return f"{text}{'' if text.endswith(newline) or not text else newline}{line}{newline}"
 
 
-def _replace_settings(old: CommentedMap, settings: Mapping[str, object]) -> None:
-    """Put other settings into a section; comment lines after the section belong to the next key and stay."""
-    comment = _trailing_comment(old)
-    old.clear()
-    old.ca.items.clear()
-    old.update(settings)
-    if comment is not None:
-        old.ca.items[list(settings)[-1]] = comment
+def _inserted(text: str, section: yaml.MappingNode, path: KeyPath, value: object) -> str:
+    """Return the text with a setting before the others of its section."""
+    line, first = _flow(_nested(path, value))[1:-1], section.value[0][0].start_mark
+    newline = "\r\n" if "\r\n" in text else "\n"
+    gap = ", " if section.flow_style else newline + " " * first.column
+    return f"{text[: first.index]}{line}{gap}{text[first.index :]}"
 
 
-def _trailing_comment(settings: CommentedMap) -> Any:
-    last = next(reversed(settings), None)
-    value = settings.get(last)
-    nested = _trailing_comment(value) if isinstance(value, CommentedMap) else None
-    return nested or settings.ca.items.get(last)
+def _replaced(text: str, node: yaml.Node, value: object) -> str:
+    start, end = node.start_mark.index, _end(node)
+    space = "" if end > start else " "
+    return f"{text[:start]}{space}{_flow(value)}{text[end:]}"
+
+
+def _end(node: yaml.Node) -> int:
+    """Return where the text of a node ends; a section that is no flow would include the comments behind it."""
+    if isinstance(node, yaml.CollectionNode) and node.value and not node.flow_style:
+        last = node.value[-1]
+        return _end(last[1] if isinstance(last, tuple) else last)
+    return int(node.end_mark.index)
+
+
+def _nested(path: KeyPath, value: object) -> object:
+    return {path[0]: _nested(path[1:], value)} if path else value
+
+
+def _flow(value: object) -> str:
+    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=sys.maxsize, allow_unicode=True)
+    return text.removesuffix("\n").removesuffix("\n...")
 
 
 def _setting_line(path: KeyPath, value: object) -> str:
-    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=sys.maxsize)
-    return f"`{dotted_key(path)}: {text.removesuffix(chr(10)).removesuffix(chr(10) + '...')}`"
+    return f"`{dotted_key(path)}: {_flow(value)}`"
 
 
 def _require_in_force(origin: Origin, content: bytes, path: KeyPath, value: object) -> None:
@@ -152,35 +145,16 @@ def _require_in_force(origin: Origin, content: bytes, path: KeyPath, value: obje
 
 def _write(target: Path, before: bytes, after: bytes, *, source: str) -> None:
     """Write a file that still has the content `before`."""
-    if after == before:
-        return
-    file_status = target.stat()
+
+    def check() -> None:
+        if target.read_bytes() != before:
+            raise ConfigError(["is being changed by another program; try again"], source=source)
+
     if not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, f"it is read-only, mode {stat.S_IMODE(file_status.st_mode):04o}")
+        raise PermissionError(errno.EACCES, f"it is read-only, mode {stat.S_IMODE(target.stat().st_mode):04o}")
     try:
-        _replace(target, file_status, before, after, source=source)
+        replace_file(target, after, check=check)
     except OSError as error:
         if error.errno not in _NOT_REPLACEABLE_ERRNOS:
             raise
         target.write_bytes(after)
-
-
-def _replace(target: Path, file_status: os.stat_result, before: bytes, after: bytes, *, source: str) -> None:
-    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(after)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, stat.S_IMODE(file_status.st_mode))
-        if hasattr(os, "chown"):
-            # Only root may give a file to another owner; other users keep it as their own.
-            with contextlib.suppress(OSError):
-                os.chown(temporary, file_status.st_uid, file_status.st_gid)
-        if target.read_bytes() != before:
-            raise ConfigError(["is being changed by another program; try again"], source=source)
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise

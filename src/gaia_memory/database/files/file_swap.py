@@ -7,11 +7,11 @@ that list finishes the replacement.
 from __future__ import annotations
 
 import json
-import os
 import secrets
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+
+from gaia_memory.files.private_files import replace_file, sync_to_disk
 
 LIST_NAME = "restore.json"
 """The file in the home that lists the files to replace, while that is under way."""
@@ -45,12 +45,9 @@ class StagedFiles:
         Raises:
             OSError: the list could not be written, and nothing was replaced, or a file cannot be replaced.
         """
-        part = home / f"{LIST_NAME}.part"
-        part.touch(mode=0o600)
-        part.write_text(json.dumps([[str(new), str(old)] for old, new in self.paths.items()]), encoding="utf-8")
-        fsync_paths([*self.paths.values(), part])
-        part.replace(home / LIST_NAME)
-        fsync_paths([home])
+        sync_to_disk(self.paths.values())
+        pairs = [[str(new), str(old)] for old, new in self.paths.items()]
+        replace_file(home / LIST_NAME, json.dumps(pairs).encode())
         finish_swap(home)
 
     def discard(self) -> None:
@@ -71,15 +68,5 @@ def finish_swap(home: Path) -> None:
         # Another process may be finishing it, too: each file can be moved only once.
         with suppress(FileNotFoundError):
             Path(new).replace(old)
-    fsync_paths({target.parent for target in targets})
+    sync_to_disk({target.parent for target in targets})
     (home / LIST_NAME).unlink(missing_ok=True)
-
-
-def fsync_paths(paths: Iterable[Path]) -> None:
-    """Wait until files, or the names in folders, are on the disk."""
-    for path in paths:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
 from gaia_memory.errors import ConfigError
+from gaia_memory.files.private_files import create_private_file
 
 TOKEN_FILE_NAME = "server.token"
 ADMIN = "admin"
@@ -42,12 +42,11 @@ def ensure_admin_token(home: Path) -> tuple[str, bool]:
     """
     path = home / TOKEN_FILE_NAME
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        create_private_file(path)
     except FileExistsError:
         if token := path.read_text(encoding="utf-8").strip():
             return token, False
         raise ConfigError(["it is empty: delete it, and the next start makes a new token"], source=str(path)) from None
     token = new_token()
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(f"{token}\n")
+    path.write_text(f"{token}\n", encoding="utf-8")
     return token, True

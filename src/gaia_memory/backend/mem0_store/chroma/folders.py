@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 from collections.abc import Collection
@@ -14,6 +13,7 @@ from typing_extensions import override
 from gaia_memory.backend.event_loop_guard import assert_off_event_loop
 from gaia_memory.backend.mem0_store.chroma.chroma_store import ChromaStore, open_chroma
 from gaia_memory.backend.mem0_store.store import Mem0Builder, StoreLabel, StoreLocation, is_same_database
+from gaia_memory.files.private_files import replace_file, sync_to_disk
 
 CLOSED_SUFFIX = ".closed.json"
 
@@ -69,10 +69,8 @@ class EmbeddedLocation(StoreLocation):
         assert_off_event_loop("noting a store's files")
         folder, note = self.folder(label.store_id), self._note_path(label.store_id)
         states = _file_states(folder)
-        for name in states:
-            _fsync(folder / name)
-        note.touch(mode=0o600)
-        note.write_text(json.dumps(states), encoding="utf-8")
+        sync_to_disk(folder / name for name in states)
+        replace_file(note, json.dumps(states).encode())
 
     @override
     def foreign_stores(self, store_id: str) -> list[str]:
@@ -107,14 +105,6 @@ def _read_note(note: Path) -> object:
         return json.loads(note.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-
-
-def _fsync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _file_states(folder: Path) -> dict[str, list[int]]:
