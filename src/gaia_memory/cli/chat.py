@@ -19,10 +19,9 @@ from gaia_memory.cli.engines import ChannelOption, ConfigOption, UserOption, fin
 from gaia_memory.cli.ui.prompt import is_goodbye
 from gaia_memory.cli.ui.read_input import is_interactive, iter_stdin_lines, require_stdin
 from gaia_memory.cli.ui.terminal import coloured, print_line, print_note, print_speaker, print_text
-from gaia_memory.cli.ui.word_wrap import WordWrapper, terminal_width, wrap_words
 from gaia_memory.commands.undo import describe_changes
 from gaia_memory.errors import GaiaMemoryError
-from gaia_memory.language.printable_text import escape_line, replies_are_plain_text
+from gaia_memory.language.printable_text import replies_are_plain_text
 
 if TYPE_CHECKING:
     from gaia_memory.adk.conversation import Conversation
@@ -74,8 +73,7 @@ def chat(
         asyncio.run(_chat(loaded, user, channel, chat_end))
     except (KeyboardInterrupt, EOFError):
         print_line()
-    for line in wrap_words(chat_end.goodbye, terminal_width(sys.stderr)).splitlines():
-        print_note(line)
+    print_note(chat_end.goodbye)
     if chat_end.unanswered and not is_interactive():
         raise typer.Exit(1)
 
@@ -98,7 +96,7 @@ async def _chat(config: LoadedConfig, user: str, channel: str, chat_end: _ChatEn
     async with open_memory(config) as gaia:
         _require_key(gaia)
         agent = LlmAgent(name=_AGENT_NAME, model=gaia.model, instruction=INSTRUCTION)
-        print_text(wrap_words(escape_line(f"{gaia.describe()} · user {user}, channel {channel}"), terminal_width()))
+        print_line(f"{gaia.describe()} · user {user}, channel {channel}")
         conversation = gaia.conversation(agent, user_id=user, channel=channel)
         is_dialogue = is_interactive() and sys.stdout.isatty()
         if is_dialogue:
@@ -180,24 +178,17 @@ async def _answer(conversation: Conversation, line: str, *, is_dialogue: bool) -
     """Show the answer to a line, in a dialogue behind the agent's name; False if the model gave none."""
     if not line.strip():
         return True
-    label = f"{_AGENT_NAME}> " if is_dialogue else ""
-    if label:
-        print_speaker(label, _AGENT_COLOUR)
-    wrapper = WordWrapper(terminal_width(), column=len(label))
+    if is_dialogue:
+        print_speaker(f"{_AGENT_NAME}> ", _AGENT_COLOUR)
     try:
         async with aclosing(conversation.stream(line)) as pieces:
             async for piece in pieces:
-                if wrapper.is_empty and label and piece.startswith("- "):
-                    # A list begins below the name.
-                    print_text(wrapper.add("\n"), end="")
-                print_text(wrapper.add(piece), end="")
+                print_text(piece, end="")
                 sys.stdout.flush()
     finally:
-        print_text(wrapper.finish())
+        print_line()
     if conversation.changes:
-        print_text(
-            wrap_words(escape_line(f"Memory: {describe_changes(conversation.changes)} (/undo)"), terminal_width())
-        )
+        print_line(f"Memory: {describe_changes(conversation.changes)} (/undo)")
     if is_dialogue:
         print_line()
     return not conversation.has_failed
