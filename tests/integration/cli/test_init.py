@@ -231,7 +231,7 @@ def test_a_file_without_services_gets_the_list_or_a_hint(tmp_path: Path, text: s
         ("services:\n  - {scheme: mem0, type: memory, class: a.B}\n", "to the class 'a.B', not to gaia_memory.Mem0"),
         ("services:\n  - {scheme: mem0, type: memory}\n", "to the class None"),
         ("services:\n\t- scheme", "not valid YAML in line 2"),
-        ("services: []\nservices: []\n", "a duplicate key in line 2"),
+        ("services: []\nservices: []\n", "cannot be edited safely; add {"),
     ],
 )
 def test_services_in_another_notation_are_unchanged_and_explained(tmp_path: Path, text: str, said: str) -> None:

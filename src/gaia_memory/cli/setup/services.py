@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import sys
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -67,8 +66,10 @@ def write_services(folder: Path, *, force: bool) -> FileStep:
         write_file(path, _HEADER + _with_own_entry(""))
         return FileStep(path, "made")
     if inspection.verdict == "lacking":
-        write_file(path, _with_own_entry(path.read_text(encoding="utf-8")))
-        return FileStep(path, "added", f"{SCHEME}:// is its first entry now")
+        with suppress(ValueError, yaml.YAMLError):
+            write_file(path, _with_own_entry(path.read_text(encoding="utf-8")))
+            return FileStep(path, "added", f"{SCHEME}:// is its first entry now")
+        inspection = replace(inspection, message=f"it cannot be edited safely; add {OWN_ENTRY} by hand")
     if not force:
         return FileStep(path, "wrong", f"{inspection.message}: correct it, or pass --force")
     others = _other_services(path)
@@ -93,40 +94,34 @@ def _inspect_file(path: Path) -> ServicesInspection:
     if classes and classes[-1] not in _ACCEPTED_CLASSES:
         message = f"it gives the scheme {SCHEME} to the class {classes[-1]!r}, not to {SERVICE_CLASS}"
         return ServicesInspection(path, "wrong", message)
-    return ServicesInspection(path, "right") if classes else _inspect_keys(path)
-
-
-def _inspect_keys(path: Path) -> ServicesInspection:
-    """Refuse a file that repeats a key: it cannot be edited without a loss."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.constructor import DuplicateKeyError
-
-    try:
-        YAML().load(path)
-    except DuplicateKeyError as error:
-        return ServicesInspection(path, "wrong", f"it has a duplicate key in line {error.problem_mark.line + 1}")
-    return ServicesInspection(path, "lacking")
+    return ServicesInspection(path, "right" if classes else "lacking")
 
 
 def _with_own_entry(text: str) -> str:
-    """Return a valid file with our entry first, because ADK stops at a service whose class it cannot import."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.util import load_yaml_guess_indent
+    """Return a valid file with our entry first, because ADK stops at a service whose class it cannot import.
 
-    editor = YAML()
-    editor.preserve_quotes = True
-    editor.width = sys.maxsize
-    document, indent, offset = load_yaml_guess_indent(text, yaml=editor)
-    if offset is not None:
-        editor.indent(sequence=indent, offset=offset)
-    if document is None:
-        # Nothing but comments, which ruamel.yaml drops.
-        return text + ("" if text.endswith("\n") or not text else "\n") + _OWN_FILE
-    document["services"] = document.get("services") or []
-    document["services"].insert(0, OWN_ENTRY)
-    written = io.StringIO()
-    editor.dump(document, written)
-    return written.getvalue()
+    Every other byte stays.
+
+    Raises:
+        ValueError: the entry cannot be put in without another change.
+    """
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    services = next((value for key, value in root.value if key.value == "services"), None) if root else None
+    entry = yaml.safe_dump(OWN_ENTRY, default_flow_style=True, sort_keys=False).strip()
+    if services is None:
+        written = f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{_OWN_FILE}"
+    else:
+        start, mark = services.start_mark.index, services.start_mark
+        if not services.value or isinstance(services, yaml.ScalarNode):
+            written = f"{text[:start]} [{entry}]{text[services.end_mark.index :]}"
+        elif services.flow_style:
+            written = f"{text[: start + 1]}{entry}, {text[start + 1 :]}"
+        else:
+            written = f"{text[:start]}- {entry}\n{' ' * mark.column}{text[start:]}"
+    before, after = yaml.safe_load(text) or {}, yaml.safe_load(written)
+    if after != {**before, "services": [OWN_ENTRY, *(before.get("services") or [])]}:
+        raise ValueError
+    return written
 
 
 def _other_services(path: Path) -> list[Any]:
