@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -125,25 +124,21 @@ def _waiting_lines(quiet_times: Sequence[float], engine: Engine) -> list[str]:
     """Return a line about the conversations that are not quiet yet."""
     if not quiet_times:
         return []
-    waits = "1 conversation waits" if len(quiet_times) == 1 else f"{len(quiet_times)} conversations wait"
-    which = "quiet" if len(quiet_times) == 1 else "the first is quiet"
-    pronoun = "it" if len(quiet_times) == 1 else "them"
-    moment = datetime.fromtimestamp(quiet_times[0], UTC).astimezone()
-    is_today = moment.date() == datetime.now(UTC).astimezone().date()
-    learner = f"--force learns {pronoun} now"
-    if engine.config.memory.llm.is_of_agent:
-        learner = f"the process of the agent learns {pronoun} then"
-    return [f"{waits}: {which} at {moment:{'%H:%M' if is_today else '%Y-%m-%d %H:%M'}}; {learner}"]
+    from gaia_memory.health import format_time
+
+    is_of_agent = engine.config.memory.llm.is_of_agent
+    learner = "the process of the agent learns then" if is_of_agent else "--force learns now"
+    waits = pluralize(len(quiet_times), "conversation waits", "conversations wait")
+    return [f"{waits}: the first is quiet at {format_time(quiet_times[0])}; {learner}"]
 
 
 def _problem_lines(report: SweepReport, failed: Sequence[PendingConversation]) -> list[str]:
     """Return lines about the conversations that failed or were not tried."""
-    named, more = failed[:_MAX_NAMED_CONVERSATIONS], len(failed) - _MAX_NAMED_CONVERSATIONS
     lines = [
         f"{escape_line(each.key.session)} of {escape_line(each.key.user)} is not learned yet: {each.reason}"
-        for each in named
+        for each in failed[:_MAX_NAMED_CONVERSATIONS]
     ]
-    if more > 0:
+    if (more := len(failed) - _MAX_NAMED_CONVERSATIONS) > 0:
         lines.append(f"{more} more are not learned yet: see `gaia doctor`")
     if report.reason:
         skipped = pluralize(report.skipped, "conversation")

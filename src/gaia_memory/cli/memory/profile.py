@@ -9,7 +9,7 @@ import typer
 
 from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, print_other_scopes
 from gaia_memory.cli.ui.fact_output import print_json
-from gaia_memory.cli.ui.terminal import pluralize, print_note, print_text
+from gaia_memory.cli.ui.terminal import print_note, print_text
 from gaia_memory.language.printable_text import escape_line
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ Examples:
 
 `gaia memory profile --user ada --json | jq -r .next.block` prints only the block.
 """
-
-_OFFLINE_MODEL, _OFFLINE_RULES = "the offline model", "the offline rules"
 
 
 async def profile(
@@ -52,7 +50,6 @@ async def profile(
         sessions = await engine.memory.session_profiles(scope) if is_enabled else []
         if not preview.fact_count:
             await print_other_scopes(engine, scope)
-        writer = _shown_name(_model_name(engine))
         view = {
             "user": user,
             "facts": preview.fact_count,
@@ -62,7 +59,7 @@ async def profile(
     if as_json:
         print_json(view)
     else:
-        print_text("\n\n".join(_paragraphs(view, writer)))
+        print_text("\n\n".join(_paragraphs(view)))
 
 
 def _next_block(engine: Engine, preview: ProfilePreview) -> dict[str, Any]:
@@ -103,38 +100,19 @@ def _block(
 
 
 def _model_name(engine: Engine) -> str:
-    return _OFFLINE_MODEL if engine.model_name.startswith("offline/") else engine.model_name
+    return "the offline model" if engine.model_name.startswith("offline/") else engine.model_name
 
 
-def _shown_name(model: str) -> str:
-    return _OFFLINE_RULES if model == _OFFLINE_MODEL else model
-
-
-def _provenance_text(view: dict[str, Any]) -> str:
-    """Return when a block was made and by what, as far as that is known."""
-    author = {"model": "written under another configuration", "fallback": "made without the model"}.get(
-        view["made_by"], "made by an earlier version"
-    )
-    if view["model"] is not None:
-        author = f"written by {_shown_name(view['model'])}"
-    return author + (f" at {view['made_at']}" if view["made_at"] else "")
-
-
-def _paragraphs(view: dict[str, Any], writer: str) -> list[str]:
-    """Return a paragraph for each session and one for the next session, whose profile `writer` writes."""
-    paragraphs = []
-    for each in view["sessions"]:
-        verb = f"has this profile, {_provenance_text(each)}" if each["block"] else "has no profile"
-        paragraphs.append(_paragraph(f"Session {each['session']} {verb}", each))
-    facts, following = pluralize(view["facts"], "fact"), view["next"]
-    subject = f"The next session of {view['user']}"
-    if following["made_by"] == "fallback":
-        head = f"{subject} gets a profile of {facts}, which {writer} will write. If that fails, it is:"
-        return [*paragraphs, f"{escape_line(head)}\n{following['block']}"]
-    verb = f"gets this profile, {_provenance_text(following)} from {facts}" if following["block"] else "gets no profile"
-    return [*paragraphs, _paragraph(f"{subject} {verb}", following)]
+def _paragraphs(view: dict[str, Any]) -> list[str]:
+    """Return a paragraph for each session and one for the next session."""
+    heads = [*(f"Session {each['session']}" for each in view["sessions"]), f"The next session of {view['user']}"]
+    return [_paragraph(head, block) for head, block in zip(heads, [*view["sessions"], view["next"]], strict=True)]
 
 
 def _paragraph(head: str, view: dict[str, Any]) -> str:
-    note = f" ({view['note']})" if view["note"] else ""
-    return f"{escape_line(head + note)}:\n{view['block']}" if view["block"] else escape_line(f"{head}{note}.")
+    """Return which profile a session has, when it was made and by what, as far as that is known."""
+    if not view["block"]:
+        return escape_line(f"{head} has no profile ({view['note']}).")
+    author = f"written by {view['model']}" if view["model"] else f"made by {view['made_by']}"
+    moment, note = f" at {view['made_at']}" if view["made_at"] else "", f" ({view['note']})" if view["note"] else ""
+    return f"{escape_line(f'{head} has this profile, {author}{moment}{note}')}:\n{view['block']}"

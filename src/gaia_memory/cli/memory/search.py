@@ -31,10 +31,10 @@ from gaia_memory.cli.memory.filter_options import (
 )
 from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json, print_rows, shorten_ids
 from gaia_memory.cli.ui.terminal import pluralize, print_line
-from gaia_memory.models.fact import OTHER_VECTORS
+from gaia_memory.models.fact import OTHER_VECTORS, OutdatedHit
 
 if TYPE_CHECKING:
-    from gaia_memory.models import Hit, OutdatedHit, RecallResult
+    from gaia_memory.models import Hit, RecallResult
 
 EXAMPLES = """
 Examples:
@@ -123,18 +123,13 @@ async def search(
 
 
 def _mask_hits(recalled: RecallResult, *, allow_numbers: bool) -> RecallResult:
-    return replace(
-        recalled,
-        hits=tuple(_mask(hit, allow_numbers=allow_numbers) for hit in recalled.hits),
-        dropped=tuple(_mask(hit, allow_numbers=allow_numbers) for hit in recalled.dropped),
-        outdated=tuple(_mask(hit, allow_numbers=allow_numbers) for hit in recalled.outdated),
-    )
-
-
-def _mask(hit: AnyHit, *, allow_numbers: bool) -> AnyHit:
     from gaia_memory.models.masked_fact import mask_fact
 
-    return replace(hit, fact=mask_fact(hit.fact, allow_numbers=allow_numbers))
+    def mask(hits: Sequence[AnyHit]) -> tuple[AnyHit, ...]:
+        return tuple(replace(hit, fact=mask_fact(hit.fact, allow_numbers=allow_numbers)) for hit in hits)
+
+    hits, dropped = mask(recalled.hits), mask(recalled.dropped)
+    return replace(recalled, hits=hits, dropped=dropped, outdated=mask(recalled.outdated))
 
 
 def _recall_to_dict(recalled: RecallResult) -> dict[str, Any]:
@@ -152,7 +147,7 @@ def _recall_to_dict(recalled: RecallResult) -> dict[str, Any]:
 def _print_recall(recalled: RecallResult, *, threshold: float | None, long_ids: bool, empty_message: str) -> None:
     """Print the facts with the parts of their scores, then what was dropped or added, and which parts are missing."""
     if recalled.hits:
-        print_rows(("score", "why", "fact", "id"), _hit_rows(recalled.hits, long_ids=long_ids))
+        _print_hits("score", recalled.hits, long_ids=long_ids)
         print_line()
         print_line(_SCORE_NOTE)
     else:
@@ -160,10 +155,10 @@ def _print_recall(recalled: RecallResult, *, threshold: float | None, long_ids: 
     if recalled.dropped:
         reason = "beyond memory.recall.tokens" if threshold is None else f"memory.score_threshold is {threshold:g}"
         print_line(f"Dropped from the best {recalled.limit} ({reason}): {pluralize(len(recalled.dropped), 'fact')}")
-        print_rows(("score", "why", "fact", "id"), _hit_rows(recalled.dropped, long_ids=long_ids))
+        _print_hits("score", recalled.dropped, long_ids=long_ids)
     if recalled.outdated:
         print_line(f"Left out as outdated: {pluralize(len(recalled.outdated), 'fact')}")
-        print_rows(("ended", "why", "fact", "id"), _outdated_rows(recalled.outdated, long_ids=long_ids))
+        _print_hits("ended", recalled.outdated, long_ids=long_ids)
     if recalled.expansions:
         print_line(f"Also searched for, as memory.llm proposed: {'; '.join(recalled.expansions)}")
     _print_missing(recalled.missing)
@@ -187,22 +182,20 @@ def _outdated_to_dict(hit: OutdatedHit) -> dict[str, Any]:
     return {**_hit_to_dict(hit), "reason": ending.why, **reasons}
 
 
-def _outdated_rows(hits: Sequence[OutdatedHit], *, long_ids: bool) -> list[Sequence[str]]:
+def _print_hits(first: str, hits: Sequence[Hit], *, long_ids: bool) -> None:
+    """Print hits with the parts of their scores, or with why they ended."""
     ids = [hit.fact.id for hit in hits]
-    days = [hit.ending.ended_at.astimezone().date().isoformat() for hit in hits]
-    reasons = [f"{hit.ending.why} by {hit.ending.actor}" for hit in hits]
-    texts = [hit.fact.text for hit in hits]
-    return list(zip(days, reasons, texts, ids if long_ids else shorten_ids(ids), strict=True))
+    shown_ids = ids if long_ids else shorten_ids(ids)
+    rows = [(*_reason(hit), hit.fact.text, shown) for hit, shown in zip(hits, shown_ids, strict=True)]
+    print_rows((first, "why", "fact", "id"), rows)
 
 
-def _hit_rows(hits: Sequence[Hit], *, long_ids: bool) -> list[Sequence[str]]:
-    ids = [hit.fact.id for hit in hits]
-    return [_hit_row(hit, shown) for hit, shown in zip(hits, ids if long_ids else shorten_ids(ids), strict=True)]
-
-
-def _hit_row(hit: Hit, shown_id: str) -> Sequence[str]:
+def _reason(hit: Hit) -> tuple[str, str]:
+    if isinstance(hit, OutdatedHit):
+        ending = hit.ending
+        return ending.ended_at.astimezone().date().isoformat(), f"{ending.why} by {ending.actor}"
     terms = [f"{'-' if part < 0 else '+'} {abs(part):.2f} {name}" for name, part in _score_parts(hit)]
-    return f"{hit.score:.2f}", " ".join(terms).removeprefix("+ "), hit.fact.text, shown_id
+    return f"{hit.score:.2f}", " ".join(terms).removeprefix("+ ")
 
 
 def _score_parts(hit: Hit) -> list[tuple[str, float]]:
