@@ -20,7 +20,6 @@ from gaia_memory.health import EngineState, foreign_stores_note, load_status
 from gaia_memory.learn.lifetime import take_lifetime
 from gaia_memory.learn.write_verbatim import (
     OnRefused,
-    WriteDrafts,
     WriteOptions,
     build_remembered_draft,
     build_verbatim_drafts,
@@ -136,10 +135,10 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
         )
         # A context that is given, be it `global`, counts more than the active one.
         draft = replace(draft, active_context=details.get("context", active_context))
-        drafts, write = await self.reconciler.rule_writer(scope, [draft])
+        write = self.reconciler.writer(scope)
         if origin is not None and origin.turn is not None:
             write = note_written(self.stores.facts, scope, origin.turn, write, now)
-        [fact] = await self._write(scope, drafts, write=write, user_statement=user_statement)
+        [fact] = await self._write(scope, [draft], write=write, user_statement=user_statement)
         return fact
 
     async def add(
@@ -153,8 +152,8 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
     ) -> AddResult:
         """Store many facts word for word, in one transaction; returns what each became, in order.
 
-        They end nothing, unless `reconcile` is true: then rules decide at once what each one ends, and later sweeps ask
-        the model about the others, as for `remember`.
+        They end only facts with the same key, unless `reconcile` is true: then later sweeps ask the model about the
+        others, as for `remember`.
         The result says which facts are new. With `on_refused="skip"` it also lists the facts that were left out because
         they are too long or nothing but a credential; with "raise" one of those means that nothing is stored. Metadata
         named `ttl` and `expire_time` are those of `remember`.
@@ -174,9 +173,7 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
             on_refused=on_refused,
             allow_numbers=allow_numbers,
         )
-        write: WriteDrafts | None = None
-        if reconcile:
-            drafts, write = await self.reconciler.rule_writer(scope, drafts)
+        write = self.reconciler.writer(scope) if reconcile else None
         return replace(await self._write(scope, drafts, progress=progress, write=write), refused=refused)
 
     async def preview_forget(self, scope: Scope, *, session_id: str | None = None) -> ForgetPreview:
@@ -332,7 +329,8 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
         Facts get the source `import` and keep everything else. Importing twice changes nothing. The data may come from
         another scope or home. What this scope forgot stays forgotten, unless `restore_forgotten` is true: single facts,
         everything noted before a forget of all, and what a conversation had taught before it was forgotten. The facts
-        end nothing, unless `reconcile` is true: then later sweeps compare them with the others, as `remember` does.
+        end only those with the same key, unless `reconcile` is true: then later sweeps compare them with the others, as
+        `remember` does.
 
         Raises:
             InvalidInputError: the data has another form; the message names place, value and fix. Nothing was stored.

@@ -156,10 +156,10 @@ async def test_what_is_said_in_two_contexts_is_true_in_both(make: Make) -> None:
     sut = await make()
     memory, scope = sut.gaia.memory, sut.scope("ada")
     await memory.remember(scope, "Likes jazz", context="home")
-    await memory.remember(scope, "I live in Oslo")
+    await memory.remember(scope, "I live in Oslo", key="user/home")
     await sut.chat("ada", "cli", "/context work")
-    for text in ("Likes jazz", "I live in Berlin"):
-        await sut.chat("ada", "cli", f"/remember {text}")
+    await sut.chat("ada", "cli", "/remember Likes jazz")
+    await memory.remember(scope, "I live in Berlin", key="user/home", active_context="work")
 
     found = {fact.text: fact.context for fact in await memory.facts(scope)}
     assert found == {"Likes jazz": "global", "I live in Berlin": "global"}
@@ -170,7 +170,7 @@ async def test_facts_of_two_contexts_do_not_replace_each_other(make: Make) -> No
     sut = await make()
     memory, scope = sut.gaia.memory, sut.scope("ada")
     for context, text in (("home", "I live in Oslo"), ("work", "I live in Berlin")):
-        await memory.remember(scope, text, context=context)
+        await memory.remember(scope, text, context=context, key="user/desk")
 
     assert [fact.context for fact in await memory.facts(scope)] == ["home", "work"]
 

@@ -68,19 +68,3 @@ async def test_a_fact_in_doubt_is_current_marked_and_ranked_behind_until_it_is_c
     assert (tram.in_doubt_since, tram.marks) == (None, ())
     await sut.chat("ada", "phone", "hi", private=True)
     assert "in doubt" not in sut.PROF[-1]
-
-
-async def test_a_rule_doubts_what_says_more_about_the_home_that_was_left(make: Make) -> None:
-    """It may also hold in the new one."""
-    sut = await make("memory: {reconcile: rules}")
-    memory, scope = sut.gaia.memory, sut.scope("ada")
-    await memory.remember(scope, "I live in Rome with two cats")
-    await memory.remember(scope, "I moved to Oslo")
-
-    assert [(fact.text, fact.is_in_doubt) for fact in await memory.facts(scope)] == [
-        ("I live in Rome with two cats", True),
-        ("I moved to Oslo", False),
-    ]
-    sut.clock.advance(60)
-    await memory.remember(scope, "I live in Rome with two cats")
-    assert not any(fact.is_in_doubt for fact in await memory.facts(scope))

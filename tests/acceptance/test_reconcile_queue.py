@@ -180,28 +180,6 @@ async def test_a_target_replaced_while_the_model_thinks_is_not_ended_twice(make:
     assert sorted(endings) == sorted(set(endings))
 
 
-async def test_a_rule_that_lost_a_race_is_tried_again_without_a_model(make: Make) -> None:
-    """The next sweep applies it."""
-    sut = await make("memory: {reconcile: rules}")
-    memory, scope = sut.gaia.memory, sut.scope("ada")
-    oslo = await memory.remember(scope, "I live in Oslo")
-    original = type(memory.reconciler).rule_writer
-
-    async def plan_and_change(*arguments: Any) -> Any:
-        written = await original(*arguments)
-        await memory.update(scope, oslo.id, metadata={"mood": "good"})
-        return written
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(memory.reconciler), "rule_writer", plan_and_change)
-        await memory.remember(scope, "I moved to Berlin")
-
-    assert (await sut.texts("ada"), await queued(sut)) == (["I live in Oslo", "I moved to Berlin"], 1)
-    await sut.sweep()
-    assert (await sut.texts("ada"), await queued(sut)) == (["I moved to Berlin"], 0)
-    assert questions(sut) == []
-
-
 async def test_similar_facts_of_one_answer_are_compared_later(make: Make) -> None:
     """Only with each other."""
     sut = await make()
@@ -216,15 +194,15 @@ async def test_similar_facts_of_one_answer_are_compared_later(make: Make) -> Non
 
 
 async def test_what_is_added_in_bulk_is_compared_only_if_that_is_wanted(make: Make) -> None:
-    """Then rules decide at once."""
+    """By the next sweep; what has the key of another fact needs no question."""
     sut = await make()
     memory, scope = sut.gaia.memory, sut.scope("ada")
-    homes = [NewFact("I live in Oslo"), NewFact("I moved to Berlin")]
-    await memory.add(scope, homes)
+    homes = [NewFact("I live in Oslo", key="user/home"), NewFact("I moved to Berlin", key="user/home")]
+    await memory.add(scope, [NewFact(LOVES), NewFact(HATES)])
     assert (len(await memory.facts(scope)), await queued(sut)) == (2, 0)
 
     await memory.add(sut.scope("bob"), [*homes, NewFact(LOVES)], reconcile=True)
-    assert (await sut.texts("bob"), await queued(sut, "bob")) == (["I moved to Berlin", LOVES], 2)
+    assert (await sut.texts("bob"), await queued(sut, "bob")) == (["I moved to Berlin", LOVES], 1)
 
 
 async def test_a_sweep_asks_a_bounded_number_of_questions(make: Make) -> None:
@@ -258,17 +236,18 @@ async def test_what_is_forgotten_leaves_the_queue(make: Make, how: str) -> None:
 
 async def test_what_is_imported_is_compared_only_if_that_is_wanted(make: Make) -> None:
     """By the next sweep."""
-    sut = await make("memory: {reconcile: rules}")
+    sut = await make()
     memory = sut.gaia.memory
-    await memory.add(sut.scope("ada"), [NewFact("I live in Oslo"), NewFact("I moved to Berlin")])
+    await memory.add(sut.scope("ada"), [NewFact(LOVES), NewFact(HATES)])
     data = await memory.export(sut.scope("ada"))
     for user, is_wanted in (("bob", False), ("eve", True)):
         assert await memory.import_(sut.scope(user), data, reconcile=is_wanted) == 2
     assert (await queued(sut, "bob"), await queued(sut, "eve")) == (0, 2)
+    # Pairs of the others are compared as well.
+    answer(sut, *[decide("UPDATE", 1)] * 9)
     await sut.sweep()
 
-    assert await sut.texts("bob") == ["I live in Oslo", "I moved to Berlin"]
-    assert await sut.texts("eve") == ["I moved to Berlin"]
+    assert (await sut.texts("eve"), await queued(sut, "eve")) == ([HATES], 0)
 
 
 @pytest.mark.acceptance("T10")

@@ -1,4 +1,4 @@
-"""What new facts do to the stored ones, by rule and by a model, seen from outside."""
+"""What new facts do to the stored ones by the decision of a model, seen from outside."""
 
 from __future__ import annotations
 
@@ -62,7 +62,10 @@ async def test_a_joined_wording_keeps_the_metadata(make: Make) -> None:
     await sut.gaia.memory.remember(scope, LOVES, metadata={"level": 5}, category="food", valid_until=until)
     joined = "User hates pizza from Napoli and loves olives"
     await learn(
-        sut, "I hate it", "User hates pizza from Napoli, loves olives", answers=(decide("UPDATE", 1, text=joined),)
+        sut,
+        "I hate pizza, love olives",
+        "User hates pizza from Napoli, loves olives",
+        answers=(decide("UPDATE", 1, text=joined),),
     )
 
     [fact] = await sut.gaia.memory.facts(scope)
@@ -183,12 +186,11 @@ async def test_what_was_said_earlier_and_learned_later_is_history_at_once(make: 
 
 
 @pytest.mark.acceptance("T08")
-@pytest.mark.parametrize("settings", ["", "memory: {reconcile: rules}"], ids=["model", "rules"])
-async def test_a_conversation_that_is_learned_after_a_later_one_is_history_at_once(make: Make, settings: str) -> None:
+async def test_a_conversation_that_is_learned_after_a_later_one_is_history_at_once(make: Make) -> None:
     """Monday's, from which the model could not extract anything before Wednesday's was learned."""
-    sut = await make(settings)
+    sut = await make()
     memory, scope, is_away = sut.gaia.memory, sut.scope("ada"), True
-    monday, wednesday = ("I live in Oslo", "I live in Berlin") if settings else (LOVES, HATES)
+    monday, wednesday = LOVES, HATES
 
     def extract(prompt: str) -> str:
         if monday not in prompt:
@@ -239,19 +241,18 @@ async def test_a_target_forgotten_while_the_model_thinks_does_not_come_back(make
     assert questions(sut)
 
 
-@pytest.mark.acceptance("T12")
-async def test_remember_ends_by_rule_without_asking(make: Make) -> None:
-    """What a rule is sure of is settled at once."""
-    sut = await make()
+@pytest.mark.parametrize("settings", ["memory: {reconcile: rules}", "memory: {reconcile: off}"])
+async def test_without_a_question_nothing_ends_but_what_has_the_same_key(make: Make, settings: str) -> None:
+    """Neither what is remembered nor what is learned, and nothing waits."""
+    sut = await make(settings)
     await sut.gaia.memory.remember(sut.scope("ada"), "I live in Oslo")
-    await sut.gaia.memory.remember(sut.scope("ada"), "I moved to Berlin")
+    await learn(sut, "I moved to Berlin", "User moved to Berlin from Oslo")
+    assert await sut.texts("ada") == ["I live in Oslo", "User moved to Berlin from Oslo"]
+    assert (questions(sut), (await sut.gaia.memory.status(sut.scope("ada"))).queued) == ([], 0)
 
-    assert await sut.texts("ada") == ["I moved to Berlin"]
-    assert await line_of(sut, "I moved to Berlin") == [
-        ("I live in Oslo", "replaced", "rule:home"),
-        ("I moved to Berlin", None, None),
-    ]
-    assert questions(sut) == []
+    for text in ("Works at Acme", "Works at Globex"):
+        await sut.gaia.memory.remember(sut.scope("ada"), text, key="user/employer")
+    assert (await sut.texts("ada"))[2:] == ["Works at Globex"]
 
 
 async def test_what_a_model_made_up_ends_nothing(make: Make) -> None:
@@ -263,15 +264,6 @@ async def test_what_a_model_made_up_ends_nothing(make: Make) -> None:
     await memory.remember(scope, "I live in Rome", metadata={"unconfirmed": True})
 
     assert await sut.texts("ada") == ["I live in Oslo", "I moved to Berlin", "I live in Rome"]
-
-
-async def test_of_two_homes_of_one_turn_the_last_is_current(make: Make) -> None:
-    """Also if it is the stored one, which the first of the two would have ended."""
-    sut = await make()
-    await learn(sut, "I live in Oslo", "User lives in Oslo")
-    await learn(sut, "I moved to Berlin. No, I live in Oslo", "User moved to Berlin", "User lives in Oslo")
-
-    assert await sut.texts("ada") == ["User lives in Oslo"]
 
 
 @pytest.mark.parametrize("text", ["\u200b", "42", "yes"])

@@ -10,6 +10,7 @@ import pytest
 from google.adk.memory.base_memory_service import SearchMemoryResponse
 
 from gaia_memory import NewFact
+from gaia_memory.models import FactDetails
 from gaia_memory.testing import call
 from support.harness import ALL, Sut, facts, tool_responses
 
@@ -120,8 +121,8 @@ async def test_what_replaces_a_sensitive_fact_is_sensitive_too(make: Make) -> No
     """The person said that of the matter, not of one wording."""
     sut = await make()
     scope, memory = sut.scope("ada"), sut.gaia.memory
-    await memory.remember(scope, "I live in Oslo", sensitive=True)
-    await memory.remember(scope, "I live in Berlin")
+    await memory.remember(scope, "I live in Oslo", sensitive=True, key="user/home")
+    await memory.remember(scope, "I live in Berlin", key="user/home")
 
     assert [(fact.text, fact.sensitive) for fact in await memory.facts(scope)] == [("I live in Berlin", True)]
     assert await memory.recall(scope, "Where do I live?") == []
@@ -179,10 +180,12 @@ async def test_sensitive_facts_can_be_kept_from_the_embedder(make: Make) -> None
 
 async def test_a_sensitive_fact_said_again_without_the_mark_is_kept_from_the_embedder(make: Make) -> None:
     """By a person, code, an import, a correction or a conversation; neither is what replaces it embedded."""
-    sut = await make("memory: {embed_sensitive: false}", main=["ok"], extractor=[facts(f"{SECRET}.", "I live in Rome")])
+    home: FactDetails = {"key": "user/home"}
+    learned = json.dumps({"memory": [{"text": f"{SECRET}."}, {"text": "I live in Rome", **home}]})
+    sut = await make("memory: {embed_sensitive: false}", main=["ok"], extractor=[learned])
     scope, memory, other = sut.scope("ada"), sut.gaia.memory, sut.scope("bob")
     await memory.remember(scope, SECRET, sensitive=True)
-    await memory.remember(scope, "I live in Oslo", sensitive=True)
+    await memory.remember(scope, "I live in Oslo", sensitive=True, **home)
     await memory.remember(other, "Takes Truvada", sensitive=True)
     exported = await memory.export(other)
     exported["facts"][0] |= {"text": SECRET, "sensitive": False}
@@ -190,7 +193,7 @@ async def test_a_sensitive_fact_said_again_without_the_mark_is_kept_from_the_emb
     await memory.remember(scope, SECRET.upper())
     await memory.add(scope, [NewFact(SECRET), NewFact(PLAIN)])
     await memory.add(scope, [NewFact("Has asthma"), NewFact("Has asthma.", sensitive=True)])
-    await memory.remember(scope, "I live in Berlin")
+    await memory.remember(scope, "I live in Berlin", **home)
     await memory.import_(scope, exported)
     [plain] = [fact for fact in await memory.facts(scope) if fact.text == PLAIN]
     await memory.update(scope, plain.id, text=f"{SECRET}.")

@@ -161,9 +161,9 @@ async def test_an_import_restores_the_whole_line_and_twice_changes_nothing(opene
     home = await memory.remember(ada, OSLO, metadata={"mood": "good"})
     await replace_text(sut, home.id, BERLIN, "Lives in Rome")
     await memory.restore(ada, home.id)
-    await memory.remember(ada, "I eat meat")
+    await memory.remember(ada, "I eat meat", key="user/diet")
     sut.clock.advance(timedelta(days=1))
-    meat = await memory.remember(ada, "I no longer eat meat")
+    meat = await memory.remember(ada, "I no longer eat meat", key="user/diet")
     expected = [await line_of(memory, ada, fact_id) for fact_id in (home.id, meat.id)]
     data = json.loads(json.dumps(await memory.export(ada)))
     assert (len(data["history"]), len(data["endings"])) == (3, 4)
@@ -201,7 +201,7 @@ async def test_restoring_a_value_from_the_middle_of_a_line_ends_the_current_one_
     sut = await opened()
     memory, scope = sut.gaia.memory, sut.scope("ada")
     for text in ("I live in Oslo", "I moved to Berlin", "I moved to Rome"):
-        await memory.remember(scope, text)
+        await memory.remember(scope, text, key="user/home")
         sut.clock.advance(timedelta(days=1))
     oslo = next(past for past in await memory.past_facts(scope) if past.text == "I live in Oslo")
 
@@ -218,7 +218,7 @@ async def test_forgetting_an_old_value_keeps_the_one_that_is_current_again(opene
     sut = await opened()
     memory, scope = sut.gaia.memory, sut.scope("ada")
     for text in ("I live in Oslo", "I live in Berlin", "I live in Oslo"):
-        await memory.remember(scope, text)
+        await memory.remember(scope, text, key="user/home")
         sut.clock.advance(timedelta(days=1))
     [berlin] = await memory.past_facts(scope)
     receipt = await memory.forget(scope, fact_id=berlin.id)

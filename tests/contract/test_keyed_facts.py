@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from gaia_memory.facts import SqlFacts
-from gaia_memory.models import UNCONFIRMED_KEY, Draft, Fact, NewFact, ToolTurn
+from gaia_memory.facts.history.timeline import load_timeline
+from gaia_memory.models import UNCONFIRMED_KEY, Draft, Fact, NewFact, StatementTime, ToolTurn, holds
 from gaia_memory.models.ledger_state import SessionKey
 from support.databases import ITAY, NOA, NOW, database, fact_texts
+from support.oracles.slot_life import Said, value_at
 
 __all__ = ["database"]
 
@@ -108,6 +110,17 @@ async def test_another_persons_keys_are_neither_met_nor_known(database):
 
     assert await periods(database, rome) == [(ROME, None, None, None)]
     assert [text for text, *_ in await periods(database, paris, NOA)] == [OSLO, PARIS]
+
+
+async def test_what_is_said_in_a_context_replaces_what_is_known_in_all_of_them(database):
+    """A context that is active says less than one that is given."""
+    await say(database, draft(OSLO, day(1)))
+    [rome] = await say(database, replace(draft(ROME, day(2)), active_context="work"))
+    assert (await current(database), rome.context) == ([ROME], "global")
+
+    await say(database, draft(PARIS, day(3), context="work"))
+    await say(database, replace(draft("Lives in Lyon", day(4)), active_context="work"))
+    assert await current(database) == [ROME, "Lives in Lyon"]
 
 
 @pytest.mark.parametrize("mark", [{UNCONFIRMED_KEY: True}, {"attributed_to": "assistant"}])
@@ -214,12 +227,12 @@ async def test_drafts_meet_the_keys_of_current_facts_and_of_each_other(database)
     drafts = [
         draft(ROME, day(2)),
         draft(ROME, day(2), context="work"),
-        replace(draft(PARIS, day(2)), active_context="work"),
+        replace(draft(PARIS, day(2), "user/desk"), active_context="work"),
         draft("blue", day(2), "user/colour"),
         draft("Likes tea", day(2), None),
     ]
     async with database.read_transaction() as tx:
-        assert await facts.meet_keys(tx, ITAY, drafts) == [True, True, True, False, False]
+        assert await facts.meet_keys(tx, ITAY, drafts) == [True, False, False, False, False]
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -254,3 +267,26 @@ async def test_the_last_word_is_current_in_any_order(database, seed):
             first_ends[text] = min(filter(None, (first_ends[text], end.ended_at)))
     assert first_ends == {text: at for text, at in following.items() if at is not None}
     assert ended.keys() == past.keys()
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_the_order_of_learning_changes_no_period(database, seed):
+    """Values that come back, learned in any order: what held on each day, as known after each of them."""
+    chance = random.Random(seed)
+    days = chance.sample(range(40), k=9)
+    life = [Said(float(at), "home", f"home {chance.choice('ABC')}") for at in days]
+    for number, said in enumerate(life):
+        await say(database, draft(said.value, day(said.day)), now=day(100 + number))
+
+    async with database.read_transaction() as tx:
+        past = await facts.past(tx, ITAY)
+        stored = past | await facts.stored(tx, ITAY, await facts.ids(tx, ITAY))
+        timeline = await load_timeline(tx, ITAY, stored)
+    for fact_id, each in stored.items():
+        sayings, ends = [StatementTime(*said) for said in timeline.sayings[fact_id]], timeline.ending_times(fact_id)
+        for known in range(len(life)):
+            for at in range(-1, 42):
+                answer = holds(sayings, ends, at=day(at).timestamp(), known_at=day(100 + known).timestamp())
+                expected = value_at(life[: known + 1], "home", at) == each.fact.text
+                assert answer == expected, (life, each.fact.text, at, known)
+        assert (fact_id not in past) == (value_at(life, "home", 99) == each.fact.text)

@@ -67,8 +67,7 @@ MAY_READ_PAST_FACTS = {
     "replace_vectors": "a vector is stored for every stored fact",
     "before_change": "a tool may change an expired fact",
     "stored_rows": "what a tool forgot comes back whole",
-    "settle_keys": "an expired fact has its key until a sweep ends it",
-    "_facts_by_key": "an expired fact has its key until a sweep ends it",
+    "_keyed_rows": "an expired fact has its key until a sweep ends it",
     "_put_back": "an expired fact still has its wording",
 }
 SQL_OVER_ALL_ROWS = {

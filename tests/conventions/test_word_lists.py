@@ -24,7 +24,6 @@ WORD_LISTS = {
     "backend/model_errors.py": "words of models' error messages, which nobody says",
     "transfer/transcripts/plain_text.py": "labels of speakers in exported chats",
     "recall/ranking/adaptive_limit.py": "`recall_limit: auto`",
-    "truth/": "truth by rule",
 }
 """Where words of a language may be listed, and what for."""
 

@@ -60,8 +60,9 @@ class ScopeMergeMixin(ClockedFactStore):
             await tx.execute(update(table).where(in_history).values(partition=into.partition))
         await move_tombstones(tx, scope, into, states[scope].salt)
         await tx.execute(delete(profiles).where(profiles.c.partition.in_([scope.partition, into.partition])))
-        changed = dict.fromkeys([*(row.id for row in moved), *same.values()], "host")
-        await self.settle_keys(tx, into, changed, now=from_epoch_seconds(self._now()))
+        changed = [*(row.id for row in moved), *same.values()]
+        sayings = [(fact_id, "host", None) for fact_id in changed]
+        await self.settle_keys(tx, into, sayings, now=from_epoch_seconds(self._now()))
         return MergeResult(moved=len(moved), joined=len(joined), dropped=len(dropped))
 
     async def _queue_again(self, tx: Transaction, scope: Scope, into: Scope, same: dict[str, str]) -> None:

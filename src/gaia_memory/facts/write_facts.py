@@ -22,6 +22,7 @@ from gaia_memory.facts.history.fact_history import note_endings
 from gaia_memory.facts.history.repeated_statements import SAYING_COLUMNS, add_sayings
 from gaia_memory.facts.history.revive_facts import find_past, revive
 from gaia_memory.facts.identity.text_identity import normal_hash
+from gaia_memory.facts.reconciling.keyed_facts import in_context_of_key
 from gaia_memory.facts.rows import (
     DETAIL_DEFAULTS,
     FACT_COLUMNS,
@@ -82,6 +83,7 @@ class FactWriteMixin(FactStore):
     async def write(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> AddResult:
         if not drafts:
             return AddResult()
+        drafts = await in_context_of_key(tx, scope, drafts, to_epoch_seconds(now))
         order = await _in_thread_if_large(_normal_forms, drafts)
         drafts_by_form: dict[str, list[Draft]] = {}
         for normal, draft in zip(order, drafts, strict=True):
@@ -119,16 +121,15 @@ class FactWriteMixin(FactStore):
 
         Imports do so once their history is stored.
         """
-        actors: dict[str, str] = {}
-        for normal, draft in drafts:
-            if (fact := facts_by_form[normal]).key is not None and not draft.is_imported:
-                # The last draft counts.
-                actors.pop(fact.id, None)
-                actors[fact.id] = _actor_of(draft)
-        if not actors:
+        sayings = [
+            (fact.id, _actor_of(draft), draft.fact.said_at or draft.created_at or now)
+            for normal, draft in drafts
+            if (fact := facts_by_form[normal]).key is not None and not draft.is_imported
+        ]
+        if not sayings:
             return frozenset()
-        replaced = await self.settle_keys(tx, scope, actors, now=now)
-        settled = await self.get_any(tx, scope, actors)
+        replaced = await self.settle_keys(tx, scope, sayings, now=now)
+        settled = await self.get_any(tx, scope, {fact_id for fact_id, _, _ in sayings})
         facts_by_form |= {form: settled[fact.id] for form, fact in facts_by_form.items() if fact.id in settled}
         return replaced
 

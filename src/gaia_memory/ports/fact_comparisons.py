@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -71,13 +71,13 @@ class UndecidedFacts(Protocol):
         """Give the lease back."""
 
     async def settle_keys(
-        self, tx: Transaction, scope: Scope, actors: Mapping[str, str], *, now: datetime, at: datetime | None = None
+        self, tx: Transaction, scope: Scope, sayings: Sequence[tuple[str, str, datetime | None]], *, now: datetime
     ) -> frozenset[str]:
-        """Let one current fact of a context have each key: after facts were written, the earliest first.
+        """Let one current fact of a context have each key, after sayings of facts were written.
 
-        `actors` names for each fact by its id who wrote it. One that was said later than the others of its key, or at
-        the same time but written later, replaces them; one that was said earlier goes to history. What nobody confirmed
-        ends nothing that is confirmed, and is kept without its key. With `at` all of them count as said then.
+        A saying is the id of a fact, who said it, and when; None counts a current fact as said when it was said last.
+        What was said later than the others of its key, or at the same time but written later, replaces them; what was
+        said earlier goes to history. What nobody confirmed ends nothing that is confirmed, and is kept without its key.
         Facts that begin to hold later are left for `begin`. Return the facts that were current and were replaced.
         """
         ...

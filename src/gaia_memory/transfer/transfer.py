@@ -121,7 +121,8 @@ class Transfer:
             places = accumulate((len(item.drafts) for item in embedded), initial=0)
             ids = [stored[place].id for place, _ in zip(places, embedded, strict=False)]
             await self._store_history(tx, scope, embedded, ids, endings)
-            await self.stores.facts.settle_keys(tx, scope, dict.fromkeys(ids, "host"), now=self.clock.now())
+            sayings = [(fact_id, "host", None) for fact_id in ids]
+            await self.stores.facts.settle_keys(tx, scope, sayings, now=self.clock.now())
             known = may_have_become_sensitive(stored)
             await hide_sensitive(self.stores.facts, self.stores.ledger, tx, scope, known)
             if reconcile:

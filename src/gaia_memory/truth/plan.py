@@ -19,7 +19,7 @@ from gaia_memory.models import (
     UndecidedFact,
 )
 from gaia_memory.ports import FactStore, Transaction
-from gaia_memory.truth.outdating.end_outdated import end_outdated
+from gaia_memory.truth.end_outdated import end_outdated
 
 Action = Literal["ADD", "UPDATE", "DELETE", "NONE"]
 """What a fact does: it stands beside the stored ones, replaces some, takes some back, or says the same as one."""
@@ -30,10 +30,9 @@ class PlannedFact:
     """A fact, and the stored facts that it ends, repeats, puts in doubt or comes too late for.
 
     `extracted` is the fact as it was learned and `draft` as it is written; None if it only takes something back. A fact
-    of the queue is `stored` already. It ends the stored facts `ends` and the facts at the places `ends_new` of the same
-    plan, for the reason `why`. Those in `outdated_by` were said later and replace it. If one of the facts has changed
-    meanwhile, nothing of this happens: `extracted` is added, and compared again later. It puts the stored facts
-    `in_doubt` and the facts at the places `doubts_new` in doubt.
+    of the queue is `stored` already. It ends the stored facts `ends` for the reason `why`. Those in `outdated_by` were
+    said later and replace it. If one of the facts has changed meanwhile, nothing of this happens: `extracted` is added,
+    and compared again later. It puts the stored facts `in_doubt` in doubt.
 
     An undecided fact is queued, to be compared with similar ones, and one with a `sibling` to be compared with the fact
     at that place of the plan. A model has compared it with the facts `compared`. A new fact is also undecided if the
@@ -46,11 +45,9 @@ class PlannedFact:
     actor: str = ""
     why: EndingReason = "replaced"
     ends: tuple[StoredFact, ...] = ()
-    ends_new: tuple[int, ...] = ()
     repeats: StoredFact | None = None
     outdated_by: tuple[StoredFact, ...] = ()
     in_doubt: tuple[StoredFact, ...] = ()
-    doubts_new: tuple[int, ...] = ()
     compared: tuple[StoredFact, ...] = ()
     sibling: int | None = None
     is_undecided: bool = False
@@ -85,7 +82,7 @@ class PlannedFact:
 class AppliedPlan:
     """What a plan has done: the facts written, all facts of the plan, and how many were judged, replaced and queued.
 
-    A judged fact was compared by rule or by a model. `lost` counts the facts whose targets had changed. `past_ids` are
+    A judged fact was compared by a model. `lost` counts the facts whose targets had changed. `past_ids` are
     the replaced facts that are not current any more.
     """
 
@@ -145,7 +142,6 @@ async def apply_plan(
         await facts.note_compared(tx, scope, fact, [each.fact for each in step.compared])
         # What the same plan says once more is confirmed.
         doubted = [each.fact.id for each in step.in_doubt if each.fact.id not in said and _is_as_shown([each], current)]
-        doubted += [fact_id for place in step.doubts_new if new_ids.count(fact_id := new_ids[place]) == 1 and fact_id]
         await facts.doubt(tx, scope, doubted, since=step.extracted.fact.said_at or now)
         waiting = UndecidedFact(fact_id=fact.id, app=step.extracted.app)
         if step.is_undecided or step.revision not in (None, revision):
@@ -208,31 +204,23 @@ async def _fact_of(
 def follow(
     planned: PlannedFact,
     action: Action,
-    actor: str,
     *,
     existing: Sequence[StoredFact] = (),
-    ends_new: Sequence[int] = (),
     outdated_by: Sequence[StoredFact] = (),
     in_doubt: Sequence[StoredFact] = (),
-    doubts_new: Sequence[int] = (),
 ) -> PlannedFact:
-    """Return what a fact does by a decision; `existing` are the facts that it ends or repeats."""
-    planned = replace(planned, in_doubt=(*planned.in_doubt, *in_doubt), doubts_new=(*planned.doubts_new, *doubts_new))
+    """Return what a fact does by a decision of the model; `existing` are the facts that it ends or repeats."""
+    planned = replace(planned, in_doubt=(*planned.in_doubt, *in_doubt))
     if action == "ADD" and not outdated_by:
         return planned
-    planned = replace(planned, actor=actor)
+    planned = replace(planned, actor="model")
     if action == "NONE":
-        return repeat(planned, existing[-1], actor) if existing else planned
-    draft = planned.draft
-    if action == "DELETE" and actor == "model" and planned.stored is None:
-        # A rule keeps the sentence of a retraction: "no longer eats meat" is worth knowing.
-        draft = None
+        return repeat(planned, existing[-1], "model") if existing else planned
     return replace(
         planned,
-        draft=draft,
+        draft=None if action == "DELETE" and planned.stored is None else planned.draft,
         why="retracted" if action == "DELETE" else "replaced",
         ends=tuple(existing),
-        ends_new=tuple(ends_new),
         outdated_by=(*planned.outdated_by, *outdated_by),
     )
 

@@ -1,4 +1,4 @@
-"""Compares facts with the current ones of their person: first by rule, then by asking the model."""
+"""Compares facts with the current ones of their person: by their keys, then by asking the model."""
 
 from __future__ import annotations
 
@@ -7,22 +7,38 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
+from gaia_memory.facts.identity.saved_in_turn import SavedInTurn
 from gaia_memory.model_calls import asking_about
-from gaia_memory.models import AddResult, Draft, NewFact, Scope, SimilarFact, StoredFact, UndecidedFact, is_of_model
+from gaia_memory.models import (
+    AddResult,
+    Draft,
+    Fact,
+    NewFact,
+    Scope,
+    SimilarFact,
+    StoredFact,
+    UndecidedFact,
+    is_of_model,
+)
 from gaia_memory.ports import Clock, Embedder, FactStore, Transaction
 from gaia_memory.truth.by_model.model_reconciler import ModelPlanner, ReconcileModels, SimilarFacts
-from gaia_memory.truth.plan import PlannedFact, apply_plan, said_at
-from gaia_memory.truth.rule_planner import RulePlanner, WordSearch
+from gaia_memory.truth.plan import PlannedFact, apply_plan, repeat, said_at
 
 if TYPE_CHECKING:
     from gaia_memory.config.sections.memory_section import MemoryConfig
     from gaia_memory.database.sql_engine import Database
 
+MAX_SAVED_FACTS = 300
+"""Facts with a word in common among which one that a tool has saved is looked for."""
+
 _COPIED_FIELDS = tuple(name for name in NewFact.__dataclass_fields__ if name != "_")
 
 
-class FactSearch(SimilarFacts, WordSearch, Protocol):
+class FactSearch(SimilarFacts, Protocol):
     """Finds current facts to compare a fact with."""
+
+    async def find_by_words(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
+        """Return the facts that contain one of these words, best first."""
 
 
 class Reconciler:
@@ -40,8 +56,10 @@ class Reconciler:
         """`settings` is called at each use, so that a changed configuration takes effect at once."""
         self._database = database
         self._facts = facts
+        self._search = search
+        self._settings = settings
         self._clock = clock
-        self._rules = RulePlanner(database, facts, search, settings, clock)
+        self._saved = SavedInTurn(database, facts)
         self._model = ModelPlanner(database, facts, search, models, settings)
 
     @property
@@ -50,50 +68,46 @@ class Reconciler:
         return self._model.embedder
 
     def asks_model(self, app: str | None) -> bool:
-        """Return whether a model is asked about facts of an app that no rule is sure of."""
+        """Return whether a model is asked about facts of an app."""
         with asking_about(app):
             return self._model.has_model
 
     async def plan(self, scope: Scope, drafts: Sequence[Draft], *, app: str) -> list[PlannedFact]:
-        """Return what facts learned in a conversation of `app` do, by rule or by the model's answer, with vectors.
+        """Return what facts learned in a conversation of `app` do by the model's answer, with vectors.
 
-        No sensitive fact is in a question. One whose key a current fact has is settled by that alone. A fact that
-        neither decides about is added. A fact without a usable answer
-        is queued, and so is one that is similar to another one of `drafts`.
+        No sensitive fact is in a question. One whose key a current fact has is settled by that alone. A fact that the
+        model does not decide about is added. A fact without a usable answer is queued, and so is one that is similar to
+        another one of `drafts`. Without a model all are added.
         """
         async with self._database.read_transaction() as tx:
+            revision = (await self._facts.state(tx, scope)).revision
             are_settled = await self._facts.meet_keys(tx, scope, drafts)
-        plan = await self._rules.plan(scope, drafts, are_settled)
+        asks_model = self.asks_model(app)
+        plan = [PlannedFact(extracted=draft, draft=draft) for draft in drafts]
+        plan = [await self._without_saved(scope, planned) for planned in plan]
         embedded = await self._model.embed(scope, [planned.heir for planned in plan])
         plan = [planned.embedded(draft) for planned, draft in zip(plan, embedded, strict=True)]
-        if not self.asks_model(app):
+        if not asks_model:
             return plan
         with asking_about(app):
             places = [at for at, planned in enumerate(plan) if _is_open(planned) and not are_settled[at]]
+            plan = [replace(planned, revision=revision) if at in places else planned for at, planned in enumerate(plan)]
             return await self._model.complete(scope, plan, places)
 
-    async def rule_writer(
-        self, scope: Scope, drafts: Sequence[Draft]
-    ) -> tuple[list[Draft], Callable[[Transaction, Sequence[Draft]], Awaitable[AddResult]]]:
-        """Return drafts, as sensitive as what they replace by rule, and what writes them once they have vectors.
+    def writer(self, scope: Scope) -> Callable[[Transaction, Sequence[Draft]], Awaitable[AddResult]]:
+        """Return what writes drafts and queues what the model is to be asked about."""
 
-        That also ends what they end, and queues what no rule is sure of.
-        """
-        async with self._database.read_transaction() as tx:
+        async def write(tx: Transaction, drafts: Sequence[Draft]) -> AddResult:
             are_settled = await self._facts.meet_keys(tx, scope, drafts)
-        plan = await self._rules.plan(scope, drafts, are_settled)
-        asks_model = {app: self.asks_model(app) for app in {draft.app for draft in drafts}}
-
-        async def write(tx: Transaction, embedded: Sequence[Draft]) -> AddResult:
-            are_settled = await self._facts.meet_keys(tx, scope, drafts)
-            is_open = [_is_open(planned) and not settled for planned, settled in zip(plan, are_settled, strict=True)]
+            asks_model = {app: self.asks_model(app) for app in {draft.app for draft in drafts}}
+            plan = [PlannedFact(extracted=draft, draft=draft) for draft in drafts]
             steps = [
-                replace(planned.embedded(draft), is_undecided=asks_model[draft.app] and to_ask)
-                for planned, draft, to_ask in zip(plan, embedded, is_open, strict=True)
+                replace(planned, is_undecided=asks_model[planned.extracted.app] and _is_open(planned) and not settled)
+                for planned, settled in zip(plan, are_settled, strict=True)
             ]
             return (await apply_plan(self._facts, tx, scope, steps, now=self._clock.now())).written
 
-        return [planned.heir for planned in plan], write
+        return write
 
     async def plan_stored(
         self, scope: Scope, waiting: UndecidedFact, *, waiting_ids: Collection[str] = ()
@@ -114,10 +128,7 @@ class Reconciler:
         *others, known = sorted(stored, key=_order)
         draft = _draft_of(known, waiting.app)
         plan = PlannedFact(extracted=draft, draft=draft, stored=known)
-        plan = await self._rules.plan_stored(scope, plan, only=others if waiting.other_id else None)
-        if plan.actor or not self.asks_model(waiting.app):
-            return plan
-        if any(each.fact.sensitive for each in (known, *others)):
+        if not self.asks_model(waiting.app) or any(each.fact.sensitive for each in (known, *others)):
             return plan
         if not waiting.other_id:
             others = await self._load_similar(scope, known, waiting_ids)
@@ -133,6 +144,15 @@ class Reconciler:
         """Return the facts with which the model may compare a stored one, the most similar first."""
         return await self._model.find_similar(scope, known)
 
+    async def _without_saved(self, scope: Scope, planned: PlannedFact) -> PlannedFact:
+        """Return the plan for a learned fact, which only repeats what a tool has saved of the same turn."""
+        draft = planned.extracted
+        if draft.source != "conversation" or self._settings().reconcile in ("off", "rules"):
+            return planned
+        found = await self._search.find_by_words(scope, draft.fact.text, limit=MAX_SAVED_FACTS)
+        saved = await self._saved.find(scope, draft, [each for each in found if each.source == "agent"])
+        return planned if saved is None else repeat(planned, saved, "rule:tool")
+
     async def _load_similar(self, scope: Scope, known: StoredFact, waiting_ids: Collection[str]) -> list[StoredFact]:
         ids = [each.fact.id for each in await self._model.find_similar(scope, known)]
         async with self._database.read_transaction() as tx:
@@ -141,13 +161,12 @@ class Reconciler:
 
 
 def _is_open(planned: PlannedFact) -> bool:
-    """Return whether a model may be asked what a fact does to earlier ones.
+    """Return whether a model may be asked what a fact does to earlier ones: somebody said it, and not only again.
 
-    Somebody said it, it is not sensitive, and no rule decided that.
+    It is not sensitive, either.
     """
     fact = planned.extracted.fact
-    is_only_late = bool(planned.outdated_by) and not (planned.ends or planned.ends_new)
-    return (not planned.actor or is_only_late) and not fact.sensitive and not is_of_model(fact.metadata)
+    return planned.repeats is None and not fact.sensitive and not is_of_model(fact.metadata)
 
 
 def _order(stored: StoredFact) -> tuple[datetime, datetime, int]:

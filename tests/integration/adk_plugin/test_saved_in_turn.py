@@ -92,13 +92,6 @@ async def test_what_says_something_else_is_learned(tmp_path: Path, said: str, sa
     assert [text for text, _ in facts] == [saved, learned]
 
 
-async def test_what_a_tool_saved_ends_what_it_replaces(tmp_path: Path) -> None:
-    """The learned statement does, which is not stored."""
-    moved = ("I live in Graz now.", {"fact": "Lives in Graz"})
-    learned = ["User lives in Vienna.", "User lives in Graz now."]
-    assert await learn(tmp_path, ("I live in Vienna.", {}), moved, learned=learned) == [("Lives in Graz", False)]
-
-
 async def test_what_is_said_in_a_later_turn_is_learned(tmp_path: Path) -> None:
     """Only the turn of the tool has been saved."""
     facts = await learn(tmp_path, ("Call me Zed", {"fact": "Likes tea"}), ("I like tea", {}))

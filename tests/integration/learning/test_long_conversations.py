@@ -16,7 +16,6 @@ from gaia_memory.language import distinctive_words, stems, text_features
 from gaia_memory.learn import grounding, screen
 from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
 from gaia_memory.models import Scope
-from gaia_memory.truth import claims
 from support.databases import on_each_database
 from support.oracles.long_conversations import APP, CountingExtractor, learning_engine, session_key, store_conversation
 from support.plugin_host import set_extractor
@@ -59,7 +58,6 @@ async def test_memory_use_does_not_grow_with_the_length_of_a_conversation(
     cached = [
         *((module, "stem") for module in (stems, distinctive_words, grounding, screen)),
         *((text_features, "stem_code"), (distinctive_words, "_forms_of")),
-        *((claims, "_read_statement"), (claims, "_meaning")),
     ]
     uncached = [getattr(module, name).__wrapped__ for module, name in cached]
     for (module, name), function in zip(cached, uncached, strict=True):

@@ -25,15 +25,9 @@ HOPELESS_SECONDS = 0.05
 TRIES = 4
 
 LANGUAGE_RULES = (
-    *("keyless.statements", "language.dates", "learn.tool_statements"),
-    *(
-        "truth.rules",
-        "truth.reconcile_by_rule",
-        "truth.claims",
-        "truth.contrasts",
-        "truth.namesakes",
-    ),
-    *("truth.slot_values", "truth.rule_tables", "truth.rule_planner", "truth.outdating"),
+    "keyless.statements",
+    "language.dates",
+    "learn.tool_statements",
 )
 """Modules whose patterns read sentences."""
 

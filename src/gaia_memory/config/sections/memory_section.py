@@ -120,9 +120,8 @@ class MemoryConfig(Section):
     reconcile: Literal["auto", "model", "rules", "off"] = Field(
         default="auto",
         description=(
-            "Who decides which stored facts a new one replaces. `rules`: fixed rules for plain sentences; `model`: the "
-            "rules, then one question to `memory.llm`; `auto`: `model`, without a key `rules`; `off`: nobody, facts "
-            "are only added."
+            "Who decides which stored facts a new one without a key replaces. `auto`, `model`: one question to "
+            "`memory.llm`, where there is a model; `off`, `rules`: nobody, facts are only added."
         ),
     )
     time_zone: str | None = Field(

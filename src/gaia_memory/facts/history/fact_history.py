@@ -108,7 +108,7 @@ class FactHistoryMixin(ClockedFactStore):
         ids = {row.fact_id for row in caused}
         await settle(tx, scope, ids, await load_timeline(tx, scope, ids), state)
         now = from_epoch_seconds(self._now())
-        await self.settle_keys(tx, scope, dict.fromkeys(sorted(ids), "host"), now=now)
+        await self.settle_keys(tx, scope, [(fact_id, "host", None) for fact_id in sorted(ids)], now=now)
 
     @override
     async def endings(self, tx: Transaction, scope: Scope) -> list[FactEnd]:

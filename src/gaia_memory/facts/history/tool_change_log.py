@@ -172,7 +172,7 @@ class ToolChangeMixin(FactStore):
                 await tx.execute(insert(table), [_from_json(table, scope, row) for row in stored])
         current_ids = [row["id"] for row in rows[_CURRENT]]
         await move_to_current(tx, scope, current_ids, state)
-        await self.settle_keys(tx, scope, dict.fromkeys(current_ids, "person"), now=now)
+        await self.settle_keys(tx, scope, [(fact_id, "person", None) for fact_id in current_ids], now=now)
         return True
 
     @override

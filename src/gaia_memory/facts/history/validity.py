@@ -55,7 +55,7 @@ class ValidityMixin(FactStore):
             for row in sorted(rows, key=lambda row: str(row.id)):
                 await mark_dirty(tx, [row.id], row.version)
             for row in rows:
-                await self.settle_keys(tx, scope_of(row.app, row.user_id), {row.id: "clock"}, now=now)
+                await self.settle_keys(tx, scope_of(row.app, row.user_id), [(row.id, "clock", None)], now=now)
         return len(rows)
 
     @override

@@ -45,7 +45,7 @@ class WordingMixin(FactStore):
             return None
         if normal_hash(known.fact.text) == normal_hash(draft.fact.text):
             await _rewrite(tx, scope, fact_id, draft, state, now)
-            await self.settle_keys(tx, scope, {fact_id: actor}, now=now)
+            await self.settle_keys(tx, scope, [(fact_id, actor, None)], now=now)
             return (await self.get_any(tx, scope, [fact_id]))[fact_id]
         is_merged = await _is_current(tx, scope, draft.fact.text)
         [new] = await self.write(tx, scope, [draft], now=now)
@@ -68,7 +68,7 @@ class WordingMixin(FactStore):
             valid_until = current.fact.valid_until
             if valid_until is not None and valid_until <= now:
                 await self._drop_expiry(tx, scope, fact_id)
-                await self.settle_keys(tx, scope, {fact_id: actor}, now=now, at=now)
+                await self.settle_keys(tx, scope, [(fact_id, actor, now)], now=now)
                 await log_changes(tx, scope.partition, "added", [fact_id])
                 return (await self.stored(tx, scope, [fact_id]))[fact_id].fact
             ending = await _last_ending(tx, scope, endings.c.ended_by == fact_id)
@@ -81,7 +81,7 @@ class WordingMixin(FactStore):
         wording_of = await _wording_of(tx, scope, ending.fact_id)
         await self._undo(tx, scope, ending, actor, now)
         # What is wanted back stands, whatever else has its key by now.
-        await self.settle_keys(tx, scope, {ending.fact_id: actor}, now=now, at=now)
+        await self.settle_keys(tx, scope, [(ending.fact_id, actor, now)], now=now)
         if wording_of is not None and wording_of == ending.ended_by:
             return await self._take_id(tx, scope, wording_of, ending.fact_id)
         back = (await self.stored(tx, scope, [ending.fact_id])).get(ending.fact_id)

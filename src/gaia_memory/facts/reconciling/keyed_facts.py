@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Row, func, select, update
 from typing_extensions import override
@@ -15,14 +15,25 @@ from gaia_memory.facts import scopes
 from gaia_memory.facts.current import ClockedFactStore, current, current_or_past
 from gaia_memory.facts.rows import from_epoch_seconds, in_chunks, to_epoch_seconds
 from gaia_memory.facts.tables import facts, past_facts
-from gaia_memory.models import UNCONFIRMED_KEY, Draft, FactEnd, draft_context
+from gaia_memory.models import DEFAULT_CONTEXT, UNCONFIRMED_KEY, Draft, FactEnd, draft_context
 
 if TYPE_CHECKING:
     from gaia_memory.models import Scope
     from gaia_memory.ports import Transaction
 
-_NAMES = ("id", "row", "key", "context", "said_at", "created_at", "metadata", "sensitive", "valid_from", "valid_until")
-_NAMES_OF_SESSION = (*_NAMES, "session_id")
+_NAMES = (
+    *("id", "key", "context", "said_at", "created_at", "session_id", "metadata", "sensitive", "valid_from"),
+    "valid_until",
+)
+
+
+class _KeyedStatement(NamedTuple):
+    """A fact, who said it, when, and its place among what is written."""
+
+    row: Row[Any]
+    actor: str
+    moment: float
+    place: int
 
 
 class KeyedFactsMixin(ClockedFactStore):
@@ -30,46 +41,42 @@ class KeyedFactsMixin(ClockedFactStore):
 
     @override
     async def settle_keys(
-        self, tx: Transaction, scope: Scope, actors: Mapping[str, str], *, now: datetime, at: datetime | None = None
-    ) -> frozenset[str]:
-        since = to_epoch_seconds(at or now)
-        is_begun = facts.c.valid_from.is_(None) | (facts.c.valid_from <= since)
-        columns = [facts.c[name] for name in _NAMES_OF_SESSION]
-        written: list[Row[Any]] = []
-        for chunk in in_chunks(actors):
-            is_meant = facts.c.partition == scope.partition, facts.c.id.in_(chunk), facts.c.key.is_not(None), is_begun
-            written += await tx.execute(select(*columns).where(*is_meant, current_or_past()))
-        rivals = await _facts_by_key(tx, scope, {row.key for row in written})
-        places = {fact_id: place for place, fact_id in enumerate(actors)}
-        written = [row for row in written if len(rivals[row.key, row.context]) > 1]
-        moments = {row.id: _moment(row) if at is None else since for row in written}
-        replaced: set[str] = set()
-        for row in sorted(written, key=lambda each: (moments[each.id], places[each.id])):
-            # Of what is written together and was said at the same moment, the last counts.
-            said_after = {
-                each.id for each in written if moments[each.id] == moments[row.id] and places[each.id] > places[row.id]
-            }
-            others = [each for each in rivals[row.key, row.context] if each.id not in {row.id, *said_after}]
-            replaced |= await self._settle(tx, scope, row, others, actors[row.id], moments[row.id], now)
-        return frozenset(replaced)
-
-    async def _settle(
         self,
         tx: Transaction,
         scope: Scope,
-        new: Row[Any],
-        others: Sequence[Row[Any]],
-        actor: str,
-        moment: float,
+        sayings: Sequence[tuple[str, str, datetime | None]],
+        *,
         now: datetime,
+    ) -> frozenset[str]:
+        rows = await _keyed_rows(tx, scope, "id", {fact_id for fact_id, _, _ in sayings})
+        rivals: dict[tuple[str, str], list[Row[Any]]] = {}
+        for row in (await _keyed_rows(tx, scope, "key", {row.key for row in rows.values()})).values():
+            rivals.setdefault((row.key, row.context), []).append(row)
+        is_current = (await self.stored(tx, scope, rows.keys())).keys()
+        said = [
+            _KeyedStatement(rows[fact_id], actor, _moment(rows[fact_id], moment), place)
+            for place, (fact_id, actor, moment) in enumerate(sayings)
+            if fact_id in is_current or (fact_id in rows and moment is not None)
+        ]
+        # What begins to hold later replaces when it begins.
+        said = [each for each in said if each.moment <= max(to_epoch_seconds(now), _said(each.row))]
+        replaced: set[str] = set()
+        for each in sorted(said, key=lambda each: (each.moment, each.place)):
+            # Of what is written together and was said at the same moment, the last counts.
+            said_after = {other.row.id for other in said if other.moment == each.moment and other.place > each.place}
+            others = [row for row in rivals[each.row.key, each.row.context] if row.id not in {each.row.id, *said_after}]
+            if others:
+                replaced |= await self._settle(tx, scope, each, others, now)
+        return frozenset(replaced)
+
+    async def _settle(
+        self, tx: Transaction, scope: Scope, saying: _KeyedStatement, others: Sequence[Row[Any]], now: datetime
     ) -> set[str]:
-        """End what a fact replaces, and the fact itself if something of its key was said later; return what ended."""
-        ids = {each.id for each in others}
-        is_current = (await self.stored(tx, scope, {*ids, new.id})).keys()
-        if new.id not in is_current:
-            return set()
+        """End what a saying replaces, and its fact if something of its key was said later; return what ended."""
+        new, moment = saying.row, saying.moment
+        is_current = (await self.stored(tx, scope, {new.id, *(each.id for each in others)})).keys()
         if _is_unconfirmed(new):
-            if any(each.id in is_current and not _is_unconfirmed(each) for each in others):
+            if new.id in is_current and any(each.id in is_current and not _is_unconfirmed(each) for each in others):
                 await _change(tx, scope, [new.id], key=None)
                 return set()
             others = [each for each in others if _is_unconfirmed(each)]
@@ -85,9 +92,12 @@ class KeyedFactsMixin(ClockedFactStore):
             and around[each.id].since is not None
             and (each.valid_until is None or each.valid_until > moment)
         ]
-        session_id = None if new.session_id is None else decode_id(new.session_id)
         ending = FactEnd(
-            fact_id=new.id, ended_at=from_epoch_seconds(moment), why="replaced", actor=actor, session_id=session_id
+            fact_id=new.id,
+            ended_at=from_epoch_seconds(moment),
+            why="replaced",
+            actor=saying.actor,
+            session_id=None if new.session_id is None else decode_id(new.session_id),
         )
         ended = [replace(ending, fact_id=each.id, ended_by=new.id) for each in held]
         later = [(said.again, fact_id) for fact_id, said in around.items() if said.again is not None]
@@ -102,12 +112,8 @@ class KeyedFactsMixin(ClockedFactStore):
 
     @override
     async def meet_keys(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft]) -> list[bool]:
-        slots = [None if draft.fact.key is None else (draft.fact.key, draft_context(draft)) for draft in drafts]
-        known: set[tuple[str, str]] = set()
-        for chunk in in_chunks({slot[0] for slot in slots if slot is not None}):
-            is_meant = facts.c.partition == scope.partition, facts.c.key.in_(chunk)
-            rows = await tx.execute(select(facts.c.key, facts.c.context).where(*is_meant, current(self._now())))
-            known |= {(row.key, row.context) for row in rows}
+        known = await _known_slots(tx, scope, drafts, self._now())
+        slots = [_slot(draft, known) for draft in drafts]
         return [slot is not None and (slot in known or slots.count(slot) > 1) for slot in slots]
 
     @override
@@ -118,17 +124,52 @@ class KeyedFactsMixin(ClockedFactStore):
         return list((await tx.execute(statement.order_by(latest.desc(), facts.c.key).limit(limit))).scalars())
 
 
-async def _facts_by_key(tx: Transaction, scope: Scope, keys: Collection[str]) -> dict[tuple[str, str], list[Row[Any]]]:
-    """Return the current and past facts with these keys, by key and context."""
-    found: dict[tuple[str, str], list[Row[Any]]] = {}
-    for chunk in in_chunks(keys):
-        is_stored = facts.c.partition == scope.partition, facts.c.key.in_(chunk)
-        rows = list(await tx.execute(select(*(facts.c[name] for name in _NAMES)).where(*is_stored, current_or_past())))
-        is_past = past_facts.c.partition == scope.partition, past_facts.c.key.in_(chunk)
-        rows += await tx.execute(select(*(past_facts.c[name] for name in _NAMES)).where(*is_past))
-        for row in rows:
-            found.setdefault((row.key, row.context), []).append(row)
+async def in_context_of_key(tx: Transaction, scope: Scope, drafts: Sequence[Draft], now: float) -> Sequence[Draft]:
+    """Return drafts of which those without a context of their own belong to where their key is known already.
+
+    A home that is told while the context `work` is active ends the one that was told before.
+    """
+    if all(draft.fact.key is None or draft.active_context == DEFAULT_CONTEXT for draft in drafts):
+        return drafts
+    known = await _known_slots(tx, scope, drafts, now)
+    slots = [_slot(draft, known) for draft in drafts]
+    return [
+        draft if slot is None else replace(draft, active_context=slot[1])
+        for draft, slot in zip(drafts, slots, strict=True)
+    ]
+
+
+async def _known_slots(tx: Transaction, scope: Scope, drafts: Sequence[Draft], now: float) -> set[tuple[str, str]]:
+    """Return the keys of drafts that current facts have, each with the context of such a fact."""
+    known: set[tuple[str, str]] = set()
+    for chunk in in_chunks({draft.fact.key for draft in drafts if draft.fact.key is not None}):
+        is_meant = facts.c.partition == scope.partition, facts.c.key.in_(chunk)
+        rows = await tx.execute(select(facts.c.key, facts.c.context).where(*is_meant, current(now)))
+        known |= {(row.key, row.context) for row in rows}
+    return known
+
+
+async def _keyed_rows(tx: Transaction, scope: Scope, name: str, values: Collection[str]) -> dict[str, Row[Any]]:
+    """Return the current and past facts with a key whose `id` or `key` is one of these, by id."""
+    found: dict[str, Row[Any]] = {}
+    for chunk in in_chunks(sorted(values)):
+        is_stored = facts.c.partition == scope.partition, facts.c[name].in_(chunk), facts.c.key.is_not(None)
+        rows = list(await tx.execute(select(*(facts.c[each] for each in _NAMES)).where(*is_stored, current_or_past())))
+        is_past = past_facts.c.partition == scope.partition, past_facts.c[name].in_(chunk)
+        rows += await tx.execute(
+            select(*(past_facts.c[each] for each in _NAMES)).where(*is_past, past_facts.c.key.is_not(None))
+        )
+        found |= {row.id: row for row in rows}
     return found
+
+
+def _slot(draft: Draft, known: Collection[tuple[str, str]]) -> tuple[str, str] | None:
+    """Return the key of a draft and the context it belongs to; None without a key."""
+    if (key := draft.fact.key) is None:
+        return None
+    own = key, draft_context(draft)
+    is_implied = draft.fact.context == DEFAULT_CONTEXT and own not in known
+    return (key, DEFAULT_CONTEXT) if is_implied and (key, DEFAULT_CONTEXT) in known else own
 
 
 async def _change(tx: Transaction, scope: Scope, fact_ids: list[str], **values: Any) -> None:
@@ -139,10 +180,15 @@ async def _change(tx: Transaction, scope: Scope, fact_ids: list[str], **values: 
         await scopes.mark_dirty(tx, fact_ids, state.revision)
 
 
-def _moment(row: Row[Any]) -> float:
-    """Return when a fact was said, as far as that is known; one that begins later, when it begins."""
-    said = row.created_at if row.said_at is None else row.said_at
-    return float(said if row.valid_from is None else max(said, row.valid_from))
+def _said(row: Row[Any]) -> float:
+    """Return when a fact was said last, as far as that is known."""
+    return float(row.created_at if row.said_at is None else row.said_at)
+
+
+def _moment(row: Row[Any], said_at: datetime | None = None) -> float:
+    """Return since when a fact may take the place of others: when it was said, or when it begins to hold later."""
+    moment = _said(row) if said_at is None else to_epoch_seconds(said_at)
+    return moment if row.valid_from is None else max(moment, float(row.valid_from))
 
 
 def _is_unconfirmed(row: Row[Any]) -> bool:

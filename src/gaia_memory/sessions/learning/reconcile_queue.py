@@ -71,8 +71,8 @@ class ReconcileQueue:
     async def settle(self, *, last_row: int) -> None:
         """Decide about what waits up to a place in the queue, then about likely pairs of facts of people who changed.
 
-        Rules decide first. The model is asked at most `MAX_QUESTIONS_PER_PERSON` times about the queue of a person, as
-        often about pairs, and `MAX_QUESTIONS` times in all. Without a model that answers, the rest waits.
+        The model is asked at most `MAX_QUESTIONS_PER_PERSON` times about the queue of a person, as often about pairs,
+        and `MAX_QUESTIONS` times in all. Without a model that answers, the rest waits.
         """
         async with self._lock:
             with in_background():

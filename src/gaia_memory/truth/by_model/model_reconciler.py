@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from gaia_memory.errors import (
@@ -42,7 +43,6 @@ from gaia_memory.truth.by_model.model_question import (
     parse_decisions,
 )
 from gaia_memory.truth.by_model.wording import is_usable, merge_details
-from gaia_memory.truth.outdating.late_statements import LateStatements
 from gaia_memory.truth.plan import PlannedFact, follow, may_concern, said_at, without_forgotten
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class ReconcileModels(Protocol):
 
     @property
     def language_model(self) -> LanguageModel:
-        """Decides about facts that no rule is sure of."""
+        """Decides which facts others end."""
 
 
 Group = list[tuple[int, list[StoredFact]]]
@@ -149,7 +149,6 @@ class ModelPlanner:
         self._similar = similar_facts
         self._models = models
         self._settings = settings
-        self._late = LateStatements(database, facts)
 
     @property
     def embedder(self) -> Embedder:
@@ -198,7 +197,7 @@ class ModelPlanner:
 
     async def _groups(self, scope: Scope, plan: Sequence[PlannedFact], places: Sequence[int]) -> list[Group]:
         """Return the facts to ask about, each with the stored ones to show, in groups that fit into one question."""
-        ruled = {target.fact.id for planned in plan for target in planned.targets}
+        taken = {target.fact.id for planned in plan for target in planned.targets}
         groups: list[Group] = []
         texts: set[str] = set()
         characters = 0
@@ -211,10 +210,11 @@ class ModelPlanner:
             is_known = form in texts or any(
                 draft.fact.said_at is None or fact.last_said_at <= draft.fact.said_at for fact in same
             )
-            past = await self._late.past_since(scope, draft.fact.said_at)
-            found += await self._similar.select_similar(scope, draft.fact.text, draft.vector, past)
+            found += await self._similar.select_similar(
+                scope, draft.fact.text, draft.vector, await self._past_since(scope, draft.fact.said_at)
+            )
             similar = [each.fact for each in found if may_concern(draft_context(draft), each.fact.context)]
-            others = [fact for fact in similar if normal_form(fact.text) != form and fact.id not in ruled]
+            others = [fact for fact in similar if normal_form(fact.text) != form and fact.id not in taken]
             shown = [fact.id for fact in others if _is_comparable(fact)]
             async with self._database.read_transaction() as tx:
                 stored = await self._facts.stored(tx, scope, shown, or_past=True)
@@ -228,6 +228,13 @@ class ModelPlanner:
                 characters = size
             groups[-1].append((place, list(stored.values())))
         return groups
+
+    async def _past_since(self, scope: Scope, moment: datetime | None) -> list[StoredFact]:
+        """Return the past facts that ended after a time: none, if the statement is the newest word."""
+        if moment is None:
+            return []
+        async with self._database.read_transaction() as tx:
+            return list((await self._facts.past(tx, scope, ended_after=moment)).values())
 
     async def _ask(self, scope: Scope, plan: list[PlannedFact], group: Group, halvings: int = 2) -> None:
         """Put into the plan what the model decides about some facts; without a usable answer they are undecided.
@@ -290,7 +297,6 @@ class ModelPlanner:
         return follow(
             planned,
             decision.action,
-            "model",
             existing=earlier if decision.action == "UPDATE" else existing,
             outdated_by=later if decision.action == "UPDATE" else (),
             in_doubt=in_doubt,

@@ -45,7 +45,7 @@ async def end_outdated(
             app=step.extracted.app,
             session_id=step.extracted.fact.session_id,
         )
-        decided = {target.fact.id for target in step.ends} | {each for at in step.ends_new if (each := new_ids[at])}
+        decided = {target.fact.id for target in step.ends}
         if decided or step.outdated_by:
             found = await _decided_endings(facts, tx, scope, ending, step, decided)
         else:
