@@ -188,6 +188,21 @@ async def test_writes_over_http_are_those_of_the_facade(make: Make) -> None:
     assert await memory.count(scope) == 0
 
 
+async def test_a_key_is_written_filtered_by_and_removed_over_http(make: Make) -> None:
+    """A later fact with it replaces the one before; a wrong one is refused with the fix."""
+    sut = await make(SERVER)
+    async with app_client(memory_app(sut.gaia), ADA_TOKEN) as client:
+        for text in ("Lives in Oslo", "Lives in Rome"):
+            sut.clock.advance(timedelta(days=1))
+            added = (await client.post(f"{ADA}/facts", json={"text": text, "key": "User/Home"})).json()
+        listed = (await client.get(f"{ADA}/facts", params={"filters": json.dumps({"key": "user/home"})})).json()
+        wrong = await client.post(f"{ADA}/facts", json={"text": "Lives in Lima", "key": "home"})
+        bare = (await client.patch(f"{ADA}/facts/{added['id']}", json={"key": None})).json()
+
+    assert [(each["text"], each["key"]) for each in listed["items"]] == [("Lives in Rome", "user/home")]
+    assert (wrong.status_code, "whose/what" in wrong.text, bare["key"]) == (422, True, None)
+
+
 @pytest.mark.acceptance("H04")
 async def test_everything_is_forgotten_only_when_the_user_is_named_again(make: Make) -> None:
     """Without the right confirmation nothing happens; with it, the receipt says what was removed."""

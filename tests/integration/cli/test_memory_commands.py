@@ -778,6 +778,21 @@ def test_a_blank_question_is_a_usage_error(config: str) -> None:
     assert "the question is blank" in " ".join(done.err.replace("│", " ").split())
 
 
+def test_a_key_is_added_filtered_by_changed_and_removed(config: str) -> None:
+    """One fact has it; one for several texts is refused."""
+    refused = run_gaia("memory", "add", "--user", "ada", "--config", config, "--key", "user/home", "Oslo", "Rome")
+    assert (refused.code, "one fact has at a time" in " ".join(refused.err.split())) == (2, True)
+    for text in ("Lives in Oslo", "Lives in Rome"):
+        memory(config, "add", "ada", "--key", "User/Home", text)
+    [fact] = memory(config, "list", "ada", "--where", "key=user/home", "--json").json_output["memories"]
+    assert (fact["text"], fact["key"]) == ("Lives in Rome", "user/home")
+
+    keys = [
+        memory(config, "edit", "ada", fact["id"][:6], "--key", key, "--json").json_output["key"] for key in ("a/b", "")
+    ]
+    assert keys == ["a/b", None]
+
+
 def test_a_fact_is_edited_its_history_is_shown_and_the_edit_is_undone(config: str) -> None:
     """Each with the first six characters of an id, also of a wording that is past."""
     memory(config, "add", "ada", "Lives in Oslo", "Likes tea")
