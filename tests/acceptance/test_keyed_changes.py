@@ -61,6 +61,15 @@ async def test_a_keyed_change_ends_the_old_value_without_a_question(make: Make, 
     assert sut.script.prompts["reconciler"] == []
 
 
+async def test_what_was_over_when_it_was_said_replaces_nothing(make: Make) -> None:
+    """And an end at the end of the calendar is none, without a failure."""
+    sut = await make()
+    await told(sut, "I live in Oslo", {"text": "Lives in Oslo", "key": HOME, "valid_until": "9999-12-31"})
+    await told(sut, "I lived in Lima once", {"text": "Lived in Lima", "key": HOME, "valid_until": "2016-12-31"})
+
+    assert sorted(await sut.texts("ada")) == ["Lived in Lima", "Lives in Oslo"]
+
+
 async def test_the_learning_question_shows_the_known_keys(make: Make) -> None:
     """At most thirty, the last said first, one a line, none of a sensitive fact."""
     sut = await make()

@@ -48,8 +48,8 @@ async def periods(database, fact: Fact, scope=ITAY) -> list[tuple[Any, ...]]:
 
 
 async def correct(database, fact: Fact, text: str | None = None, *, now: datetime, **changes: Any) -> Fact | None:
-    fields = {"key": fact.key, "context": fact.context} | changes
-    new = Draft(fact=NewFact(text or fact.text, said_at=now, **fields), source="remember")
+    fields = {"key": fact.key, "context": fact.context, "said_at": now} | changes
+    new = Draft(fact=NewFact(text or fact.text, **fields), source="remember")
     async with database.transaction() as tx:
         return await facts.reword(tx, ITAY, fact.id, new, actor="person", now=now)
 
@@ -171,6 +171,22 @@ async def test_what_is_restored_is_the_current_one(database):
     async with database.transaction() as tx:
         await facts.restore(tx, ITAY, paris.id, actor="person", now=day(6))
     assert await current(database) == [OSLO, PARIS]
+
+
+async def test_what_is_restored_stays_current_when_it_is_edited_or_merged(database):
+    """Whatever was said between the statement and the restore."""
+    [oslo] = await say(database, draft(OSLO, day(1)))
+    await say(database, draft(ROME, day(2)))
+    async with database.transaction() as tx:
+        await facts.restore(tx, ITAY, oslo.id, actor="person", now=day(3))
+    await correct(database, oslo, now=day(4), category="home", said_at=day(1))
+    assert await current(database) == [OSLO]
+    async with database.transaction() as tx:
+        await facts.merge(tx, ITAY, NOA)
+    assert await current(database, NOA) == [OSLO]
+
+    await say(database, draft(PARIS, day(5)), scope=NOA)
+    assert await current(database, NOA) == [PARIS]
 
 
 async def test_a_merge_of_people_keeps_the_last_word(database):

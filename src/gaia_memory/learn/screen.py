@@ -218,6 +218,8 @@ def _excerpt_of_turn(turn: Turn) -> str | None:
 def _build_fact(item: ExtractedFact, chunk: Chunk, turn: Turn, *, marks_sensitive: bool) -> NewFact:
     said_at = _said_at(item, chunk, turn)
     valid_from, valid_until = _validity(item, to_local_time(said_at, chunk.zone))
+    # What was over when it was said takes nobody's place.
+    is_over = item.valid_until is not None and valid_until is None
     return NewFact(
         item.text,
         said_at=said_at,
@@ -228,7 +230,7 @@ def _build_fact(item: ExtractedFact, chunk: Chunk, turn: Turn, *, marks_sensitiv
         seq=turn.seq,
         metadata=_build_metadata(item, turn),
         category=item.category,
-        key=item.key,
+        key=None if is_over else item.key,
         agent=turn.agent if is_label(turn.agent) else None,
         sensitive=marks_sensitive and (item.sensitive or item.category in SENSITIVE_CATEGORIES),
     )

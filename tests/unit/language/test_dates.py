@@ -217,7 +217,7 @@ def test_a_text_may_be_any_form_of_iso_8601() -> None:
 
     assert [each and each.start for each in found] == [moment, moment, moment.replace(hour=0, second=0)]
     assert read_iso("2026-03-01") == date(2026, 3, 1)
-    assert [read_iso(each) for each in ("tomorrow", "", None, 7, "2026-02-30")] == [None] * 5
+    assert [read_iso(each) for each in ("tomorrow", "", None, 7, "2026-02-30", "9999-12-31")] == [None] * 6
 
 
 def test_a_time_that_the_clocks_skip_is_read_as_after_the_change() -> None:

@@ -14,7 +14,7 @@ from gaia_memory.database.id_encoding import decode_id
 from gaia_memory.facts import scopes
 from gaia_memory.facts.current import ClockedFactStore, current, current_or_past
 from gaia_memory.facts.rows import from_epoch_seconds, in_chunks, to_epoch_seconds
-from gaia_memory.facts.tables import facts, past_facts
+from gaia_memory.facts.tables import endings, facts, past_facts
 from gaia_memory.models import DEFAULT_CONTEXT, UNCONFIRMED_KEY, Draft, FactEnd, draft_context
 
 if TYPE_CHECKING:
@@ -53,8 +53,11 @@ class KeyedFactsMixin(ClockedFactStore):
         for row in (await _keyed_rows(tx, scope, "key", {row.key for row in rows.values()})).values():
             rivals.setdefault((row.key, row.context), []).append(row)
         is_current = (await self.stored(tx, scope, rows.keys())).keys()
+        wanted_back = await _restored_at(tx, scope, rows.keys())
         said = [
-            _KeyedStatement(rows[fact_id], actor, _moment(rows[fact_id], moment), place)
+            _KeyedStatement(
+                rows[fact_id], actor, max(_moment(rows[fact_id], moment), wanted_back.get(fact_id, 0.0)), place
+            )
             for place, (fact_id, actor, moment) in enumerate(sayings)
             if fact_id in is_current or (fact_id in rows and moment is not None)
         ]
@@ -178,6 +181,17 @@ async def _change(tx: Transaction, scope: Scope, fact_ids: list[str], **values: 
         is_meant = facts.c.partition == scope.partition, facts.c.id.in_(fact_ids)
         await tx.execute(update(facts).where(*is_meant).values(version=state.revision, **values))
         await scopes.mark_dirty(tx, fact_ids, state.revision)
+
+
+async def _restored_at(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, float]:
+    """Return when an ending of these facts was undone last: what was wanted back then stands before what was said."""
+    found: dict[str, float] = {}
+    in_scope = endings.c.partition == scope.partition, endings.c.undone_at.is_not(None)
+    for chunk in in_chunks(fact_ids):
+        latest = select(endings.c.fact_id, func.max(endings.c.undone_at).label("at")).group_by(endings.c.fact_id)
+        rows = await tx.execute(latest.where(*in_scope, endings.c.fact_id.in_(chunk)))
+        found |= {row.fact_id: row.at for row in rows}
+    return found
 
 
 def _said(row: Row[Any]) -> float:

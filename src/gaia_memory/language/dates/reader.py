@@ -47,14 +47,19 @@ def read_date(text: str, now: datetime, zone: tzinfo, *, direction: Direction = 
     return None if any(map(str.isdigit, left_out)) else mentions[0]
 
 
+_ISO_YEARS = range(1000, 9000)
+"""At the ends of the calendar, which some programs write for "always", no zone and no next day can be counted."""
+
+
 def read_iso(text: object) -> date | datetime | None:
-    """Return a day or a time in ISO 8601, with its zone if it has one; None for anything else."""
+    """Return a day or a time in ISO 8601, with its zone if it has one; None for anything else, such as `9999-12-31`."""
     try:
         if not isinstance(text, str):
             return None
-        return date.fromisoformat(text) if len(text) <= len("2026-01-01") else datetime.fromisoformat(text)
+        found = date.fromisoformat(text) if len(text) <= len("2026-01-01") else datetime.fromisoformat(text)
     except ValueError:
         return None
+    return found if found.year in _ISO_YEARS else None
 
 
 class _Reader(Phrases):
