@@ -50,6 +50,8 @@ ALLOWED_BLOCKING_CALLS = {
     "<frozen importlib._bootstrap>": {"_find_and_load", "_lock_unlock_module"},
     # Reading /proc never waits for a disk.
     "psutil/_common.py": {"cat", "bcat", "open_binary"},
+    # The command line owns its loop.
+    "gaia_memory/cli/ui/output_files.py": {"write_file"},
     "gaia_memory/ledger/process_identity.py": {"_system_id"},
     # The PostgreSQL driver reads its password and certificate files on every connection.
     "asyncpg/connect_utils.py": {"_parse_connect_dsn_and_args"},

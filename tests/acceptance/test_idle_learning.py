@@ -382,7 +382,7 @@ async def test_I21_private_turns_are_in_no_extractor_request(make: Make) -> None
     assert "ZEBRA" in ALL(sut.REQ[2])
     assert len(sut.EXT) == 1
     assert "ZEBRA" not in sut.EXT[0]
-    assert await sut.texts("u") == ["open the safe", "Your PIN?", "I'm vegetarian", "hello"]
+    assert await sut.texts("u") == ["open the safe", "I'm vegetarian", "hello"]
     assert await sut.session("u", "cli") is None
 
 

@@ -54,12 +54,12 @@ def test_a_rejected_file_is_reported_and_the_chat_continues(
     before = len(server.log)
     server.create_session(user=user)
 
-    assert "offline model" in server.send("Hello", user=user)
+    assert server.send("Hello", user=user) == "Noted."
     answer = server.send("/remember I like teal", user=user)
     assert names in answer, answer
     assert "I will remember" not in answer
     assert names in server.send("/memory", user=user)
-    assert server.send("Who is my sister?", user=user) == "My memory cannot answer right now."
+    assert server.send("Who is my sister?", user=user) == "I cannot look that up: memory cannot answer now."
 
     told = server.log[before:]
     assert told.count("gaia.yaml is not usable") == 1, told

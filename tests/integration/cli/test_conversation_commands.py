@@ -128,20 +128,6 @@ def test_where_the_agents_own_model_learns_no_other_process_is_named(tmp_path: P
     assert "- I live in Haifa" in reset.out
 
 
-def test_what_the_same_conversation_replaced_is_not_named_as_learned(config: str) -> None:
-    """It is past: /memory does not list it either; what one conversation replaced of another was learned there."""
-    said = ("I live in Lyon.", "I am 29 years old.", "I moved to Paris.", "I turned 30 yesterday.")
-    reset = chat(config, *said, "/reset", "/memory").out
-    chat(config, *said, user="dana")
-    swept = run_gaia("sweep", "--force", "--config", config).out
-
-    for report in (reset, swept):
-        assert "I learned 2 things:" in report
-        assert "Lyon" not in report.split("I learned")[1]
-    assert "2 facts" in reset
-    assert "already learned" not in reset
-
-
 def test_a_no_after_forget_is_neither_talk_nor_learned(config: str) -> None:
     """Without a question it is talk."""
     done = chat(config, "/remember I like teal", "/forget", "nah", "no")

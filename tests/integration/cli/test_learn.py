@@ -143,7 +143,7 @@ def test_a_forgotten_fact_is_not_learned_again_from_the_same_file(config: str) -
     assert run_gaia("memory", "forget", "-u", "ada", "-c", config, "-y", "--id", lisbon).code == 0
     assert learn(config, "-", typed=CHAT).code == 0
 
-    assert [each["text"] for each in memories(config)] == ["User's sister is called Noa."]
+    assert [each["text"] for each in memories(config)] == ["My sister is called Noa."]
 
 
 def test_users_learn_from_the_same_file_apart(config: str) -> None:

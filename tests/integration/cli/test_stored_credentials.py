@@ -9,9 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from google.adk.agents import LlmAgent
 
-from gaia_memory import open_memory
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from support.cli.cli_runner import gaia_home, run_gaia, write_offline_config
 
@@ -98,18 +96,3 @@ def test_a_stored_credential_is_masked_wherever_it_is_shown(tmp_path: Path) -> N
     for text in shown:
         assert "Pays with card [redacted: an account number]" in text
         assert CARD not in text
-
-
-@pytest.mark.parametrize("is_allowed", [True, False])
-async def test_the_keyless_chat_notes_what_memory_keeps(tmp_path: Path, is_allowed: bool) -> None:
-    """`memory.allow_numbers` decides for the reply as it does for learning; a PIN is never kept."""
-    async with open_memory({"memory": {"allow_numbers": is_allowed}}, home=tmp_path, model="offline") as gaia:
-        conversation = gaia.conversation(LlmAgent(name="helper", model=gaia.model), user_id="ada", channel="cli")
-        replies = [(await conversation.send(text)).text for text in (f"I pay with card {CARD}.", "My PIN is 4921.")]
-        asked = (await conversation.send("Which card do I pay with?")).text
-        await gaia.sweep(force=True)
-        learned = [fact.text for fact in await gaia.memory.facts(gaia.scope("ada"))]
-
-    refusal = "I do not keep passwords or other credentials."
-    assert [refusal in reply for reply in replies] == [not is_allowed, True]
-    assert (CARD in asked) is any(CARD in text for text in learned) is is_allowed
