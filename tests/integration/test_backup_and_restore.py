@@ -331,6 +331,7 @@ async def test_without_the_old_home_a_restore_says_that_forgets_are_unknown(tmp_
     assert await texts(tmp_path / "home") == ["Likes tea"]
 
 
+@pytest.mark.slow
 async def test_a_home_in_use_is_not_replaced(tmp_path: Path) -> None:
     """By this process or by another one: the database has a lock."""
     home = tmp_path / "home"

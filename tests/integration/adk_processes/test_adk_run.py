@@ -14,6 +14,7 @@ SETTINGS = f"app: {APP}\nsessions: {{clear: rewind}}\n"
 
 
 # google-genai subclasses aiohttp's session, which aiohttp discourages.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 def test_typed_input_is_kept_and_a_sweep_learns_it(
     tmp_path: Path, gemini_rules: RuleBasedGemini, monkeypatch: pytest.MonkeyPatch

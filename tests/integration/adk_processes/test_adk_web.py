@@ -28,6 +28,7 @@ def server(agents: AgentsFolder) -> Iterator[Server]:
         yield running
 
 
+@pytest.mark.slow
 def test_a_user_is_remembered_across_sessions_without_any_key(server: Server, agents: AgentsFolder) -> None:
     """It takes the steps of a browser, through the same API."""
     server.create_session("one")

@@ -208,6 +208,7 @@ class Stage:
         return self.runners[window]
 
 
+@pytest.mark.slow
 @case_counts(default_cases=10, slow_cases=5_000)
 def test_a_bounded_load_sends_the_same_as_a_full_load(cases: int, host: tuple[Run, Gaia]) -> None:
     """Whatever others store or rewind between two turns, with changing windows, in any process."""

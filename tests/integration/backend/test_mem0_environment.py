@@ -52,6 +52,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.slow
 @pytest.mark.acceptance("L05")
 def test_mem0_is_imported_without_telemetry_and_the_process_exits_quickly(tmp_path: Path) -> None:
     """The environment is set before the first import; nothing is written outside the home."""
@@ -140,6 +141,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_a_full_collection_does_not_walk_through_the_modules_of_mem0(tmp_path: Path) -> None:
     """They are most of what a process has that only follows facts; each collection would stop every turn."""
     command = [sys.executable, "-c", _FOLLOWING, str(tmp_path / "home")]

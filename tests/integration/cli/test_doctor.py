@@ -90,6 +90,7 @@ def test_a_new_installation_passes(config: Path) -> None:
     assert not gaia_home().exists()
 
 
+@pytest.mark.slow
 def test_an_installation_in_use_passes(used: Path) -> None:
     """Store, pending conversations and databases are reported, also in the readable output."""
     done = run_doctor(used)
@@ -497,6 +498,7 @@ def test_the_agents_own_model_is_in_order(config: Path) -> None:
     assert "gaia sweep" in finding[1]
 
 
+@pytest.mark.slow
 def test_each_model_is_asked_what_it_will_be_asked(gemini_config: Path, gemini: FakeGemini) -> None:
     """Memory's model to extract facts, the agents' to call a tool, even if they are the same."""
     gemini.set_default("extractor", SAMPLE_FACTS)

@@ -90,6 +90,7 @@ def erasures(config: str) -> int:
     return asyncio.run(ask())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["everything", "fact", "conversation"])
 def test_a_user_is_forgotten_while_memory_is_off(config: str, what: str) -> None:
     """The user leaves the files too; others stay."""
@@ -123,6 +124,7 @@ def test_while_memory_is_off_an_unknown_user_is_reported_along_with_that_fact(co
     assert done.err == IS_OFF.format("nobody")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "arguments", "stays"),
     [
@@ -152,6 +154,7 @@ def test_an_open_conversation_is_deleted_with_what_was_forgotten(
     assert ("messages in an open session stay there" in done.out) == stays
 
 
+@pytest.mark.slow
 def test_a_conversation_that_a_rewind_hides_is_deleted_with_what_was_forgotten(tmp_path: Path) -> None:
     """As in a folder that `gaia init` made; forgetting one fact leaves it, and says so."""
     config = str(write_offline_config(tmp_path, "sessions: {clear: rewind}"))
@@ -167,6 +170,7 @@ def test_a_conversation_that_a_rewind_hides_is_deleted_with_what_was_forgotten(t
     assert not files_with(WORD)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "is_meant"),
     [
@@ -201,6 +205,7 @@ def test_a_conversation_in_the_hosts_own_runner_is_named_as_what_stays(
     assert [told in done.out, any("own Runner" in note for note in receipt["notes"])] == [is_meant, is_meant]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("message", ["I like tea.", "/reset"], ids=["open", "rewound"])
 def test_a_conversation_in_the_hosts_own_runner_is_deleted_once_its_database_is_read(
     tmp_path: Path, message: str
@@ -252,6 +257,7 @@ def test_a_receipt_that_cannot_be_written_is_printed_after_the_facts_are_reporte
     assert (rows(config, "itay"), files_with(WORD)) == ({}, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["-wal", "-shm"])
 def test_a_receipt_does_not_replace_a_database_file(config: str, end: str) -> None:
     """Nothing is forgotten, and the memory is not damaged."""
@@ -354,6 +360,7 @@ def test_an_id_with_line_breaks_is_printed_on_one_line(config: str) -> None:
     assert done.out.splitlines()[0] == r"Forgot 1 fact about a\n\x1b[31mb\u202e."
 
 
+@pytest.mark.slow
 def test_copies_stay_until_they_are_asked_for(config: str) -> None:
     """Even if the fact that they were made from is gone."""
     tea = rows(config, "itay")["likes tea"]

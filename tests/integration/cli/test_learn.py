@@ -105,6 +105,7 @@ def test_a_second_run_asks_the_model_only_about_new_messages(tmp_path: Path, gem
     assert "Noa" not in third[0].contents
 
 
+@pytest.mark.slow
 def test_an_outage_ends_the_run_and_the_next_one_resumes(tmp_path: Path, gemini: FakeGemini) -> None:
     """What was learned before the outage is kept, and not asked about again."""
     gemini.add("extractor", facts("User likes tea"))

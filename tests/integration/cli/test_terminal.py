@@ -68,6 +68,7 @@ def test_a_streaming_answer_is_not_redrawn_and_typed_ahead_lines_wait(config: st
     assert code == 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_answer_then_the_line_then_the_chat(config: str) -> None:
     """It cancels the current action, and exits only if there is none."""
     slow = ("chat", "--user", "itay", "--config", config, "--model", "slow-200-0.1")

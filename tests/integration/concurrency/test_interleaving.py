@@ -100,6 +100,7 @@ def play_many(made: InterleavingHarness, play: Play, *, first: int, count: int) 
             raise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "count"), [(0, 6), pytest.param(1_000, 3_000, marks=slow)])
 def test_in_random_interleavings_each_turn_is_answered_and_learned_once(
     sqlite: tuple[InterleavingHarness, Play], first: int, count: int

@@ -83,6 +83,7 @@ async def answers_again(caplog: pytest.LogCaptureFixture) -> None:
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.slow
 @on_each_database
 @pytest.mark.usefixtures("short_wait")
 async def test_the_first_turn_waits_once_and_later_ones_not_at_all(
@@ -185,6 +186,7 @@ async def test_a_recall_ends_in_its_time_whatever_is_locked(tmp_path: Path) -> N
         assert [hit.fact.text for hit in await memory.recall(scope, "dog")] == ["has a dog"]
 
 
+@pytest.mark.slow
 async def test_opening_memory_on_locked_tables_fails_in_the_time_of_a_turn(tmp_path: Path) -> None:
     """A plugin opens memory in its first turn."""
     async with memory_url("postgresql", tmp_path) as url:

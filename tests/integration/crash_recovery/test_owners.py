@@ -144,6 +144,7 @@ HELD = (
 """With how many seconds may be added: a mark that ends later than it can counts as over."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["agent", "extractor"])
 def test_everything_held_by_a_killed_process_is_taken_over_at_once(site: MakeSite, kind: Kind) -> None:
     """Its turn, the conversation it was learning, and the store: no lease would expire during this test."""

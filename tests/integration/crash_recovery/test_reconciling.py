@@ -63,6 +63,7 @@ def words_of(texts: list[str]) -> Counter[str]:
     return Counter(re.findall(r"b\d{5}|number \d+", "\n".join(texts)))
 
 
+@pytest.mark.slow
 @pytest.mark.acceptance("T09")
 @on_each_database
 def test_a_kill_while_a_conversation_is_compared_loses_and_doubles_nothing(site: MakeSite, kind: str) -> None:

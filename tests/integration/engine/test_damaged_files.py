@@ -204,6 +204,7 @@ def read_only_home(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "-l", home], check=True)
 
 
+@pytest.mark.slow
 async def test_a_read_only_home_is_recalled_from_and_writes_say_why(read_only_home: Path) -> None:
     """Nothing is learned or followed meanwhile."""
     async with open_memory(home=read_only_home, model="offline") as gaia:
@@ -219,6 +220,7 @@ async def test_a_read_only_home_is_recalled_from_and_writes_say_why(read_only_ho
         assert (status.state, status.facts, "read-only" in status.reason) == ("degraded", 1, True)
 
 
+@pytest.mark.slow
 def test_the_commands_that_read_work_in_a_read_only_home(read_only_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The hint goes to standard error."""
     monkeypatch.setenv("GAIA_HOME", str(read_only_home))

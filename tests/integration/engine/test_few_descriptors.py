@@ -60,6 +60,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use", ["alone", "in a conversation"])
 def test_without_descriptors_no_bare_os_error_leaves_memory(tmp_path: Path, use: str) -> None:
     """mem0 is imported late, when the first text is embedded, and the folder of the store is listed."""

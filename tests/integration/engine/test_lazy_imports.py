@@ -93,6 +93,7 @@ async def alone(program: str, home: Path) -> dict[str, Any]:
     return await asyncio.to_thread(run_alone, program, home)
 
 
+@pytest.mark.slow
 def test_a_program_that_only_remembers_and_recalls_never_imports_adk(tmp_path: Path) -> None:
     """Opening, following, sweeping and forgetting do not need it; and no session database is created."""
     told = run_alone(_MEMORY_ALONE, tmp_path / "home")

@@ -123,6 +123,7 @@ async def test_status_doctor_and_receipts_tell_of_another_databases_store(
         assert (await opened.memory.forget(scope)).notes == ()
 
 
+@pytest.mark.slow
 async def test_a_collection_that_something_else_filled_is_refused_and_left_alone(
     tmp_path: Path, server: dict[str, Any]
 ) -> None:

@@ -44,6 +44,7 @@ async def end(child: Process) -> None:
         await asyncio.wait_for(child.wait(), 60)
 
 
+@pytest.mark.slow
 async def test_one_process_owns_the_store_and_the_other_waits_for_it(tmp_path: Path) -> None:
     """Facts written here reach the store there; `mem0` names the owner; after it ends, this process takes over."""
     home = tmp_path / "home"

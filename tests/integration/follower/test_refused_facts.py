@@ -23,6 +23,7 @@ def older_release(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
+@pytest.mark.slow
 async def test_a_fact_that_breaks_the_store_delays_nobody_s_erasure(
     tmp_path: Path, older_release: pytest.MonkeyPatch
 ) -> None:

@@ -86,6 +86,7 @@ async def test_another_vector_store_follows_and_is_rebuilt_if_its_id_differs(
     await check_adopting(tmp_path / "home", qdrant)
 
 
+@pytest.mark.slow
 async def test_a_chroma_server_follows_and_is_rebuilt_if_its_id_differs(
     tmp_path: Path, chroma_server: dict[str, Any]
 ) -> None:

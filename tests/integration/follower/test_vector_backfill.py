@@ -71,6 +71,7 @@ async def test_a_hanging_embedder_delays_no_other_fact(tmp_path: Path) -> None:
         assert await memory.mem0_facts(ANN) == {}
 
 
+@pytest.mark.slow
 async def test_a_text_refused_by_the_embedder_delays_no_other_fact(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -339,6 +339,7 @@ def in_a_process(code: str, *arguments: str, home: Path) -> subprocess.Completed
     return done
 
 
+@pytest.mark.slow
 def test_creating_the_parts_reads_nothing_and_needs_no_loop(tmp_path: Path) -> None:
     """A server creates them at its start, outside any loop: any file or socket access would be noticed."""
     code = """

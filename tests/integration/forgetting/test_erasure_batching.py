@@ -71,6 +71,7 @@ async def test_consecutive_forgets_share_one_pass(tmp_path: Path, monkeypatch: p
         assert await pending(memory) == 0
 
 
+@pytest.mark.slow
 async def test_a_forget_during_a_pass_waits_for_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pass is not restarted, however many arrive; they are collected for the next one."""
     monkeypatch.setattr(follower, "AWAITED_BATCH_FACTS", 5)

@@ -179,6 +179,7 @@ async def test_after_every_bad_answer_nothing_is_cleared_and_the_next_good_one_l
     assert "like tea" not in caplog.text
 
 
+@pytest.mark.slow
 @pytest.mark.acceptance("I10")
 async def test_good_answers_are_parsed_completely_in_any_form(gemini: FakeGemini, learner: Learner) -> None:
     """A well-formed empty list means nothing to learn."""
@@ -351,6 +352,7 @@ async def test_a_turn_without_a_good_answer_blocks_only_later_turns(gemini: Fake
     assert await learner.events("ann") == 0
 
 
+@pytest.mark.slow
 async def test_a_partly_successful_attempt_resets_the_failure_count(gemini: FakeGemini, learner: Learner) -> None:
     """The eighth attempt learns the first turn: the second one has failed once."""
 

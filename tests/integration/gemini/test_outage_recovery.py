@@ -245,6 +245,7 @@ async def test_a_single_user_with_much_to_learn_is_tried_rarely_in_an_outage(
     assert "other:cli" in door.asked[:MAX_PARALLEL_CONVERSATIONS]
 
 
+@pytest.mark.slow
 async def test_the_doctor_reports_common_failures_and_the_conversations_behind_them(
     gemini: FakeGemini, tmp_path: Path
 ) -> None:

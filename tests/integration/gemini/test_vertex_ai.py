@@ -48,6 +48,7 @@ async def learn_one_conversation(home: Path, **memory: Any) -> str:
         return gaia.describe()
 
 
+@pytest.mark.slow
 async def test_project_and_location_are_enough_for_answers_facts_profiles_and_vectors(
     vertex: FakeGemini, tmp_path: Path
 ) -> None:

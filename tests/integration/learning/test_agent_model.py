@@ -239,6 +239,7 @@ async def test_a_process_without_the_agent_leaves_its_conversations_waiting(tmp_
     assert (learned.consolidated, learned.without_model, after.state) == (2, 0, "ok")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_parked", [False, True])
 async def test_what_the_agents_model_failed_to_learn_is_tried_again_by_the_agent(
     tmp_path: Path, is_parked: bool

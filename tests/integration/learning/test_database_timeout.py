@@ -114,6 +114,7 @@ async def test_if_sessions_hang_too_the_user_gets_an_apology(make: Make, tmp_pat
         assert await sut.texts("u") == ["fact 0"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [b"COMMIT", b""])
 async def test_a_server_that_hangs_in_a_transaction_never_duplicates_the_fact(
     make: Make, tmp_path: Path, at: bytes

@@ -98,6 +98,7 @@ async def test_conversations_that_become_due_during_a_slow_one_are_learned_meanw
     assert (report.consolidated, report.failed, report.skipped) == (2, 0, 0)
 
 
+@pytest.mark.slow
 async def test_concurrent_sweeps_of_a_process_share_their_limits(make: Make) -> None:
     """With the host's sweep and the scheduled one, requests stay bounded, and one per user."""
     extractor = Extractor(together=MAX_PARALLEL_CONVERSATIONS)

@@ -65,6 +65,7 @@ async def start(home: Path, name: str, channel: str) -> asyncio.subprocess.Proce
     return await asyncio.create_subprocess_exec(sys.executable, *words, env=environ, stdin=pipe, stdout=pipe)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("channels", [("cli", "cli"), ("cli", "phone")], ids=["one conversation", "two conversations"])
 async def test_nothing_is_learned_twice_and_nothing_is_lost(tmp_path: Path, channels: tuple[str, str]) -> None:
     """Both begin to learn while they talk, and sweep at the same time in the end."""

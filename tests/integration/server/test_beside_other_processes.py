@@ -61,6 +61,7 @@ class PipedChat:
         return self._log.read_text(encoding="utf-8", errors="replace")
 
 
+@pytest.mark.slow
 @pytest.mark.acceptance("H16")
 @pytest.mark.parametrize("command", ["api_server", pytest.param("web", marks=pytest.mark.slow)])
 def test_the_server_a_chat_and_adk_see_each_others_writes(

@@ -68,6 +68,7 @@ uvicorn.run(app, port=int(port))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.acceptance("H09")
 def test_mounted_on_adks_application_both_work_over_one_engine(tmp_path: Path, unused_tcp_port: int) -> None:
     """ADK's routes need no token; a fact remembered in a turn there is listed here."""

@@ -184,6 +184,7 @@ async def test_a_search_has_the_tokens_of_its_question(
     assert "gen_ai.usage.input_tokens" not in attributes(second)
 
 
+@pytest.mark.slow
 async def test_the_sums_of_processes_add_up_at_close(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process writes what it counted when it closes."""
     script = (
