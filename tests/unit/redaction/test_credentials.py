@@ -153,6 +153,7 @@ def test_every_kind_of_form_has_an_example() -> None:
     assert {form.kind for form in FORMS} == set(STATED.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [
