@@ -14,7 +14,7 @@ _RULES = """\
 - Every call names a `Scope` (app and user): `gaia.scope("ada")`. There is no search over several users.
 - A conversation is learned when it has been quiet for 30 minutes, or by `await gaia.sweep(force=True)`. `remember`
   stores a fact at once.
-- Without a key the offline model answers and learns by rules. It is for trials and tests.
+- Without a key sentences are learned as they were said, and the offline model quotes them. It is for trials and tests.
 """
 
 _ITEM = re.compile(r"(?m)^(?:-|\d+\.) (?P<item>.*(?:\n {2,}.*)*)")

@@ -71,7 +71,7 @@ MEMORY_BANK_KEYS: Mapping[Method, Mapping[str, BankKey]] = {
             "`True`: the facts end nothing", f"facts end nothing by default: pass {CONSOLIDATION_KEY} instead", (True,)
         ),
         CONSOLIDATION_KEY: BankKey(
-            "`True`: rules, and later the model, decide which known facts the new ones replace; `False`: none. Only in "
+            "`True`: the model decides which known facts the new ones replace; `False`: none. Only in "
             "the metadata of the call",
             switch=(True, False),
         ),

@@ -74,15 +74,6 @@ def replace_look_alikes(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def fold_to_latin(char: str) -> str:
-    """Return the Latin letters, without accents, and ASCII digits that a character looks like, else its NFKC form."""
-    parts = unicodedata.normalize("NFKD", char)
-    if _latin_letter(parts[0]).isascii():
-        return "".join(_latin_letter(part) for part in parts if not unicodedata.combining(part))
-    return fold_width(char)
-
-
-@lru_cache(maxsize=4096)
 def fold_width(char: str) -> str:
     """Return the NFKC form of a character, nothing for an invisible one, an ASCII digit for a decimal digit."""
     if is_invisible(char):

@@ -15,7 +15,7 @@ IDLE = "sessions: {idle_consolidate_minutes: 0.02}\n"
 
 @pytest.fixture(scope="module")
 def agents(tmp_path_factory: pytest.TempPathFactory) -> AgentsFolder:
-    """Return two agents that answer by rules, one of which has its own plugins."""
+    """Return two agents with the offline model, one of which has its own plugins."""
     folder = tmp_path_factory.mktemp("web") / "agents"
     brings = agent_source(model=OFFLINE_MODEL, own_plugins="brings")
     return AgentsFolder(folder, IDLE, assistant=agent_source(model=OFFLINE_MODEL), brings=brings)
@@ -81,7 +81,7 @@ def test_in_a_browser_a_user_is_known_in_a_new_session(server: Server, tmp_path:
     """Open, select the agent, give it something to remember, start a new session, ask."""
     with chromium.open_page(server.url, tmp_path) as page:
         page.select_agent(APP)
-        page.send_message("Hello", "I am the offline model")
+        page.send_message("Hello", "Noted.")
         page.send_message("/remember I like mauve", "I will remember: I like mauve")
         page.start_new_session()
         page.send_message("What do I like?", "I like mauve")

@@ -35,7 +35,7 @@ def test_a_user_lists_searches_and_forgets_facts(tmp_path: Path) -> None:
         kept = agents.fact_texts(BROWSERS_USER)
         page.send_message("/forget 2-3 yes", "I forgot 2 facts about you.")
         left = agents.fact_texts(BROWSERS_USER)
-        page.send_message("What does this do: /forget yes", "offline model")
+        page.send_message("What does this do: /forget yes", "Noted.")
         page.send_message("/forget", "This forgets 2 facts about you")
         page.send_message("/forget yes!", "I forgot 2 facts about you.")
         page.start_new_session()

@@ -41,7 +41,7 @@ _Row = Mapping[str, Any]
 
 
 class OfflineModel(BaseLlm):
-    """Answers by fixed rules, in English: the same request always gets the same answer.
+    """Answers without a model, in English: the same request always gets the same answer.
 
     A message with a question mark is searched for and answered by quotation. "remember that …" and "forget …" call the
     tools. Nothing is answered that a tool has not returned. `zone` is the person's time zone; None is this machine's.

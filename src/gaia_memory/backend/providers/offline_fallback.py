@@ -1,4 +1,4 @@
-"""Says that `auto` fell back to the offline rules or the offline embedder, and what to put into gaia.yaml instead."""
+"""Says that `auto` fell back to no model or to the offline embedder, and what to put into gaia.yaml instead."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gaia_memory.config.api_keys import (
 if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
 
-_RULES = "offline rules learn from conversations"
+_NO_MODEL = "memory learns sentences as they were said"
 _EMBEDDER = "the offline embedder finds facts by their words alone"
 _EMBEDDER_HINT = "The embedder is chosen separately"
 _REINDEX_HINT = "Then run `gaia memory reindex`."
@@ -44,7 +44,7 @@ class OfflineFallback:
     def what(self) -> str:
         """The clause that says which offline parts are used."""
         both = self.replaces_llm and self.replaces_embedder
-        return f"{_RULES} and {_EMBEDDER}" if both else _RULES if self.replaces_llm else _EMBEDDER
+        return f"{_NO_MODEL} and {_EMBEDDER}" if both else _NO_MODEL if self.replaces_llm else _EMBEDDER
 
     @property
     def setting(self) -> str:

@@ -61,9 +61,9 @@ async def _check_language_model(probe: EngineProbe, context: CheckContext) -> li
     if model.provider == OFFLINE_NAME:
         fallback = probe.offline_fallback(agent_model := _real_agent_model(context))
         if agent_model and fallback is not None:
-            message = f"offline rules learn from conversations, although the agents' model is {agent_model}"
+            message = f"memory learns sentences as they were said, although the agents' model is {agent_model}"
             return warn(f"{message}: {fallback.reason}", f"put `llm: {fallback.llm_settings}` under `memory:`")
-        return ok(f"offline rules replace a model: {probe.describe_model()}")
+        return ok(f"memory learns sentences as they were said: {probe.describe_model()}")
     sample: list[str] = []
 
     async def extract() -> None:

@@ -17,7 +17,7 @@ _SQLITE_MAGIC = b"SQLite format 3\0"
 _SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 """The suffixes of SQLite's files next to a database."""
 
-_DESCRIPTOR_PREFIXES = ("/dev/", "/proc/")
+_DESCRIPTOR_PREFIXES = ("/dev/fd/", "/dev/std", "/proc/")
 _REMEDIES = {
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "name a place where you may read and write"),
     **dict.fromkeys((errno.ENOENT, errno.ENOTDIR), "name an existing folder"),

@@ -113,8 +113,8 @@ class MemoryConfig(Section):
     grounded: bool = Field(
         default=True,
         description=(
-            "Keep a learned fact only if the conversation contains enough of its words. Off: only copies of the prompt "
-            "are refused."
+            "Drop a learned fact that is copied from the prompt, and mark one of which no word was said as unverified. "
+            "Off: only what repeats the prompt word for word is dropped."
         ),
     )
     reconcile: Literal["auto", "model", "rules", "off"] = Field(

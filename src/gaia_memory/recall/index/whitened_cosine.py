@@ -22,6 +22,10 @@ CONJUGATE_GRADIENT_STEPS = 8
 _MIN_LENGTH = 1e-4
 """Lengths below this may be rounding errors."""
 
+_ignores_unused_lanes = np.errstate(invalid="ignore")
+"""Some kernels of OpenBLAS set the flag for an invalid value in lanes of a register that they do not use, so that NumPy
+warns about a product of finite vectors (numpy/numpy#13173, #24067). The rows are finite, and so must be the query."""
+
 
 @dataclass(frozen=True, slots=True)
 class VectorMatrix:
@@ -31,10 +35,12 @@ class VectorMatrix:
     mean: NDArray[np.float32]
     mean_distances: NDArray[np.float32]
 
+    @_ignores_unused_lanes
     def cosines(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the cosine of each row to a unit vector."""
         return np.asarray(self.rows @ query)
 
+    @_ignores_unused_lanes
     def whitened_cosines(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the whitened cosine of each row to a unit vector, from -1 to 1.
 
