@@ -115,6 +115,25 @@ async def test_a_change_and_a_new_fact_are_taken_back_turn_by_turn(tmp_path: Pat
     assert ([(each.id, each.text, each.category) for each in left], forgotten) == ([(oslo.id, OSLO, None)], True)
 
 
+async def test_a_key_that_a_tool_gave_is_taken_back_with_what_it_ended(tmp_path: Path) -> None:
+    """The fact loses the key, in the same words or in others, and the one that had it is current again."""
+    chat = Chat(tmp_path / "home")
+    async with chat.open() as gaia:
+        scope = gaia.scope(user_id="ada")
+        await gaia.memory.remember(scope, OSLO, key="user/home")
+        other = await gaia.memory.remember(scope, "Mentioned Rome")
+        before = {(each.id, each.text, each.key) for each in await gaia.memory.facts(scope)}
+        for given in ({}, {"fact": "Lives in Rome"}):
+            use = call("update_memory", id=other.id, key="user/home", **given)
+            await chat.use(gaia, "I live in Rome", call("recall", query="Rome"), use)
+            changed = await gaia.memory.facts(scope)
+            await chat.talk(gaia).send("/undo")
+            left = {(each.id, each.text, each.key) for each in await gaia.memory.facts(scope)}
+
+            assert [(each.id, each.key) for each in changed] == [(other.id, "user/home")]
+            assert left == before
+
+
 async def test_a_turn_lists_the_net_effect_and_its_answer_says_so_without_forgotten_text(tmp_path: Path) -> None:
     """One entry for each fact; none for what was remembered and forgotten, known already or not changed."""
     chat = Chat(tmp_path / "home")

@@ -88,6 +88,8 @@ RECURRENCES = {
     "every other week": ("2026-11-22 00:00", "FREQ=WEEKLY;INTERVAL=2"),
     "every fortnight": ("2026-11-22 00:00", "FREQ=WEEKLY;INTERVAL=2"),
     "on the 31st of every month": ("2026-12-31 00:00", "monthly"),
+    "every month on the 15th at 9": ("2026-12-15 09:00", "monthly"),
+    "monthly on the 15th": ("2026-12-15 00:00", "monthly"),
     "every 5 May": ("2027-05-05 00:00", "yearly"),
     "daily at 9": ("2026-11-23 09:00", "daily"),
     "every morning": ("2026-11-23 06:00", "daily"),

@@ -131,11 +131,9 @@ class ToolChangeMixin(FactStore):
         row = (await tx.execute(statement)).one()
         if not noted.is_latest or (action == "forgot" and not await self._put_back(tx, scope, state, now)):
             return False
-        if action == "remembered":
-            is_ended_by_it = _ended_by(scope, fact_id), endings.c.noted_at >= row.made_at
-            ended = (await tx.execute(select(endings.c.row).where(*is_ended_by_it))).scalars().all()
-            await undo_endings(tx, scope, ended, now=now)
-        elif action == "changed":
+        is_ended_by_it = _ended_by(scope, fact_id), endings.c.noted_at >= row.made_at, ~_is_wording_of(scope, fact_id)
+        ended = (await tx.execute(select(endings.c.row).where(*is_ended_by_it))).scalars().all()
+        if action == "changed":
             normal = normal_hash(state["text"])
             is_wording = (past_facts.c.wording_of == fact_id) | (past_facts.c.id == fact_id)
             is_meant = past_facts.c.partition == scope.partition, past_facts.c.normal == normal, is_wording
@@ -147,6 +145,8 @@ class ToolChangeMixin(FactStore):
                 details = {name: getattr(fact, name) for name in DETAIL_DEFAULTS}
                 draft = Draft(fact=NewFact(fact.text, metadata=fact.metadata, **details), source=fact.source)
                 await self.reword(tx, scope, fact_id, draft, actor="person", now=now)
+        if action != "forgot" and ended:
+            await undo_endings(tx, scope, ended, now=now)
         # What was noted before, and nothing came in between, may be taken back next.
         is_next = tool_changes.c.partition == scope.partition, tool_changes.c.fact_id == fact_id
         latest = {"number": await _last_number(tx, scope, fact_id)}
@@ -222,6 +222,13 @@ async def _describe(tx: Transaction, scope: Scope, row: Row[Any], texts: Mapping
 
 def _ended_by(scope: Scope, fact_id: str) -> Any:
     return (endings.c.partition == scope.partition) & (endings.c.ended_by == fact_id) & endings.c.undone_at.is_(None)
+
+
+def _is_wording_of(scope: Scope, fact_id: str) -> Any:
+    wordings = select(past_facts.c.id).where(
+        past_facts.c.partition == scope.partition, past_facts.c.wording_of == fact_id
+    )
+    return endings.c.fact_id.in_(wordings)
 
 
 async def _waiting(tx: Transaction, scope: Scope) -> list[Row[Any]]:

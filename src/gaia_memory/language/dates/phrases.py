@@ -100,7 +100,7 @@ class Phrases:
         if word in ("every", "each"):
             return self._every(at + 1)
         if word in words.FREQUENCIES and self._is_free(at + 1):
-            return Cycle(words.FREQUENCIES[word]), at + 1
+            return self._on_days(Cycle(words.FREQUENCIES[word]), at + 1)
         if lead == "on" and word.endswith("s") and word[:-1] in (*WEEKDAYS, "weekday"):
             return self._every(at, ending="s")
         numbers = words.day_numbers(word) if (self.words[at + 1], self.words[at + 3]) == ("of", "month") else None
@@ -121,11 +121,20 @@ class Phrases:
         unit, interval = UNITS.get(word, ""), interval * (2 if word == "fortnight" else 1)
         if unit in ("minute", "hour", ""):
             return (Cycle(""), at + 1) if unit else None
-        cycle = Cycle({"day": "DAILY", "fortnight": "WEEKLY"}.get(unit, f"{unit.upper()}LY"), interval)
-        weekdays, after = self._weekday_list(at + 2, "")
-        if cycle.frequency == "WEEKLY" and self.words[at + 1] == "on" and weekdays:
+        return self._on_days(
+            Cycle({"day": "DAILY", "fortnight": "WEEKLY"}.get(unit, f"{unit.upper()}LY"), interval), at + 1
+        )
+
+    def _on_days(self, cycle: Cycle, at: int) -> tuple[Cycle, int]:
+        """Add the days of "every week on Monday" or "monthly on the 15th"."""
+        weekdays, after = self._weekday_list(at + 1, "")
+        if cycle.frequency == "WEEKLY" and self.words[at] == "on" and weekdays:
             return replace(cycle, weekdays=weekdays), after
-        return cycle, at + 1
+        at_day = at + 1 + (self.words[at + 1] == "the")
+        numbers = words.day_numbers(self.words[at_day])
+        if cycle.frequency == "MONTHLY" and self.words[at] == "on" and numbers and numbers[2]:
+            return replace(cycle, day=numbers[0]), at_day + 1
+        return cycle, at
 
     def _weekday_list(self, at: int, ending: str) -> tuple[tuple[int, ...], int]:
         found, after = dict[int, None](), at
