@@ -34,7 +34,7 @@ async def main() -> None:
             pass
         while not (facts := await gaia.memory.facts(gaia.scope("ada"))):
             await asyncio.sleep(0.1)  # learned in the background, after the turn
-        assert [fact.text for fact in facts] == ["User lives in Haifa."]
+        assert [fact.text for fact in facts] == ["I live in Haifa."]
 
 asyncio.run(main())
 ```

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
+from docs.render.cost_page import render_costs
 from docs.render.http_page import render_http
 from docs.render.memory_bank_page import render_memory_bank
 from docs.render.public_names import render_public
@@ -166,6 +167,7 @@ def rendered_pages() -> dict[str, str]:
     return {
         "docs/reference/cli.md": render_cli(),
         "docs/reference/commands.md": render_commands(),
+        "docs/reference/costs.md": render_costs(),
         "docs/reference/errors.md": render_errors(),
         "docs/reference/http.md": render_http(),
         "docs/reference/memory-bank.md": render_memory_bank(),
