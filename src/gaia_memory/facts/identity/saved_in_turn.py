@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from gaia_memory.language.distinctive_words import ROLE_WORDS, shares_distinctive_word
+from gaia_memory.language.distinctive_words import ROLE_WORDS
 from gaia_memory.language.stems import stem
+from gaia_memory.language.stop_words import STOP_WORDS
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.models import Draft, Fact, NewFact, Scope, StoredFact, is_of_model
 from gaia_memory.ports import FactStore
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 MAX_TURN_TIME = timedelta(minutes=5)
 """How far two readings of "in an hour" are apart: learning counts from the message, a tool from its call."""
-
-_FILLER_WORDS = frozenset(("a", "an", "the", "s", "now"))
-_REQUEST = re.compile(r"\b(?:remind|erinner|rappel|recuerd|recorda)\w*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +49,9 @@ class SavedInTurn:
 def says_the_same(saved: Fact, learned: NewFact) -> bool:
     """Return whether a fact that a tool saved says what is learned of the same turn.
 
-    A reminder does if it is due then and about the same thing. Any other fact does in the same words, but for the name
-    of the user: "Lives in Graz" is "User lives in Graz". What the user did not say does not.
+    A reminder does if it is due then and has more than half of the words of the shorter text. Any other fact does in
+    the same words, but for the name of the user: "Lives in Graz" is "User lives in Graz". What the user did not say
+    does not.
     """
     if is_of_model(saved.metadata):
         return False
@@ -61,11 +59,9 @@ def says_the_same(saved: Fact, learned: NewFact) -> bool:
         return saved.due_at == learned.due_at and _words(saved.text) == _words(learned.text)
     # Of a recurring one, the time after the first may be the next already.
     is_due_then = abs(saved.due_at - learned.due_at) <= MAX_TURN_TIME or None not in (saved.every, learned.every)
-    asked = _REQUEST.sub(" ", saved.text)
-    is_about_the_same = shares_distinctive_word(learned.text, asked) or {*_words(asked)} <= {*_words(learned.text)}
-    return is_due_then and is_about_the_same
+    asked, told = ({*_words(text)} - STOP_WORDS for text in (saved.text, learned.text))
+    return is_due_then and 2 * len(asked & told) > min(len(asked), len(told))
 
 
 def _words(text: str) -> list[str]:
-    stems = [stem(word) for word in index_tokens(text) if word not in _FILLER_WORDS]
-    return [each for each in stems if each not in ROLE_WORDS]
+    return [word for word in map(stem, index_tokens(text)) if word not in ROLE_WORDS]
