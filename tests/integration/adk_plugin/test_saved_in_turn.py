@@ -44,7 +44,11 @@ async def learn(
         ("Remind me to call Anna", {"fact": "Call Anna"}, "User wants to be reminded to call Anna"),
         ("Remind me to call her", {"fact": "Reminder: call her"}, "User asked for a reminder to call her"),
         ("Remind me to rest", {"fact": "Rest", "every": "weekly"}, "User wants to be reminded to rest"),
-        ("Erinnere mich an den Müll", {"fact": "Müll rausbringen"}, "Der Nutzer will ans Müll-Rausbringen erinnert werden"),
+        (
+            "Erinnere mich an den Müll",
+            {"fact": "Müll rausbringen"},
+            "Der Nutzer will ans Müll-Rausbringen erinnert werden",
+        ),
     ],
 )
 async def test_a_reminder_that_a_tool_saved_is_announced_once(
@@ -66,17 +70,10 @@ async def test_another_reminder_of_the_turn_is_learned(tmp_path: Path) -> None:
     assert facts == [("Call Anna", True), ("User wants to call Bob", True)]
 
 
-@pytest.mark.parametrize(
-    ("said", "saved", "learned"),
-    [
-        ("I live in Graz.", "Lives in Graz", "User lives in Graz."),
-        ("I'm allergic to nuts", "Allergic to nuts", "User is allergic to nuts"),
-        ("Ich wohne in Graz.", "Wohnt in Graz", "Der Nutzer wohnt in Graz."),
-    ],
-)
-async def test_a_fact_that_a_tool_saved_is_stored_once(tmp_path: Path, said: str, saved: str, learned: str) -> None:
+async def test_a_fact_that_a_tool_saved_is_stored_once(tmp_path: Path) -> None:
     """The name of the user makes no other fact."""
-    assert await learn(tmp_path, (said, {"fact": saved}), learned=[learned]) == [(saved, False)]
+    facts = await learn(tmp_path, ("I live in Graz.", {"fact": "Lives in Graz"}), learned=["User lives in Graz."])
+    assert facts == [("Lives in Graz", False)]
 
 
 @pytest.mark.parametrize(
