@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,9 +18,7 @@ from google.genai import types
 
 from gaia_memory import open_memory
 from gaia_memory.errors import ConfigError
-from gaia_memory.sessions.learning.backoff import PARK_AFTER_BAD_ANSWERS
 from gaia_memory.testing import ScriptedLlm
-from support.cli.cli_runner import run_gaia_process
 from support.plugin_host import SCOPE, build_agent, open_plugin_host
 from support.servers import fake_gemini
 
@@ -237,52 +234,6 @@ async def test_a_process_without_the_agent_leaves_its_conversations_waiting(tmp_
     )
     assert "set memory.llm to a provider such as {provider: gemini}" in status.remedy
     assert (learned.consolidated, learned.without_model, after.state) == (2, 0, "ok")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("is_parked", [False, True])
-async def test_what_the_agents_model_failed_to_learn_is_tried_again_by_the_agent(
-    tmp_path: Path, is_parked: bool
-) -> None:
-    """The operator reads why, and a remedy that this model has; the person reads neither."""
-    config = tmp_path / "gaia.yaml"
-    config.write_text("home: data\nmemory:\n  llm: {provider: agent}\n  embedder: {provider: offline}\n")
-    model = scripted("Nice to hear!")
-    async with open_memory(config) as gaia:
-        await send(gaia, model)
-        for _ in range(PARK_AFTER_BAD_ANSWERS if is_parked else 1):
-            await gaia.sweep(force=True)
-        status = await gaia.memory.status(gaia.scope("ada"))
-        answer = await send(gaia, model, "/memory")
-    doctor = await asyncio.to_thread(run_gaia_process, "doctor", "--no-model", "--config", str(config))
-
-    assert "the answer is no JSON" in status.reason
-    for text in (status.remedy, " ".join(doctor.out.split())):
-        assert "/reset in them" in text
-        assert "gaia sweep --force" not in text
-    assert "Some of what you said could not be learned yet. It is kept until it can be." in answer
-    assert [word for word in ("JSON", "gaia sweep", "parked") if word in answer] == []
-
-
-@pytest.mark.slow
-async def test_the_sweep_command_says_that_conversations_wait_for_the_agent(tmp_path: Path) -> None:
-    """It is another process: it exits with 1, and names what to do, in JSON too."""
-    config = tmp_path / "gaia.yaml"
-    config.write_text("home: data\nmemory:\n  llm: {provider: agent}\n  embedder: {provider: offline}\n")
-    async with open_memory(config) as gaia:
-        await send(gaia, scripted())
-        await send(gaia, scripted(), channel="web")
-    plain = run_gaia_process("sweep", "--force", "--config", str(config))
-    machine = run_gaia_process("sweep", "--force", "--json", "--config", str(config))
-    profile = run_gaia_process("memory", "profile", "--refresh", "--user", "ada", "--config", str(config))
-
-    message = "2 conversations wait for the agent's own model, which this process does not have: run the sweep in the"
-    assert (plain.code, plain.out) == (1, "0 conversations learned, 0 failed, 2 skipped\n")
-    assert message in plain.err
-    assert "kept and tried again" not in plain.err
-    assert machine.code == 1
-    assert machine.json_output["error"].startswith(message)
-    assert "the agent has not run in this process" in profile.err
 
 
 @pytest.mark.parametrize(

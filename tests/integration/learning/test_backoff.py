@@ -90,25 +90,6 @@ async def test_other_failures_are_counted_reported_and_retried_later(
     assert "ZEBRA" not in caplog.text + str(status)
 
 
-async def test_a_failing_conversation_delays_no_other(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not even one of the same user."""
-    sut = await make(extractor=[facts("F")])
-    await sut.chat("u", "bad", SAID)
-    await sut.chat("u", "good", "I like tea")
-    get = sut.gaia.session_service.get_session
-
-    async def breaks(**named: Any) -> Any:
-        if named["session_id"] == "u:bad":
-            raise ZeroDivisionError
-        return await get(**named)
-
-    monkeypatch.setattr(sut.gaia.session_service, "get_session", breaks)
-    report = await sut.sweep_after_idle()
-
-    assert (report.consolidated, report.failed) == (1, 1)
-    assert await sut.texts("u") == ["F"]
-
-
 async def test_an_unavailable_memory_database_fails_a_sweep_and_loses_nothing(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,8 +17,8 @@ from gaia_memory.adk.plugins.turn_notes import without_notes
 from gaia_memory.engine import Engine
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
 from support.databases import memory_url, on_each_database
-from support.plugin_host import KEY, begin_turn, build_agent, open_plugin_host, set_extractor
-from support.wall_clock import DAY_SECONDS, YEAR_SECONDS, WallClock
+from support.plugin_host import build_agent, open_plugin_host, set_extractor
+from support.wall_clock import YEAR_SECONDS, WallClock
 
 IDLE = 30 * 60.0 + 1.0
 HOUR = 3600.0
@@ -179,72 +179,6 @@ async def test_a_clock_that_was_a_year_ahead_loses_nothing(way: str, tmp_path: P
         assert await stage.learn() == 0
 
     assert stage.learned == Counter(["before", "a year ahead", "back 0", "back 1", "back 2"])
-
-
-@ways("delete", "foreign rewind")
-async def test_a_clock_that_goes_back_a_day_and_forward_again_loses_nothing(
-    way: str, tmp_path: Path, clock: WallClock
-) -> None:
-    """Messages in between are learned together with the later ones."""
-    async with staged(way, tmp_path, clock) as stage:
-        await stage.say("first")
-        assert await stage.learn() == 1
-        clock.shift(-DAY_SECONDS)
-        await stage.say("a day behind")
-        clock.shift(DAY_SECONDS + HOUR)
-        await stage.say("right again")
-        assert await stage.learn() == 1
-        assert await stage.learn() == 0
-
-    assert stage.learned == Counter(["first", "a day behind", "right again"])
-
-
-@pytest.mark.parametrize("way", ["delete", "foreign rewind"])
-async def test_marks_from_a_future_time_block_nothing(way: str, tmp_path: Path, clock: WallClock) -> None:
-    """A cancelled turn and a lost lease from the time when the clock was a year ahead."""
-    async with staged(way, tmp_path, clock) as stage:
-        await stage.say("first")
-        key = KEY if way.startswith("foreign") else (await _only(stage.engine))
-        clock.shift(YEAR_SECONDS)
-        await begin_turn(stage.engine, key)
-        async with stage.engine.database.transaction() as tx:
-            ledger = stage.engine.ledger
-            await ledger.end_turn(tx, key, now=clock.now_seconds(), owner="elsewhere:1:1.00/a")
-            await ledger.claim(tx, key, "elsewhere:1:1.00/a", now=clock.now_seconds() + HOUR, lease_seconds=30)
-        clock.shift(-YEAR_SECONDS)
-        await stage.learn()
-        assert await stage.learn() == 1
-
-    assert stage.learned == Counter(["first"])
-
-
-async def _only(engine: Engine) -> Any:
-    async with engine.database.read_transaction() as tx:
-        [waiting] = await engine.ledger.pending(tx, user=None, app=None)
-    return waiting.key
-
-
-@ways("keep", "foreign rewind")
-async def test_a_clock_set_back_during_a_turn_loses_nothing(way: str, tmp_path: Path, clock: WallClock) -> None:
-    """The answer is then dated before the message."""
-    back = [0.0]
-
-    def answer(_: LlmRequest) -> str:
-        clock.shift(back.pop() if back else 0.0)
-        return "ok"
-
-    async with staged(way, tmp_path, clock, answers=answer) as stage:
-        await stage.say("first")
-        assert await stage.learn() == 1
-        back.append(-HOUR - IDLE)
-        await stage.say("while it was set back")
-        await stage.say("behind")
-        assert await stage.learn() >= 0
-        await stage.learn()
-        await stage.learn()
-        assert not await stage.waits()
-
-    assert stage.learned == Counter(["first", "while it was set back", "behind"])
 
 
 @pytest.mark.slow

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +11,8 @@ import pytest
 
 from gaia_memory.adk.failure_replies import APOLOGY
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
 from support.databases import POSTGRES_URL, memory_url
 from support.harness import Sut, facts
-from support.plugin_host import build_agent, events_text, open_plugin_host, set_extractor
 from support.servers.tcp_proxy import LossPoint, TcpProxy
 
 Make = Callable[..., Awaitable[Sut]]
@@ -79,29 +75,6 @@ async def test_while_the_memory_database_is_unavailable_turns_are_answered_and_l
         assert await sut.texts("u") == ["fact 0", "x", "fact 1"]
         assert (await memory.status(scope)).state == "ok"
         assert (await sut.sweep_after_idle()).consolidated == 0
-
-
-async def test_messages_sent_before_the_database_is_available_are_learned_too(tmp_path: Path) -> None:
-    """A Runner starts sooner than the server; once memory opens, the earlier turns are counted."""
-    extractor = ScriptedExtractor(default=[])
-    async with memory_url("postgresql", tmp_path) as url:
-        with TcpProxy(POSTGRES_URL.host or "127.0.0.1", POSTGRES_URL.port or 5432) as wire:
-            address = url.set(host="127.0.0.1", port=wire.port).render_as_string(hide_password=False)
-            config = {"memory": {"database_url": address}}
-            async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok")), config=config) as host:
-                await host.run_turn("so that the app is known")
-                set_extractor(await host.engine(), ScriptedExtractor(default=[]))
-                await (await host.engine()).sweep(force=True)
-            wire.disconnect()
-            async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok")), config=config) as host:
-                assert events_text(await host.run_turn("too early", session="early")) == "ok"
-                wire.reconnect()
-                await host.run_turn("in time", session="later")
-                engine = await host.engine()
-                set_extractor(engine, extractor)
-                await engine.sweep(force=True)
-
-    assert sorted(chunk.messages[0].text for chunk in extractor.chunks) == ["in time", "too early"]
 
 
 async def test_with_sessions_on_the_same_server_its_outage_causes_an_apology(make: Make, tmp_path: Path) -> None:
@@ -201,66 +174,3 @@ async def test_losing_the_server_at_any_point_learns_a_conversation_once(
         if not await _cut_at(make, folder, what, at):
             assert at > 10
             return
-
-
-async def _terminate_all(sut: Sut) -> int:
-    """Terminate every connection to the database except the current one."""
-    from sqlalchemy import text
-
-    async with sut.gaia.memory.stores.database.read_transaction() as tx:
-        ended = await tx.execute(
-            text(
-                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
-        )
-        return int(ended.scalar_one())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rounds", [3, pytest.param(100, marks=pytest.mark.slow)])
-async def test_connections_terminated_repeatedly_by_the_server_lose_no_fact(
-    make: Make, tmp_path: Path, rounds: int
-) -> None:
-    """A restart of the server, or of a pooler in front of it, while users chat and remember, and sweeps run."""
-    said = itertools.count()
-    remembered: list[str] = []
-
-    async def talk(sut: Sut, user: str) -> None:
-        for _ in range(rounds):
-            await sut.chat(user, "cli", f"/remember number {next(said)} of {user}")
-            await sut.chat(user, "cli", "I learned something")
-            try:
-                remembered.append((await sut.gaia.memory.remember(sut.scope(user), f"fact {next(said)}")).text)
-            except MemoryUnavailable:
-                continue
-
-    async def sweep(sut: Sut) -> None:
-        while True:
-            with suppress(MemoryUnavailable):
-                await sut.gaia.sweep(force=True)
-            await asyncio.sleep(0.01)
-
-    async def cut(sut: Sut) -> None:
-        # A pause now and then in which also a machine that is busy gets something done.
-        for pause in itertools.cycle((0.05, 0.05, 0.5)):
-            with suppress(MemoryUnavailable):
-                await _terminate_all(sut)
-            await asyncio.sleep(pause)
-
-    learned = [facts(f"learned {number}") for number in range(10_000)]
-    async with served(make, tmp_path, extractor=learned, main=["ok"] * 10_000, profiler=["- x"] * 10_000) as (sut, _):
-        others = [asyncio.create_task(work(sut)) for work in (sweep, cut)]
-        await asyncio.gather(talk(sut, "ada"), talk(sut, "ben"))
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
-        for _ in range(3):
-            await sut.sweep_after_idle()
-        texts = await sut.texts("ada") + await sut.texts("ben")
-
-        assert len(texts) == len(set(texts))
-        assert set(remembered) <= set(texts)
-        assert remembered
-        assert await sut.session("ada", "cli") is None
-        assert (await sut.gaia.memory.status(sut.scope("ada"))).state == "ok"

@@ -15,7 +15,6 @@ from sqlalchemy import event, text
 from sqlalchemy.engine import make_url
 
 from gaia_memory import open_memory
-from gaia_memory.adk.failure_replies import APOLOGY
 from gaia_memory.database import migrate, sql_engine
 from gaia_memory.database.sql_engine import open_database, open_engine
 from gaia_memory.errors import MemoryUnavailable
@@ -97,41 +96,6 @@ async def test_while_the_memory_database_hangs_turns_are_answered_and_writes_are
         assert (await sut.sweep_after_idle()).consolidated == 1
         assert "a fact while it hangs" in sut.EXT[-1]
         assert await sut.texts("u") == ["fact 0", "x", "fact 1"]
-
-
-@pytest.mark.slow
-async def test_if_sessions_hang_too_the_user_gets_an_apology(make: Make, tmp_path: Path) -> None:
-    """Messages are answered as soon as the server answers again."""
-    async with served(make, tmp_path, sessions=True) as (sut, wire):
-        await sut.chat("u", "cli", "a fact of before")
-        wire.stall()
-
-        assert await sut.chat("u", "cli", "a fact while it hangs") == [APOLOGY]
-
-        wire.resume()
-        assert await sut.chat("u", "cli", "a fact of after") == ["b"]
-        assert (await sut.sweep_after_idle()).consolidated == 1
-        assert await sut.texts("u") == ["fact 0"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("at", [b"COMMIT", b""])
-async def test_a_server_that_hangs_in_a_transaction_never_duplicates_the_fact(
-    make: Make, tmp_path: Path, at: bytes
-) -> None:
-    """The fact is not acknowledged; its connection is not used again."""
-    async with served(make, tmp_path, sessions=True) as (sut, wire):
-        memory, scope = sut.gaia.memory, sut.scope("u")
-        await memory.remember(scope, "the first")
-        wire.stall(pattern=at, armed_by=b"allergic to nuts")
-        with pytest.raises(MemoryUnavailable, match="does not answer"):
-            await memory.remember(scope, "allergic to nuts")
-
-        assert wire.stalled_count
-        wire.resume()
-        assert await sut.texts("u") == ["the first"]
-        await memory.remember(scope, "allergic to nuts")
-        assert await sut.texts("u") == ["the first", "allergic to nuts"]
 
 
 @pytest.mark.slow

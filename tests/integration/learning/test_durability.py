@@ -14,7 +14,6 @@ from google.adk.apps.app import App
 from google.adk.events.event import Event
 from google.adk.runners import Runner
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
-from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 
 from gaia_memory import open_memory
@@ -22,7 +21,7 @@ from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import SessionKey
-from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call
+from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
 from support.harness import Sut, facts
 from support.plugin_host import (
     APP,
@@ -67,29 +66,6 @@ async def test_two_hosts_of_one_app_with_separate_sessions_are_both_learned(tmp_
     assert said == ["from the first", "from the second"]
 
 
-async def test_a_turn_whose_start_could_not_be_recorded_is_still_learned(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The ledger was unavailable for a moment; an uncounted turn would never be looked for."""
-    extractor = ScriptedExtractor(default=[])
-    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
-        engine = await host.engine()
-        set_extractor(engine, extractor)
-        await host.run_turn("first")
-        await engine.sweep(force=True)
-        begin = engine.ledger.begin_turn
-
-        async def away(*_: Any, **__: Any) -> Any:
-            monkeypatch.setattr(engine.ledger, "begin_turn", begin)
-            raise OSError("away")
-
-        monkeypatch.setattr(engine.ledger, "begin_turn", away)
-        await host.run_turn("second")
-        await engine.sweep(force=True)
-
-    assert [chunk.messages[0].text for chunk in extractor.chunks] == ["first", "second"]
-
-
 async def test_a_turn_starts_after_waiting_long_enough_for_a_clear(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clearing process may be dead, with its clock ahead: the turn starts and counts."""
     monkeypatch.setattr("gaia_memory.sessions.turns.turn_presence.CLEAR_WAIT_SECONDS", 0.05)
@@ -124,27 +100,6 @@ async def test_a_host_whose_sessions_cannot_be_listed_delays_no_other_app(tmp_pa
 
     assert report.consolidated == 1
     assert len(extractor.chunks) == 1
-
-
-async def test_a_reset_with_a_concurrent_message_does_not_claim_a_fresh_start(make: Make) -> None:
-    """The conversation is learned and stays, because another process received a message meanwhile."""
-    asked, go_on = threading.Event(), threading.Event()
-
-    def slow(_: str) -> str:
-        asked.set()
-        go_on.wait(60)
-        return facts("F")
-
-    sut = await make(extractor=[slow])
-    await sut.chat("u", "cli", "one")
-    resetting = asyncio.create_task(sut.chat("u", "cli", "/reset"))
-    await asyncio.to_thread(asked.wait, 60)
-    await record_turn(sut.gaia._engine, sut.conversation("u", "cli").key)
-    go_on.set()
-    [reply] = await resetting
-
-    assert await sut.session("u", "cli") is not None
-    assert "fresh start" not in reply
 
 
 async def test_a_heartbeat_continues_after_one_failure(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,61 +137,6 @@ async def test_a_heartbeat_continues_after_one_failure(make: Make, monkeypatch: 
     assert await sut.texts("u") == ["F"]
 
 
-async def test_a_response_to_a_long_running_call_makes_the_conversation_due_again(tmp_path: Path) -> None:
-    """The agent's reply hours later has to be learned, though the user wrote nothing."""
-
-    def approve() -> None:
-        """Ask for approval."""
-
-    extractor = ScriptedExtractor(default=[])
-    agent = build_agent(ScriptedLlm(call("approve"), "booked"), tools=[LongRunningFunctionTool(approve)])
-    async with open_plugin_host(tmp_path, agent, config={"sessions": {"clear": "keep"}}) as host:
-        engine = await host.engine()
-        set_extractor(engine, extractor)
-        events = await host.run_turn("please")
-        [asked] = [found for each in events for found in each.get_function_calls()]
-        await engine.sweep(force=True)
-        response = types.FunctionResponse(id=asked.id, name="approve", response={"ok": True})
-        await host.run_turn(types.Content(role="user", parts=[types.Part(function_response=response)]))
-        await engine.sweep(force=True)
-
-    assert [[said.text for said in chunk.messages] for chunk in extractor.chunks] == [["please"], ["booked"]]
-
-
-async def test_the_answer_to_a_message_added_earlier_is_learned(make: Make) -> None:
-    """Hosts add the latest events after each step, and the steps overlap."""
-    extractor = ScriptedExtractor(default=[])
-    sut = await make()
-    set_extractor(sut.gaia._engine, extractor)
-    question, answer = event("question"), event("answer", author="root")
-    for handed in ([question], [question, answer], [question, answer]):
-        await sut.gaia.memory_service.add_events_to_memory(app_name="gaia", user_id="u", session_id="s", events=handed)
-
-    assert [[said.text for said in chunk.messages] for chunk in extractor.chunks] == [["question"], ["answer"]]
-
-
-async def test_a_new_session_is_learned_completely_though_its_hosts_clock_is_behind(make: Make) -> None:
-    """The mark of the deleted session is later than every event in the new one."""
-    extractor = ScriptedExtractor(default=[])
-    sut = await make()
-    set_extractor(sut.gaia._engine, extractor)
-    await sut.chat("u", "cli", "early")
-    await sut.sweep(force=True)
-
-    assert await sut.session("u", "cli") is None
-
-    key, service = sut.conversation("u", "cli").key, sut.gaia.session_service
-    session = await service.create_session(app_name=key.app, user_id=key.user, session_id=key.session)
-    late = event("behind")
-    late.timestamp -= 600
-    await service.append_event(session, late)
-    await record_turn(sut.gaia._engine, key)
-    await sut.sweep(force=True)
-
-    assert [chunk.messages[0].text for chunk in extractor.chunks] == ["early", "behind"]
-    assert await sut.session("u", "cli") is None
-
-
 async def test_a_message_is_answered_though_the_next_one_was_cancelled(make: Make) -> None:
     """Its sender relied on the later message's reply."""
     sut = await make("sessions: {coalesce_seconds: 0.1}")
@@ -251,14 +151,6 @@ async def test_a_message_is_answered_though_the_next_one_was_cancelled(make: Mak
     assert (reply.text, reply.merged) == ("ok", False)
     assert session is not None
     assert [said.content.parts[0].text for said in session.events if said.content] == ["first", "ok"]
-
-
-async def test_a_reset_before_the_first_message_is_a_fresh_start(make: Make) -> None:
-    """No other process can be working on a conversation that does not exist."""
-    sut = await make()
-    [reply] = await sut.chat("u", "cli", "/reset")
-
-    assert "fresh start" in reply
 
 
 async def test_closing_one_engine_does_not_release_the_leases_of_another(make: Make) -> None:
@@ -281,30 +173,6 @@ async def test_closing_one_engine_does_not_release_the_leases_of_another(make: M
 
     assert report.consolidated == 1
     assert await sut.texts("u") == ["F"]
-
-
-async def test_a_conversation_whose_session_is_not_found_here_waits_for_its_own_host(make: Make) -> None:
-    """Another process with the same home and app may keep its sessions elsewhere; after a day it is given up."""
-    extractor = ScriptedExtractor(default=[])
-    sut = await make()
-    engine = sut.gaia._engine
-    set_extractor(engine, extractor)
-    key = SessionKey("gaia", "u", "elsewhere")
-    await record_turn(engine, key)
-    first = await sut.sweep(force=True)
-    status = await sut.gaia.memory.status(sut.scope("u"))
-
-    assert (first.consolidated, first.failed) == (0, 1)
-    assert [waiting.key for waiting in status.pending] == [key]
-    assert "session" in status.reason
-
-    host = InMemorySessionService()
-    session = await host.create_session(app_name=key.app, user_id=key.user, session_id=key.session)
-    await host.append_event(session, event("found at last"))
-    engine.attach_transcript(key.app, SessionTranscript(host, key.app, clear_method="keep"))
-    await sut.sweep(force=True)
-
-    assert [chunk.messages[0].text for chunk in extractor.chunks] == ["found at last"]
 
 
 async def test_a_conversation_whose_session_was_deleted_is_given_up_after_a_day(make: Make) -> None:

@@ -18,7 +18,6 @@ from google.adk.auth.auth_tool import AuthConfig
 from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.agent_tool import AgentTool
-from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
@@ -54,38 +53,6 @@ def agent_with(*tools: Any, **arguments: Any) -> Callable[[ScriptedLlm], LlmAgen
 def nowhere(host: ExtractionHost, *words: str) -> bool:
     """Say whether no prompt of the extractor contains any of these words."""
     return not any(word in prompt for prompt in host.script.prompts["extractor"] for word in words)
-
-
-@pytest.mark.acceptance("I06", "I07")
-async def test_commands_and_their_replies_are_not_extracted(opened: Open) -> None:
-    """Neither the typed command nor the listed facts."""
-    async with opened(main=["hello", "bye"]) as host:
-        await host.send("hi")
-        await host.send(f"/remember My word is {SECRET}")
-        assert SECRET in await host.send("/memory")
-        await host.send("/help")
-        await host.send("/forget")
-        await host.send("so long")
-
-        assert await learn_and_read_messages(host) == [
-            ("user", "hi"),
-            ("assistant", "hello"),
-            ("user", "so long"),
-            ("assistant", "bye"),
-        ]
-        assert nowhere(host, SECRET, "/memory", "/help", "/forget")
-
-
-@pytest.mark.acceptance("I21")
-async def test_a_private_turn_is_not_extracted(opened: Open) -> None:
-    """`send(private=True)`, or the stamp in a RunConfig: answered, replayed, not learned."""
-    async with opened(main=["kept in private", "hello"]) as host:
-        await host.send(f"my word is {SECRET}", private=True)
-        await host.send("I live in Haifa")
-
-        assert any(SECRET in str(content) for content in host.main.requests[-1].contents)
-        assert await learn_and_read_messages(host) == [("user", "I live in Haifa"), ("assistant", "hello")]
-        assert nowhere(host, SECRET, "kept in private")
 
 
 @pytest.mark.acceptance("I21")
@@ -154,19 +121,6 @@ async def test_a_reset_ends_the_private_section_and_says_so(opened: Open) -> Non
         assert "not private" in reply
         assert await learn_and_read_messages(host) == [("user", "hello"), ("assistant", "two")]
         assert nowhere(host, SECRET)
-
-
-@pytest.mark.parametrize("how", ["mode", "message"])
-async def test_in_private_the_agents_remember_tool_is_refused(opened: Open, how: str) -> None:
-    """The user's own command is not."""
-    async with opened(main=[call("remember", fact=SECRET), "sorry"]) as host:
-        if how == "mode":
-            await host.send("/private on")
-        await host.send("please remember" if how == "mode" else "/private please remember")
-        await host.send("/remember I like tea")
-
-        assert tool_responses(host.main.requests[1])[-1]["status"] == "error"
-        assert await fact_texts(host) == ["I like tea"]
 
 
 async def test_a_private_turn_with_a_failing_model_is_not_extracted(opened: Open) -> None:
@@ -259,22 +213,6 @@ async def test_a_secret_response_to_a_credential_request_is_not_extracted(opened
         assert nowhere(host, SECRET, "adk_request_credential")
 
 
-async def test_a_tool_confirmation_and_its_content_are_not_extracted(opened: Open) -> None:
-    """A yes to an action of the agent is no fact."""
-
-    def pay(amount: int) -> str:
-        """Pay."""
-        return f"paid {amount}"
-
-    main = [call("pay", amount=7), "Done."]
-    async with opened(main=main, agent=agent_with(FunctionTool(pay, require_confirmation=True))) as host:
-        asked = await run_turn(host, "pay the bill")
-        await answer_call(host, asked, {"confirmed": True, "payload": SECRET})
-
-        assert await learn_and_read_messages(host) == [("user", "pay the bill"), ("assistant", "Done.")]
-        assert nowhere(host, SECRET, "adk_request_confirmation")
-
-
 async def test_rewound_messages_are_not_extracted(opened: Open) -> None:
     """Even if they follow messages that were already learned."""
     async with opened(main=["one", "two", "three"]) as host:
@@ -311,25 +249,6 @@ async def test_other_branches_and_agent_tools_are_not_extracted(opened: Open) ->
         assert len(inner.requests) == 2
         assert said == [("user", "help me"), ("assistant", "Here you are."), ("user", "and more")]
         assert nowhere(host, SECRET)
-
-
-@pytest.mark.acceptance("C13")
-async def test_messages_removed_by_a_forget_are_not_extracted(opened: Open) -> None:
-    """Neither earlier messages, nor the source of one forgotten fact in a conversation that is kept."""
-    async with opened(main=["one", "two", "three", "four"]) as host:
-        await host.send(f"I like {SECRET}")
-        await host.send("/forget yes")
-        await host.send("I like plums")
-
-        assert await learn_and_read_messages(host, "Likes plums") == [("user", "I like plums"), ("assistant", "two")]
-
-        memory = (await host.engine()).memory
-        [fact] = await memory.facts(fact_scope := (await host.engine()).scope("gaia", "itay"))
-        await memory.forget(fact_scope, fact_id=fact.id)
-        await host.send("no plums?")
-
-        assert await learn_and_read_messages(host, "likes plums.") == [("user", "no plums?"), ("assistant", "three")]
-        assert await fact_texts(host) == []
 
 
 CLAIMED = json.dumps(

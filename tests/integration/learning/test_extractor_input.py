@@ -21,7 +21,7 @@ from gaia_memory.learn.prompts import (
     WORDING_INSTRUCTIONS,
 )
 from gaia_memory.testing import FakeClock
-from support.harness import Sut, facts
+from support.harness import Sut
 from support.hosts.extractor_input import (
     ExtractionHost,
     fact_texts,
@@ -200,41 +200,6 @@ async def test_a_session_can_set_the_users_time_zone(opened: Open, clock: FakeCl
         await learn_and_read_messages(host)
 
         assert told(host) == [(day, ["hi"])]
-
-
-@pytest.mark.acceptance("I15")
-async def test_a_session_added_by_the_host_can_set_the_users_time_zone(
-    tmp_path: Path, make: Make, clock: FakeClock
-) -> None:
-    """`add_session_to_memory` of a session that we cannot read ourselves."""
-    async with open_host("foreign", tmp_path / "host", make, settings=TOKYO) as host:
-        await host.send("hi")
-        key = host.key
-        session = await host.runner.session_service.get_session(
-            app_name=key.app, user_id=key.user, session_id=key.session
-        )
-        assert session is not None
-        elsewhere = session.model_copy(update={"app_name": "elsewhere", "state": {"user:time_zone": "America/Lima"}})
-        host.script.answers["extractor"].append(facts())
-        service: Any = host.runner.memory_service
-        await service.add_session_to_memory(elsewhere)
-
-        assert told(host) == [("2019-11-20 (Wednesday), time zone America/Lima (UTC-05:00)", ["hi"])]
-
-
-async def test_an_edited_time_zone_applies_to_the_next_extraction(make: Make, clock: FakeClock) -> None:
-    """An invalid zone is rejected, and the last good one stays in force."""
-    sut = await make("memory: {time_zone: Asia/Tokyo}", extractor=[facts()] * 3)
-    days = []
-    for zone in ("America/Lima", "Atlantis"):
-        await sut.chat("u", "cli", "hi")
-        sut.write_config(f"memory: {{time_zone: {zone}}}")
-        await sut.sweep(force=True)
-        days.append(sut.EXT[-1].rpartition("## Observation Date\n")[2].partition("\n")[0])
-    status = await sut.gaia.memory.status(sut.scope("u"))
-
-    assert days == ["2019-11-20 (Wednesday), time zone America/Lima (UTC-05:00)"] * 2
-    assert "memory.time_zone: 'Atlantis' is no time zone of the IANA list; give an IANA name" in status.reason
 
 
 TALK = {

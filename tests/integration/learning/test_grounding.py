@@ -97,21 +97,6 @@ async def test_copies_keep_the_conversation_and_the_status_names_the_way_out(mak
     assert await sut.texts("ada") == [COPY]
 
 
-async def test_a_translated_fact_is_learned_as_unverified(make: Make) -> None:
-    """The words of two languages cannot be compared."""
-    sut = await make(
-        GROUNDED, extractor=[facts("Der Nutzer ist nach Portugal gezogen", "User's sister Noa is a nurse")]
-    )
-    await sut.chat("ada", "cli", SAID)
-    await sut.sweep_after_idle()
-    learned = await sut.gaia.memory.facts(sut.scope("ada"))
-
-    assert [(fact.text, fact.metadata.get("unverified")) for fact in learned] == [
-        ("Der Nutzer ist nach Portugal gezogen", True),
-        ("User's sister Noa is a nurse", None),
-    ]
-
-
 async def test_the_status_counts_unverified_facts_until_they_are_said_again(make: Make) -> None:
     """`/memory` marks and counts them; a conversation that has their words removes the mark."""
     again = "User moved to Portugal"

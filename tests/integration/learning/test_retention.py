@@ -31,34 +31,6 @@ async def learned_and_rewound(make: Make, text: str = REWOUND) -> Sut:
     return sut
 
 
-async def test_cleared_messages_are_deleted_after_the_retention_period(make: Make) -> None:
-    """Not a day earlier; the learned facts stay."""
-    sut = await learned_and_rewound(make)
-    sut.clock.advance(timedelta(days=29))
-    await sut.sweep()
-    early = await kept(sut)
-    sut.clock.advance(timedelta(days=2))
-    await sut.sweep()
-
-    assert "I am Itay" in early
-    assert await sut.session("itay", "cli") is None
-    assert await sut.texts("itay") == ["User is Itay"]
-
-
-async def test_the_chat_continues_after_its_session_was_deleted(make: Make) -> None:
-    """The next message recreates it, and is learned like any other."""
-    sut = await learned_and_rewound(make)
-    sut.clock.advance(timedelta(days=31))
-    await sut.sweep()
-    reply = await sut.chat("itay", "cli", "Itay is back")
-    await sut.sweep_after_idle()
-
-    assert reply == ["ok"]
-    assert len(sut.EXT) == 2
-    assert "Itay is back" in sut.EXT[-1]
-    assert "I am Itay" not in sut.EXT[-1]
-
-
 async def test_messages_not_yet_learned_are_never_deleted(make: Make) -> None:
     """However long ago the session was cleared."""
     sut = await learned_and_rewound(make)

@@ -52,21 +52,6 @@ async def test_a_talk_with_a_delegated_task_is_learned(kind: str, tmp_path: Path
         ]
 
 
-async def test_a_task_that_the_person_leaves_is_learned_so_far(tmp_path: Path, make: Make) -> None:
-    """And what the person says to it later is learned later."""
-    task = booker("What do you eat?", "From where?", BOOKED)
-    root = LlmAgent(name="root", model=ScriptedLlm(call("booker", request="trip"), "Done."), sub_agents=[task])
-    async with open_host("foreign", tmp_path / "host", make, agent=lambda _: root) as host:
-        await talk(host, "book a trip", "I am vegan")
-        left = await learn_and_read_messages(host)
-
-        assert left[1:] == [
-            ("assistant", "What do you eat?"),
-            ("user", "I am vegan"),
-            ("assistant", "From where?"),
-        ]
-
-
 async def test_a_task_as_root_is_learned(tmp_path: Path, make: Make) -> None:
     """ADK gives the second message a scope and the first one none."""
     async with open_host("foreign", tmp_path / "host", make, agent=lambda _: booker("And?", "Where?", BOOKED)) as host:

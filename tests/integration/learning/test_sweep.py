@@ -132,57 +132,6 @@ async def test_a_forced_sweep_waits_for_a_user_who_is_being_learned(make: Make) 
     assert extractor.asked == ["busy", "busy"]
 
 
-async def test_a_forced_sweep_waits_for_a_conversation_of_another_sweep(make: Make) -> None:
-    """Afterwards everything is learned; the other sweep counts that conversation."""
-    extractor = Extractor("busy")
-    sut = await opened(make, extractor, ("busy", "cli"))
-    beat = asyncio.create_task(sut.sweep_after_idle())
-    await wait_until(lambda: extractor.asked == ["busy"])
-    forced = asyncio.create_task(sut.sweep(force=True))
-    try:
-        await asyncio.sleep(0.1)
-
-        assert not forced.done()
-    finally:
-        extractor.let_go()
-    report = await forced
-
-    assert (report.consolidated, report.skipped) == (0, 0)
-    assert (await beat).consolidated == 1
-
-
-async def test_a_sweep_counts_what_the_scheduled_one_learns_meanwhile(make: Make) -> None:
-    """Its caller learns that the conversations are learned, whichever sweep came first."""
-    extractor = Extractor("first")
-    sut = await opened(make, extractor, ("first", "cli"))
-    sut.clock.advance(timedelta(minutes=31))
-    sut.gaia._engine._sweep_scheduler._run_or_queue()
-    await wait_until(lambda: extractor.asked == ["first"])
-    asked_for = [asyncio.create_task(sut.sweep()) for _ in range(2)]
-    extractor.let_go()
-
-    assert sorted([(await each).consolidated for each in asked_for]) == [0, 1]
-    assert extractor.asked == ["first"]
-
-
-@pytest.mark.parametrize("edited", ["memory: {auto_ingest: false}", "memory: {enabled: false}"])
-async def test_a_sweep_ends_when_learning_is_disabled_in_the_file(
-    make: Make, monkeypatch: pytest.MonkeyPatch, edited: str
-) -> None:
-    """The file is checked before each conversation: a sweep of many takes long."""
-    monkeypatch.setattr(sweeping, "MAX_PARALLEL_CONVERSATIONS", 1)
-    extractor = Extractor("a")
-    sut = await opened(make, extractor, ("a", "cli"), ("b", "cli"))
-    sweep = asyncio.create_task(sut.sweep(force=True))
-    await wait_until(lambda: extractor.asked == ["a"])
-    await asyncio.to_thread(sut.write_config, edited)
-    extractor.let_go()
-    await sweep
-
-    assert extractor.asked == ["a"]
-    assert await sut.session("b", "cli") is not None
-
-
 async def test_without_the_background_sweep_only_an_explicit_one_learns(make: Make) -> None:
     """The file is read at each interval: switched on, the next one learns."""
     extractor = Extractor()
@@ -234,14 +183,3 @@ async def test_closing_during_a_request_releases_the_lease_in_time(make: Make, b
     assert left == []
     assert extractor.asked == ["a", "a"]
     assert await sut.texts("a") == ["is a"]
-
-
-async def test_a_conversation_finished_by_another_process_is_not_counted_again(make: Make) -> None:
-    """Both find the same conversation due; the second one claims it when the first has finished."""
-    extractor = Extractor()
-    sut = await opened(make, extractor, ("a", "cli"))
-    await sut.sweep_after_idle()
-    late = await sut.gaia._engine.consolidator.consolidate(sut.conversation("a", "cli").key, only_due=True)
-
-    assert late == "skipped"
-    assert extractor.asked == ["a"]

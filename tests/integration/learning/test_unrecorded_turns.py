@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,8 @@ from google.genai import types
 
 from gaia_memory.engine import Engine
 from gaia_memory.models import Scope, SessionKey
-from support.databases import POSTGRES_URL, memory_url
-from support.harness import Sut, facts
 from support.hosts.session_service_host import SESSION_ARGUMENTS, USER, SessionServiceHost, open_session_service_host
 from support.hosts.session_services import APP, SERVICE_KINDS
-from support.servers.tcp_proxy import TcpProxy
 
 
 @pytest.fixture
@@ -122,28 +118,3 @@ async def test_a_new_process_does_not_extract_messages_learned_before(tmp_path: 
 
     assert report.consolidated == 1
     assert host.learned_texts == ["new", "two"]
-
-
-async def test_turns_answered_while_memory_was_unavailable_are_learned_after_their_process_ended(
-    make: Callable[..., Awaitable[Sut]], tmp_path: Path
-) -> None:
-    """The uncounted turns are in the sessions, which receive no further message."""
-    async with memory_url("postgresql", tmp_path) as url:
-        with TcpProxy(POSTGRES_URL.host or "127.0.0.1", POSTGRES_URL.port or 5432) as wire:
-            address = url.set(host="127.0.0.1", port=wire.port).render_as_string(hide_password=False)
-            sessions = f"sqlite:///{tmp_path / 'sessions.db'}"
-            settings = f"sessions: {{database_url: '{sessions}'}}\nmemory: {{database_url: '{address}'}}"
-            first = await make(settings, home=tmp_path / "one", main=["a", "b", "c"], extractor=[facts("x")])
-            await first.chat("u", "cli", "I saw a wombat")
-            assert (await first.sweep_after_idle()).consolidated == 1
-            wire.disconnect()
-            await first.chat("u", "cli", "I saw a lynx")
-            await first.chat("u", "web", "I saw a quokka")
-            await first.close()
-            wire.reconnect()
-            second = await make(settings, home=tmp_path / "two", extractor=[facts("y"), facts("z")])
-            report = await second.gaia.sweep(force=True)
-
-    assert report.consolidated == 2
-    asked = "".join(second.EXT)
-    assert [word in asked for word in ("wombat", "lynx", "quokka")] == [False, True, True]

@@ -74,35 +74,6 @@ async def test_turns_are_learned_once_more_than_the_window_shows_are_unlearned(m
     assert await sut.session("u", "cli") is None
 
 
-async def test_a_window_of_ten_turns_is_learned_before_it_drops_one(make: Make) -> None:
-    """A tenth of the window early, so that a question in the turn that no longer shows them finds them."""
-    sut = await make("sessions: {window_turns: 10}", extractor=[learn_words] * 9)
-    await chat(sut, BOAT, *(f"tea{number}" for number in range(2, 10)))
-    await settle(sut)
-    asked_early = len(sut.EXT)
-    await chat(sut, "tea10")
-    await settle(sut)
-
-    assert asked_early == 0
-    assert f"said {BOAT}" in await sut.texts("u")
-    assert BOAT in ALL(sut.REQ[-1])
-
-
-async def test_a_sweep_right_after_the_turns_waits_for_what_is_being_learned(make: Make) -> None:
-    """It clears nothing, because the conversation is not quiet; a forced sweep then clears it."""
-    sut = await make(WINDOW, extractor=[learn_words] * 9)
-    await chat(sut, BOAT, *(f"tea{number}" for number in range(2, 8)))
-    await sut.sweep()
-    texts, session = await sut.texts("u"), await sut.session("u", "cli")
-    await sut.sweep(force=True)
-
-    assert f"said {BOAT}" in texts
-    assert session is not None
-    assert len(session.events) == 14
-    assert await sut.session("u", "cli") is None
-    assert said(sut) == [BOAT, *(f"tea{number}" for number in range(2, 8))]
-
-
 @contextmanager
 def held_extractor() -> Iterator[tuple[Callable[[str], str], threading.Event]]:
     """Yield an extractor that waits until the event is set."""
