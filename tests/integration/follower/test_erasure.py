@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -133,48 +131,6 @@ async def test_a_failing_scrub_delays_no_fact(tmp_path: Path) -> None:
         assert "cannot be removed" in (memory.follower.trouble or "")
         async with memory.database.read_transaction() as tx:
             assert len(await memory.outbox.pending_erasures(tx)) == 1
-
-
-async def test_many_forgets_at_once_are_erased_in_few_passes(tmp_path: Path) -> None:
-    """A burst of forgets does not create a store for each."""
-    async with open_follower(tmp_path / "home") as memory:
-        people = [Scope("gaia", f"person{n}") for n in range(30)]
-        for person in people:
-            await memory.add(person, f"{person.user} likes tea")
-        await memory.follower.settled(stall_seconds=60)
-        begun: list[object] = []
-        renew = memory.follower._writer.recreate
-
-        async def counted(*given: Any, **named: Any) -> list[int]:
-            begun.append(None)
-            return await renew(*given, **named)
-
-        memory.follower._writer.recreate = counted  # type: ignore[method-assign]
-        for person in people[:-1]:
-            await memory.forget(person)
-        await memory.follower.settled(stall_seconds=60)
-
-        assert 1 <= len(begun) <= 10
-        assert list((await memory.mem0_facts(people[-1])).values()) == ["person29 likes tea"]
-
-
-async def test_mem0s_own_history_and_message_tables_stay_empty(tmp_path: Path) -> None:
-    """We never use mem0's writing functions, which keep copies forever."""
-    home = tmp_path / "home"
-    async with open_follower(home) as memory:
-        facts = await memory.add(ANN, "Ann plays the OCARINA", "Ann lives in Haifa")
-        await memory.follower.settled(stall_seconds=60)
-        await memory.delete(ANN, facts[0].id)
-        await memory.follower.settled(stall_seconds=60)
-        await memory.forget(ANN)
-        await memory.follower.settled(stall_seconds=60)
-    with sqlite3.connect(home / "mem0" / "history.db") as history:
-        rows = {
-            table: history.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("history", "messages")
-        }
-    history.close()
-
-    assert rows == {"history": 0, "messages": 0}
 
 
 async def test_index_files_contain_no_leftover_process_memory(tmp_path: Path) -> None:

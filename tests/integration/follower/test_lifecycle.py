@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from gaia_memory.backend.mem0_store import follower
 from gaia_memory.backend.mem0_store.follower import StoreFollower
 from gaia_memory.backend.mem0_store.ownership import StoreOwner
-from gaia_memory.errors import StoreNotOwnedError, StoreStalledError
+from gaia_memory.errors import StoreNotOwnedError
 from gaia_memory.ledger import is_owner_dead
-from gaia_memory.models import DirtyFact, Scope
+from gaia_memory.models import Scope
 from support.storage.follower import FollowerHarness, RealClock, open_follower
 
 ANN = Scope("gaia", "ann")
@@ -49,15 +47,6 @@ async def test_start_returns_at_once_and_mem0_says_to_wait_for_settled(tmp_path:
         assert not began
 
 
-async def test_without_a_start_settled_and_mem0_raise(tmp_path: Path) -> None:
-    """Nothing waits for a follower that was never started."""
-    async with open_follower(tmp_path / "home", started=False) as memory:
-        with pytest.raises(StoreStalledError, match="it was not started"):
-            await memory.follower.settled()
-        with pytest.raises(StoreNotOwnedError, match="is not open"):
-            _ = memory.follower.mem0
-
-
 async def test_stopping_is_quick_and_remaining_facts_are_followed_later(tmp_path: Path) -> None:
     """I19: a stop during much work takes little time and loses nothing."""
     home = tmp_path / "home"
@@ -79,26 +68,6 @@ async def test_stopping_is_quick_and_remaining_facts_are_followed_later(tmp_path
 
         assert len(await memory.mem0_facts(ANN)) == 400
         assert await memory.store_id() == state.store_id
-
-
-async def test_a_second_follower_takes_over_when_the_first_stops(tmp_path: Path) -> None:
-    """Even within one process only one at a time owns the folder."""
-    async with open_follower(tmp_path / "home") as memory:
-        await memory.add(ANN, "Ann plays the ocarina")
-        await memory.follower.settled(stall_seconds=60)
-        second = another(memory)
-        second.start(after=0)
-        try:
-            await second.settled(stall_seconds=60)
-            assert not second.is_owner
-            await memory.follower.stop()
-            await second.settled(stall_seconds=60)
-
-            assert second.is_owner
-            found = await asyncio.to_thread(second.mem0.get_all, filters={"user_id": ANN.partition})
-            assert [row["memory"] for row in found["results"]] == ["Ann plays the ocarina"]
-        finally:
-            await second.stop()
 
 
 def test_a_follower_whose_loop_ended_releases_the_lock(tmp_path: Path) -> None:
@@ -130,60 +99,6 @@ def test_a_follower_whose_loop_ended_releases_the_lock(tmp_path: Path) -> None:
     assert not noted_early
     assert noted
     assert after == before
-
-
-async def test_facts_are_followed_in_small_batches_until_a_caller_waits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """L10: Chroma holds the GIL while it writes, so turns meet short writes with pauses in between."""
-    async with open_follower(tmp_path / "home") as memory:
-        await memory.follower.settled(stall_seconds=60)
-        sizes: list[int] = []
-        follow = memory.follower._writer.apply
-
-        async def noting(rows: Sequence[DirtyFact]) -> list[DirtyFact]:
-            sizes.append(len(rows))
-            return await follow(rows)
-
-        monkeypatch.setattr(follower, "PACED_REST_SECONDS", 0.06)
-        memory.follower._writer.apply = noting  # type: ignore[method-assign]
-        await memory.add(ANN, *[f"Ann's note {n}" for n in range(400)])
-        began = time.perf_counter()
-        while len(sizes) < 10:
-            await asyncio.sleep(0.01)
-        took = time.perf_counter() - began
-        unhurried = sizes[:10]
-        await memory.follower.settled(stall_seconds=60)
-
-        assert max(unhurried) == follower.PACED_BATCH_FACTS
-        assert took >= 9 * 0.06
-        assert max(sizes) > follower.BULK_BATCH_FACTS
-
-
-async def test_a_repeated_failure_is_logged_once_until_it_worked_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """A store that cannot be opened is retried: a line each time would bury everything else."""
-    rounds = iter([OSError("full"), OSError("full"), ValueError("odd"), OSError("full"), True, OSError("full")])
-    done = asyncio.Event()
-
-    async def failing(_: StoreFollower) -> bool:
-        happens = next(rounds, None)
-        if isinstance(happens, Exception):
-            raise happens
-        if happens is None:
-            done.set()
-            await asyncio.sleep(60)
-        return True
-
-    monkeypatch.setattr(StoreFollower, "_run_once", failing)
-    monkeypatch.setattr(follower, "FIRST_BACKOFF_SECONDS", 0.0)
-    async with open_follower(tmp_path / "home") as memory:
-        await asyncio.wait_for(done.wait(), 60)
-        warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-
-        assert memory.follower.trouble is not None
-    assert ["OSError" in line for line in warned] == [True, True]
 
 
 async def test_the_store_is_opened_once_no_turn_is_running(tmp_path: Path) -> None:

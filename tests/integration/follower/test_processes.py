@@ -83,22 +83,6 @@ async def test_an_erasure_requested_here_is_finished_by_the_owner_elsewhere(tmp_
 
 
 @pytest.mark.slow
-async def test_after_the_owner_is_killed_another_process_takes_over(tmp_path: Path) -> None:
-    """Its lock ends with it; the follower here opens the store and has every fact."""
-    home = tmp_path / "home"
-    async with other_process(home) as owner, open_follower(home) as memory:
-        await memory.add(ANN, "Ann plays the ocarina")
-        await memory.follower.settled(stall_seconds=60)
-        owner.send_signal(signal.SIGKILL)
-        await owner.wait()
-        await memory.add(ANN, "Ann lives in Haifa")
-        await memory.follower.settled(stall_seconds=60)
-
-        assert memory.follower.is_owner
-        assert await memory.mem0_facts(ANN) == await memory.database_facts(ANN)
-
-
-@pytest.mark.slow
 async def test_a_stalled_owner_is_named(tmp_path: Path) -> None:
     """The error names the process that holds the store without progress, and a remedy."""
     home = tmp_path / "home"

@@ -111,28 +111,3 @@ async def test_an_older_copy_of_a_store_is_known_by_its_label_alone(tmp_path: Pa
             await memory.forget(EVE)
             await memory.follower.settled(stall_seconds=60)
             assert await listed(memory) == await memory.database_facts(ANN)
-
-
-@pytest.mark.slow
-async def test_a_server_that_returns_unchanged_is_not_rewritten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It goes on being the same store."""
-    monkeypatch.setattr(open_store, "EXISTENCE_CHECK_SECONDS", 0.1)
-    here = Site(tmp_path)
-    await here.prepare()
-    async with here.memory() as memory:
-        with here.server("first"):
-            await memory.add(ANN, *KNOWN)
-            await memory.follower.settled(stall_seconds=60)
-            before = await memory.store_id()
-        async with asyncio.timeout(60):
-            while memory.follower.trouble is None:
-                await asyncio.sleep(0.02)
-        with here.server("first"):
-            await is_equal(memory)
-            async with asyncio.timeout(60):
-                while memory.follower.trouble is not None:
-                    await asyncio.sleep(0.02)
-
-            assert await memory.store_id() == before

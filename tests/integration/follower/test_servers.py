@@ -18,7 +18,6 @@ from gaia_memory.backend.mem0_store.store import next_store_id
 from gaia_memory.ledger import is_owner_dead, new_owner, process_name
 from gaia_memory.models import Scope
 from gaia_memory.ports.stores import Clock
-from gaia_memory.testing import FakeClock
 from support.servers.chroma_server import chroma_server
 from support.storage.follower import FollowerHarness, RealClock, open_follower
 
@@ -141,25 +140,6 @@ def lease_of(
     )
 
 
-async def test_a_lease_keeps_a_second_process_out_until_it_expires(tmp_path: Path) -> None:
-    """On a server the database records the owner; a lease that is not renewed expires."""
-    async with open_follower(tmp_path / "home", started=False) as memory:
-        clock = FakeClock()
-        one = lease_of(memory, "host:1:0", seconds=0.3, clock=clock)
-        two = lease_of(memory, "host:2:0", seconds=0.3, clock=clock)
-
-        assert await one.acquire()
-        assert not await two.acquire()
-        assert await one.renew()
-        clock.advance(0.35)
-        # It goes by its own time when it is time to renew.
-        await asyncio.sleep(0.15)
-        assert await two.acquire()
-        assert not await one.renew()
-        await two.release()
-        assert await one.acquire()
-
-
 async def test_the_lease_of_a_killed_process_is_not_waited_for(tmp_path: Path) -> None:
     """A restart on the same machine gets the store at once."""
     child = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
@@ -180,6 +160,7 @@ async def test_the_lease_of_a_killed_process_is_not_waited_for(tmp_path: Path) -
         assert not await living.acquire()
 
 
+@pytest.mark.slow
 async def test_of_two_engines_of_one_process_one_owns_the_store_on_a_server(
     tmp_path: Path, chroma_server: dict[str, Any]
 ) -> None:

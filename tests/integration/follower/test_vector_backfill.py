@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.backend.mem0_store import vector_backfill as vectors_module
-from gaia_memory.errors import BadAnswerError, StoreStalledError
+from gaia_memory.errors import StoreStalledError
 from gaia_memory.models import Draft, NewFact, Scope
 from support.storage.follower import open_follower
 
@@ -41,17 +40,6 @@ async def test_facts_without_a_vector_get_one_when_the_embedder_is_back(tmp_path
         assert len(ids) == 60
 
 
-async def test_an_unavailable_embedder_is_asked_with_growing_pauses(tmp_path: Path) -> None:
-    """There is no busy loop: three seconds see a handful of attempts, however often the follower is woken."""
-    async with open_follower(tmp_path / "home", embedder_down=True) as memory:
-        await memory.add(ANN, "Ann's note", vectors=False)
-        for _ in range(60):
-            memory.follower.wake()
-            await asyncio.sleep(0.05)
-
-        assert 2 <= memory.embedder.calls <= 5
-
-
 async def test_a_hanging_embedder_delays_no_other_fact(tmp_path: Path) -> None:
     """Embedding runs concurrently with following."""
     async with open_follower(tmp_path / "home") as memory:
@@ -69,46 +57,6 @@ async def test_a_hanging_embedder_delays_no_other_fact(tmp_path: Path) -> None:
                 await asyncio.sleep(0.05)
 
         assert await memory.mem0_facts(ANN) == {}
-
-
-@pytest.mark.slow
-async def test_a_text_refused_by_the_embedder_delays_no_other_fact(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is found by shrinking batches, and then comes last; the status continues to report it."""
-    monkeypatch.setattr(vectors_module, "FIRST_PAUSE_SECONDS", 0.001)
-    monkeypatch.setattr(vectors_module, "MAX_PAUSE_SECONDS", 0.01)
-    monkeypatch.setattr(vectors_module, "BATCH_FACTS", 4)
-    async with open_follower(tmp_path / "home") as memory:
-        real = memory.embedder.embed
-
-        async def picky(texts: list[str], **more: object) -> list[tuple[float, ...]]:
-            if any("poison" in text for text in texts):
-                raise BadAnswerError("refused the request (400)")
-            return await real(texts, **more)  # type: ignore[arg-type,return-value]
-
-        memory.embedder.embed = picky  # type: ignore[assignment,method-assign]
-        await memory.add(ANN, *[f"Ann's note {n}" for n in range(3)], vectors=False)
-        await memory.add(ANN, "poison one", "poison two", vectors=False)
-        await memory.add(BEN, *[f"Ben's note {n}" for n in range(6)], vectors=False)
-        async with asyncio.timeout(60):
-            while (
-                not memory.follower.is_ready
-                or len(await memory.mem0_facts(ANN)) + len(await memory.mem0_facts(BEN)) < 9
-            ):
-                await asyncio.sleep(0.05)
-        async with asyncio.timeout(60):
-            while memory.follower.trouble is None:
-                memory.follower.wake()
-                await asyncio.sleep(0.01)
-        trouble = memory.follower.trouble
-        await memory.add(BEN, "Ben's last note", vectors=False)
-        async with asyncio.timeout(60):
-            while len(await memory.mem0_facts(BEN)) < 7:
-                await asyncio.sleep(0.05)
-
-    assert "2 facts have no vector yet" in trouble
-    assert "refused the request (400)" in trouble
 
 
 async def test_a_forgotten_fact_is_no_longer_sent_to_the_embedder(tmp_path: Path) -> None:
