@@ -21,17 +21,10 @@ from gaia_memory import model_calls, open_memory
 from gaia_memory.adk.failure_replies import APOLOGY
 from support.servers.call_limits import change_limits
 from support.servers.fake_gemini import (
-    Answer,
-    Blocked,
     Drop,
-    Failure,
     Hang,
     Slow,
     facts,
-    finished_with,
-    invalid_key,
-    no_candidate,
-    proxy_page,
 )
 from support.servers.gemini_scenarios import AGENT_SCENARIOS, SHORT_TIMEOUT_SECONDS, THOUGHT, Scenario
 
@@ -162,18 +155,6 @@ async def test_a_broken_stream_keeps_the_question_and_no_partial_answer(gemini: 
     assert "The whole tale." in gemini.requests_of("extractor")[0].contents
 
 
-async def test_a_conversation_knows_that_its_last_answer_was_cut_off(gemini: FakeGemini, people: Person) -> None:
-    """Text arrived, but no complete answer."""
-    talk = people.talk("ann")
-    gemini.add("agent", Drop(partial_text="Once"), "fine")
-    async for _ in talk.stream("Tell me a tale"):
-        pass
-    failed = talk.has_failed
-    await talk.send("Hello?")
-
-    assert (failed, talk.has_failed) == (True, False)
-
-
 @pytest.mark.slow
 async def test_a_long_answer_may_stream_for_longer_than_the_timeout(
     gemini: FakeGemini, people: Person, monkeypatch: pytest.MonkeyPatch
@@ -183,40 +164,6 @@ async def test_a_long_answer_may_stream_for_longer_than_the_timeout(
     gemini.add("agent", Slow("one two three four five", seconds_per_word=1.2))
 
     assert await people.say("ann", "Count", "stream") == "one two three four five"
-
-
-async def test_an_unreachable_server_causes_an_apology(people: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing listens at the address."""
-    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9")
-
-    assert await people.say("ann", "Hello") == APOLOGY
-    assert await people.say("ann", "Hello", "stream") == APOLOGY
-
-
-@pytest.mark.parametrize("how", ["send", "stream"])
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        (finished_with("SAFETY"), "the model ended it with SAFETY"),
-        (Blocked("PROHIBITED_CONTENT"), "the model ended it with PROHIBITED_CONTENT"),
-        (no_candidate(), "the model ended it with no words"),
-        (Failure(429, 60), "the model was asked too often (429), or its quota is used up"),
-        (invalid_key(), "the model refused the key (400): check it in the environment"),
-        (proxy_page(), "the model gave an answer that could not be read"),
-    ],
-    ids=["SAFETY", "a blocked prompt", "no candidate", "429", "a wrong key", "a proxy's page"],
-)
-async def test_the_log_gives_the_reason_for_a_missing_answer_once(
-    gemini: FakeGemini, people: Person, caplog: pytest.LogCaptureFixture, how: How, answer: Answer, told: str
-) -> None:
-    """For the operator; the user only sees the apology."""
-    gemini.add("agent", answer)
-    await people.say("ann", "Hello", how)
-    ours = [record.getMessage() for record in caplog.records if record.name.startswith("gaia_memory")]
-    errors = [line for line in ours if "the agent's turn failed" in line]
-
-    assert len(errors) == 1
-    assert told in errors[0]
 
 
 async def test_a_turn_cancelled_while_gemini_hangs_ends_at_once(gemini: FakeGemini, people: Person) -> None:

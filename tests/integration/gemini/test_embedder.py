@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,9 +13,7 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import NewFact, open_memory
-from gaia_memory.learn import write_verbatim as verbatim_module
-from support.servers.call_limits import change_limits
-from support.servers.fake_gemini import Answer, Drop, Failure, Hang, Raw, Vectors, facts, invalid_key, proxy_page
+from support.servers.fake_gemini import Answer, Drop, Failure, Raw, Vectors, facts, invalid_key, proxy_page
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -145,35 +142,3 @@ async def test_status_gives_the_reason_for_an_embedder_failure(gemini: FakeGemin
     assert listed.splitlines()[1] == "1. allergic to nuts"
     assert f"There is a problem: {status.reason}; {status.remedy}" in listed
     assert again.splitlines()[1:] == ["1. allergic to nuts"]
-
-
-async def test_a_hanging_embedder_delays_neither_remember_nor_add_for_long(
-    gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A remember in a turn, and an add of many facts."""
-    change_limits(monkeypatch, "EMBEDDING", timeout_seconds=3.0)
-    monkeypatch.setattr(verbatim_module, "REMEMBER_EMBED_TIMEOUT_SECONDS", 60.0)
-    many = [NewFact(f"owns book number {number}") for number in range(700)]
-    async with opened(tmp_path / "home") as house:
-        memory, scope = house.gaia.memory, house.scope("ann")
-        await memory.remember(scope, "likes green tea")
-        gemini.set_default("embedder", Hang())
-        monkeypatch.setattr(verbatim_module, "REMEMBER_EMBED_TIMEOUT_SECONDS", 0.2)
-        began = time.monotonic()
-        await memory.remember(scope, "allergic to nuts")
-        remembered = time.monotonic() - began
-        began = time.monotonic()
-        added = await memory.add(scope, many)
-        whole = time.monotonic() - began
-        asked = len(gemini.requests_of("embedder"))
-        gemini.release_hanging()
-
-    assert len(added) == 700
-    assert remembered < whole  # Which waits for the embedder once, as long as a question to it may take.
-    assert whole < 30
-    assert asked <= 6  # One for the first fact, one for the second, one for all others, and the follower's own.
-
-
-def test_the_remember_embed_timeout_matches_the_documentation() -> None:
-    """It delays a turn; recall waits as long."""
-    assert verbatim_module.REMEMBER_EMBED_TIMEOUT_SECONDS == 5.0

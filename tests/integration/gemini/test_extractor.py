@@ -16,14 +16,12 @@ from google.adk.agents.llm_agent import LlmAgent
 from gaia_memory import model_calls, open_memory
 from gaia_memory.sessions.learning.backoff import PARK_AFTER_BAD_ANSWERS
 from gaia_memory.testing import FakeClock
-from support.servers.call_limits import change_limits
 from support.servers.fake_gemini import (
     Answer,
     Blocked,
     Drop,
     Failure,
     FakeGemini,
-    Hang,
     Raw,
     Reply,
     Request,
@@ -38,7 +36,6 @@ from support.servers.fake_gemini import (
     truncated,
     with_thoughts,
 )
-from support.servers.gemini_scenarios import SHORT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -194,25 +191,6 @@ async def test_good_answers_are_parsed_completely_in_any_form(gemini: FakeGemini
     assert left == dict.fromkeys([*GOOD, "nothing"], 0)
 
 
-@pytest.mark.slow
-async def test_a_hanging_model_is_given_up_and_retried_later(
-    gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One request per attempt."""
-    change_limits(monkeypatch, "LEARNING", timeout_seconds=SHORT_TIMEOUT_SECONDS)
-    gemini.add("extractor", Hang(), Hang(), facts(FACT))
-    async with learning(tmp_path / "home") as learner:
-        await learner.say("ann", "I like tea")
-        failed = [(await learner.gaia.sweep(force=True)).failed for _ in range(2)]
-        status = await learner.status("ann")
-        # The third answer is given in no time; what it took to give up does not matter any more.
-        learned = await learner.gaia.sweep(force=True)
-
-        assert (failed, learned.consolidated, await learner.facts("ann")) == ([1, 1], 1, [FACT])
-        assert "did not answer in time" in status.reason
-        assert len(gemini.requests_of("extractor")) == 3
-
-
 @pytest.mark.parametrize("header", [True, False], ids=["header", "body alone"])
 async def test_no_retry_happens_before_the_delay_that_gemini_requests(
     gemini: FakeGemini, learner: Learner, header: bool
@@ -236,28 +214,6 @@ async def test_a_requested_delay_beyond_a_day_is_ignored(gemini: FakeGemini, lea
     await learner.sweep_after(minutes=31)
 
     assert await learner.sweep_after(hours=25) == (1, 0)
-
-
-async def test_an_unreachable_server_is_retried_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The status names its address, nothing is cleared, and the conversation is learned once it is up."""
-    with FakeGemini() as gone:
-        port = int(gone.url.rpartition(":")[2])
-        for name, value in gone.environment.items():
-            monkeypatch.setenv(name, value)
-    async with learning(tmp_path / "home") as learner:
-        await learner.say("ann", "I like tea")
-        refused = await learner.sweep_after(minutes=31)
-        status = await learner.status("ann")
-        kept = await learner.events("ann")
-        with FakeGemini(port) as there:
-            there.set_default("extractor", facts(FACT))
-            learned = await learner.sweep_after(seconds=20)
-            texts = await learner.facts("ann")
-
-    assert (refused, learned) == ((0, 1), (1, 0))
-    assert f"could not be reached at 127.0.0.1:{port}; next try " in status.reason
-    assert (kept, texts) == (2, [FACT])
-    assert len(there.requests_of("extractor")) == 1
 
 
 @pytest.mark.acceptance("I13")
@@ -350,28 +306,6 @@ async def test_a_turn_without_a_good_answer_blocks_only_later_turns(gemini: Fake
     assert asked == ["6", "7", "8"]
     assert sorted(await learner.facts("ann")) == [f"fact {number}" for number in range(1, 9)]
     assert await learner.events("ann") == 0
-
-
-@pytest.mark.slow
-async def test_a_partly_successful_attempt_resets_the_failure_count(gemini: FakeGemini, learner: Learner) -> None:
-    """The eighth attempt learns the first turn: the second one has failed once."""
-
-    def picky(body: dict[str, Any]) -> Answer:
-        return facts("part 1") if _parts_of(_said_in(body)) == ["1"] else "prose"
-
-    for number in (1, 2):
-        await learner.say("ann", f"part {number} of my life")
-    learner.clock.advance(timedelta(minutes=31))
-    gemini.set_default("extractor", "prose")
-    for _ in range(PARK_AFTER_BAD_ANSWERS - 1):
-        await learner.sweep_after(hours=1, minutes=1)
-    gemini.set_default("extractor", picky)
-    await learner.sweep_after(hours=1, minutes=1)
-    [waiting] = (await learner.status("ann")).pending
-
-    assert await learner.facts("ann") == ["part 1"]
-    assert (waiting.attempts, waiting.parked) == (1, False)
-    assert (waiting.retry_at or 0) - learner.clock.now().timestamp() <= 75
 
 
 def _said_in(body: dict[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import threading
 import time
@@ -23,9 +22,6 @@ from gaia_memory.models import SessionKey, SweepReport
 from gaia_memory.sessions.learning.circuit_breaker import FAILURE_THRESHOLD
 from gaia_memory.sessions.learning.sweep import MAX_PARALLEL_CONVERSATIONS
 from gaia_memory.testing import FakeClock
-from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
-from support.cli.doctor_homes import findings_of, run_doctor
-from support.host_matrix import wait_until
 from support.plugin_host import record_turn
 from support.servers.fake_gemini import Answer, Failure, facts
 
@@ -158,41 +154,6 @@ async def test_an_outage_of_an_hour_takes_few_requests_and_is_caught_up_in_order
 
 
 @pytest.mark.slow
-async def test_a_slow_user_and_a_user_with_much_to_learn_delay_no_other_user(
-    gemini: FakeGemini, tmp_path: Path
-) -> None:
-    """Each takes at most one slot; their conversations are learned too."""
-    many, slow = 20, threading.Event()
-    door = Door(facts("likes tea"))
-
-    def hold(person: str) -> None:
-        if person == "slow":
-            slow.wait(60)
-
-    door.hold = hold
-    gemini.set_default("extractor", door)
-    others = [f"user{number:02}" for number in range(10)]
-    async with opened(tmp_path / "home") as waiting:
-        early = [("slow", "1"), ("slow", "2"), *(("much", str(number)) for number in range(many))]
-        await waiting.talk([*early, *((person, "cli") for person in others)])
-        sweep = asyncio.create_task(waiting.beats(1))
-        try:
-            await wait_until(lambda: len(door.asked) == 1 + many + len(others), seconds=60)
-            before = list(door.asked)
-        finally:
-            slow.set()
-        [report] = await sweep
-
-    ranks = {session: rank for rank, session in enumerate(before)}
-    assert "slow:1" in before[:MAX_PARALLEL_CONVERSATIONS]
-    assert max(ranks[f"{person}:cli"] for person in others) <= 2 * len(others) + MAX_PARALLEL_CONVERSATIONS
-    assert [session for session in before if session.startswith("much")] == [f"much:{at}" for at in range(many)]
-    assert (report.consolidated, report.failed) == (2 + many + len(others), 0)
-    assert door.most_of_one == 1
-    assert door.most <= MAX_PARALLEL_CONVERSATIONS
-
-
-@pytest.mark.slow
 async def test_a_forced_sweep_stops_during_an_outage_and_continues_after_one_answer(
     gemini: FakeGemini, tmp_path: Path
 ) -> None:
@@ -219,91 +180,3 @@ async def test_a_forced_sweep_stops_during_an_outage_and_continues_after_one_ans
     assert third == SweepReport(consolidated=count)
     assert known == [["likes tea"]] * count
     assert door.most <= MAX_PARALLEL_CONVERSATIONS
-
-
-@pytest.mark.slow
-async def test_a_single_user_with_much_to_learn_is_tried_rarely_in_an_outage(
-    gemini: FakeGemini, tmp_path: Path
-) -> None:
-    """No other user's failures can prove an outage; a new user is tried at once."""
-    door = Door()
-    gemini.set_default("extractor", door)
-    async with opened(tmp_path / "home") as waiting:
-        await waiting.talk(("much", str(number)) for number in range(12))
-        reports = await waiting.beats(BEATS_AN_HOUR)
-        tried = len(door.asked)
-        await waiting.talk([("other", "cli")])
-        door.answer = facts("likes tea")
-        door.asked.clear()
-        forced = await waiting.gaia.sweep(force=True)
-
-    assert tried <= (FAILURE_THRESHOLD + PROBES_AN_HOUR) * model_calls.LEARNING.max_attempts
-    assert reports[0].failed == FAILURE_THRESHOLD
-    assert reports[0].skipped == 12 - FAILURE_THRESHOLD
-    assert "failed (503)" in reports[0].reason
-    assert forced.consolidated == 13
-    assert "other:cli" in door.asked[:MAX_PARALLEL_CONVERSATIONS]
-
-
-@pytest.mark.slow
-async def test_the_doctor_reports_common_failures_and_the_conversations_behind_them(
-    gemini: FakeGemini, tmp_path: Path
-) -> None:
-    """From another process, while the one waiting for the model counts as alive."""
-    gemini.set_default("extractor", Door())
-    config = write_offline_config(tmp_path, "memory: {embedder: {provider: offline}}")
-    async with opened(gaia_home(), hours_ago=1.1) as waiting:
-        await waiting.talk((f"user{number}", "cli") for number in range(9))
-        report = await waiting.gaia.sweep()
-    failed, untried = findings_of(await asyncio.to_thread(run_doctor, config, "--no-model"), "conversations")
-    forced = await asyncio.to_thread(run_gaia, "sweep", "--force", "--config", str(config))
-
-    assert report.failed + report.skipped == 9
-    assert failed[0] == "warn"
-    assert re.fullmatch(
-        rf"{report.failed} conversations, such as user\d:cli, failed up to 1 time since 20\S+ \S+: the model "
-        r"gemini/\S+ failed \(503\): it is overloaded or out of order.*; next try 20\S+ \S+",
-        failed[1],
-    )
-    assert "`gaia sweep --force`" in failed[2]
-    assert untried[0] == "ok"
-    assert untried[1].startswith(f"{report.skipped} conversations not learned yet, the oldest quiet since 20")
-    assert untried[1].endswith(": not tried while others fail")
-    assert forced.code == 1
-    assert "the model is away" in forced.err
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-async def test_two_processes_do_not_overload_the_model_either(gemini: FakeGemini, tmp_path: Path) -> None:
-    """Each keeps its own limit, and a conversation learned by one is not requested by the other."""
-    count = 1000
-    door = Door()
-    gemini.set_default("extractor", door)
-    people = [f"user{number:04}" for number in range(count)]
-    config = write_offline_config(tmp_path, "memory: {embedder: {provider: offline}}")
-    async with opened(gaia_home()) as waiting:
-        await waiting.talk((person, "cli") for person in people)
-    down = await _two_sweeps(config)
-    tried = len(door.asked)
-    door.answer = facts("likes tea")
-    door.asked.clear()
-    up = await _two_sweeps(config)
-    async with opened(gaia_home()) as waiting:
-        known = await waiting.facts(people)
-
-    assert {done.code for done in down} == {1}
-    assert all("the model is away" in done.err for done in down)
-    assert tried <= 2 * MAX_PARALLEL_CONVERSATIONS * model_calls.LEARNING.max_attempts
-    assert {done.code for done in up} == {0}
-    assert sum(done.json_output["consolidated"] for done in up) == count
-    assert known == [["likes tea"]] * count
-    assert Counter(door.asked) == Counter(f"{person}:cli" for person in people)
-    assert door.most <= 2 * MAX_PARALLEL_CONVERSATIONS
-
-
-async def _two_sweeps(config: Path) -> list[CommandResult]:
-    arguments = ("sweep", "--force", "--json", "--config", str(config))
-    return await asyncio.gather(
-        *(asyncio.to_thread(run_gaia_process, *arguments, timeout_seconds=600) for _ in range(2))
-    )

@@ -171,8 +171,3 @@ async def test_a_profile_that_takes_too_long_is_not_waited_for(
     assert both == [bullets(*PLAIN)] * 2
     assert took < 30
     assert later == bullets(GIVEN)
-
-
-def test_the_profile_timeout_matches_the_documentation() -> None:
-    """A deliberate 15 seconds: it delays an answer."""
-    assert distil.MODEL_TIMEOUT_SECONDS == 15.0
