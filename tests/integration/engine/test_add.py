@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -36,11 +35,6 @@ async def test_each_fact_is_new_once(gaia):
     assert list(first.refused) == []
     assert second.facts[0] == first[1]
     assert await gaia.memory.count(scope) == 3
-
-
-async def test_without_facts_nothing_is_new(gaia):
-    """The result is an empty sequence."""
-    assert await gaia.memory.add(gaia.scope("ada"), []) == []
 
 
 async def test_by_default_one_refused_fact_refuses_all(gaia):
@@ -87,12 +81,6 @@ async def test_a_credential_is_masked_by_every_write(gaia):
     assert [fact.metadata for fact in stored] == [masked] * 4
 
 
-async def test_on_refused_is_checked(gaia):
-    """Any other value raises an error that names the two values."""
-    with pytest.raises(InvalidInputError, match="pass 'raise' or 'skip'"):
-        await gaia.memory.add(gaia.scope("ada"), [NewFact("likes tea")], on_refused="ignore")
-
-
 async def test_browse_returns_the_sources_of_the_facts_on_the_page(gaia):
     """Only on request, and only for the facts on the page."""
     scope = gaia.scope("ada")
@@ -104,15 +92,3 @@ async def test_browse_returns_the_sources_of_the_facts_on_the_page(gaia):
     assert plain.origins == {}
     assert list(page.origins) == [added[1].id]
     assert [origin.session_id for origin in page.origins[added[1].id]] == ["s"]
-
-
-async def test_an_unknown_due_zone_is_refused_before_anything_is_stored(gaia):
-    """On an event loop the write checks it, because it may have to read a file."""
-    memory, scope, due_at = gaia.memory, gaia.scope("zoe"), datetime(2126, 3, 2, 9, tzinfo=UTC)
-    with pytest.raises(InvalidInputError, match="due_zone is 'Mars/Olympus': pass the IANA name"):
-        await memory.remember(scope, "Takes out the bins", due_at=due_at, due_zone="Mars/Olympus")
-    with pytest.raises(InvalidInputError, match="due_zone is 'Mars/Olympus'"):
-        await memory.add(scope, [NewFact("Takes out the bins", due_at=due_at, due_zone="Mars/Olympus")])
-    kept = await memory.remember(scope, "Takes out the bins", due_at=due_at, due_zone="Asia/Tokyo", every="weekly")
-
-    assert [fact.due_zone for fact in await memory.facts(scope)] == [kept.due_zone] == ["Asia/Tokyo"]

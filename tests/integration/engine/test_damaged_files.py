@@ -14,15 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory.adk.gaia import Gaia
-from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import Scope
 from support.cli.cli_runner import run_gaia
-from support.host_matrix import wait_until
 
 ADA = Scope("gaia", "ada")
 PAGE = 4096
@@ -71,20 +68,6 @@ async def test_a_replaced_file_takes_no_fact_until_memory_is_opened_again(tmp_pa
         await gaia.memory.remember(ADA, "Likes milk")
 
         assert await texts(gaia) == ["Likes tea", "Likes milk"]
-
-
-async def test_a_deleted_session_database_takes_no_message(tmp_path: Path) -> None:
-    """Sessions are refused like facts: the conversation would be lost."""
-    engine = open_engine(f"sqlite:///{tmp_path / 'sessions.db'}")
-    try:
-        async with engine.begin() as connection:
-            await connection.execute(text("CREATE TABLE t (x TEXT)"))
-        (tmp_path / "sessions.db").unlink()
-        with pytest.raises(MemoryUnavailable, match="deleted or moved"):
-            async with engine.begin() as connection:
-                await connection.execute(text("INSERT INTO t VALUES ('x')"))
-    finally:
-        await engine.dispose()
 
 
 async def filled(home: Path) -> None:
@@ -148,25 +131,6 @@ async def test_after_a_read_meets_damage_status_is_degraded_and_nothing_is_writt
 
         assert (await later_status(gaia)).state == "ok"
         assert await gaia.memory.remember(ADA, "Likes coffee")
-
-
-async def test_after_the_follower_met_damage_too_a_mended_file_is_ok_at_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Its connection does not find the damage again in memory, and status does not wait for its next attempt."""
-    await filled(tmp_path)
-    damage = damage_facts(tmp_path / "memory.db")
-    settings = {"sessions": {"background_sweep": False}}
-    async with open_memory(settings, home=tmp_path, model="offline") as gaia:
-        waiting = asyncio.create_task(gaia.memory.settled())
-        await wait_until(lambda: "the mem0 store cannot be updated" in caplog.text)
-        status = await later_status(gaia)
-        damage.mend()
-
-        assert (status.state, "is damaged" in status.reason) == ("degraded", True)
-        assert (await later_status(gaia)).state == "ok"
-        await waiting
-        assert (await gaia.memory.status(ADA)).state == "ok"
 
 
 async def later_status(gaia: Gaia):
@@ -233,38 +197,7 @@ def test_the_commands_that_read_work_in_a_read_only_home(read_only_home: Path, m
     assert (added.code, "is read-only" in added.err) == (1, True)
 
 
-def test_after_a_lost_database_the_list_names_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty list alone would look as if nothing had ever been there."""
-
-    async def fill() -> None:
-        async with open_memory(home=tmp_path, model="offline") as gaia:
-            await gaia.memory.remember(ADA, "Likes tea")
-            await gaia.memory.settled()
-
-    asyncio.run(fill())
-    (tmp_path / "memory.db").write_bytes(b"")
-    monkeypatch.setenv("GAIA_HOME", str(tmp_path))
-    listed = run_gaia("memory", "list", "--user", "ada", "--json")
-
-    assert (listed.code, listed.json_output["total"]) == (0, 0)
-    assert "the data of another database is in" in listed.err
-    assert "gaia restore" in listed.err
-
-
-async def test_after_a_change_of_embedder_status_and_hits_say_what_is_missing(tmp_path: Path) -> None:
-    """Facts are found by their words until they are embedded again."""
-    async with open_memory(home=tmp_path, model="offline") as gaia:
-        await gaia.memory.add(ADA, [NewFact("Likes tea"), NewFact("Owns a boat")])
-        async with gaia.memory.stores.database.transaction() as tx:
-            await tx.execute(text("UPDATE gaia_facts SET embedder = 'gemini/models/old/768' WHERE text LIKE '%tea'"))
-        [hit] = await gaia.memory.recall(ADA, "tea")
-        status = await gaia.memory.status(ADA)
-
-        assert hit.missing == ("other vectors",)
-        assert (status.state, status.reason.partition(":")[0]) == ("degraded", "1 of 2 facts carry other vectors")
-        assert "gaia memory reindex" in status.remedy
-
-
+@pytest.mark.slow
 async def test_a_missing_package_of_the_store_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the check of the configuration, the doctor and the status; facts are kept without the store."""
     monkeypatch.setitem(sys.modules, "mem0.vector_stores.qdrant", None)

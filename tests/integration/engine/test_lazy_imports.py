@@ -15,9 +15,7 @@ from sqlalchemy import text
 
 from gaia_memory import open_memory
 from gaia_memory.database.sql_engine import open_engine
-from gaia_memory.models import Scope
 from gaia_memory.testing import ScriptedLlm
-from support.conversations import open_conversations
 from support.plugin_host import build_agent
 
 OF_ADK = ("google.adk", "google.genai", "aiohttp", "websockets", "httpx2")
@@ -59,15 +57,6 @@ async def main():
     return {"before": before, "consolidated": report.consolidated, "facts": facts, "loaded": loaded()}
 """
 
-_FIRST_USE = """
-async def main():
-    async with open_memory(None, home=home) as gaia:
-        before = loaded()
-        model = gaia.model
-        kind = type(gaia.session_service).__mro__[1].__name__
-        session = await gaia.session_service.create_session(app_name="gaia", user_id="ada")
-    return {"before": before, "kind": kind, "user": session.user_id, "loaded": loaded()[:2]}
-"""
 
 _END = "\nprint(json.dumps(asyncio.run(main())))"
 
@@ -103,51 +92,6 @@ def test_a_program_that_only_remembers_and_recalls_never_imports_adk(tmp_path: P
 
 
 @pytest.mark.slow
-def test_adk_is_imported_on_the_first_use_of_an_adk_object(tmp_path: Path) -> None:
-    """A program without an agent may still get a Runner."""
-    told = run_alone(_FIRST_USE, tmp_path / "home")
-
-    assert told == {
-        "before": [],
-        "kind": "DatabaseSessionService",
-        "user": "ada",
-        "loaded": ["google.adk", "google.genai"],
-    }
-
-
-@pytest.mark.slow
-async def test_a_sweep_learns_an_earlier_process_conversation_and_imports_adk_for_it(tmp_path: Path) -> None:
-    """There are sessions to read, so ADK is imported; the next process finds nothing to read."""
-    home = tmp_path / "home"
-    async with open_memory({"sessions": {"clear": "keep"}}, home=home) as gaia:
-        talk = gaia.conversation(build_agent(ScriptedLlm(default="ok")), user_id="ada", channel="cli")
-        await talk.send("My sister is called Noa.")
-    first = await alone(_SWEEP, home)
-    second = await alone(_SWEEP, home)
-
-    assert first["consolidated"] == 1
-    assert any("Noa" in fact for fact in first["facts"])
-    assert first["loaded"][:2] == ["google.adk", "google.genai"]
-    assert second["consolidated"] == 0
-    assert second["facts"] == first["facts"]
-
-
-@pytest.mark.slow
-async def test_a_sweep_over_learned_sessions_does_not_import_adk(tmp_path: Path) -> None:
-    """The table alone shows which of them have changed."""
-    home = tmp_path / "home"
-    async with open_memory({"sessions": {"clear": "keep"}}, home=home) as gaia:
-        talk = gaia.conversation(build_agent(ScriptedLlm(default="ok")), user_id="ada", channel="cli")
-        await talk.send("My sister is called Noa.")
-        await gaia.sweep(force=True)
-    told = await alone(_SWEEP, home)
-
-    assert told["consolidated"] == 0
-    assert any("Noa" in fact for fact in told["facts"])
-    assert told["loaded"] == []
-
-
-@pytest.mark.slow
 async def test_sessions_without_a_recorded_schema_version_are_read_with_adk(tmp_path: Path) -> None:
     """A process killed while it created the tables leaves them like this."""
     home = tmp_path / "home"
@@ -162,28 +106,3 @@ async def test_sessions_without_a_recorded_schema_version_are_read_with_adk(tmp_
 
     assert (told["before"], told["consolidated"]) == ([], 1)
     assert any("Noa" in fact for fact in told["facts"])
-
-
-async def test_a_conversation_is_read_through_the_session_service_of_its_runner(tmp_path: Path) -> None:
-    """The plugin and the opened memory share one transcript: no session is listed twice."""
-    async with open_conversations(tmp_path, ScriptedLlm(default="ok")) as talks:
-        await talks.send("My sister is called Noa.")
-        transcripts = talks.engine.transcripts.for_app("gaia")
-        report = await talks.gaia.sweep(force=True)
-        facts = [fact.text for fact in await talks.gaia.memory.facts(Scope("gaia", "itay"))]
-
-    assert len(transcripts) == 1
-    assert transcripts[0].clear_method == "delete"
-    assert report.consolidated == 1
-    assert any("Noa" in fact for fact in facts)
-
-
-@pytest.mark.parametrize("app", ["gaia", "club"])
-async def test_every_open_memory_reads_its_own_sessions(tmp_path: Path, app: str) -> None:
-    """Transcripts over different databases, or of different apps, are not equal."""
-    async with open_memory({"app": app}, home=tmp_path / "one") as one, open_memory(None, home=tmp_path / "two") as two:
-        [first], [second] = one._engine.transcripts.for_app(app), two._engine.transcripts.for_app("gaia")
-        _ = one.session_service
-
-    assert first != second
-    assert second != first

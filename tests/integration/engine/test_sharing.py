@@ -101,25 +101,6 @@ async def test_an_engine_with_an_unavailable_database_closes_quietly_and_complet
     assert closed == ["backend", "database"]
 
 
-async def test_an_engine_with_a_part_that_fails_to_close_closes_the_others_and_raises(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The caller gets the error after all other parts have been closed."""
-    engine = await acquire(await loaded(tmp_path / "home"))
-    closed = _closed(engine, monkeypatch)
-    stop = engine.follower.stop
-
-    async def stuck() -> None:
-        await stop()
-        raise OSError("stuck")
-
-    monkeypatch.setattr(engine.follower, "stop", stuck)
-    with pytest.raises(OSError, match="stuck"):
-        await release(engine)
-
-    assert closed == ["backend", "database"]
-
-
 def _closed(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the names of the parts, in the order in which they are closed."""
     closed: list[str] = []
