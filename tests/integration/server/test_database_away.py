@@ -91,6 +91,7 @@ async def test_a_locked_file_refuses_writes_and_is_read(make: Make, monkeypatch:
     assert [each.text for each in await sut.gaia.memory.facts(sut.scope("ada"))] == ["Lives in Bergen"]
 
 
+@pytest.mark.slow
 async def test_once_damage_was_found_no_route_answers_from_pages_in_memory(make: Make) -> None:
     """Status finds it; what another connection still has of the file is not passed off as memory."""
     sut = await make()

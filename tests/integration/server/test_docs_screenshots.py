@@ -72,6 +72,7 @@ def test_the_picture_of_the_tutorial_shows_its_conversation(tmp_path: Path, monk
     require_current("adk-web", texts, picture)
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_dashboard_shows_the_card_of_a_fact(tmp_path: Path) -> None:
     """Corrected a moment ago."""
     config = write_offline_config(tmp_path)

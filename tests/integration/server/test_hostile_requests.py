@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from gaia_memory import memory_app
 from gaia_memory.server.access.access_tokens import hash_token
 from support.harness import Sut
-from support.servers.memory_server import ADA, ADA_TOKEN, BOB, TOKENS, admin_token, app_client, http_client
+from support.servers.memory_server import ADA, ADA_TOKEN, BOB, TOKENS, app_client, http_client
 
 Make = Callable[..., Awaitable[Sut]]
 SERVER = {"server": {"tokens": TOKENS}}
@@ -148,14 +148,3 @@ async def test_a_header_that_stands_twice_names_nobody(make: Make) -> None:
             assert (await proxy.get(f"{ADA}/stats", headers=headers)).status_code == status, headers
         zoe = await proxy.get(f"{path_of('zoë')}/stats", headers=[("X-User", "zoë".encode())])
         assert zoe.status_code == 200
-
-
-async def test_a_file_in_a_form_is_no_text(make: Make) -> None:
-    """It is not remembered as the name of a class."""
-    sut = await make()
-
-    async with app_client(memory_app(sut.gaia), await admin_token(sut.gaia)) as client:
-        answer = await client.post("/people/gaia/ada/facts", files={"text": ("x.txt", b"Likes tea")})
-
-    assert answer.status_code == 422
-    assert await sut.gaia.memory.count(sut.scope("ada")) == 0

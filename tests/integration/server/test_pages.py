@@ -11,7 +11,6 @@ import yaml
 
 from gaia_memory import NewFact, memory_app
 from gaia_memory.server.pages import home_pages
-from gaia_memory.server.pages.doctor_report import load_findings
 from support.harness import Sut, facts
 from support.servers.memory_server import ADA, ADA_TOKEN, TOKENS, admin_token, app_client
 
@@ -74,18 +73,6 @@ async def test_a_day_shows_what_was_true_then(make: Make) -> None:
 
     assert ("Lives in Oslo" in then, "Lives in Bergen" in then) == (True, False)
     assert all("Lives in Bergen" in page for page in (today, odd))
-
-
-async def test_a_browser_gets_an_unknown_path_as_a_page(make: Make) -> None:
-    """A program gets a problem."""
-    sut = await make()
-
-    async with await browser(sut) as client:
-        page = await client.get("/nowhere", headers=HTML)
-        problem = await client.get("/nowhere")
-
-    assert (page.status_code, "There is no such page" in page.text) == (404, True)
-    assert (problem.status_code, problem.headers["content-type"]) == (404, "application/problem+json")
 
 
 async def test_every_refusal_is_a_page_for_a_browser_and_a_problem_for_a_program(make: Make) -> None:
@@ -267,31 +254,3 @@ async def test_the_people_of_a_large_home_are_found_by_their_names(make: Make, m
     assert "The first 2 of 3 people" in everybody
     assert "carol" not in everybody
     assert "carol" in found
-
-
-@pytest.mark.parametrize("is_set", [False, True])
-async def test_the_page_about_health_names_no_variable_that_nobody_set(
-    make: Make, monkeypatch: pytest.MonkeyPatch, is_set: bool
-) -> None:
-    """The process of the checks is told the home in one."""
-    sut = await make()
-    if is_set:
-        monkeypatch.setenv("GAIA_HOME", str(sut.home))
-    else:
-        monkeypatch.delenv("GAIA_HOME", raising=False)
-
-    findings = await load_findings(sut.home, None)
-
-    assert any("GAIA_HOME" in each["says"] for each in findings if each["part"] == "environment") == is_set
-
-
-async def test_a_page_refuses_a_parameter_that_stands_twice(make: Make) -> None:
-    """As the routes of the API do: all but the last would be ignored."""
-    sut = await make()
-    fact = await sut.gaia.memory.remember(sut.scope("ada"), "Likes tea")
-
-    async with await browser(sut) as client:
-        for page in ("/", "/api", "/status", "/login", PAGE, f"{PAGE}/profile", f"{PAGE}/facts/{fact.id}"):
-            once, twice = [await client.get(f"{page}?{query}", headers=HTML) for query in ("q=tea", "q=tea&q=figs")]
-            assert (once.status_code, twice.status_code) == (200, 422), page
-            assert "pass it once" in twice.text, page

@@ -183,19 +183,6 @@ def _gaia(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-async def test_a_wrong_body_is_refused_in_plain_words(make: Make) -> None:
-    """Not in those of the library that checks it."""
-    sut = await make(yaml.safe_dump({"server": {"tokens": TOKENS}}))
-    async with app_client(memory_app(sut.gaia), await admin_token(sut.gaia)) as client:
-        refused = await client.post("/v1/sweep", json={"colour": "red", "force": "perhaps"})
-
-    assert refused.json()["detail"] == "the request is not accepted"
-    assert refused.json()["errors"] == [
-        {"where": "body.force", "message": "pass true or false"},
-        {"where": "body.colour", "message": "there is no such name here: leave it out"},
-    ]
-
-
 async def test_a_credential_is_masked_and_a_fact_of_nothing_else_refused_with_the_reason(make: Make) -> None:
     """Neither answer has the credential."""
     sut = await make(yaml.safe_dump({"server": {"tokens": TOKENS}}))
