@@ -157,6 +157,7 @@ def test_the_next_start_finishes_a_killed_forget_on_servers(tmp_path: Path, data
         asyncio.run(check(tmp_path, settings, KillPoint(step), "everything"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [KillPoint("store named"), KillPoint("scrubbed")], ids=lambda stop: str(stop.step))
 def test_the_next_start_finishes_a_killed_forget_with_a_server_database(tmp_path: Path, stop: KillPoint) -> None:
     """The store is a local folder, the facts are in PostgreSQL."""

@@ -36,20 +36,6 @@ CLEARING_STEPS = ("clearing", "session cleared", "cleared")
 FOLLOWING_STEPS = ("store begun", "store named", "applied", "row removed")
 """First the new store exists, then the database names it."""
 
-FORGETTING_STEPS = ("facts deleted", "forgotten")
-"""At "facts deleted" the transaction is not committed yet."""
-
-ERASING_STEPS = (
-    "folders removed",
-    "store begun",
-    "store named",
-    "index written",
-    "scrubbed",
-    "crossing off",
-    "crossed off",
-)
-"""The background work after a forget, besides `FOLLOWING_STEPS`; at "crossing off" it is not committed yet."""
-
 is_learning_task: ContextVar[bool] = ContextVar("learns", default=False)
 """Set in the task that sweeps, because facts added at the same time are embedded too."""
 
