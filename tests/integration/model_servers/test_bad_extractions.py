@@ -17,8 +17,8 @@ from gaia_memory.model_calls import SHORT_ANSWER_TOKENS
 from gaia_memory.sessions.learning.backoff import PARK_AFTER_BAD_ANSWERS
 from gaia_memory.testing import FakeClock
 from support.harness import facts
-from support.servers.call_limits import change_limits, remove_retry_pauses
-from support.servers.fake_openai import CHAT_MODEL, Answer, Body, Completion, FakeOpenAI, HttpError, NoAnswer
+from support.servers.call_limits import change_limits
+from support.servers.fake_openai import CHAT_MODEL, Answer, Body, Completion, FakeOpenAI, NoAnswer
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -159,20 +159,6 @@ async def test_an_endless_answer_that_takes_too_long_is_a_bad_one_and_not_an_out
     assert "the model is away" not in caplog.text
 
 
-async def test_a_server_that_is_still_loading_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unlike one that takes too long for an answer."""
-    remove_retry_pauses(monkeypatch)
-    with FakeOpenAI() as server:
-        server.add("extractor", HttpError(503, "Loading model"))
-        server.set_default("extractor", a_fact_each)
-        async with learning(tmp_path, server) as (gaia, agent):
-            await say(gaia, agent, "figs")
-            report = await gaia.sweep(force=True)
-
-    assert report.consolidated == 1
-    assert len(server.requests_of("extractor")) == 2
-
-
 async def test_a_server_too_slow_for_a_long_answer_is_asked_for_short_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,20 +175,6 @@ async def test_a_server_too_slow_for_a_long_answer_is_asked_for_short_ones(
     assert report.consolidated == 1
     assert texts == [f"User likes {fruit}" for fruit in fruits]
     assert [len(said(request.body)) for request in server.requests_of("extractor")] == [8, 8, 4, 4]
-
-
-@pytest.mark.parametrize(("prompt", "requests"), [("gaia", 3), ("mem0", 2)])
-async def test_a_refused_request_is_asked_once_in_each_form(prompt: str, requests: int, tmp_path: Path) -> None:
-    """With the schema, in JSON mode and without; another temperature would not help."""
-    with FakeOpenAI() as server:
-        server.set_default("extractor", HttpError(400, "no such thing"))
-        async with learning(tmp_path, server, extraction_prompt=prompt) as (gaia, agent):
-            await say(gaia, agent, "I like tea")
-            await gaia.sweep(force=True)
-            pending = await waiting(gaia)
-
-    assert len(server.requests_of("extractor")) == requests
-    assert "refused the request (400)" in (pending.reason or "")
 
 
 async def test_a_context_that_is_too_small_is_said_once_and_never_parks_a_conversation(
@@ -246,21 +218,3 @@ async def test_a_conversation_that_is_too_long_for_the_context_is_halved(tmp_pat
 
     assert (report.consolidated, len(found)) == (1, 4)
     assert [len(said(request.body)) for request in server.requests_of("extractor")] == [4, 2, 2]
-
-
-async def test_a_full_answer_about_one_long_turn_is_a_cut_one(tmp_path: Path) -> None:
-    """Nothing is taken from it; later tries split the turn. About a short turn it is complete."""
-    full = facts(*(f"User likes {word}" for word in ("figs", "plums", "pears")))
-    with FakeOpenAI() as server:
-        server.set_default("extractor", full)
-        async with learning(tmp_path, server, llm={"max_tokens": 500}) as (gaia, agent):
-            await say(gaia, agent, "figs plums pears grapes " * 70)
-            await gaia.sweep(force=True)
-            pending = await waiting(gaia)
-            long_known = await known(gaia)
-            await gaia.conversation(agent, user_id="ada", channel="web").send("figs plums pears")
-            await gaia.sweep(force=True)
-            short_known = await known(gaia)
-
-    assert pending.reason == "the answer was cut after 3 facts"
-    assert (long_known, len(short_known)) == ([], 3)

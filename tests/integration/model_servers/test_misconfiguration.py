@@ -13,17 +13,13 @@ from gaia_memory import open_memory
 from support.cli.cli_runner import run_gaia
 from support.servers.fake_openai import (
     CHAT_MODEL,
-    EMBEDDING_MODEL,
     Answer,
-    Completion,
     FakeOpenAI,
     HtmlPage,
     HttpError,
-    RawBody,
 )
 
 NOWHERE = "http://127.0.0.1:9/v1"
-PROSE = "Sure! The user likes tea."
 
 
 @dataclass
@@ -52,14 +48,6 @@ MISTAKES = {
     "the address of a web page": Mistake(("check the base URL, which usually ends in /v1",), answer=HtmlPage()),
     "a model nobody has": Mistake(("The model `gpt-9` does not exist",), model="gpt-9"),
     "a server that is down": Mistake(("could not be reached at 127.0.0.1:9",), url=lambda _: NOWHERE),
-    "no choice in the answer": Mistake(("no choice of a model",), answer=RawBody({"choices": []})),
-    "an answer that was cut": Mistake(
-        ("was cut: raise `memory.llm.max_tokens`",), answer=Completion("{", finish="length")
-    ),
-    "an answer that was blocked": Mistake(("blocked",), answer=Completion("", finish="content_filter")),
-    "a model that chats": Mistake(("the answer is no JSON",), answer=PROSE),
-    "a model with a form of its own": Mistake(("of another form: memory: Field required",), answer='{"facts": []}'),
-    "a model that thinks without an end": Mistake(("did not finish its thoughts",), answer="<think>Tea? Or"),
 }
 
 
@@ -122,17 +110,6 @@ def test_a_chat_apologizes_once_and_the_log_gives_the_reason(
     assert done.code == 1
 
 
-def test_a_chat_without_a_key_and_a_server_does_not_start(tmp_path: Path) -> None:
-    """No message could be answered."""
-    config = tmp_path / "gaia.yaml"
-    config.write_text("model: openai:gpt-5\n", encoding="utf-8")
-    done = run_gaia("chat", "--user", "ada", "--config", str(config), stdin="hi\n")
-
-    assert done.code == 1
-    assert "OPENAI_API_KEY is not set: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own" in done.err
-    assert done.out == ""
-
-
 @pytest.mark.parametrize("part", ["llm", "embedder"])
 async def test_forgetting_works_without_a_key(part: str, tmp_path: Path) -> None:
     """The mem0 store is opened, followed and erased from without asking a model."""
@@ -148,29 +125,3 @@ async def test_forgetting_works_without_a_key(part: str, tmp_path: Path) -> None
 
     assert receipt.count == 1
     assert (status.erasures, status.lag, status.facts) == (0, 0, 0)
-
-
-@pytest.mark.parametrize(
-    ("mistake", "code", "told"),
-    [
-        (Mistake(()), 0, ("memory's model    openai/", "agents' model")),
-        (Mistake((), habits={"key": "right"}), 1, ("refused the key",)),
-        (Mistake((), url=lambda _: NOWHERE), 1, ("could not be reached",)),
-        (Mistake((), url=lambda _: ""), 1, ("needs a key", "set OPENAI_API_KEY")),
-    ],
-    ids=["nothing", "a wrong key", "a server that is down", "neither key nor server"],
-)
-def test_the_doctor_checks_a_server_and_accepts_one_without_a_key(
-    mistake: Mistake, code: int, told: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Your own server need not require a key."""
-    with FakeOpenAI(**mistake.habits) as server:  # type: ignore[arg-type]
-        monkeypatch.setenv("OPENAI_BASE_URL", mistake.url(server))
-        config = tmp_path / "gaia.yaml"
-        embedder = f"embedder: {{provider: openai, model: {EMBEDDING_MODEL}}}"
-        memory = f"memory: {{llm: {{provider: openai}}, {embedder}}}"
-        config.write_text(f"model: openai:{CHAT_MODEL}\n{memory}\n", encoding="utf-8")
-        done = run_gaia("doctor", "--config", str(config))
-
-    assert [words for words in told if words not in done.out] == [], done.out
-    assert done.code == code

@@ -14,7 +14,7 @@ from gaia_memory import ConfigError, open_memory
 from support.servers.call_limits import change_limits
 from support.servers.end_to_end_scenario import expected_results, open_memory_with_agent, run_scenario
 from support.servers.fake_ollama import CHAT_MODEL, FakeOllama
-from support.servers.fake_openai import DIMENSIONS, Completion, NoAnswer
+from support.servers.fake_openai import DIMENSIONS, NoAnswer
 
 SETTINGS: dict[str, Any] = {
     "model": f"openai:{CHAT_MODEL}",
@@ -114,18 +114,6 @@ async def reason_of_trouble(gaia: Any) -> str:
         while gaia.memory.engine_state().store_problem is None:
             await asyncio.sleep(0.01)
     return str(gaia.memory.engine_state().store_problem)
-
-
-async def test_a_truncated_answer_is_a_failure_with_a_reason(ollama: FakeOllama, tmp_path: Path) -> None:
-    """Half a list of facts is not learned."""
-    ollama.set_default("extractor", Completion('{"memory": []}', finish="length"))
-    async with open_memory_with_agent(tmp_path / "home", SETTINGS) as (gaia, agent):
-        await gaia.conversation(agent, user_id="ada", channel="cli").send("I like tea")
-        failed = (await gaia.sweep(force=True)).failed
-        [waiting] = (await gaia.memory.status(gaia.scope("ada"))).pending
-
-    assert failed == 1
-    assert "was cut: raise `memory.llm.max_tokens`" in str(waiting.reason)
 
 
 async def test_a_hanging_ollama_is_given_up(
