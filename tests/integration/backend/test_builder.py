@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
-import stat
 from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,7 @@ import pytest
 
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.providers import resolve_provider
-from gaia_memory.errors import BadAnswerError, ConfigError, GaiaMemoryError, ModelUnavailableError
+from gaia_memory.errors import ConfigError, ModelUnavailableError
 from support.servers.fake_gemini import FakeGemini, facts, with_thoughts
 from support.storage.scripted_backend import (
     DIMENSIONS,
@@ -85,14 +82,6 @@ async def test_an_external_store_gets_its_settings_and_no_path(make: Make) -> No
     assert not hasattr(made, "path")
 
 
-async def test_a_chroma_server_gets_no_path(make: Make) -> None:
-    """The address is all it needs."""
-    made = await built(make(vector_store={"provider": "chroma", "host": "localhost", "port": 8000}))
-
-    assert made.vector_store.config.host == "localhost"
-    assert "home" not in str(made.vector_store.config.path)
-
-
 async def test_dimensions_a_store_needs_are_measured_if_unknown(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """They come from one vector of a host's embedder that states no dimensions."""
     register_scripted_providers(monkeypatch, "host")
@@ -127,24 +116,6 @@ async def test_unknown_providers_and_keys_are_named_with_a_suggestion(
     assert named in str(checked.value)
 
 
-async def test_all_problems_are_reported_at_once(make: Make) -> None:
-    """The user fixes the file once."""
-    backend = make(llm={"provider": "x1"}, embedder={"provider": "x2"}, vector_store={"provider": "x3"})
-    with pytest.raises(ConfigError) as raised:
-        await backend.pools.store.run(backend.load)
-
-    assert len(raised.value.problems) == 3
-
-
-async def test_a_provider_without_its_key_or_package_is_unavailable_with_a_reason(make: Make) -> None:
-    """This is no reason to lose a conversation: the key may be added later."""
-    backend = make(llm={"provider": "openai", "model": "m"}, embedder={"provider": "gemini"})
-    with pytest.raises(ModelUnavailableError, match="OPENAI_API_KEY"):
-        await backend.extractor.extract(make_chunk("hi"), instructions="", check=keep_all)
-    with pytest.raises(ModelUnavailableError, match="gemini"):
-        await backend.embedder.embed(["hi"], purpose="add")
-
-
 async def test_a_hosts_own_provider_named_gemini_is_used(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """A host that replaced mem0's Gemini gets its own."""
     from mem0.utils.factory import LlmFactory
@@ -157,58 +128,6 @@ async def test_a_hosts_own_provider_named_gemini_is_used(make: Make, monkeypatch
     assert [
         fact.text for fact in await backend.extractor.extract(make_chunk("hi"), instructions="", check=keep_all)
     ] == ["from the host"]
-
-
-async def test_offline_can_be_built_by_mem0s_own_factories(make: Make) -> None:
-    """A host that builds mem0 from the same configuration gets the same objects."""
-    from mem0.utils.factory import EmbedderFactory, LlmFactory
-
-    backend = make()
-    await backend.pools.store.run(backend.load)
-    llm = await backend.pools.model.run(LlmFactory.create, "offline", {})
-    embedder = await backend.pools.model.run(EmbedderFactory.create, "offline", {}, None)
-
-    assert (type(llm).__name__, type(embedder).__name__) == ("NoModel", "OfflineEmbedder")
-
-
-async def test_blocking_methods_refuse_to_run_on_the_event_loop(make: Make, tmp_path: Path) -> None:
-    """Each method refuses before it does anything."""
-    backend = make()
-    for call in (backend.load, backend.llm.instance, backend.embedding_model):
-        with pytest.raises(RuntimeError, match="blocks"):
-            call()
-    for opening in (backend.mem0_config, backend.open_memory):
-        with pytest.raises(RuntimeError, match="blocks"):
-            opening(tmp_path)
-
-
-async def test_files_are_accessible_to_their_owner_only_and_mem0s_tables_stay_empty(make: Make) -> None:
-    """This holds after learning and embedding; Chroma's folder is not part of this check."""
-    backend = make()
-    home = backend._config.home
-    await backend.extractor.extract(make_chunk("I live in Haifa"), instructions="", check=keep_all)
-    memory = await backend.pools.store.run(backend.open_memory, home / "store")
-    vectors = await backend.embedder.embed(["User lives in Haifa"], purpose="add")
-    payload = {"data": "User lives in Haifa", "user_id": "app:itay", "created_at": datetime.now(UTC).isoformat()}
-    await backend.pools.store.run(memory.vector_store.insert, [list(vectors[0])], [payload], ["id-1"])
-    found = await backend.pools.store.run(memory.search, "Haifa", filters={"user_id": "app:itay"})
-    history = home / "mem0" / "history.db"
-    rows = await asyncio.to_thread(_rows, history)
-
-    assert [item["memory"] for item in found["results"]] == ["User lives in Haifa"]
-    assert rows == {"history": 0, "messages": 0}
-    assert stat.S_IMODE(history.stat().st_mode) == 0o600
-    assert stat.S_IMODE(history.parent.stat().st_mode) == 0o700
-
-
-def _rows(path: Path) -> dict[str, int]:
-    with sqlite3.connect(path) as connection:
-        counts = {
-            table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-            for table in ("history", "messages")
-        }
-    connection.close()
-    return counts
 
 
 async def test_gemini_requests_contain_only_the_needed_options(make: Make, gemini: FakeGemini) -> None:
@@ -226,21 +145,6 @@ async def test_gemini_requests_contain_only_the_needed_options(make: Make, gemin
     assert "responseMimeType" not in told
     assert gemini.requests[1].system == "You tell."
     assert backend.language_model.identity == "gemini/gemini-3.5-flash"
-
-
-@pytest.mark.parametrize("answer", ["", "  ", None, 7, "<think>only</think>", "<think>\n- likes tea?"])
-async def test_a_profile_answer_without_text_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Any
-) -> None:
-    """The caller has a fallback profile for that."""
-    script = register_scripted_providers(monkeypatch, "p")
-    script.answers.append(answer)
-    backend = scripted_backend(tmp_path, "p")
-    with pytest.raises(BadAnswerError):
-        await backend.language_model.complete("Tell.", system="You tell.")
-    await backend.close()
-
-    assert script.formats == [None]
 
 
 @pytest.mark.acceptance("L11")
@@ -301,18 +205,6 @@ async def test_mem0s_log_lines_that_quote_users_appear_at_debug_only(
     assert "a secret" not in quiet
     assert "mem0 reports a problem" in quiet
     assert "a secret" in caplog.text
-
-
-async def test_every_error_of_the_backend_is_a_gaia_memory_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Catching the base class catches all."""
-    script = register_scripted_providers(monkeypatch, "e")
-    script.answers.append(KeyError("x"))
-    backend = scripted_backend(tmp_path, "e")
-    with pytest.raises(GaiaMemoryError):
-        await backend.extractor.extract(make_chunk("hi"), instructions="", check=keep_all)
-    await backend.close()
 
 
 def test_every_embedded_store_gets_a_path_in_the_home() -> None:

@@ -119,34 +119,3 @@ def test_extraction_with_our_own_prompt_loads_no_mem0(prompt: str, loads_mem0: b
     )
 
     assert json.loads(done.stdout) == {"extractor": f"agent/own-model/{PROMPT_VERSIONS[prompt]}", "mem0": loads_mem0}
-
-
-_FOLLOWING = """
-import asyncio, gc, sys
-from gaia_memory import open_memory
-
-async def main():
-    before = gc.get_freeze_count()
-    async with open_memory({"home": sys.argv[1], "model": "offline"}) as gaia:
-        await gaia.memory.remember(gaia.scope("ada"), "Likes tea.")
-        await gaia.memory.settled()
-        # The follower does it once nothing is left to follow.
-        async with asyncio.timeout(60):
-            while not gc.get_freeze_count():
-                await asyncio.sleep(0.05)
-        gc.collect()
-        print(before, gc.get_freeze_count(), len(gc.get_objects()))
-
-asyncio.run(main())
-"""
-
-
-@pytest.mark.slow
-def test_a_full_collection_does_not_walk_through_the_modules_of_mem0(tmp_path: Path) -> None:
-    """They are most of what a process has that only follows facts; each collection would stop every turn."""
-    command = [sys.executable, "-c", _FOLLOWING, str(tmp_path / "home")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    before, frozen, collected = map(int, done.stdout.split())
-
-    assert before == 0
-    assert frozen > 5 * collected

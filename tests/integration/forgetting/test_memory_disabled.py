@@ -84,18 +84,3 @@ async def test_with_memory_off_nothing_is_opened_unless_an_erasure_is_pending(tm
 
     assert (receipt.count, receipt.pending) == (0, False)
     assert not (tmp_path / "store").exists()
-
-
-async def test_enabled_memory_is_followed_at_once(tmp_path: Path) -> None:
-    """The worker that only finished erasures becomes a follower."""
-    file = tmp_path / "gaia.yaml"
-    file.write_text("model: offline\nmemory: {enabled: false}\n", encoding="utf-8")
-    async with open_memory(file, home=tmp_path / "home") as gaia:
-        await gaia.memory.settled()
-        file.write_text("model: offline\nmemory: {enabled: true}\n# on again\n", encoding="utf-8")
-        ann = gaia.scope("ann")
-        await gaia.memory.remember(ann, "likes tea")
-        await gaia.memory.settled()
-        found = await asyncio.to_thread(gaia.mem0.get_all, filters={"user_id": ann.partition})
-
-    assert [row["memory"] for row in found["results"]] == ["likes tea"]

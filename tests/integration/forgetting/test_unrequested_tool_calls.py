@@ -11,7 +11,6 @@ from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
 from gaia_memory import NewFact
-from gaia_memory.facts import SqlFacts
 from gaia_memory.testing import ScriptedLlm, call
 from support.database_matrix import make as make  # a fixture, on both databases
 from support.databases import empty_postgres_url
@@ -183,21 +182,3 @@ async def test_a_message_without_text_does_not_mention_a_forgotten_fact(tmp_path
 
     assert function_responses(model.requests[1])[-1]["status"] == "error"
     assert facts == []
-
-
-@pytest.mark.parametrize(
-    ("said", "text", "speaks"),
-    [
-        ("My peanuts!", NUTS, True),
-        ("is it to be?", NUTS, False),
-        ("", NUTS, False),
-        ("\u958b\u5fc3\u679c?", "\u559c\u6b22\u5f00\u5fc3\u679c", True),
-        ("it is what it is", "It is so", True),
-        ("hello there", "It is so", False),
-        ("so: \U0001f95c", "\U0001f95c", True),
-        ("hello", "\U0001f95c", False),
-    ],
-)
-def test_a_message_mentions_a_fact_if_they_share_a_distinctive_word(said: str, text: str, speaks: bool) -> None:
-    """Any word of a fact that has no distinctive one, and its exact characters if it has no word."""
-    assert SqlFacts().mentions(said, text) is speaks

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from gaia_memory import NewFact
 from gaia_memory.errors import GaiaMemoryError
-from gaia_memory.telemetry import error_frames, store_id
+from gaia_memory.telemetry import error_frames
 from gaia_memory.testing import call
 from support.checkout import PACKAGE, ROOT, python_files
 from support.harness import Sut, facts
@@ -85,34 +84,6 @@ async def test_a_learned_conversation_is_one_line_with_its_numbers(make: Make, l
         "gaia_cleared": True,
     }
     assert [record.levelname for record in logged.all if "is learned" in record.getMessage()] == ["INFO"]
-
-
-async def test_a_postponed_conversation_is_a_warning_with_attempts_and_error_type(make: Make, logged: Records) -> None:
-    """A program can count failures by reason."""
-    sut = await make(extractor=[OSError("away")])
-    await sut.chat("ada", "cli", "I like tea")
-    await sut.sweep_after_idle()
-
-    [put_off] = logged.of("conversation.put_off")
-    assert put_off["gaia_session"] == "ada:cli"
-    assert (put_off["gaia_attempts"], put_off["gaia_parked"]) == (1, False)
-    assert put_off["gaia_error"] == "ModelUnavailableError"
-    assert logged.of("conversation.learned") == []
-
-
-async def test_forgetting_is_logged_with_store_and_count(make: Make, logged: Records) -> None:
-    """The id is the store id of the spans, not the user id."""
-    sut = await make()
-    scope = sut.scope("ada")
-    await sut.gaia.memory.add(scope, [NewFact("Likes tea"), NewFact("Lives in Oslo")])
-    await sut.gaia.memory.forget(scope)
-    await sut.gaia.memory.settled()
-
-    [forgotten] = logged.of("memory.forgotten")
-    assert (forgotten["gaia_store"], forgotten["gaia_facts"]) == (store_id(scope), 2)
-    assert logged.of("memory.kept")[0]["gaia_facts"] == 2
-    assert logged.of("store.begun")
-    await wait_until(lambda: logged.of("erasure.finished"))
 
 
 @pytest.mark.slow

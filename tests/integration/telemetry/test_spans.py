@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from google.adk.agents.llm_agent import LlmAgent
-from google.adk.apps.app import App
 from google.adk.cli.api_server import InMemoryExporter
-from google.adk.runners import Runner
-from google.adk.sessions.in_memory_session_service import InMemorySessionService
-from google.adk.tools.load_memory_tool import load_memory_tool
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 
-from gaia_memory import Mem0MemoryService, NewFact
-from gaia_memory.recall.pipeline import Recall
+from gaia_memory import NewFact
 from gaia_memory.telemetry import memory_span, spans, store_id
-from gaia_memory.testing import ScriptedLlm, call
+from gaia_memory.testing import call
 from support.harness import Sut, facts
 from support.host_matrix import wait_until
-from support.plugin_host import SCOPE, BrokenDatabase, build_agent, events_text, open_plugin_host, user_content
+from support.plugin_host import SCOPE
 from support.tracing import SpanCollector, attributes, collect_spans
 
 Make = Callable[..., Awaitable[Sut]]
@@ -60,20 +52,6 @@ async def test_a_search_is_a_child_of_the_tool_that_called_it(make: Make, seen: 
         "gaia.usage.estimated": True,
     }
     assert seen.parents(seen.only("distil_profile")) == ["invoke_workflow assistant"]
-
-
-async def test_adks_own_tool_is_traced_in_a_foreign_runner(tmp_path: Path, seen: SpanCollector) -> None:
-    """The service alone suffices."""
-    service = Mem0MemoryService(config={"home": str(tmp_path / "gaia")})
-    agent = LlmAgent(name="root", model=ScriptedLlm(call("load_memory", query="tea"), "ok"), tools=[load_memory_tool])
-    sessions = InMemorySessionService()
-    app = App(name="host", root_agent=agent)
-    async with Runner(app=app, session_service=sessions, memory_service=service, auto_create_session=True) as runner:
-        async for _ in runner.run_async(user_id="ada", session_id="s", new_message=user_content("hi")):
-            pass
-    await service.source.release()
-
-    assert seen.parents(seen.only("search_memory"))[0] == "execute_tool load_memory"
 
 
 async def test_spans_of_remember_and_forget_carry_record_ids(make: Make, seen: SpanCollector) -> None:
@@ -132,16 +110,6 @@ async def test_the_trace_view_of_adk_web_finds_the_spans_of_a_session(make: Make
     assert {"search_memory", "upsert_memory"} <= {span.name for span in view.get_finished_spans("ada:cli")}
 
 
-async def test_a_sweep_called_by_the_host_makes_a_root_of_each_conversation(make: Make, seen: SpanCollector) -> None:
-    """A trace with a thousand conversations under one span would be unreadable."""
-    sut = await make(extractor=[facts("Likes tea")])
-    await sut.chat("ada", "cli", "I like tea")
-    with trace.get_tracer("host").start_as_current_span("nightly"):
-        await sut.sweep(force=True)
-
-    assert seen.only("upsert_memory").parent is None
-
-
 async def test_background_work_is_no_child_of_the_span_that_opened_memory(make: Make, seen: SpanCollector) -> None:
     """The scheduler and the follower outlive that span."""
     with trace.get_tracer("host").start_as_current_span("startup"):
@@ -158,29 +126,6 @@ async def test_background_work_is_no_child_of_the_span_that_opened_memory(make: 
     assert {span.name for span in followed} == {"create_memory_store", "follow_store"}
     assert [span.parent for span in followed] == [None] * len(followed)
     assert sum(attributes(span).get("gen_ai.memory.record.count", 0) for span in followed) == 1
-
-
-async def test_work_started_by_a_config_reload_is_no_child_of_that_request(make: Make, seen: SpanCollector) -> None:
-    """When memory is switched on, the first call after the change starts the background work."""
-    sut = await make("memory: {enabled: false}")
-    sut.write_config("memory: {enabled: true}")
-    with trace.get_tracer("host").start_as_current_span("request"):
-        await sut.gaia.memory.remember(sut.scope("ada"), "Likes tea")
-        await sut.gaia.memory.settled()
-
-    assert seen.parents(seen.only("create_memory")) == ["request"]
-    assert [span.parent for span in seen.named("follow_store")] == [None]
-
-
-async def test_a_reset_is_learned_within_its_turn(make: Make, seen: SpanCollector) -> None:
-    """The user waits for it."""
-    sut = await make(extractor=[facts("Likes tea")])
-    await sut.chat("ada", "cli", "I like tea")
-    with trace.get_tracer("host").start_as_current_span("request"):
-        await sut.chat("ada", "cli", "/reset")
-
-    learned = seen.named("upsert_memory")[0]
-    assert seen.parents(learned)[-1] == "request"
 
 
 class RefusedError(Exception):
@@ -215,22 +160,6 @@ async def test_a_failing_model_is_recorded_by_error_type_without_its_message(
     assert (learned.status.status_code, learned.status.description) == (StatusCode.ERROR, kind)
     assert not learned.events
     assert MARKER not in seen.json_text()
-
-
-async def test_a_search_in_a_database_that_is_away_is_an_error(tmp_path: Path, seen: SpanCollector) -> None:
-    """The turn continues, and the trace shows the failure."""
-    model = ScriptedLlm(call("load_memory", query="tea"), "ok")
-    async with open_plugin_host(tmp_path, build_agent(model)) as host:
-        engine = await host.engine()
-        away: Any = BrokenDatabase()
-        recaller = Recall(away, engine.facts, engine.backend, engine.clock)
-        engine.memory = replace(engine.memory, recaller=recaller)
-        events = await host.run_turn("hi")
-
-    search = seen.only("search_memory")
-    assert events_text(events).endswith("ok")
-    assert attributes(search)["error.type"] == "OSError"
-    assert "ZEBRA" not in seen.json_text()
 
 
 async def run_every_operation(sut: Sut) -> None:

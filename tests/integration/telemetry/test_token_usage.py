@@ -25,7 +25,6 @@ from gaia_memory.telemetry import token_usage
 from gaia_memory.telemetry.token_usage import TokenMeter
 from gaia_memory.testing import ScriptedLlm
 from support.harness import facts
-from support.host_matrix import wait_until
 from support.servers import fake_openai
 from support.servers.fake_gemini import FakeGemini, truncated
 from support.servers.fake_ollama import CHAT_MODEL, FakeOllama
@@ -208,27 +207,6 @@ async def test_the_sums_of_processes_add_up_at_close(tmp_path: Path, monkeypatch
 
     assert shown["last_30_days"] == shown["today"] == stored(tmp_path)
     assert shown["today"]["embedding"].questions == 3
-
-
-async def test_sums_are_saved_while_the_process_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a database did not take is saved with the next."""
-    monkeypatch.setattr(token_usage, "SAVE_SECONDS", 0.01)
-    saved: list[Any] = []
-
-    async def save(sums: Any) -> None:
-        saved.append(dict(sums))
-        if len(saved) == 1:
-            raise token_usage.MemoryUnavailable("the disk is full", remedy="free some")
-
-    meter = TokenMeter(save)
-    for number in (1, 2):
-        with meter.question("profile"):
-            token_usage.report_tokens(given=10)
-        await wait_until(lambda number=number: len(saved) == number)
-    await meter.close()
-
-    assert [[usage.input for usage in sums.values()] for sums in saved] == [[10], [20]]
-    assert not meter.unsaved
 
 
 async def test_rest_and_doctor_show_them(tmp_path: Path) -> None:
