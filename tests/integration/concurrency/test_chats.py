@@ -95,12 +95,6 @@ def talk_at_once(home: Home, count: int, *, chats: int = 2) -> None:
 
 
 @pytest.mark.slow
-def test_two_chats_in_one_conversation_answer_everything(tmp_path: Path, gemini_rules: RuleBasedGemini) -> None:
-    """Each turn waits for the other process's turn, and both are learned."""
-    talk_at_once(Home(tmp_path, gemini_rules, clear="auto", database=None), 5)
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 async def test_forty_messages_of_two_chats_are_answered_and_learned_once(

@@ -16,15 +16,8 @@ from support.concurrency.isolation_process import (
     seed_facts,
 )
 from support.databases import memory_url, on_each_database
-from support.oracles.adversarial_ids import SCOPES, USERS
 
 slow = (pytest.mark.slow, pytest.mark.timeout(900))
-
-
-def test_the_users_are_numerous_and_distinct() -> None:
-    """At least fifty hostile ids, and no two users share a partition."""
-    assert len(set(USERS)) == len(USERS) >= 50
-    assert len({scope.partition for scope in SCOPES}) == len(SCOPES) > len(USERS)
 
 
 @pytest.mark.acceptance("C01", "C02", "C03", "L12", "Q04", "P14", "R07")

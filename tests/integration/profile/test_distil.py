@@ -170,16 +170,6 @@ async def test_after_a_bad_answer_the_same_facts_are_asked_about_in_an_hour(add,
     assert later.bullets == ("Name: Itay", "Likes tea")
 
 
-async def test_after_a_bad_answer_other_facts_are_asked_about_at_once(add, distiller):
-    """The answer may be better."""
-    await add(ITAY, "likes tea")
-    model = ScriptedLanguageModel("I cannot help with that.", ANSWER)
-    await distiller(language_model=model).profile(ITAY)
-    await add(ITAY, "name is Itay")
-
-    assert (await distiller(language_model=model).profile(ITAY)).bullets == ("Name: Itay", "Likes tea")
-
-
 @pytest.mark.acceptance("P08", "P09")
 @pytest.mark.parametrize("answer", [ModelUnavailableError("429"), "\n".join(f"- line {n}" for n in range(50))])
 async def test_a_profile_never_exceeds_its_limit(add, distiller, answer):

@@ -124,14 +124,6 @@ async def test_with_a_threshold_an_unrelated_query_finds_nothing(memory):
     ]
 
 
-async def test_a_single_common_word_does_not_pass_the_threshold(memory):
-    """One word of many is a weak match, even if it is the best one."""
-    query = "dog breeding regulations of medieval monasteries"
-
-    assert texts(await memory.recall(ITAY, query, limit=1)) == ["Has a dog named Rex"]
-    assert await memory.recall(ITAY, query, limit=5, threshold=0.5) == []
-
-
 @pytest.mark.acceptance("R04")
 @pytest.mark.parametrize("failure", [ModelUnavailableError("429"), "silence"])
 async def test_a_failing_embedder_loses_only_its_part_of_the_score_and_is_named(memory, failure, caplog):

@@ -113,18 +113,6 @@ async def test_an_unavailable_model_loses_only_the_added_words(database, failure
     assert "sports" not in caplog.text
 
 
-async def test_the_offline_model_is_not_asked_for_a_query_expansion(database):
-    """It cannot provide one, and nothing is reported as missing."""
-    model = ScriptedLanguageModel()
-    model_identity = type("Offline", (), {"identity": "offline/default", "complete": model.complete})
-    house = House(database, model_identity())
-    await house.add(ITAY, *ROWS)
-    house.told(rewrite=True)
-
-    assert (await house.recall.recall(ITAY, SPORTS, limit=1)).missing == ()
-    assert model.prompts == []
-
-
 async def test_query_expansion_finds_nothing_of_another_user(house):
     """It stays within the scope."""
     house.told(rewrite=True)
@@ -218,16 +206,3 @@ async def test_hashed_word_vectors_rank_all_facts_if_keywords_are_off(database):
     await house.add(ITAY, *reversed(facts))
 
     assert await house.texts("x", limit=20) == facts
-
-
-async def test_a_retriever_with_weight_zero_is_not_called(house):
-    """Without vectors no embedder is called, and without keywords only the vectors search."""
-    house.embedder.texts.clear()
-    house.told(vectors=0.0)
-    assert await house.texts("guitar") == ["Plays the guitar"]
-    assert house.embedder.texts == []
-
-    house.told(keywords=0.0)
-    hits = await house.hits("guitar")
-    assert (hits[0].fact.text, len(hits)) == ("Plays the guitar", len(ROWS))
-    assert all("keywords" not in hit.why for hit in hits)

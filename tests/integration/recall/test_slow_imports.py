@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from gaia_memory import NewFact, open_memory
+from gaia_memory import open_memory
 from gaia_memory.backend.builder import Backend
-from gaia_memory.learn.embed_drafts import embed_drafts
-from gaia_memory.models import Draft
-from support.storage.scripted_backend import DIMENSIONS, PROVIDER, register_scripted_providers, scripted_backend
+from support.storage.scripted_backend import DIMENSIONS, PROVIDER, register_scripted_providers
 
 BOUND_SECONDS = 1.0
 IMPORT_SECONDS = 1.5 * BOUND_SECONDS
@@ -57,15 +55,3 @@ async def test_a_search_waits_for_the_import_and_answers_with_vectors(
     assert "vectors" in hit.why
     assert hit.missing == ()
     assert caplog.text == ""
-
-
-async def test_facts_get_their_vectors_after_a_slow_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are not kept without."""
-    register_scripted_providers(monkeypatch, "host")
-    backend = scripted_backend(tmp_path, "host")
-    slow_down_import(monkeypatch)
-    drafts = [Draft(fact=NewFact("likes tea"), source="add")]
-    [embedded] = await embed_drafts(backend.embedder, drafts, timeout_seconds=BOUND_SECONDS)
-    await backend.close()
-
-    assert embedded.embedder == backend.embedder.identity
