@@ -124,19 +124,6 @@ def test_restored_settings_lead_to_the_facts_beside_them(
     assert load(other / "gaia.yaml").config.home == other
 
 
-def test_settings_that_cannot_be_edited_are_restored_with_a_note(tmp_path: Path) -> None:
-    """The facts are worth more than the key."""
-    config = tmp_path / "gaia.yaml"
-    config.write_text("model: offline\n...\n")
-    run_gaia("memory", "add", "-u", "ada", "-c", str(config), "Likes tea")
-    run_gaia("backup", str(tmp_path / "b"), "-c", str(config))
-    restored = run_gaia("restore", str(tmp_path / "b"), "--home", str(tmp_path / "other"))
-
-    assert (restored.code, "1 fact about 1 person" in restored.out) == (0, True), restored.err
-    assert f"{tmp_path / 'other' / 'gaia.yaml'}" in restored.err
-    assert "set `home: .` in it by hand" in restored.err
-
-
 def test_a_configuration_names_the_home_to_restore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As for `gaia backup`; a second home beside it is refused."""
     monkeypatch.delenv("GAIA_HOME")
@@ -151,35 +138,6 @@ def test_a_configuration_names_the_home_to_restore(tmp_path: Path, monkeypatch: 
     assert (both.code, "home and config both" in both.err) == (1, True)
     assert (missing.code, "no such file" in missing.err) == (1, True)
     assert restored.out.startswith(f"{tmp_path / 'data'}: "), restored.err
-
-
-async def test_a_refusal_names_the_option_in_a_terminal_and_the_argument_in_python(tmp_path: Path) -> None:
-    """Neither knows the other's names."""
-    home, file = tmp_path / "home", tmp_path / "b"
-    home.mkdir()
-    config = write_offline_config(home)
-    async with open_memory(config, home=home) as gaia:
-        await gaia.memory.remember(ADA, "Likes tea")
-        await gaia.memory.backup(file)
-        with pytest.raises(InvalidInputError, match=r"or pass overwrite=True$"):
-            await gaia.memory.backup(file)
-    saved = run_gaia_process("backup", str(file), "--config", str(config))
-    restored = run_gaia_process("restore", str(file), "--home", str(home))
-
-    assert (saved.code, saved.err) == (1, f"gaia: {file} exists: name another file, or pass --force\n")
-    assert restored.err.endswith("To replace it, pass --force, or name another home\n")
-
-
-async def test_remembered_facts_keep_their_source(tmp_path: Path) -> None:
-    """An import makes them imports; only a restore brings them back as they were."""
-    async with open_memory(home=tmp_path / "home", model="offline") as gaia:
-        fact = await gaia.memory.remember(ADA, "Likes tea")
-        await gaia.memory.backup(tmp_path / "b")
-    await restore(tmp_path / "b", home=tmp_path / "other")
-    async with open_memory(home=tmp_path / "other", model="offline") as gaia:
-        [found] = await gaia.memory.facts(ADA)
-
-    assert (found.id, found.source) == (fact.id, "remember")
 
 
 async def test_what_was_forgotten_after_a_backup_stays_forgotten(tmp_path: Path) -> None:

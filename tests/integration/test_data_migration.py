@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 import signal
 import sys
 from contextlib import asynccontextmanager
@@ -23,7 +22,7 @@ from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.facts import Indexes, SqlFacts, scopes
 from gaia_memory.facts.identity.text_identity import normal_hash
 from gaia_memory.ledger import Ledger
-from gaia_memory.ledger.tables import bootstraps, conversations, skips
+from gaia_memory.ledger.tables import conversations
 from gaia_memory.models import EventPosition, FrozenProfile, LearningProgress, SessionKey, WindowAnchor
 from support.databases import ITAY, NOW, fact_texts, make_draft, memory_url, on_each_database
 
@@ -244,34 +243,6 @@ async def test_concurrent_migrations_run_once(kind, tmp_path):
             assert len((await tx.execute(select(conversations))).all()) == len(STATES)
         for database in opened:
             await database.close()
-
-
-@on_each_database
-async def test_the_ledgers_indexes_are_exactly_those_defined_in_the_code(kind, tmp_path):
-    """On SQLite including their WHERE conditions; for PostgreSQL the migration alone has them."""
-    tables = [conversations, skips, bootstraps]
-    if kind == "sqlite":
-        question = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'gaia_conversations'"
-    else:
-        question = "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 'gaia_conversations'"
-    found = []
-    for number in (1, 2):
-        (tmp_path / str(number)).mkdir()
-        async with memory_url(kind, tmp_path / str(number)) as url:
-            if number == 1:
-                await (await open_database(url, home=tmp_path)).close()
-            engine = open_engine(url, poolclass=NullPool)
-            async with engine.begin() as connection:
-                if number == 2:
-                    make = lambda sync: conversations.metadata.create_all(sync, tables=tables)  # noqa: E731
-                    await connection.run_sync(make)
-                rows = (await connection.execute(text(question))).all()
-                pattern = re.compile(r" WHERE .*" if kind == "postgresql" else r"(?!)")
-                found.append({name: pattern.sub("", " ".join(str(sql).split())) for name, sql in rows})
-            await engine.dispose()
-
-    assert found[0] == found[1]
-    assert len(found[0]) >= 9
 
 
 _MIGRATE = """

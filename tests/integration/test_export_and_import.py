@@ -9,8 +9,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from gaia_memory import NewFact
 from gaia_memory.models import Draft, Source
 from support.database_matrix import make as make  # a fixture, on both databases
@@ -124,23 +122,6 @@ async def test_an_import_restores_every_exported_field(make: Make, tmp_path: Pat
         await other.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
-async def test_thousands_of_facts_are_imported_at_once(make: Make, count: int) -> None:
-    """Each is stored once; importing them again changes nothing."""
-    sut = await make()
-    texts = [{"text": f"fact number {n}", "created_at": (START + timedelta(n)).isoformat()} for n in range(count)]
-    data = {"format": "gaia-memory", "version": 1, "facts": texts}
-
-    assert await sut.gaia.memory.import_(sut.scope("u"), data) == count
-    whole = await sut.gaia.memory.export(sut.scope("u"))
-    assert [(fact["text"], fact["created_at"]) for fact in whole["facts"]] == [tuple(fact.values()) for fact in texts]
-    assert await sut.gaia.memory.import_(sut.scope("u"), whole) == count
-    assert [fact["id"] for fact in (await sut.gaia.memory.export(sut.scope("u")))["facts"]] == [
-        fact["id"] for fact in whole["facts"]
-    ]
-
-
 async def test_an_imported_fact_says_that_it_is_one(make: Make) -> None:
     """Its sources keep what the data claims, and name the fact they were copied from."""
     sut = await make()
@@ -152,16 +133,3 @@ async def test_an_imported_fact_says_that_it_is_one(make: Make) -> None:
 
     assert (copy["source"], source["source"], source["imported"]) == ("import", "remember", True)
     assert (source["origin_scope"], source["origin_id"]) == (ada.partition, told.id)
-
-
-async def test_each_imported_fact_has_a_vector(make: Make) -> None:
-    """An export contains none."""
-    sut = await make()
-    memory = sut.gaia.memory
-    await memory.add(sut.scope("ada"), [NewFact(text) for text in TEXTS])
-    data = await memory.export(sut.scope("ada"))
-    await memory.import_(sut.scope("ben"), data)
-    async with memory.stores.database.read_transaction() as tx:
-        vectors, _ = await memory.stores.facts.vectors(tx, sut.scope("ben"), memory.embedder.identity)
-
-    assert len(vectors) == len(data["facts"])

@@ -12,16 +12,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import text
 
 from gaia_memory import NewFact, Scope
-from gaia_memory.database.sql_engine import Database
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.facts import SqlFacts
-from gaia_memory.facts.tables import facts as fact_rows
 from gaia_memory.facts.tables import outbox, profiles, tombstones
 from support.database_matrix import make as make  # a fixture, on both databases
-from support.databases import ITAY, NOA, NOW, make_draft
 from support.databases import database as database  # a fixture, on both databases
 from support.harness import Sut, facts
 
@@ -61,20 +57,6 @@ async def test_facts_keep_their_ids_and_a_fact_known_to_both_users_is_stored_onc
     assert await sut.gaia.memory.recall(sut.scope("guest"), "dog") == []
 
 
-async def test_moved_facts_have_the_version_of_their_outbox_entries(database: Database) -> None:
-    """A vector that is still missing is stored only for the version that was read."""
-    store = SqlFacts()
-    async with database.transaction() as tx:
-        for number in range(3):
-            await store.write(tx, ITAY, [make_draft(f"fact {number}")], now=NOW)
-        await store.write(tx, NOA, [make_draft("Likes tea")], now=NOW)
-        assert (await store.merge(tx, NOA, ITAY)).moved == 1
-        joined = select(fact_rows.c.version, outbox.c.version).join(outbox, outbox.c.fact_id == fact_rows.c.id)
-        [(version, marked)] = await tx.execute(joined.where(fact_rows.c.text == "Likes tea"))
-
-    assert version == marked
-
-
 async def test_sources_move_so_that_a_conversation_can_still_be_forgotten(make: Make) -> None:
     """A fact known to both users keeps the conversations of both."""
     sut = await two(make)
@@ -84,18 +66,6 @@ async def test_sources_move_so_that_a_conversation_can_still_be_forgotten(make: 
     assert (await memory.forget(ada, session_id="a1")).count == 0
     assert (await memory.forget(ada, session_id="g1")).count == 2
     assert list((await known(sut, "ada")).values()) == ["Lives in Haifa"]
-
-
-async def test_merging_again_moves_only_newer_facts(make: Make) -> None:
-    """A merge can be repeated safely."""
-    sut = await two(make)
-    memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
-    await memory.merge(guest, ada)
-
-    assert (await memory.merge(guest, ada)).count == 0
-    await memory.remember(guest, "Plays chess")
-    assert (await memory.merge(guest, ada)).moved == 1
-    assert "Plays chess" in (await known(sut, "ada")).values()
 
 
 @pytest.mark.parametrize("forgetful", ["guest", "ada"])
@@ -304,20 +274,6 @@ async def test_a_memory_shared_by_all_apps_is_merged_as_a_whole(make: Make) -> N
     assert guest.app is None
     assert (await memory.merge(guest, ada)).moved == 1
     assert sorted((await known(sut, "ada")).values()) == ["Likes tea", "Plays chess"]
-
-
-@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
-async def test_thousands_of_facts_are_merged_at_once(make: Make, count: int) -> None:
-    """Both users know half of them."""
-    sut = await make()
-    memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
-    await memory.add(guest, [NewFact(f"fact {n}") for n in range(count)])
-    await memory.add(ada, [NewFact(f"FACT {n}.") for n in range(0, count, 2)])
-
-    merged = await memory.merge(guest, ada)
-
-    assert (merged.moved, merged.joined, merged.dropped) == (count // 2, count // 2, 0)
-    assert (await memory.count(ada), await memory.count(guest)) == (count, 0)
 
 
 @pytest.mark.slow

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import stat
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from google.adk.events import Event
 from google.adk.sessions import DatabaseSessionService
-from sqlalchemy import create_engine, inspect, text
+from sqlalchemy import inspect, text
 
 import gaia_memory.facts.tables
 import gaia_memory.ledger.tables  # noqa: F401 - both rooms' tables join the one metadata
@@ -27,7 +23,7 @@ from gaia_memory.database.metadata import TABLE_PREFIX, metadata
 from gaia_memory.database.sql_engine import open_database, open_engine, truncate_wal
 from gaia_memory.errors import ConfigError, MemoryUnavailable
 from gaia_memory.facts import Outbox, SqlFacts
-from support.databases import ITAY, NOW, fact_texts, make_draft, memory_database, memory_url, on_each_database
+from support.databases import ITAY, NOW, make_draft, memory_database, memory_url, on_each_database
 
 facts = SqlFacts()
 
@@ -93,31 +89,6 @@ async def tables(engine):
         return set(await connection.run_sync(lambda sync: inspect(sync).get_table_names()))
 
 
-async def test_a_migration_is_one_line_in_the_log(tmp_path, caplog):
-    """Alembic's own lines, one for each step, would fill the log of a host."""
-    caplog.set_level(logging.INFO)
-    file = tmp_path / "memory.db"
-    await asyncio.to_thread(create_first_schema, file)
-    caplog.clear()
-    database = await open_database(f"sqlite+aiosqlite:///{file}", home=tmp_path)
-    await database.close()
-
-    about_schema = ("alembic", "gaia_memory.database.migrate")
-    messages = [record.getMessage() for record in caplog.records if record.name.startswith(about_schema)]
-    assert messages == [f"the memory database was migrated from schema 0016 to {migrations.REVISIONS[-1]}"]
-
-
-def create_first_schema(file):
-    """Create the tables of 0.4."""
-    engine = create_engine(f"sqlite:///{file}")
-    config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-    with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0016")
-    engine.dispose()
-
-
 @on_each_database
 async def test_concurrent_opens_of_a_new_database_create_it_once(kind, tmp_path):
     """One of them creates the tables, the others wait for it."""
@@ -172,47 +143,6 @@ async def test_a_database_of_a_newer_version_is_rejected_with_an_explanation(kin
     assert "newer" in refused.value.remedy
 
 
-async def test_the_files_are_accessible_to_their_owner_only(tmp_path):
-    """The folder, the database and SQLite's files beside it; also for a session database."""
-    home = tmp_path / "a" / "home"
-    database = await open_database(f"sqlite:///{home}/memory.db", home=home)
-    sessions = open_engine(f"sqlite:///{home}/sessions.db")
-    service = DatabaseSessionService(db_engine=sessions)
-    await service.create_session(app_name="gaia", user_id="itay")
-    async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [make_draft("x")], now=NOW)
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in home.iterdir()}
-    await sessions.dispose()
-    await database.close()
-
-    assert stat.S_IMODE(home.stat().st_mode) == 0o700
-    assert set(modes) == {f"{name}.db{suffix}" for name in ("memory", "sessions") for suffix in ("", "-wal", "-shm")}
-    assert set(modes.values()) == {0o600}
-
-
-@on_each_database
-async def test_our_engine_serves_adks_session_service(kind, tmp_path):
-    """Many sessions at once; on SQLite no write fails because of another."""
-    async with memory_url(kind, tmp_path) as url:
-        engine = open_engine(url)
-        service = DatabaseSessionService(db_engine=engine)
-
-        async def talk(number):
-            session = await service.create_session(app_name="gaia", user_id="itay", session_id=f"s{number}")
-            for _ in range(3):
-                await service.append_event(session, Event(author="user"))
-            return await service.get_session(app_name="gaia", user_id="itay", session_id=f"s{number}")
-
-        sessions = await asyncio.gather(*(talk(number) for number in range(10)))
-        await service.delete_session(app_name="gaia", user_id="itay", session_id="s0")
-        async with engine.connect() as connection:
-            left = (await connection.execute(text("SELECT count(*) FROM events"))).scalar()
-        await engine.dispose()
-
-    assert [len(session.events) for session in sessions] == [3] * 10
-    assert left == 27
-
-
 @on_each_database
 async def test_a_reader_sees_a_snapshot_while_others_write(kind, tmp_path):
     """Neither waits for the other."""
@@ -226,18 +156,6 @@ async def test_a_reader_sees_a_snapshot_while_others_write(kind, tmp_path):
             after = await facts.count(tx, ITAY)
 
     assert (before, during, after) == (0, 0, 1)
-
-
-@on_each_database
-async def test_a_reader_cannot_write_on_a_server_and_takes_no_lock_on_a_file(kind, tmp_path):
-    """A write in the wrong transaction is detected in a test, not in production."""
-    async with memory_database(kind, tmp_path) as database, database.read_transaction() as tx:
-        if kind == "postgresql":
-            with pytest.raises(Exception, match="read-only"):
-                await tx.execute(text("DELETE FROM gaia_facts"))
-        else:
-            async with database.transaction() as writing:
-                await writing.execute(text("DELETE FROM gaia_facts"))
 
 
 @pytest.mark.parametrize(
@@ -361,15 +279,3 @@ async def test_the_log_of_a_session_database_is_emptied_on_request(tmp_path):
     assert emptied
     assert after == []
     assert timeout == 15_000
-
-
-@on_each_database
-async def test_a_scrub_of_an_idle_database_succeeds(kind, tmp_path):
-    """On a server it is a VACUUM of our tables."""
-    async with memory_database(kind, tmp_path) as database:
-        async with database.transaction() as tx:
-            await facts.write(tx, ITAY, [make_draft("stays")], now=NOW)
-
-        assert await database.scrub()
-        async with database.read_transaction() as tx:
-            assert fact_texts(await facts.facts(tx, ITAY)) == ["stays"]

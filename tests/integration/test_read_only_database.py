@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 from gaia_memory.database.migrate import schema_version
 from gaia_memory.database.migrations import REVISIONS
-from gaia_memory.database.read_only import check_database_file, database_path, open_read_only
+from gaia_memory.database.read_only import check_database_file, open_read_only
 from gaia_memory.database.sql_engine import Database, open_database
 from gaia_memory.errors import MemoryUnavailable
 
@@ -150,9 +150,3 @@ async def test_read_only_queries_create_and_change_nothing(folder: Path) -> None
     assert nothing == []
     assert (version, count) == (REVISIONS[-1], 0)
     assert state(folder) == before
-
-
-def test_only_sqlite_urls_have_a_path(tmp_path: Path) -> None:
-    """A server manages its own files."""
-    assert database_path("postgresql+asyncpg://me@127.0.0.1/talk") is None
-    assert database_path(f"sqlite+aiosqlite:///{tmp_path / 'x.db'}") == tmp_path / "x.db"

@@ -13,7 +13,6 @@ from gaia_memory import open_memory
 from gaia_memory.adk.sessions.session_service import RaceSafeSessionService
 from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.errors import MemoryUnavailable
-from support.cli.cli_runner import run_gaia_process
 from support.databases import memory_url, on_each_database
 
 
@@ -74,19 +73,6 @@ async def test_an_invalid_database_is_reported_on_opening(tmp_path: Path) -> Non
 
     with pytest.raises(MemoryUnavailable, match=r"DatabaseError.*sessions\.database_url"):
         await opened(tmp_path)
-
-
-@pytest.mark.slow
-async def test_an_invalid_database_is_reported_once(tmp_path: Path) -> None:
-    """The error is complete: log lines of a sweep with the same failure would hide it."""
-    (tmp_path / "sessions.db").write_bytes(b"this is no database at all" * 100)
-    tmp_path.chmod(0o700)
-    told = run_gaia_process("chat", "--user", "ada", "--model", "offline", environment={"GAIA_HOME": str(tmp_path)})
-
-    assert told.code == 1
-    assert told.out == ""
-    assert told.err.startswith("gaia: the session database does not answer (DatabaseError): check")
-    assert told.err.count("\n") == 1
 
 
 async def test_metadata_of_adk_without_a_version_is_reported_on_opening(tmp_path: Path) -> None:
