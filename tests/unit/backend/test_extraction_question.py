@@ -89,23 +89,6 @@ def test_the_examples_are_marked_and_have_the_form_that_is_accepted() -> None:
     assert not re.search(r"Tomasz|Everest", intro)
 
 
-CONTRADICTIONS = {
-    "recommendations of the assistant": "claimed, guessed or recommended is no fact",
-    "doubt": "When in doubt, leave it out: an empty list is a good answer.",
-    "length of a fact": "Write one fact per sentence.",
-    "pasted texts": "nor from questions about the world or pasted texts",
-    "attributed_to": '"attributed_to" is "user" for what the user stated or agreed to',
-}
-
-
-@pytest.mark.parametrize("words", CONTRADICTIONS.values(), ids=CONTRADICTIONS)
-def test_each_rule_that_mem0s_prompt_contradicts_is_stated_once(words: str) -> None:
-    """Nothing else in the question speaks about these."""
-    system, _, _ = question_about(TEA)
-
-    assert system.count(words) == 1
-
-
 def test_custom_instructions_keep_the_rules_for_the_form() -> None:
     """They replace what to learn."""
     system, _, _ = question_about(TEA, extraction_instructions="ONLY-CATS {not a field}")
@@ -116,7 +99,7 @@ def test_custom_instructions_keep_the_rules_for_the_form() -> None:
     assert 'Its "memory" is a list' in system
 
 
-@pytest.mark.parametrize(("tokens", "facts"), [(100, 1), (500, 3), (2000, 13), (4096, 27), (100_000, 40)])
+@pytest.mark.parametrize(("tokens", "facts"), [(100, 1), (2000, 13), (100_000, 40)])
 def test_the_bounds_of_an_answer_fit_into_its_tokens(tokens: int, facts: int) -> None:
     """The longest answer that the schema allows has three characters to a token."""
     _, _, max_facts = question_about(TEA, max_answer_tokens=tokens)

@@ -82,7 +82,7 @@ async def test_a_folder_without_a_model_is_refused(tmp_path: Path, folder: Path,
 
 
 @pytest.mark.usefixtures("installed")
-@pytest.mark.parametrize("broken", ["{", "[1]", '[{"type": "Transformer"}]'])
+@pytest.mark.parametrize("broken", ["{", '[{"type": "Transformer"}]'])
 async def test_a_model_with_invalid_files_is_refused(tmp_path: Path, folder: Path, broken: str) -> None:
     """This happens before anything is written with it."""
     (folder / "modules.json").write_text(broken)
@@ -160,11 +160,8 @@ def test_moving_or_documenting_a_model_folder_keeps_its_fingerprint(folder: Path
 CHANGES: dict[str, Callable[[Path], object]] = {
     "weights at the end": lambda it: (it / "model.safetensors").write_bytes(WEIGHTS[:-1] + b"x"),
     "weights all over": lambda it: (it / "model.safetensors").write_bytes(bytes(reversed(WEIGHTS))),
-    "weights of another size": lambda it: (it / "model.safetensors").write_bytes(WEIGHTS + WEIGHTS),
     "tokenizer": lambda it: (it / "tokenizer.json").write_text("{ }"),
-    "vocabulary": lambda it: (it / "vocab.txt").write_text("a"),
     "pooling": lambda it: (it / "1_Pooling" / "config.json").write_text(json.dumps({**MEAN, "include_prompt": True})),
-    "prompts": lambda it: (it / "config_sentence_transformers.json").write_text('{"prompts": {"query": "query: "}}'),
     "parts": lambda it: (it / "modules.json").write_text(json.dumps(MODULES[:1])),
 }
 

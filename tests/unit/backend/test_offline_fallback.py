@@ -35,13 +35,6 @@ def built(environ: dict[str, str], *, stored: str | None = None, **memory: Any) 
             "GOOGLE_GENAI_USE_VERTEXAI is set without GOOGLE_CLOUD_PROJECT",
         ),
         (
-            VERTEX_WITHOUT_PROJECT,
-            {},
-            "claude-5",
-            "llm: {provider: agent}",
-            "GOOGLE_GENAI_USE_VERTEXAI is set without GOOGLE_CLOUD_PROJECT",
-        ),
-        (
             {"OPENAI_API_KEY": "no-real-key"},
             {"llm": {"provider": "openai"}},
             "gpt-5",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import subprocess
 import sys
 import threading
@@ -97,16 +96,6 @@ async def test_a_call_cancelled_while_waiting_is_not_made() -> None:
     await pool.run(int)
 
     assert made == []
-    await pool.close()
-
-
-async def test_the_callers_context_is_passed_to_the_worker() -> None:
-    """Trace ids need this."""
-    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
-    variable.set("here")
-    pool = WorkerPool("t", 1)
-
-    assert await pool.run(variable.get) == "here"
     await pool.close()
 
 

@@ -75,14 +75,6 @@ async def test_after_a_failure_only_missing_vectors_are_requested(embedder: Mem0
     assert [text for _, text in model.asked] == texts
 
 
-async def test_a_cached_text_needs_no_embedder(embedder: Mem0Embedder, model: Counting) -> None:
-    """A repeated question works while the embedder is down."""
-    known = await embedder.embed(["a"], purpose="search")
-    model.down = True
-
-    assert await embedder.embed(["a"], purpose="search") == known
-
-
 def test_the_cache_is_limited_and_evicts_the_least_recently_used() -> None:
     """Each purpose has its own limit, so a bulk of texts evicts no question."""
     cache = VectorCache(max_numbers=20)
@@ -93,14 +85,6 @@ def test_the_cache_is_limited_and_evicts_the_least_recently_used() -> None:
 
     assert set(cache.get_many([*map(str, range(10)), "new"], "add")) == {"0", *map(str, range(2, 10)), "new"}
     assert tuple(cache.get_many(["question"], "search")["question"]) == (1.0, 2.0)
-
-
-def test_a_vector_longer_than_the_cache_is_not_cached() -> None:
-    """Nor does it take anything with it but what stood there."""
-    cache = VectorCache(max_numbers=3)
-    cache.put_many([("long", (1.0, 2.0, 3.0, 4.0))], "add")
-
-    assert cache.get_many(["long"], "add") == {}
 
 
 def test_the_cache_contains_no_text() -> None:

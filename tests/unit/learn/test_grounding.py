@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.backend.extraction_question import build_question
-from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.learn.grounding import ConversationWords, GroundingCheck
-from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.models import Chunk, ExtractedFact
-from gaia_memory.redaction.credentials import contains_credential
 from support.factories import make_chunk, make_message, make_turn
 
 PROMPT = """\
@@ -28,8 +20,6 @@ You take facts from a conversation. Extract what the user likes, owns and plans,
 Example: {"memory": [{"id": "0", "text": "User enjoys watching sports documentaries on Netflix"}]}
 Example: {"memory": [{"id": "0", "text": "User has a dog named Poppy"}]}"""
 COPY = "User enjoys watching sports documentaries on Arte"
-PAIRS = yaml.safe_load(Path(__file__).with_name("grounding_pairs.yaml").read_text(encoding="utf-8"))
-SENTENCES = yaml.safe_load(Path(__file__).with_name("sentences_in_six_languages.yaml").read_text(encoding="utf-8"))
 TALK = make_chunk(make_turn(1, "I moved from Berlin to Lisbon and I'm allergic to nuts."))
 
 
@@ -45,8 +35,8 @@ def kept(chunk: Chunk, *texts: str, **arguments: Any) -> list[str]:
 @pytest.mark.parametrize(
     "text",
     [
-        *("First extracted memory", "first extracted memory.", "User enjoys watching sports documentaries on Netflix"),
-        *("...", "?!", "🐶", "User", "assistant", "The user", "Assistant:", "ユーザー", "用户", "Пользователь"),
+        *("First extracted memory", "User enjoys watching sports documentaries on Netflix"),
+        *("...", "User", "Assistant:"),
     ],
 )
 @pytest.mark.parametrize("is_enabled", [True, False])
@@ -58,14 +48,7 @@ def test_an_answer_without_any_fact_is_refused_each_time(text: str, is_enabled: 
             check(facts(text, text), prompt=PROMPT)
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        *("Which nuts can I eat?", "Which nuts can the user eat?", "How far is it from Lisbon to Porto?"),
-        *("Was darf ich essen?", "Quels fruits secs puis-je manger ?", "¿Qué frutos secos puedo comer?"),
-        *("どのナッツを食べられますか?", "我能吃哪些坚果吗\uff1f", "Where in Spain is Toledo?"),
-    ],
-)
+@pytest.mark.parametrize("question", ["Which nuts can I eat?", "Was darf ich essen?", "我能吃哪些坚果吗\uff1f"])
 def test_a_question_is_no_fact(question: str) -> None:
     """Small models copy what was asked; a conversation is not cleared for it."""
     asked = make_chunk(make_turn(1, f"{question} I am from Porto."))
@@ -112,11 +95,6 @@ def test_a_fact_without_distinctive_words_passes_unless_it_is_a_whole_phrase_of_
         check(facts("User has it"), prompt=prompt)
 
 
-def test_an_empty_list_means_nothing_to_learn() -> None:
-    """It is no answer of foreign facts."""
-    assert kept(TALK) == []
-
-
 def test_copies_beside_facts_are_dropped(caplog: pytest.LogCaptureFixture) -> None:
     """The log counts them and does not quote them."""
     caplog.set_level("INFO", logger="gaia_memory")
@@ -142,9 +120,6 @@ def test_an_answer_of_copies_is_asked_for_again_and_then_names_the_way_out() -> 
     [
         ("We're expecting!", "User is pregnant"),
         ("We're expecting!", "Die Nutzerin ist schwanger"),
-        ("I got hitched last weekend.", "User recently married"),
-        ("I only drink plant milk and skip eggs and honey.", "User is vegan"),
-        ("Je viens d'avoir mon bac !", "L'utilisateur a terminé le lycée"),
     ],
 )
 def test_what_a_model_infers_is_kept_as_unverified(said: str, fact: str) -> None:
@@ -202,34 +177,3 @@ def test_the_check_accepts_any_text(texts: list[str], said: str, prompt: str) ->
         assert answer
     else:
         assert {fact.text for fact in found} <= set(texts)
-
-
-@pytest.mark.parametrize("language", PAIRS)
-def test_true_facts_are_kept_in_each_language_and_false_ones_are_unverified(language: str) -> None:
-    """Reworded facts and those with a name for a pronoun count as true; translated ones are not dropped."""
-    origins: Counter[tuple[str, str]] = Counter()
-    for case in PAIRS[language]:
-        conversation = ConversationWords(make_chunk(make_turn(1, case["said"])))
-        for kind in ("kept", "translated", "dropped"):
-            for text in case.get(kind, ()):
-                origins[kind, conversation.find_origin(ExtractedFact(text=text), PROMPT)] += 1
-
-    assert {origin for _, origin in origins} <= {"conversation", "unknown"}
-    assert origins["dropped", "conversation"] == 0
-    assert origins["kept", "unknown"] <= 1
-
-
-def test_of_300_sentences_in_six_languages_one_fact_at_most_is_dropped_and_none_is_refused() -> None:
-    """The prompt is the real one, in English, and each sentence is a conversation of its own."""
-    instructions = extraction_instructions(GaiaConfig())
-    dropped: list[str] = []
-    for said, fact in itertools.chain.from_iterable(SENTENCES.values()):
-        chunk = make_chunk(make_turn(1, said))
-        prompt = build_question(chunk, instructions, max_answer_tokens=2_000).fixed_text
-        origin = ConversationWords(chunk).find_origin(ExtractedFact(text=fact), prompt)
-        dropped += [fact] if origin == "prompt" else []
-        assert not contains_credential(said)
-        assert not contains_credential(fact)
-
-    assert sum(map(len, SENTENCES.values())) == 300
-    assert len(dropped) <= 1, dropped

@@ -16,46 +16,31 @@ FAR_EAST = timezone(timedelta(hours=14))
 
 FAULTS = [
     ({"seq": 1.5}, "NewFact.seq is 1.5: pass a whole number"),
-    ({"seq": "x"}, "NewFact.seq is 'x'"),
     ({"seq": True}, "NewFact.seq is True"),
     ({"seq": -1}, "NewFact.seq is -1"),
     ({"seq": 2**63}, "NewFact.seq is 9223372036854775808"),
     ({"seq": 10**5000}, "NewFact.seq is a int too long to show"),
-    ({"session_id": 7}, "NewFact.session_id is 7"),
     ({"session_id": ""}, "NewFact.session_id is ''"),
     ({"said_at": "yesterday"}, "NewFact.said_at is 'yesterday'"),
     ({"said_at": datetime(2026, 1, 1)}, "pass a time with a time zone"),  # noqa: DTZ001 - what is refused
     ({"said_at": datetime.min.replace(tzinfo=FAR_EAST)}, "pass a time in the years 1 to 9999, also in UTC"),
-    ({"said_at": datetime.max.replace(tzinfo=UTC)}, "pass a time in the years 1 to 9999, also in UTC"),
     ({"metadata": None}, "NewFact.metadata is None: pass a mapping"),
-    ({"metadata": [("a", 1)]}, "NewFact.metadata is [('a', 1)]"),
     ({"metadata": {"a": math.nan}}, "NewFact.metadata['a'] is nan: pass a finite number"),
-    ({"metadata": {"a": -math.inf}}, "NewFact.metadata['a'] is -inf"),
     ({"metadata": {"a": 2**63}}, "NewFact.metadata['a'] is 9223372036854775808"),
     ({"metadata": {"a": None}}, "NewFact.metadata['a'] is None: metadata is flat"),
     ({"metadata": {7: "a"}}, "a name in NewFact.metadata is 7"),
-    ({"metadata": {"a\x00": 1}}, "a name in NewFact.metadata is 'a\\x00'"),
     ({"metadata": {"\udcff": 1}}, "a name in NewFact.metadata is '\\udcff'"),
-    ({"metadata": {"chroma:document": "a"}}, "a name in NewFact.metadata is 'chroma:document'"),
     ({"metadata": {"user_id": "noa"}}, "NewFact.metadata names 'user_id'"),
     ({"category": " "}, "NewFact.category is ' ': pass a visible text"),
-    ({"category": 7}, "NewFact.category is 7"),
     ({"entity": "x" * 201}, "NewFact.entity is 'xxx"),
     ({"context": "a\nb"}, "NewFact.context is 'a\\nb'"),
     ({"context": None}, "NewFact.context is None"),
-    ({"agent": ""}, "NewFact.agent is ''"),
-    ({"sensitive": 1}, "NewFact.sensitive is 1: pass True or False"),
     ({"due_all_day": None}, "NewFact.due_all_day is None"),
-    ({"due_at": datetime(2026, 1, 1)}, "NewFact.due_at is"),  # noqa: DTZ001 - what is refused
     ({"due_zone": "Mars/Olympus"}, "NewFact.due_zone is 'Mars/Olympus': pass the IANA name"),
     ({"due_zone": 7}, "NewFact.due_zone is 7"),
-    ({"every": "weekly"}, "NewFact.every is 'weekly': pass due_at too"),
     ({"due_at": DUE, "every": "hourly"}, "NewFact.every is 'hourly': pass one of daily, weekly"),
     ({"due_at": DUE, "every": "FREQ=SECONDLY"}, "NewFact.every is 'FREQ=SECONDLY'"),
     ({"due_at": DUE, "every": "FREQ=DAILY;INTERVAL=0"}, "NewFact.every is 'FREQ=DAILY;INTERVAL=0'"),
-    ({"due_at": DUE, "every": "FREQ=WEEKLY;BYDAY=XX"}, "NewFact.every is"),
-    ({"due_at": DUE, "every": "FREQ=DAILY\nFREQ=DAILY"}, "NewFact.every is"),
-    ({"due_at": DUE, "every": 7}, "NewFact.every is 7"),
     ({"valid_from": DUE, "valid_until": DUE}, "NewFact.valid_until is '2026-03-02T09:00:00+00:00': pass a time after"),
 ]
 
@@ -91,7 +76,7 @@ def test_the_largest_fact_is_accepted_and_may_be_marked():
     assert NewFact("x", metadata={**metadata, "unconfirmed": True, "speaker": "Ada"}).metadata["k63"] == "v"
 
 
-@pytest.mark.parametrize("text", ["", " \n", "\u200b\u200d", "\x00", "\x07 \x1b", "\ufeff\u2060", "\u3164", None, 7])
+@pytest.mark.parametrize("text", ["", "\u200b\u200d", "\x00", "\u3164", 7])
 def test_a_text_without_visible_characters_is_refused(text):
     """No one could read it, recall it or ask to forget it."""
     with pytest.raises(InvalidInputError, match=r"NewFact\.text is .*: pass a sentence"):

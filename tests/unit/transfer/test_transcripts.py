@@ -140,7 +140,6 @@ def test_lists_of_messages_are_read(content: Any) -> None:
         ("[01.03.26, 12:00:00] Ada: I like tea", NOON),
         ("31/12/2025, 23:59 - Tom: hi\n01/03/2026, 12:00 - Ada: I like tea", NOON),
         ("12/31/25, 11:59 PM - Tom: hi\n3/1/26, 12:00 PM - Ada: I like tea", NOON),
-        ("[1.3.2026, 12:00] Ada: I like tea", NOON),
         ("Ada: I like tea", NOW),
     ],
 )
@@ -169,7 +168,6 @@ def test_lines_without_a_speaker_continue_a_message_and_notices_are_dropped() ->
     ("speakers", "options", "user_text"),
     [
         (("User", "Assistant"), {}, "User"),
-        (("Ich", "Tom"), {}, "Ich"),
         (("Grace", "Ada"), {}, "Ada"),
         (("Grace", "Tom"), {"speaker": "grace"}, "Grace"),
         (("User", "Ada"), {"speaker": "User"}, "User"),
@@ -213,7 +211,6 @@ def test_a_grown_transcript_keeps_the_ids_of_its_conversation_and_messages(grown
         ("[31.02.2026, 12:00] Ada: hi", "line 1: the date does not exist"),
         ('{"messages": [', "it is not valid JSON"),
         ('{"people": []}', "conversation 1 has no messages: pass conversations.json"),
-        ("[{}, 5]", "conversation 1 has no messages"),
         ('[{"messages": [5]}]', "message 1 of conversation 1 is 5"),
         (
             '[{"role": "user", "content": "hi", "timestamp": "soon"}]',
