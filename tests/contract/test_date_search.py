@@ -37,8 +37,6 @@ def at(year, month, day):
         ("What happened in May 2023?", ["said on 2023-05-31", "said on 2023-05-01"]),
         ("What happened on 31 May 2023?", ["said on 2023-05-31", "said on 2023-05-01"]),
         ("What happened in May?", ["said on 2024-05-02", "said on 2023-05-31", "said on 2023-05-01"]),
-        ("What happened in December 2023?", ["said on 2023-12-31"]),
-        ("2023-12-31?", ["said on 2023-12-31"]),
         ("What happened on 31 April 2023?", []),
         (
             "What happened in 2023?",
@@ -76,7 +74,7 @@ async def test_a_fact_without_a_word_of_the_question_is_recalled_by_its_date(dat
     assert "keywords" not in puppy.why
 
 
-@pytest.mark.parametrize("query", ["What did I say in 2022?", "2022", "What did I say in May 2022?", "in May"])
+@pytest.mark.parametrize("query", ["What did I say in 2022?", "in May"])
 async def test_a_fact_found_only_by_its_date_has_a_score(database, query):
     """The score is low but above the usual threshold."""
     rows = [("Look here, a puppy!", at(2022, 5, 25)), ("I love tea", at(2021, 4, 1))]

@@ -238,15 +238,6 @@ async def test_undoing_an_ending_brings_back_the_fact_as_it_was(database, why):
     assert back == (oslo if why == "retracted" else replace(oslo, valid_until=None))
 
 
-async def test_an_expired_fact_that_is_said_again_has_no_end(database):
-    """The period that was over stays in its history."""
-    oslo = await say(database, OSLO, day(1), valid_until=day(3))
-    again = await say(database, OSLO, day(5))
-
-    assert (again.id, again.valid_until) == (oslo.id, None)
-    assert await periods(database, oslo.id) == [(OSLO, day(1), day(3), "expired"), (OSLO, day(5), None, None)]
-
-
 async def test_an_expired_fact_that_is_said_again_without_a_date_has_no_ending(database):
     """Nobody knows that it was said after its end, so no later change takes it to history."""
     oslo = await say(database, OSLO, day(1), valid_until=day(3))

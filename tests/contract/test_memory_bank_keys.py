@@ -142,7 +142,6 @@ async def test_a_key_without_a_meaning_gets_one_warning(
     "given",
     [
         {"wait_for_completion": "yes"},
-        {"disable_memory_revisions": 1},
         {"ttl": "1 hour"},
         {"expire_time": "2026-04-01"},
         {"metadata": "ward 3"},
