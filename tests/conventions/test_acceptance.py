@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 
-import pytest
-
 from support.acceptance import (
-    check_ids,
     checks_named_by_tests,
     checks_of_the_normal_tier,
     contract_checks,
     report,
-    runs_in_the_normal_tier,
 )
 
 
@@ -40,23 +35,6 @@ def test_every_check_that_a_test_names_is_covered_in_the_normal_tier():
     assert only_slow == []
 
 
-@pytest.mark.parametrize(
-    ("marks", "is_normal"),
-    [
-        ('@pytest.mark.acceptance("S03")', True),
-        ('@pytest.mark.slow\n@pytest.mark.acceptance("S03")', False),
-        ('@pytest.mark.parametrize("n", [1, pytest.param(9, marks=pytest.mark.slow)])', True),
-        ('@pytest.mark.parametrize("n", [pytest.param(9, marks=slow), pytest.param(5, marks=slow)])', False),
-        ("@pytest.mark.real", False),
-    ],
-)
-def test_a_test_is_in_the_normal_tier_if_one_of_its_cases_is(marks, is_normal):
-    """A slow case excludes only itself."""
-    (function,) = ast.parse(f"{marks}\ndef test_S03():\n  pass").body
-
-    assert runs_in_the_normal_tier(function) == is_normal
-
-
 def test_the_coverage_report_lists_every_check(request):
     """`pytest tests/conventions -k coverage -s` prints it."""
     text = report()
@@ -65,18 +43,3 @@ def test_the_coverage_report_lists_every_check(request):
 
     assert len(text.splitlines()) == len(contract_checks()) + 2
     assert "of 174 are named by a test" in text
-
-
-@pytest.mark.parametrize(
-    ("name", "ids"),
-    [
-        ("test_S03_the_window", {"S03"}),
-        ("test_the_window_S03", {"S03"}),
-        ("test_s03_s04_the_window", {"S03", "S04"}),
-        ("test_a_utf16_file_of_l10n", set()),
-        ("helper_S03", set()),
-    ],
-)
-def test_acceptance_ids_are_parsed_from_test_names(name, ids):
-    """They are capitals anywhere, or a lowercase letter at the start."""
-    assert check_ids(name) == ids

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 
 from support.checkout import PACKAGE, python_files, relative_name, syntax_tree, violation_message
 
@@ -44,31 +41,6 @@ def test_commands_and_adk_parts_reach_no_store():
     violations = sorted(found)
 
     assert not violations, violation_message(violations, "give Memory or Engine a method for it:")
-
-
-@pytest.mark.parametrize(
-    ("code", "found"),
-    [
-        ("engine.ledger.row(tx, key)", ["engine.ledger"]),
-        ("engine.memory.stores.database.transaction()", ["engine.memory.stores"]),
-        ("self._engine.facts.count(tx, scope)", ["self._engine.facts"]),
-        ("gaia.memory.follower", ["gaia.memory.follower"]),
-        ("(await self.engine()).backend", ["(await self.engine()).backend"]),
-        ("memory, other = engine.memory, 1\nmemory.outbox", ["memory.outbox"]),
-        ("await memory.facts(scope)", []),
-        ("await engine.memory.facts(scope)", []),
-        ("config.memory.embedder.provider", []),
-        ("self.config.memory.database_url", []),
-        ("engine.config.memory.embedder.provider", []),
-        ("settings.database", []),
-    ],
-)
-def test_an_access_through_the_facade_is_recognised(tmp_path: Path, code: str, found: list[str]):
-    """Settings of the same names are not stores."""
-    file = tmp_path / "module.py"
-    file.write_text(code, encoding="utf-8")
-
-    assert [access for _, access in internal_accesses(syntax_tree(file))] == found
 
 
 def internal_accesses(tree: ast.AST) -> Iterator[tuple[int, str]]:

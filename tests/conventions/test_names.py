@@ -8,8 +8,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-import pytest
-
 from support.checkout import PACKAGE, python_files, relative_name, syntax_tree, violation_message
 
 MAX_FILES_IN_FOLDER = 12
@@ -120,59 +118,3 @@ def test_classes_are_nouns_and_constants_have_a_noun_or_unit():
     refused = [f"{relative_name(file)}: {name}" for file in files for name in refused_names([file])]
 
     assert not refused, violation_message(refused, "say what it is:")
-
-
-@pytest.mark.parametrize(
-    ("paths", "found"),
-    [
-        (["a/reading.py", "b/reading.py"], ["a/reading.py and b/reading.py"]),
-        (["a/tables.py", "b/tables.py", "a/gemini.py", "b/gemini.py"], []),
-        (["reindex.py", "cli/memory/reindex.py", "commands/reindex.py"], []),
-        (["cli/a/reindex.py", "cli/b/reindex.py"], ["cli/a/reindex.py and cli/b/reindex.py"]),
-        (["a/contact.py", "cli/contact.py"], ["a/contact.py and cli/contact.py"]),
-    ],
-)
-def test_a_repeated_file_name_is_found(tmp_path, paths, found):
-    """Unless it is a shared name, a provider or a command."""
-    for path in paths:
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).touch()
-
-    assert repeated_file_names(tmp_path) == found
-
-
-def test_a_large_folder_is_found(tmp_path):
-    """Thirteen files are one too many; `__init__.py` does not count."""
-    (tmp_path / "__init__.py").touch()
-    for number in range(MAX_FILES_IN_FOLDER):
-        (tmp_path / f"part_{number}.py").touch()
-    assert large_folders(tmp_path) == []
-    (tmp_path / "one_more.py").touch()
-
-    assert large_folders(tmp_path) == [f"{tmp_path.name}/: {MAX_FILES_IN_FOLDER + 1}"]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("Behind", "Told", "Learning", "StoreGained", "_Beside", "Opened"),
-        *("ENOUGH", "FEW", "MANY", "SHORT", "LARGE", "NEAR", "AT_ONCE", "GIVE_WAY", "WHO", "_ENDED", "_UNSTORABLE"),
-    ],
-)
-def test_a_name_that_says_too_little_is_found(tmp_path, name):
-    """Prepositions, participles and gerunds as classes; quantities without a noun or unit as constants."""
-    file = tmp_path / "module.py"
-    file.write_text(f"{name} = 3\n" if name.isupper() else f"class {name}:\n    pass\n", encoding="utf-8")
-
-    assert refused_names([file]) == [f"module.py:1 {name}"]
-
-
-@pytest.mark.parametrize(
-    "name", ["Setting", "_Ranking", "DoctorFinding", "Seed", "MANY_ROWS", "_SHORT_TEXT_WORDS", "NOT_SAVED", "OFFLINE"]
-)
-def test_a_name_with_a_noun_is_allowed(tmp_path, name):
-    """Some nouns end like a participle or gerund."""
-    file = tmp_path / "module.py"
-    file.write_text(f"{name} = 3\n" if name.isupper() else f"class {name}:\n    pass\n", encoding="utf-8")
-
-    assert refused_names([file]) == []

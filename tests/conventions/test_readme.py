@@ -55,10 +55,3 @@ def test_the_first_screen_of_the_readme_has_a_picture_and_a_program_with_its_out
 
     assert -1 < picture < program < output
     assert len(README.splitlines()) <= MAX_LINES
-
-
-def test_the_readme_names_what_users_look_for():
-    """They search the page for these words."""
-    words = ("metadata", "filters", "gaia memory list", "export", "forget", "not published")
-
-    assert [word for word in words if word not in README] == []

@@ -69,12 +69,6 @@ def test_code_blocks_compile_and_import_existing_names(page: Path) -> None:
                 assert [name.name for name in node.names if not hasattr(module, name.name)] == []
 
 
-def test_the_search_for_code_blocks_finds_the_main_pages() -> None:
-    """It finds the README, the tutorial and blocks inside tabs."""
-    assert {"README.md", "first-agent.md", "gaia-memory.md"} <= {page.name for page in WITH_CODE}
-    assert len(code_of(ROOT / "docs/integrations/gaia-memory.md")) == 3
-
-
 def test_relative_links_between_pages_are_valid() -> None:
     """Every target exists."""
     broken = [

@@ -50,12 +50,3 @@ def test_the_figures_on_the_page_match_the_code(sentence: str, is_true: bool) ->
     """Each sentence is on the page and true."""
     assert is_true
     assert sentence in " ".join(PAGE.read_text(encoding="utf-8").split())
-
-
-def test_an_outage_of_one_hour_causes_about_twenty_requests() -> None:
-    """These are the requests running when it began, and one after each pause."""
-    asked, passed = MAX_PARALLEL_CONVERSATIONS, 0.0
-    while (passed := passed + outage_backoff_seconds(asked - MAX_PARALLEL_CONVERSATIONS + 1)) < 3600:
-        asked += 1
-
-    assert 10 < asked < 22
