@@ -10,6 +10,7 @@ import pytest
 from benchmarks import question_costs
 
 
+@pytest.mark.slow
 def test_the_costs_of_both_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two sessions of two turns, and one fact that is similar to an earlier one."""
     said = ["I love pizza from Napoli.", "Nice!", "I live in Oslo.", "Cool!"], ["I hate pizza from Napoli.", "Oh."]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -18,14 +16,10 @@ from benchmarks.recall import (
     RECALL_DEPTHS,
     VECTORS_ONLY,
     WEIGHTS,
-    Figures,
-    leave_one_out,
-    left_out_table,
     measure,
 )
-from benchmarks.recall_baselines import BASELINES, FilledSystem
+from benchmarks.recall_baselines import BASELINES
 from benchmarks.recall_data import Conversation, load_conversations, locomo_conversations, reduce_sample
-from benchmarks.recall_plot import plot
 
 MEM0, BM25 = BASELINES["mem0"][0], BASELINES["bm25"][0]
 SAID = [
@@ -142,90 +136,3 @@ def test_mixed_conversations_are_deterministic_and_complete() -> None:
         there = set().union(*(held for _, held in talk.memories))
         assert all(evidence <= there for _, evidence in talk.questions)
         assert max(len(fact.text) for fact, _ in talk.memories) > 3_000
-
-
-def test_leave_one_out_chooses_weights_on_the_other_conversations() -> None:
-    """If two conversations need opposite weights, each gets the one chosen on the other."""
-    one = Conversation("one", [], [("?", {"a"})])
-    other = Conversation("other", [], [("?", {"a"})])
-
-    @asynccontextmanager
-    async def weighted(weights: Mapping[str, float]) -> AsyncIterator[FilledSystem]:
-        async def high(_: str) -> list[set[str]]:
-            return [{"a"}] if weights["speaker"] >= WEIGHTS["speaker"] else []
-
-        async def low(_: str) -> list[set[str]]:
-            return [{"a"}] if weights["speaker"] < WEIGHTS["speaker"] else []
-
-        yield FilledSystem(searches={"one": high, "other": low}, rate=0.0)
-
-    told = asyncio.run(leave_one_out(weighted, [one, other], {}, lambda _: None))
-
-    assert told["one"] == {"fixed": 1, "chosen": 0, "factors": {"speaker": 0.5}}
-    assert told["other"] == {"fixed": 0, "chosen": 0, "factors": {}}
-    assert "| mean | 0.500 | 0.000 | |" in left_out_table(told)
-
-
-def test_figures_are_computed_per_question() -> None:
-    """Two of four turns are among the first five hits, and one more by the tenth."""
-    figures = Figures()
-    figures.add("own", [{"a"}, set(), {"b"}, set(), set(), {"c"}], {"a", "b", "c", "d"}, 0.002)
-    figures.add("own", [{"e"}], {"e"}, 0.004)
-
-    told = figures.summary()
-
-    assert (told["R@5"], told["R@10"], told["any@10"], told["all@10"]) == (0.75, 0.875, 1, 0.5)
-    assert told["p50 ms"] == pytest.approx(3)
-
-
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (None, "cannot be read"),
-        ("not json", "cannot be read"),
-        ('{"a": 1}', "has another form"),
-        ('[{"id": "x"}]', "has another form"),
-        ("[]", "holds no question"),
-    ],
-)
-def test_an_unreadable_or_unknown_file_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str | None, why: str
-) -> None:
-    """One sentence names the file, the problem and the expected form; there is no traceback."""
-    source = tmp_path / "talk.json"
-    if content is not None:
-        source.write_text(content, encoding="utf-8")
-
-    with pytest.raises(SystemExit):
-        recall.main(["--data", str(source)])
-
-    told = capsys.readouterr().err
-    assert f"{source} {why}" in told
-    assert "locomo10.json" in told
-
-
-@pytest.mark.parametrize(
-    ("asked", "why"),
-    [
-        ([], "add --data locomo10.json"),
-        (["--shape", "mixed", "--systems", "gaia,chroma"], "chroma is unknown"),
-        (["--shape", "mixed", "--weight", "speakers=1"], "speakers is unknown"),
-    ],
-)
-def test_an_invalid_argument_is_named(capsys: pytest.CaptureFixture[str], asked: list[str], why: str) -> None:
-    """It is refused before anything is measured."""
-    with pytest.raises(SystemExit):
-        recall.main(asked)
-
-    assert why in capsys.readouterr().err
-
-
-def test_bars_are_proportional_to_the_figures() -> None:
-    """Half the figure has half the length; a variant with a stage off has no bar."""
-    systems = {OURS: {"R@10": 0.8}, f"{OURS}, no dates": {"R@10": 0.7}, BM25: {"R@10": 0.4}}
-
-    drawn = plot([{"shape": "turns", "embedder": "offline", "systems": systems}])
-
-    assert 'width="336.0"' in drawn
-    assert 'width="168.0"' in drawn
-    assert "no dates" not in drawn

@@ -42,18 +42,6 @@ def test_the_benchmark_writes_its_figures_and_tables(tmp_path: Path, capsys: pyt
     assert "| 300 facts are added |" in told
 
 
-def test_fact_texts_are_distinct_and_deterministic_and_answer_the_queries() -> None:
-    """Words range from frequent to rare."""
-    texts = scale.fact_texts(500, 1)
-
-    assert texts == scale.fact_texts(500, 1)
-    assert len({*texts, *scale.fact_texts(500, 2)}) == 1000
-    words = [word for text in texts for word in text.split()]
-    assert sum(word == "Porto," for word in words) > 10
-    assert all(any(word.strip("?") in text for text in texts for word in each.split()[-1:])
-               for each in scale.query_texts(texts, 30, 1))  # fmt: skip
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 def test_a_search_in_ten_times_as_many_facts_takes_at_most_twice_as_long(tmp_path: Path) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import insert, update
+from sqlalchemy import insert
 
-from gaia_memory.database.id_encoding import index_key
 from gaia_memory.database.sql_engine import Database
 from gaia_memory.ledger import new_owner
 from gaia_memory.ledger.rows import new_row_values
@@ -64,14 +63,6 @@ def _not_due_rows(marks: dict[str, Any], count: int) -> Iterator[dict[str, Any]]
 def due_keys() -> list[SessionKey]:
     """Return the conversations that are due, one per user."""
     return [SessionKey(APP, f"due {number}", "session") for number in range(DUE_COUNT)]
-
-
-async def make_due_again(database: Database) -> None:
-    """Count an earlier turn in each of the due conversations."""
-    async with database.transaction() as tx:
-        is_due = conversations.c.person.in_([index_key(key.user) for key in due_keys()])
-        turn = {"turn_no": conversations.c.turn_no + 1, "touched": _LONG_QUIET_AT}
-        await tx.execute(update(conversations).where(is_due).values(turn))
 
 
 def _row(key: SessionKey, marks: dict[str, Any]) -> dict[str, Any]:
