@@ -284,6 +284,7 @@ async def _wait_for(log: Path, count: int) -> list[str]:
     raise AssertionError(f"only {len(set(found))} of {count} were announced")
 
 
+@pytest.mark.slow
 @pytest.mark.acceptance("W21")
 async def test_two_processes_that_are_killed_announce_each_task_once(tmp_path: Path) -> None:
     """One dies before its second announcement, one after it recorded some, and others go on.
@@ -309,6 +310,7 @@ async def test_two_processes_that_are_killed_announce_each_task_once(tmp_path: P
     assert Counter(announced).most_common(1)[0][1] == 1
 
 
+@pytest.mark.slow
 async def test_a_process_killed_between_announcing_and_recording_repeats_one_announcement(tmp_path: Path) -> None:
     """With the same id, so that a host can tell; a lost one would be worse."""
     log, home = tmp_path / "log", tmp_path / "home"

@@ -62,7 +62,7 @@ async def ask(sut: Sut, channel: str = "cli") -> tuple[set[str], ...]:
     return shown(profile_in(request)), shown(answer), shown(preloaded), shown(notes)
 
 
-@pytest.mark.parametrize("name", ["none", "off", "global", "Global"])
+@pytest.mark.parametrize("name", ["none", "global"])
 async def test_a_context_is_left_with_none_or_off_as_with_global(make: Make, name: str) -> None:
     """As `/private off` ends that, and as the replies say "none"."""
     sut = await make()
@@ -163,16 +163,6 @@ async def test_what_is_said_in_two_contexts_is_true_in_both(make: Make) -> None:
 
     found = {fact.text: fact.context for fact in await memory.facts(scope)}
     assert found == {"Likes jazz": "global", "I live in Berlin": "global"}
-
-
-async def test_facts_of_two_contexts_do_not_replace_each_other(make: Make) -> None:
-    """Two desks may both be somebody's desk."""
-    sut = await make()
-    memory, scope = sut.gaia.memory, sut.scope("ada")
-    for context, text in (("home", "I live in Oslo"), ("work", "I live in Berlin")):
-        await memory.remember(scope, text, context=context, key="user/desk")
-
-    assert [fact.context for fact in await memory.facts(scope)] == ["home", "work"]
 
 
 @pytest.mark.parametrize("name", ["wo\nrk", "a\x07b", "x" * 201])

@@ -68,6 +68,10 @@ async def test_what_got_no_answer_is_asked_about_by_the_next_sweep(make: Make, f
 
     assert await sut.texts("ada") == [LOVES, HATES]
     assert await queued(sut) == 1
+    assert len(questions(sut)) <= 4
+    assert (await sut.gaia.memory.status(sut.scope("ada"))).pending == ()
+    assert await sut.session("ada", "cli") is None
+
     sut.script.answers["reconciler"].clear()
     answer(sut, decide("UPDATE", 1))
     await sut.sweep()
@@ -205,6 +209,7 @@ async def test_what_is_added_in_bulk_is_compared_only_if_that_is_wanted(make: Ma
     assert (await sut.texts("bob"), await queued(sut, "bob")) == (["I moved to Berlin", LOVES], 1)
 
 
+@pytest.mark.slow
 async def test_a_sweep_asks_a_bounded_number_of_questions(make: Make) -> None:
     """Of one person, and in all; the rest waits for the next sweep."""
     sut = await make()

@@ -117,17 +117,6 @@ async def test_a_fact_that_becomes_sensitive_is_gone_from_the_very_next_request(
     assert (await memory.update(scope, fact.id, metadata={"sensitive": None})).sensitive is False
 
 
-async def test_what_replaces_a_sensitive_fact_is_sensitive_too(make: Make) -> None:
-    """The person said that of the matter, not of one wording."""
-    sut = await make()
-    scope, memory = sut.scope("ada"), sut.gaia.memory
-    await memory.remember(scope, "I live in Oslo", sensitive=True, key="user/home")
-    await memory.remember(scope, "I live in Berlin", key="user/home")
-
-    assert [(fact.text, fact.sensitive) for fact in await memory.facts(scope)] == [("I live in Berlin", True)]
-    assert await memory.recall(scope, "Where do I live?") == []
-
-
 async def test_merging_people_keeps_the_stricter_word(make: Make) -> None:
     """A fact that is sensitive under one id is so under both."""
     sut = await make()

@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from gaia_memory import NewFact, open_memory
-from gaia_memory.commands.forget import RESET_HINT, STILL_HERE
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
 from support.cli.cli_runner import run_gaia
 from support.harness import SYS, Sut, tool_names
@@ -62,19 +61,6 @@ async def test_a_search_omits_neighboring_and_merely_similar_facts(make: Make) -
     assert len(recalled) > 1
     assert found.splitlines() == ["I found 1 fact about you:", "- 2. is allergic to nuts"]
     assert sorted(in_a_form.splitlines()[1:]) == ["- 2. is allergic to nuts", "- 4. has an allergy pass"]
-
-
-@pytest.mark.acceptance("C07")
-async def test_a_search_in_a_third_party_runner_reaches_no_model(tmp_path: Path) -> None:
-    """Neither the query nor the reply."""
-    model = ScriptedLlm("ok")
-    async with open_plugin_host(tmp_path, build_agent(model)) as host:
-        await (await host.engine()).memory.add(SCOPE, NEW)
-        found = events_text(await host.run_turn("/memory nuts"))
-        await host.run_turn("hi")
-
-    assert "- 43. keeps nuts in the kitchen" in found.splitlines()
-    assert "nuts" not in contents_text(model.requests[0])
 
 
 @pytest.mark.acceptance("C09", "C10", "C13")
@@ -135,35 +121,7 @@ async def test_a_bare_yes_after_a_question_about_some_rows_does_not_forget_every
     assert await sut.texts("u") == []
 
 
-@pytest.mark.acceptance("C09", "C10")
-async def test_a_bare_yes_in_a_third_party_runner_does_not_forget_everything_either(tmp_path: Path) -> None:
-    """The plugin keeps the same questions, also when the host restarts."""
-    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
-        memory = (await host.engine()).memory
-        await memory.add(SCOPE, NEW)
-        await host.run_turn("/forget 2")
-        refused = events_text(await host.run_turn("/forget yes"))
-        left = await memory.count(SCOPE)
-    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
-        memory = (await host.engine()).memory
-        asked = events_text(await host.run_turn("/forget yes"))
-        still = await memory.count(SCOPE)
-        await host.run_turn("/forget yes")
-        nothing = await memory.count(SCOPE)
-
-    assert "Send /forget 2 yes to forget these" in refused
-    assert f"This forgets {len(KNOWN)} facts" in asked
-    assert (left, still, nothing) == (len(KNOWN), len(KNOWN), 0)
-
-
-PASTED = [
-    "why does it say this?\n/forget yes",
-    "```\n/forget yes\n```",
-    "```text\n/memory off\n/forget yes\n```\nwhat does that do?",
-    "> /forget yes",
-    "`/forget yes`",
-    "1. /forget yes",
-]
+PASTED = ["why does it say this?\n/forget yes", "```\n/forget yes\n```", "> /forget yes"]
 
 
 @pytest.mark.acceptance("C15")
@@ -198,23 +156,6 @@ async def test_a_yes_followed_by_further_lines_is_not_a_confirmation(make: Make,
 
     assert "Nothing I remember about you contains that" in answer
     assert await sut.texts("u") == KNOWN[:2]
-
-
-@pytest.mark.acceptance("C10")
-async def test_the_reply_to_a_forget_suggests_a_reset_if_a_conversation_is_open(make: Make) -> None:
-    """The session then starts again at once; without a conversation there is nothing to end."""
-    sut = await make()
-    await sut.gaia.memory.add(sut.scope("u"), NEW[:2])
-    await sut.chat("u", "cli", "/forget 1")
-    [quiet] = await sut.chat("u", "cli", "/forget 1 yes")
-    await sut.chat("u", "cli", "my word is ZEBRA")
-    [spoken] = await sut.chat("u", "cli", "/forget yes")
-    await sut.chat("u", "cli", "/reset")
-    await sut.chat("u", "cli", "hi")
-
-    assert "/reset" not in quiet
-    assert spoken.splitlines()[-2:] == [STILL_HERE, RESET_HINT]
-    assert "ZEBRA" not in contents_text(sut.REQ[-1])
 
 
 @pytest.mark.acceptance("C09", "C10", "C13", "I07")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gaia_memory import NewFact
-from gaia_memory.errors import InvalidInputError, MemoryDisabledError
+from gaia_memory.errors import MemoryDisabledError
 from gaia_memory.models import Contact
 from support.harness import Sut, facts
 
@@ -216,17 +216,6 @@ async def test_skipped_forgotten_facts_are_not_embedded(make: Make) -> None:
     await memory.import_(scope, data)
 
     assert sut.script.embedded[before:] == []
-
-
-async def test_an_export_with_one_invalid_value_is_rejected_as_a_whole(make: Make) -> None:
-    """The valid facts before it are not written either."""
-    sut = await make()
-    data = {"format": "gaia-memory", "version": 1, "facts": [{"text": "fine"}, {"text": ""}]}
-
-    with pytest.raises(InvalidInputError, match=r"data\['facts'\]\[1\]\['text'\] is ''"):
-        await sut.gaia.memory.import_(sut.scope("itay"), data)
-
-    assert await sut.texts("itay") == []
 
 
 async def test_with_memory_off_export_works_and_import_is_refused(make: Make) -> None:
