@@ -40,7 +40,7 @@ def test_the_map_names_no_missing_folder_or_module():
 
 def test_the_first_two_commands_of_the_readme_are_the_demo_and_the_tests():
     """No other command comes before them."""
-    commands = re.findall(r"<!-- (\w+) command -->\n```bash\n(.+?)\n```", README)
+    commands = re.findall(r"<!-- (\w+) command -->\n```bash\n(.+?)\n```", README, re.DOTALL)
 
     assert [name for name, _ in commands] == ["demo", "test"]
     assert re.findall(r"```(bash)", README) == ["bash", "bash"]
