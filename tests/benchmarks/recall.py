@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,16 +40,10 @@ from gaia_memory.config.sections.recall_section import RecallWeights
 OURS = "gaia"
 VECTORS_ONLY = f"{OURS}, vectors alone"
 RECALL_DEPTHS = (5, 10, MAX_RESULTS)
-WEIGHT_FACTORS = (0.5, 2.0)
-"""By what a weight may be multiplied where weights are chosen on the other conversations."""
-
 WEIGHTS: dict[str, float] = RecallWeights().model_dump()
 _ZERO_WEIGHTS = dict.fromkeys(WEIGHTS, 0.0)
 
 Tell = Callable[[str], None]
-
-Weighted = Callable[[Mapping[str, float]], AbstractAsyncContextManager[FilledSystem]]
-"""Opens ours, filled, with these weights."""
 
 
 @dataclass(slots=True)
@@ -71,9 +65,9 @@ class Figures:
         self.gains.append(min(1.0, sum(hit / math.log2(place + 2) for place, hit in enumerate(hits)) / ideal))
         self.seconds.append(seconds)
 
-    def at(self, depth: int, *, but: str | None = None) -> list[float]:
-        """Return the share of evidence found for each question, leaving out conversation `but`."""
-        return [share for talk, shares in self.shares.items() if talk != but for share in shares[depth]]
+    def at(self, depth: int) -> list[float]:
+        """Return the share of evidence found for each question."""
+        return [share for shares in self.shares.values() for share in shares[depth]]
 
     def by_conversation(self) -> dict[str, float]:
         """Return R@10 of each conversation."""
@@ -147,12 +141,10 @@ async def measure(
     *,
     ablation: bool,
     weights: Mapping[str, float],
-    loo: bool,
     tell: Tell,
-) -> tuple[dict[str, Figures], dict[str, Any] | None]:
-    """Measure every system in its own folder; the second result shows weights chosen on other conversations."""
+) -> dict[str, Figures]:
+    """Measure every system in its own folder."""
     figures: dict[str, Figures] = {}
-    left_out = None
     for system in systems:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             if system == OURS:
@@ -163,14 +155,12 @@ async def measure(
                     tell(name)
                     async with ours.weighted(chosen) as filled:
                         figures[name] = await _ask_all(talks, filled)
-                if loo:
-                    left_out = await leave_one_out(ours.weighted, talks, weights, tell)
             else:
                 name, fill = BASELINES[system]
                 tell(name)
                 async with fill(talks, embedder, Path(folder)) as filled:
                     figures[name] = await _ask_all(talks, filled)
-    return figures, left_out
+    return figures
 
 
 def _variants(
@@ -198,52 +188,6 @@ async def _ask_all(talks: Sequence[Conversation], filled: FilledSystem) -> Figur
     return figures
 
 
-async def leave_one_out(
-    weighted: Weighted, talks: Sequence[Conversation], weights: Mapping[str, float], tell: Tell
-) -> dict[str, Any]:
-    """Choose a factor for each weight, one at a time, on all conversations but one, and evaluate on that one.
-
-    Where this is far below what the fixed weights reach on it, or the factors differ much, the weights were tuned to
-    the data.
-    """
-    base = {**WEIGHTS, **weights}
-
-    def changed(factors: Mapping[str, float]) -> dict[str, float]:
-        return {**base, **{stage: min(base[stage] * factor, _max_weight(stage)) for stage, factor in factors.items()}}
-
-    async def tried(factors: Mapping[str, float], where: Sequence[Conversation]) -> Figures:
-        tell(", ".join(f"{stage} x{factor:g}" for stage, factor in factors.items()) or "all as it is")
-        async with weighted(changed(factors)) as filled:
-            return await _ask_all(where, filled)
-
-    fixed = await tried({}, talks)
-    others = {(stage, factor): await tried({stage: factor}, talks) for stage in base for factor in WEIGHT_FACTORS}
-    told: dict[str, Any] = {}
-    for talk in talks:
-        best = {stage: max(WEIGHT_FACTORS, key=lambda each: _mean(others[stage, each], talk.name)) for stage in base}
-        better = {
-            stage: factor
-            for stage, factor in best.items()
-            if _mean(others[stage, factor], talk.name) > _mean(fixed, talk.name)
-        }
-        reached = await tried(better, [talk])
-        told[talk.name] = {
-            "fixed": fixed.by_conversation()[talk.name],
-            "chosen": reached.by_conversation()[talk.name],
-            "factors": better,
-        }
-    return told
-
-
-def _mean(figures: Figures, but: str) -> float:
-    return round(statistics.fmean(figures.at(10, but=but)), 3)
-
-
-def _max_weight(stage: str) -> float:
-    """Return the greatest weight that the configuration accepts."""
-    return min(float(each.le) for each in RecallWeights.model_fields[stage].metadata if hasattr(each, "le"))
-
-
 def table(told: Mapping[str, Mapping[str, float | None]]) -> str:
     """Return the figures as a Markdown table."""
     names = list(next(iter(told.values())))
@@ -258,17 +202,6 @@ def _cell(name: str, value: float | None) -> str:
     if value is None:
         return ""
     return f"{value:.1f}" if name.endswith("ms") else f"{value:,.0f}" if name.endswith("/s") else f"{value:.3f}"
-
-
-def left_out_table(told: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return a Markdown table of the results with weights chosen on the other conversations."""
-    rows = ["| conversation | R@10 as it is | chosen on the others | factors chosen |", "|---|---|---|---|"]
-    for talk, each in told.items():
-        factors = ", ".join(f"{stage} x{factor:g}" for stage, factor in each["factors"].items()) or "none"
-        rows.append(f"| {talk} | {each['fixed']:.3f} | {each['chosen']:.3f} | {factors} |")
-    fixed, chosen = (statistics.fmean(each[name] for each in told.values()) for name in ("fixed", "chosen"))
-    rows.append(f"| mean | {fixed:.3f} | {chosen:.3f} | |")
-    return "\n".join(rows)
 
 
 def embedder_of(given: str) -> dict[str, str]:
@@ -295,28 +228,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(str(error))
     os.environ.update({"MEM0_TELEMETRY": "False", "ANONYMIZED_TELEMETRY": "False"})
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("recall", total=_steps(given, systems, len(talks)))
+        task = progress.add_task("recall", total=_steps(given, systems))
 
         def tell(name: str) -> None:
             progress.update(task, advance=1, description=name)
 
-        figures, left_out = asyncio.run(
+        figures = asyncio.run(
             measure(
                 talks,
                 systems,
                 embedder_of(given.embedder),
                 ablation=given.ablation,
                 weights=given.weights,
-                loo=given.loo,
                 tell=tell,
             )
         )
-    _report(given, talks, figures, left_out)
+    _report(given, talks, figures)
     return 0
 
 
-def _steps(given: argparse.Namespace, systems: Sequence[str], talks: int) -> int:
-    ours = 2 + given.ablation * (len(WEIGHTS) + 1) + given.loo * (1 + len(WEIGHTS) * len(WEIGHT_FACTORS) + talks)
+def _steps(given: argparse.Namespace, systems: Sequence[str]) -> int:
+    ours = 2 + given.ablation * (len(WEIGHTS) + 1)
     return len(systems) - 1 + ours if OURS in systems else len(systems)
 
 
@@ -324,7 +256,6 @@ def _report(
     given: argparse.Namespace,
     talks: Sequence[Conversation],
     figures: Mapping[str, Figures],
-    left_out: Mapping[str, Any] | None,
 ) -> None:
     told = {system: each.summary() for system, each in figures.items()}
     questions, memories = (
@@ -332,8 +263,6 @@ def _report(
     )
     heading = f"{given.shape}: {questions} questions over {memories:,} memories, embedder {given.embedder}"
     print(f"{heading}\n\n{table(told)}")  # noqa: T201
-    if left_out:
-        print(f"\n{left_out_table(left_out)}")  # noqa: T201
     result = {
         "shape": given.shape,
         "embedder": given.embedder.partition(":")[0],
@@ -341,7 +270,6 @@ def _report(
         "memories": memories,
         "systems": told,
         "conversations": {system: each.by_conversation() for system, each in figures.items()},
-        "left_out": left_out,
     }
     if given.json:
         given.json.write_text(json.dumps(result, indent=2), encoding="utf-8")
@@ -370,7 +298,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--systems", default=",".join([OURS, *BASELINES]), help="separated by commas; default: all")
     parser.add_argument("--embedder", default="offline", help="offline, local:FOLDER, or any PROVIDER:MODEL")
     parser.add_argument("--ablation", action=argparse.BooleanOptionalAction, default=True, help="each stage off, too")
-    parser.add_argument("--loo", action="store_true", help="also choose weights on all conversations but one")
     parser.add_argument(
         "--weight",
         dest="weights",

@@ -95,8 +95,8 @@ def test_ours_ranks_above_its_peers(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 async def shares(talks: list[Conversation]) -> dict[str, float]:
-    figures, _ = await measure(
-        talks, [OURS, "mem0", "bm25"], {"provider": "offline"}, ablation=False, weights={}, loo=False, tell=print
+    figures = await measure(
+        talks, [OURS, "mem0", "bm25"], {"provider": "offline"}, ablation=False, weights={}, tell=print
     )
     return {name: fmean(each.at(10)) for name, each in figures.items()}
 

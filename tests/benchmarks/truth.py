@@ -1,4 +1,4 @@
-"""What is true now after a life told in any order: `python tests/benchmarks/truth.py [--plot FILE]`.
+"""What is true now after a life told in any order: `python tests/benchmarks/truth.py`.
 
 A generated life of three years: statements that change, move back, are taken back, or hold until a day. They are
 learned one by one in shuffled order, with a scripted model that judges without a mistake: once without keys, and once
@@ -17,9 +17,8 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from math import ceil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +26,6 @@ from typing import Any
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.session_plot import chart, charts
 from gaia_memory.config.sections.memory_section import MemoryConfig
 from gaia_memory.database.sql_engine import open_database
 from gaia_memory.facts import SqlFacts
@@ -57,11 +55,7 @@ _PLACES = (
 
 @dataclass(frozen=True)
 class Figures:
-    """What a run found; `outdated` and `ended` count wrongly shown and wrongly ended facts, `differences` answers.
-
-    `by_share` counts the outdated facts that are current by the share of the life that is learned, in per cent, and
-    `if_only_added` those that a memory would show that ends nothing.
-    """
+    """What a run found; `outdated` and `ended` count wrongly shown and wrongly ended facts, `differences` answers."""
 
     statements: int
     outdated: int
@@ -70,8 +64,6 @@ class Figures:
     as_of: int
     known_at: int
     differences: int
-    by_share: Sequence[tuple[float, float]]
-    if_only_added: Sequence[tuple[float, float]] = ()
 
 
 class PerfectModel:
@@ -184,8 +176,6 @@ async def measure(folder: Path, size: int, *, is_keyed: bool, seed: int = 1) -> 
     settings = MemoryConfig()
     recall = Recall(database, facts, models, clock, lambda: settings)
     reconciler = Reconciler(database, facts, recall, models, lambda: settings, clock)
-    shares: list[tuple[float, float]] = []
-    only_added: list[tuple[float, float]] = []
     try:
         for number, said in enumerate(learned):
             until = ends.get(said.value)
@@ -195,30 +185,9 @@ async def measure(folder: Path, size: int, *, is_keyed: bool, seed: int = 1) -> 
             plan = await reconciler.plan(SCOPE, [draft], app="gaia")
             async with database.transaction() as tx:
                 await apply_plan(facts, tx, SCOPE, plan, now=noted_at(number))
-            if (number + 1) % max(1, size // 10) == 0:
-                outdated = await _count_outdated(database, facts, learned[: number + 1])
-                share = (number + 1) / size * 100
-                shares.append((share, float(outdated)))
-                only_added.append((share, float(len(_outdated_texts(learned[: number + 1])))))
-        found = await _compare(database, facts, learned, ends, chance, shares, last_value_at if is_keyed else value_at)
-        return replace(found, if_only_added=only_added)
+        return await _compare(database, facts, learned, ends, chance, last_value_at if is_keyed else value_at)
     finally:
         await database.close()
-
-
-async def _count_outdated(database: Any, facts: SqlFacts, learned: Sequence[Said]) -> int:
-    async with database.read_transaction() as tx:
-        current = {fact.text for fact in await facts.facts(tx, SCOPE)}
-    return len(_outdated_texts(learned) & current)
-
-
-def _outdated_texts(learned: Sequence[Said]) -> set[str]:
-    """Return the statements that are untrue in the end, by what is known."""
-    by_slot: dict[str, list[Said]] = {}
-    for said in learned:
-        by_slot.setdefault(said.slot, []).append(said)
-    final = {slot: value_at(of_slot, slot, MINUTES) for slot, of_slot in by_slot.items()}
-    return {said.value for said in learned if not said.is_retraction and final[said.slot] != said.value}
 
 
 async def _compare(
@@ -227,7 +196,6 @@ async def _compare(
     learned: Sequence[Said],
     ends: dict[str, float],
     chance: random.Random,
-    shares: Sequence[tuple[float, float]],
     true_at: Callable[[Iterable[Said], str, float], str | None],
 ) -> Figures:
     async with database.read_transaction() as tx:
@@ -267,7 +235,6 @@ async def _compare(
         as_of=PROBED_TIMES,
         known_at=PROBED_TIMES,
         differences=differences,
-        by_share=shares,
     )
 
 
@@ -278,10 +245,9 @@ def report(kind: str, figures: Figures) -> str:
 
 
 def main(arguments: Iterable[str] | None = None) -> int:
-    """Print the figures and draw the plot; exit with 1 if any answer is wrong."""
+    """Print the figures; exit with 1 if any answer is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--statements", type=int, default=2_000)
-    parser.add_argument("--plot", type=Path, help="write outdated facts by share of the life learned, as SVG")
     given = parser.parse_args(None if arguments is None else list(arguments))
     found: dict[str, Figures] = {}
     for kind, is_keyed in (("without keys", False), ("with keys", True)):
@@ -291,30 +257,7 @@ def main(arguments: Iterable[str] | None = None) -> int:
     print("|---|---|---|---|---|---|")  # noqa: T201
     for kind, figures in found.items():
         print(report(kind, figures))  # noqa: T201
-    if given.plot is not None:
-        given.plot.write_text(draw(found), encoding="utf-8")
     return int(any(each.outdated or each.ended or each.lost or each.differences for each in found.values()))
-
-
-def _round_up(count: float) -> float:
-    return max(4.0, ceil(count / 40) * 40.0)
-
-
-def draw(found: dict[str, Figures]) -> str:
-    """Return the plot of the outdated facts that are current while a life is learned in shuffled order."""
-    series = {kind: figures.by_share for kind, figures in found.items()}
-    series["if nothing ended"] = next(iter(found.values())).if_only_added
-    steps = _round_up(max(count for points in series.values() for _, count in points))
-    ticks = {0.0: "0 %", 25.0: "25 %", 50.0: "50 %", 75.0: "75 %", 100.0: "100 %"}
-    return charts(
-        chart(
-            "Outdated facts shown as current",
-            series,
-            x=ticks,
-            y={steps * part / 4: f"{steps * part / 4:g}" for part in range(5)},
-            logarithmic=False,
-        )
-    )
 
 
 if __name__ == "__main__":

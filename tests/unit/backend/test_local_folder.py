@@ -128,20 +128,6 @@ async def test_a_relative_path_starts_at_the_home(tmp_path: Path, folder: Path) 
     assert backend.embedder.identity == f"local/{told}/?"
 
 
-@pytest.mark.usefixtures("installed")
-async def test_the_identity_is_known_once_memory_is_open(tmp_path: Path, folder: Path) -> None:
-    """The model is not loaded for this; vectors of different models are never mixed."""
-    from gaia_memory.config.sources.load import load
-
-    told = await asyncio.to_thread(fingerprint_model, folder)
-    loaded = load({"home": str(tmp_path / "home"), "memory": {"embedder": embedder(folder)}})
-    engine = await Engine.open(loaded)
-    try:
-        assert engine.memory.embedder.identity == f"local/{told}/?"
-    finally:
-        await engine.close()
-
-
 def test_moving_or_documenting_a_model_folder_keeps_its_fingerprint(folder: Path, tmp_path: Path) -> None:
     """Files that do not affect the vectors do not count."""
     before = fingerprint_model(folder)

@@ -15,16 +15,6 @@ from gaia_memory.backend.thread_pools import WorkerPool, WorkerPools
 from gaia_memory.errors import MemoryClosedError
 
 
-async def test_a_call_returns_its_value_and_raises_its_error() -> None:
-    """The caller gets the result of the function."""
-    pool = WorkerPool("t", 2)
-    with pytest.raises(KeyError, match="x"):
-        await pool.run({}.__getitem__, "x")
-
-    assert await pool.run(sorted, [2, 1], reverse=True) == [2, 1]
-    await pool.close()
-
-
 @pytest.mark.acceptance("L10")
 async def test_the_event_loop_keeps_running_while_a_call_blocks() -> None:
     """A task keeps ticking."""

@@ -16,7 +16,7 @@ from gaia_memory.commands.private import private_message
 from gaia_memory.commands.rows import filter_by_words, number_facts, split_words
 from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.config.sources.load import load
-from gaia_memory.errors import InvalidInputError, MemoryUnavailable
+from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.forget.delete import HOST_SESSION_NOTE, OPEN_SESSION_NOTE, REWOUND_SESSION_NOTE
 from gaia_memory.models import Status
 from support.cli.slash_commands import ListMemory, run_command
@@ -128,13 +128,6 @@ async def test_memory_with_words_lists_the_matches_best_first_under_their_own_nu
     assert "2 facts" in reply.text
 
 
-async def test_other_forms_of_a_word_match_too() -> None:
-    """The keyword index matches `nut` and `nutty`."""
-    reply = await run_command("/memory nut", ListMemory(["likes tea", "nutty cake is good"]))
-
-    assert reply.text.splitlines()[1:] == ["- 2. nutty cake is good"]
-
-
 async def test_a_search_with_many_matches_shows_the_best_and_says_so() -> None:
     """One page is shown; the count covers all matches."""
     reply = await run_command("/memory number", ListMemory(list(FORTY_FIVE)))
@@ -231,13 +224,6 @@ async def test_forget_yes_without_facts_still_forgets_unlearned_messages() -> No
 async def test_a_failed_reset_says_that_nothing_was_saved() -> None:
     """The user learns that the conversation was not saved."""
     assert "not saved" in (await run_command("/reset", ListMemory(), reset="failed")).text
-
-
-async def test_each_outcome_of_a_reset_has_its_own_reply() -> None:
-    """Cleared, failed and busy read differently."""
-    replies = {(await run_command("/reset", ListMemory(), reset=end)).text for end in ("cleared", "failed", "busy")}
-
-    assert len(replies) == 3
 
 
 @pytest.mark.acceptance("I21")
@@ -419,13 +405,6 @@ async def test_problems_are_reported_without_paths_and_addresses(reason: str, re
 
     assert listed.splitlines()[-1] == f"There is a problem: {redacted}; wait"
     assert refused == f"Memory is not available right now: {redacted}: wait"
-
-
-async def test_a_refused_fact_says_why() -> None:
-    """The reply contains the reason, such as a credential."""
-    reply = await run_command("/remember x", ListMemory(error=InvalidInputError("the fact holds a credential")))
-
-    assert "credential" in reply.text
 
 
 HOSTILE = "Ann \x1b[2J\x1b]52;c;x\x07\x9b\u202e\u200b\U000e0041![x](http://evil.example/p.png)<img src=x> **likes** tea"

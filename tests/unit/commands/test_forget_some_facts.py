@@ -8,7 +8,6 @@ from gaia_memory.commands.forget import STILL_HERE
 from gaia_memory.forget.delete import OPEN_SESSION_NOTE
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
 from support.cli.slash_commands import ListMemory, run_command
-from support.factories import KEY
 
 KNOWN = ["likes tea", "is allergic to nuts", "lives in Haifa", "keeps NUTS at home"]
 
@@ -207,32 +206,6 @@ async def test_a_question_about_everything_replaces_one_about_rows() -> None:
     assert unsure.texts == KNOWN
 
 
-async def test_an_answered_question_does_not_affect_later_ones() -> None:
-    """A bare yes then means everything; a question of another command does not count."""
-    memory = ListMemory(list(KNOWN))
-    await reply_to("/forget 2", memory)
-    await reply_to("/forget 2 yes", memory)
-    memory.shown.add(KEY, "memory", "embedder openai", ["openai"])
-
-    assert "3 facts" in await reply_to("/forget yes", memory)
-    assert memory.texts == []
-
-
-async def test_a_bare_yes_about_rows_forgotten_elsewhere_asks_about_everything() -> None:
-    """Another channel forgot them meanwhile."""
-    memory = ListMemory(list(KNOWN))
-    await reply_to("/forget 2", memory)
-    memory.texts.remove("is allergic to nuts")
-
-    asked = await reply_to("/forget yes", memory)
-    before = list(memory.texts)
-    await reply_to("/forget yes", memory)
-
-    assert "This forgets 3 facts" in asked
-    assert len(before) == 3
-    assert memory.texts == []
-
-
 async def test_a_bare_yes_after_a_restart_does_not_forget_everything() -> None:
     """The preview is gone with the process, but the open question is recorded: it asks about everything first."""
     memory = ListMemory(list(KNOWN))
@@ -261,37 +234,6 @@ async def test_an_answered_or_replaced_question_is_not_open_after_a_restart(answ
     assert memory.texts == []
 
 
-class RecordingSettings:
-    """Settings that allow every change and record the written values."""
-
-    def __init__(self) -> None:
-        self.written: list[object] = []
-
-    async def change(self, path: tuple[str, str], value: object) -> bool:
-        return True
-
-    async def validate_change(self, path: tuple[str, str], value: object) -> None:
-        """Accept every value."""
-
-    async def change_at_restart(self, path: tuple[str, str], value: object) -> bool:
-        self.written.append(value)
-        return True
-
-
-async def test_a_preview_of_forget_confirms_no_other_command() -> None:
-    """`/forget embedder openai` does not count as the question of `/memory embedder openai`."""
-    memory, settings = ListMemory(["uses the embedder openai"]), RecordingSettings()
-    await reply_to("/forget embedder openai", memory)
-
-    asked = await run_command("/memory embedder openai yes", memory, settings=settings, is_admin=True)
-    before = list(settings.written)
-    await run_command("/memory embedder openai yes", memory, settings=settings, is_admin=True)
-
-    assert "Nothing has been changed yet" in asked.text
-    assert before == []
-    assert settings.written == [{"provider": "openai"}]
-
-
 @pytest.mark.parametrize("what", ["", "1 "])
 async def test_the_note_about_an_open_session_suggests_reset(what: str) -> None:
     """After a reset no request holds it any more, even where the session is kept."""
@@ -302,16 +244,6 @@ async def test_the_note_about_an_open_session_suggests_reset(what: str) -> None:
 
     assert STILL_HERE in done
     assert "/reset" in done[-1]
-
-
-async def test_without_an_open_session_reset_is_not_suggested() -> None:
-    """There is nothing to clear."""
-    assert "/reset" not in await reply_to("/forget yes", ListMemory(list(KNOWN)))
-
-
-async def test_forgetting_a_row_without_facts_says_so() -> None:
-    """There is no row to choose."""
-    assert "Nothing is stored" in await reply_to("/forget 3", ListMemory())
 
 
 async def test_notes_of_receipts_are_shown_once_and_without_paths() -> None:
@@ -336,14 +268,6 @@ async def test_a_failure_half_way_reports_the_true_count() -> None:
 
     assert "only 1 fact" in done
     assert len(memory.texts) == 3
-
-
-async def test_an_unavailable_memory_forgets_nothing_and_says_why() -> None:
-    """Every command behaves like this."""
-    memory = ListMemory(list(KNOWN), fails_after_forgets=0)
-    await reply_to("/forget nuts", memory)
-
-    assert "the disk is full" in await reply_to("/forget nuts yes", memory)
 
 
 async def test_the_beginning_of_an_id_selects_its_fact() -> None:

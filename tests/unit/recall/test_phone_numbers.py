@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.models import Contact, Fact, Scope
+from gaia_memory.models import Fact, Scope
 from gaia_memory.recall.phone_numbers import find_contact, find_phone_numbers
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -18,30 +18,6 @@ def facts(*texts: str) -> list[Fact]:
         Fact(id=str(at), scope=Scope("gaia", "u"), text=text, source="add", created_at=NOW, updated_at=NOW)
         for at, text in enumerate(texts)
     ]
-
-
-def test_Q09_the_number_of_the_named_contact_is_found():
-    """Other numbers and the case of the name do not matter."""
-    known = facts("girlfriend is Grace, +972 50 123 4567", "Dentist: 03-555-1234 99", "Grace likes teal")
-    contact = Contact(status="found", number="+972501234567", candidates=("+972501234567",))
-
-    assert find_contact(known, "girlfriend") == contact
-    assert find_contact(known, " GRACE ") == contact
-
-
-def test_Q09_two_different_numbers_are_ambiguous():
-    """Both are returned, so that the user can choose."""
-    contact = find_contact(facts("Grace: 050-123-4567", "Grace's work phone is (212) 555-1234."), "grace")
-
-    assert contact == Contact(status="ambiguous", candidates=("0501234567", "2125551234"))
-
-
-def test_Q09_without_a_phone_number_nothing_is_found():
-    """Years, dates, short ids and card numbers are not phone numbers."""
-    texts = ["Grace, born 1990-05-01", "Grace since 2019, room 1234567", "Grace paid with 4111 1111 1111 1111"]
-
-    assert find_contact(facts(*texts), "Grace") == Contact(status="not_found")
-    assert find_contact([], "Grace") == Contact(status="not_found")
 
 
 def test_different_spellings_of_a_number_are_one_number():

@@ -1,6 +1,5 @@
 """Stages and vectors add up; no fact is lost or duplicated, and hashed vectors never outvote words."""
 
-import math
 from dataclasses import replace
 from datetime import timedelta
 
@@ -58,14 +57,6 @@ def test_the_order_of_the_input_does_not_matter(rows, found, random):
     assert order(facts, again) == once
 
 
-@given(FACTS, FOUND)
-def test_parts_are_finite_and_only_asking_is_negative(rows, found):
-    """No total falls below zero."""
-    for item in ranked(facts_of(rows), found):
-        assert all(0 <= part < math.inf for name, part in item.parts.items() if name != "asking")
-        assert -math.inf < item.parts.get("asking", 0.0) <= 0 <= item.total
-
-
 @given(FACTS, SCORES)
 def test_hashed_vectors_never_outrank_words(rows, hashed):
     """Facts found by words keep their order, and those found only by hashes follow."""
@@ -91,27 +82,6 @@ def test_words_lead_and_vectors_decide_between_similar_facts():
         "nearer",
         "near",
     ]
-
-
-def test_with_vectors_only_the_order_is_that_of_the_cosine():
-    """The mem0 store alone gives the same order."""
-    off = dict.fromkeys(
-        (
-            "keywords",
-            "surroundings",
-            "conversation",
-            "phrases",
-            "speaker",
-            "subject",
-            "dates",
-            "asking",
-            "recency",
-        ),
-        0.0,
-    )
-    facts = [make_fact("a", "tea"), make_fact("b", "dog tea"), make_fact("c", "none")]
-
-    assert order(facts, matches_of({"a": 0.1, "b": 0.4, "c": 0.8}), "tea dog", **off) == ["c", "b", "a"]
 
 
 def test_of_equal_facts_the_newest_and_then_the_lowest_id_comes_first():

@@ -60,10 +60,3 @@ def test_with_half_share_the_other_parts_count_as_well():
 def test_equal_totals_are_ordered_by_the_reranker():
     """There is no range to scale its scores to."""
     assert ids(blend_reranker_scores(ranked(1.0, 1.0, 1.0), [0.1, 0.2, 0.3], 1.0)) == ["f2", "f1", "f0"]
-
-
-def test_with_a_share_of_zero_nothing_changes():
-    """The reranker is then off."""
-    items = ranked(3.0, 2.0)
-
-    assert blend_reranker_scores(items, [0.0, 1.0], 0.0) == items

@@ -1,7 +1,6 @@
 """Each stage contributes its own reason."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -47,30 +46,6 @@ def test_long_texts_neither_lend_nor_borrow_words():
     assert scores[1] > 10 * scores[3]
 
 
-def test_rare_words_count_more():
-    """The weight is the idf within the scope."""
-    facts = [make_fact("a", "some tea"), make_fact("b", "some Solaris")]
-    scores = stages.keywords(*pool("tea Solaris", *facts, idf=[0.5, 4.0]))
-
-    assert scores[1] > 2 * scores[0]
-
-
-def test_words_within_a_conversation_and_within_three_turns_count():
-    """Turns in between may contain none of them."""
-    facts = [
-        make_fact("film", "the film", session="s", seq=1),
-        make_fact("on", "on Friday", session="s", seq=4),
-        make_fact("far", "nothing", session="s", seq=9),
-        make_fact("else", "a film", session="t", seq=1),
-    ]
-    whole = pool("film Friday", *facts)
-    conversation_scores = stages.conversation_match(*whole)
-
-    assert stages.neighbour_match(*whole).tolist() == [1, 1, 0, 0.5]
-    assert np.ptp(conversation_scores[:3]) == 0
-    assert conversation_scores[0] > conversation_scores[3]
-
-
 def test_the_best_fact_of_a_conversation_lifts_all_its_facts():
     """Distance does not matter; facts without a conversation lift only themselves."""
     facts = [
@@ -86,34 +61,6 @@ def test_the_best_fact_of_a_conversation_lifts_all_its_facts():
 
     assert lent[b"a"] == lent[b"b"] == 2 * lent[b"d"] > 0
     assert lent[b"c"] == lent[b"e"] == 0
-
-
-def test_consecutive_words_of_the_question_count_as_a_phrase():
-    """A phrase means more than its words."""
-    both = pool(
-        "green tea shop", make_fact("a", "green tea"), make_fact("b", "tea, green"), make_fact("c", "green tea shop")
-    )
-
-    assert stages.phrases(*both).tolist() == [0.5, 0, 1]
-
-
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        ("What did Melanie paint?", [1, 0, 1]),
-        ("What did Caroline and Melanie paint?", [0, 0, 0]),
-        ("What did they paint?", [0, 0, 0]),
-    ],
-)
-def test_statements_of_the_named_person_count(asked, expected):
-    """The speaker is a leading name or the author; with two names it is unclear who is meant."""
-    facts = [
-        make_fact("a", "Melanie: I painted a sunrise"),
-        make_fact("b", "Caroline: you painted it"),
-        replace(make_fact("c", "painted a lake"), metadata={"author": "Melanie"}),
-    ]
-
-    assert stages.speaker(*pool(asked, *facts)).tolist() == expected
 
 
 def test_the_users_words_count_where_a_question_names_nobody():
@@ -144,32 +91,6 @@ def test_the_name_of_a_speaker_is_not_searched_for():
 def test_a_leading_name_is_the_speaker(text, speaker):
     """A time of day is not a name."""
     assert unpack_features(index_fact(make_fact("a", text)).features).speaker == speaker
-
-
-def test_dates_in_the_question_are_compared_with_the_time_of_the_fact():
-    """Nearer is better, and events are often mentioned during the following month."""
-    days = [datetime(2023, 5, 8, tzinfo=UTC), datetime(2023, 5, 28, tzinfo=UTC), datetime(2023, 6, 8, tzinfo=UTC)]
-    facts = [make_fact(str(day), "x", said_at=day) for day in days]
-    question, dated = pool("What happened on 7 May 2023?", *facts, make_fact("never", "x"))
-    scores = stages.dates(question, dated)
-
-    assert scores[0] > scores[1] > scores[2] > scores[3] == 0
-    assert stages.dates(*pool("What happened?", *facts)).tolist() == [0, 0, 0]
-
-
-def test_a_fact_that_begins_with_the_named_person_counts():
-    """Two names are ambiguous, and lowercase words are not names."""
-    facts = [
-        make_fact("a", "Maria volunteers"),
-        make_fact("b", "John admires Maria"),
-        make_fact("c", "Aunt Maria sings"),
-    ]
-
-    assert stages.subject(*pool("Where does Maria go?", *facts)).tolist() == [1, 0, 1]
-    assert stages.subject(*pool("Do Maria and John sing?", *facts)).tolist() == [0, 0, 0]
-    assert stages.subject(*pool("Where does Noa go?", *facts)).tolist() == [0, 0, 0]
-    assert stages.subject(*pool("where does maria go?", *facts)).tolist() == [0, 0, 0]
-    assert stages.subject(*pool("Where does Maria go?", make_fact("d", "John: Maria, hello"))).tolist() == [0]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.sessions.learning import backoff
 from gaia_memory.sessions.learning.backoff import (
     JITTER_RATIO,
+    PARK_AFTER_BAD_ANSWERS,
     failure_backoff_seconds,
     outage_backoff_seconds,
 )
@@ -154,3 +155,8 @@ def test_pauses_double_with_jitter() -> None:
     assert max(outage_backoff_seconds(count) for count in (0, 9, 99, 10_000)) <= 600
     assert max(failure_backoff_seconds(count) for count in (0, 9, 99, 10_000)) <= 3600
     assert max(spread) - min(spread) > 60
+
+
+def test_a_conversation_is_parked_only_after_hours_of_bad_answers() -> None:
+    """An admin who looks once a day finds few parked conversations."""
+    assert sum(failure_backoff_seconds(count) for count in range(1, PARK_AFTER_BAD_ANSWERS)) > 1.5 * 3600

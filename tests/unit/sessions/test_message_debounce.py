@@ -13,24 +13,6 @@ SOON = 0.05
 LATE = 120.0
 
 
-async def test_a_burst_is_joined_for_its_last_caller() -> None:
-    """The other callers learn that a later one answers."""
-    bursts = MessageDebouncer()
-
-    joined = await asyncio.gather(*(bursts.coalesce(KEY, text, quiet_seconds=SOON, private=False) for text in "abc"))
-
-    assert joined == [None, None, "a\nb\nc"]
-
-
-async def test_without_a_window_each_message_is_a_turn() -> None:
-    """No caller waits."""
-    bursts = MessageDebouncer()
-
-    joined = await asyncio.gather(*(bursts.coalesce(KEY, text, quiet_seconds=0, private=False) for text in "ab"))
-
-    assert joined == ["a", "b"]
-
-
 async def test_messages_apart_are_not_joined() -> None:
     """A burst ends with its window."""
     bursts = MessageDebouncer()
@@ -112,17 +94,6 @@ async def test_a_flush_works_if_the_last_caller_was_cancelled() -> None:
     results = await asyncio.wait_for(asyncio.gather(first, second, return_exceptions=True), 60)
 
     assert [text for text in results if isinstance(text, str)] in (["a"], ["a\nb"])
-
-
-async def test_a_flush_does_not_wait_if_every_caller_was_cancelled() -> None:
-    """No message is left to answer."""
-    bursts = MessageDebouncer()
-    only = asyncio.create_task(bursts.coalesce(KEY, "a", quiet_seconds=LATE, private=False))
-    await asyncio.sleep(0)
-    only.cancel()
-    await asyncio.wait_for(bursts.flush(KEY), 60)
-
-    assert await bursts.coalesce(KEY, "b", quiet_seconds=SOON, private=False) == "b"
 
 
 async def test_a_cancelled_caller_removes_only_its_own_message() -> None:
