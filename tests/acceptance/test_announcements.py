@@ -7,9 +7,8 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -20,7 +19,6 @@ from gaia_memory.models import Fact
 from gaia_memory.reminders.announcer import Announcement
 from gaia_memory.testing import FakeClock
 from support.checkout import TESTS
-from support.databases import memory_url
 from support.harness import Sut
 
 Make = Callable[..., Awaitable[Sut]]
@@ -33,17 +31,6 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 BERLIN = ZoneInfo("Europe/Berlin")
 MOST_SECONDS = 120
 """How long the processes of a test may take: on a busy machine one takes seconds to start."""
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def opened(request: pytest.FixtureRequest, make: Make, tmp_path: Path) -> AsyncIterator[OpenSut]:
-    """Yield a function that opens a system whose memory is in a database of each kind."""
-    if request.param == "sqlite":
-        yield make
-        return
-    async with memory_url("postgresql", tmp_path) as url:
-        address = url.render_as_string(hide_password=False)
-        yield partial(make, f"memory: {{database_url: '{address}'}}")
 
 
 class Announcements:

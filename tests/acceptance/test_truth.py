@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +13,11 @@ import pytest
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import FactEnd, Scope
-from support.databases import memory_url
 from support.harness import Sut
 
 Make = Callable[..., Awaitable[Sut]]
 
 OpenSut = Callable[..., Awaitable[Sut]]
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def opened(request: pytest.FixtureRequest, make: Make, tmp_path: Path) -> AsyncIterator[OpenSut]:
-    """Yield a function that opens a system whose memory is in a database of each kind."""
-    if request.param == "sqlite":
-        yield make
-        return
-    async with memory_url("postgresql", tmp_path) as url:
-        address = url.render_as_string(hide_password=False)
-        yield partial(make, f"memory: {{database_url: '{address}'}}")
 
 
 OSLO, BERLIN = "Lives in Oslo", "Lives in Berlin"

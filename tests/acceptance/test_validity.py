@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import NewFact, Scope
-from support.databases import memory_url
 from support.harness import SYS, Sut
 
 Make = Callable[..., Awaitable[Sut]]
@@ -23,17 +20,6 @@ OpenSut = Callable[..., Awaitable[Sut]]
 
 DAY = timedelta(days=1)
 LODGER, DOG, COURSE = "Shares the flat with a lodger", "Has a dog", "Takes a pottery course in the flat"
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def opened(request: pytest.FixtureRequest, make: Make, tmp_path: Path) -> AsyncIterator[OpenSut]:
-    """Yield a function that opens a system whose memory is in a database of each kind."""
-    if request.param == "sqlite":
-        yield make
-        return
-    async with memory_url("postgresql", tmp_path) as url:
-        address = url.render_as_string(hide_password=False)
-        yield partial(make, f"memory: {{database_url: '{address}'}}")
 
 
 async def revisions(sut: Sut) -> list[Any]:

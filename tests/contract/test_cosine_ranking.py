@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from gaia_memory import NewFact, open_memory
-from gaia_memory.config.sections.recall_section import RecallWeights
 from support.storage.scripted_backend import DIMENSIONS, PROVIDER, register_scripted_providers
 
 WEIGHTS = (
@@ -71,8 +70,3 @@ async def test_with_vectors_only_the_ranking_equals_that_of_mem0(
             ours, theirs = [scores[hit.fact.id] for hit in hits], list(scores.values())[:LIMIT]
             assert ours == pytest.approx(theirs, abs=1e-5), question
             assert {name for hit in hits for name in hit.why} <= {"vectors", "hashed"}
-
-
-def test_every_weight_except_vectors_is_off() -> None:
-    """A new stage must be switched off here, too."""
-    assert set(RecallWeights.model_fields) - {"vectors"} == set(WEIGHTS)

@@ -44,20 +44,6 @@ def test_an_argument_cannot_start_another_line(lines: io.StringIO) -> None:
     assert one_of(lines).startswith("WARNING conversation ada\\nERROR forged: all is lost\\r\\x1b[2J\\u202egnorw")
 
 
-def test_a_message_without_arguments_is_escaped(lines: io.StringIO) -> None:
-    """It may be a reason that contains a path with an escape sequence."""
-    logger.warning("/tmp/\x1b[31m%s: is gone")
-
-    assert one_of(lines) == "WARNING /tmp/\\x1b[31m%s: is gone"
-
-
-def test_named_arguments_are_escaped(lines: io.StringIO) -> None:
-    """`logging` also accepts a mapping."""
-    logger.warning("of %(user)s", {"user": FORGED})
-
-    assert one_of(lines).startswith("WARNING of ada\\nERROR")
-
-
 def test_multi_line_text_is_indented(lines: io.StringIO) -> None:
     """Lists of problems and tracebacks stay readable, and none of their lines looks like a record."""
     logger.warning("refused: %s", ConfigError(["a: wrong", f"b: {FORGED}"], source="x"))

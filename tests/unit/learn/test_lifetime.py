@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
@@ -11,21 +11,6 @@ from gaia_memory.learn.lifetime import take_lifetime
 from gaia_memory.models import NewFact
 
 NOW = datetime(2026, 3, 16, 9, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("metadata", "end"),
-    [
-        ({"ttl": "3600s"}, NOW + timedelta(hours=1)),
-        ({"expire_time": "2026-04-01T00:00:00Z"}, datetime(2026, 4, 1, tzinfo=UTC)),
-        ({}, None),
-    ],
-)
-def test_metadata_limit_the_life_of_a_fact(metadata: dict[str, str], end: datetime | None) -> None:
-    """The other metadata stay."""
-    fact = take_lifetime(NewFact("Has a guest", metadata={**metadata, "mood": "good"}), NOW)
-
-    assert (fact.valid_until, dict(fact.metadata)) == (end, {"mood": "good"})
 
 
 @pytest.mark.parametrize(

@@ -205,15 +205,6 @@ def test_a_fact_comes_from_what_was_said_not_from_the_answer_that_repeats_it(sai
     assert (draft.fact.seq, draft.excerpt) == (7, said)
 
 
-def test_of_two_turns_with_the_same_words_the_one_that_says_least_else_is_the_source():
-    """The other one has the words of another fact, too."""
-    talk = make_chunk(make_turn(7, "Trabajo como ingeniero en Airbus."), make_turn(8, "Ya no trabajo en Airbus."))
-
-    [draft] = build_drafts(talk, [ExtractedFact(text="El usuario ya no trabaja en Airbus.")])
-
-    assert draft.turn_event_ids == talk.turns[1].event_ids
-
-
 def test_a_fact_that_only_a_question_states_comes_from_the_question():
     """It has more words of the fact than any statement."""
     talk = make_chunk(make_turn(7, "I like tea"), make_turn(8, "Do you know my sister Noa from Haifa?"))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 from gaia_memory.models import Fact, Scope
-from gaia_memory.reminders.due_items import find_due_time, list_due
+from gaia_memory.reminders.due_items import find_due_time
 
 NOW = datetime(2026, 3, 24, 12, tzinfo=UTC)
 HOUR, DAY, WEEK = timedelta(hours=1), timedelta(days=1), timedelta(days=7)
@@ -41,19 +40,3 @@ def test_a_missed_recurring_fact_is_due_at_the_last_time_that_passed():
     assert due(fact(-HOUR, timedelta(), every="weekly")) == WEEK - HOUR
     assert due(fact(2 * HOUR, -HOUR, every="weekly")) is None
     assert due(fact(-HOUR, timedelta(), every="FREQ=DAILY;COUNT=1")) is None
-
-
-def test_facts_are_listed_by_the_time_they_are_due_at():
-    """The week's clock change keeps nine o'clock; what is beyond the horizon is left out."""
-    monday = ZoneInfo("Europe/Berlin")
-    begun = datetime(2026, 3, 23, 9, tzinfo=monday) - NOW
-    facts = [
-        fact(9 * DAY, name="far"),
-        fact(6 * DAY, name="near"),
-        fact(begun, timedelta(), "weekly", "Europe/Berlin", name="bins"),
-        fact(-DAY, name="late"),
-    ]
-    listed = list_due(facts, NOW, NOW + WEEK, UTC)
-
-    assert [each.text for each in listed] == ["late", "bins", "near"]
-    assert listed[1].due_at == datetime(2026, 3, 30, 9, tzinfo=monday)

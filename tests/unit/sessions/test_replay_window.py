@@ -85,20 +85,6 @@ def test_a_partial_load_is_cut_at_the_same_turn_as_the_whole_conversation():
     assert kept_turns(talk(41), select_window(talk(41), window_turns=30)) == [f"i{n}" for n in range(20, 41)]
 
 
-def test_a_greeting_of_the_agent_is_replayed_with_the_first_turn():
-    """It is left out together with that turn."""
-    greeted = [reply("hello"), *talk(2)]
-
-    assert select_window(greeted, window_turns=2).indices == (0, 1, 2, 3, 4)
-    assert select_window([*greeted, said("i2")], window_turns=2).indices == (3, 4, 5)
-
-
-def test_a_history_without_a_turn_is_kept():
-    """Without a user message there is nothing to cut."""
-    assert select_window([reply("a"), reply("b")], window_turns=1).indices == (0, 1)
-    assert select_window([], window_turns=1).indices == ()
-
-
 @pytest.mark.acceptance("S05")
 def test_a_call_answered_within_the_window_keeps_its_turn():
     """A response that came turns later must be replayed with its call."""
@@ -127,17 +113,6 @@ def test_an_unanswered_long_running_call_is_kept_until_it_is_answered():
     assert kept_turns(answered, select_window(answered, window_turns=1)) == ["i6"]
 
 
-def test_a_reused_call_id_does_not_connect_all_turns():
-    """Some models number their calls per turn; a response belongs to the latest call with its id."""
-    events = [
-        event
-        for n in range(6)
-        for event in (said(f"i{n}"), called(f"i{n}", "call_0"), responded(f"i{n}", "call_0"), reply(f"i{n}"))
-    ]
-
-    assert kept_turns(events, select_window(events, window_turns=2)) == ["i4", "i5"]
-
-
 def test_the_current_invocation_is_never_cut():
     """An invocation with several turns, such as a paused task, is replayed from its start."""
     events = [*talk(2), said("task"), reply("task"), said("task"), reply("task"), said("task")]
@@ -151,24 +126,6 @@ def test_whole_invocations_are_kept_for_a_workflow():
     events = [*talk(1), said("flow"), reply("flow"), said("flow"), reply("flow")]
 
     assert kept_turns(events, select_window(events, window_turns=1, whole_invocations=True)) == ["flow", "flow"]
-
-
-def test_summaries_of_compacted_turns_are_always_kept():
-    """A compaction event stays even if its turn does not."""
-    summary = EventView(invocation_id="s", is_compaction=True, answers_long_running=True)
-    events = [*talk(2), summary, *talk(3, first=2)]
-
-    outcome = select_window(events, window_turns=1)
-
-    assert [events[place].invocation_id for place in outcome.indices] == ["s", "i4", "i4"]
-    assert outcome.start == WindowStart(index=4, turn_no=3)
-
-
-def test_rewound_turns_are_not_replayed_and_not_counted():
-    """The rewind itself is dropped as well, and the window reaches further back."""
-    events = [*talk(4), EventView(invocation_id="r", rewinds_to="i2"), said("i9")]
-
-    assert kept_turns(events, select_window(events, window_turns=3)) == ["i0", "i1", "i9"]
 
 
 def test_a_rewind_to_an_unloaded_invocation_drops_everything_before_it():

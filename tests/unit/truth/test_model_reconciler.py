@@ -28,14 +28,6 @@ async def decide(model: ScriptedLanguageModel) -> list[ModelDecision] | None:
     return await ask_model(model, ADA, PIZZA, [DatedText("Hates pizza")])
 
 
-async def test_a_usable_answer_is_asked_for_once() -> None:
-    """One question for a chunk."""
-    model = ScriptedLanguageModel(answer("UPDATE", 1))
-
-    assert await decide(model) == [ModelDecision(0, "UPDATE", (0,))]
-    assert len(model.prompts) == 1
-
-
 async def test_a_repeated_question_says_what_was_wrong() -> None:
     """T06: an unknown number is asked about again, with the reason."""
     model = ScriptedLanguageModel(answer("UPDATE", 99), answer("UPDATE", 1))
@@ -63,14 +55,6 @@ async def test_a_model_that_is_away_or_refuses_or_is_cut_is_not_asked_again(fail
     with pytest.raises(type(failure)):
         await decide(model)
     assert len(model.prompts) == 1
-
-
-async def test_taking_back_more_than_is_replaced_needs_the_same_answer_twice() -> None:
-    """T06: only deletes are asked about again; a model that means it says it again."""
-    model = ScriptedLanguageModel(answer("DELETE", 1, 2), answer("DELETE", 1), answer("DELETE", 1))
-
-    assert await decide(model) == [ModelDecision(0, "DELETE", (0,))]
-    assert len(model.prompts) == 3
 
 
 async def test_a_model_that_takes_back_something_else_each_time_ends_nothing() -> None:
