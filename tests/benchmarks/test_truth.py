@@ -9,7 +9,9 @@ import pytest
 from benchmarks import truth
 
 
-@pytest.mark.parametrize("is_keyed", [False, True], ids=["without keys", "with keys"])
+@pytest.mark.parametrize(
+    "is_keyed", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["with keys", "without keys"]
+)
 async def test_nothing_outdated_is_current_and_nothing_is_lost(tmp_path: Path, is_keyed: bool) -> None:
     """By keys and by a model that judges without a mistake, as of each day and as known on each."""
     found = await truth.measure(tmp_path, 60, is_keyed=is_keyed, seed=3)
