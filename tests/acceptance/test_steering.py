@@ -242,23 +242,6 @@ async def test_in_a_third_party_runner_admins_come_only_from_the_people_section(
     assert said == ["one", "ok", "three", "ok"]
 
 
-@pytest.mark.acceptance("C17")
-async def test_memory_switched_off_by_an_admin_stays_off_after_a_restart(make: Make) -> None:
-    """The file decides, for every process."""
-    sut = await make(PEOPLE)
-    await sut.chat("boss", "cli", "/memory off")
-    await sut.close()
-
-    async with open_memory(sut.config_path, home=sut.home, model=sut.main) as again:
-        talk = again.conversation(sut.agent, user_id="boss", channel="cli")
-        listed = (await talk.send("/memory")).text
-        await talk.send("/memory on")
-        back = (await talk.send("/memory")).text
-
-    assert "Memory is off" in listed
-    assert "Nothing is stored" in back
-
-
 def without_embedder(text: str) -> list[str]:
     """Return the lines of a configuration without the embedder's section."""
     lines = text.splitlines()

@@ -104,15 +104,6 @@ async def test_expired_turns_are_looked_up_by_engine_and_not_by_turn(database):
     assert len(owners) > KNOWN - 2 * DUE_COUNT
 
 
-async def test_a_full_table_scan_is_detected(database):
-    """The check above can fail."""
-    await populate_ledger(database, "parked", KNOWN)
-    async with database.transaction() as tx:
-        every = await plan_of(tx, "SELECT app FROM gaia_conversations WHERE learned_turns = 7", ())
-
-    assert reads_all(every)
-
-
 async def test_the_index_read_by_a_sweep_contains_only_learnable_conversations(database):
     """Entries for parked conversations and the like would be read every time."""
     await populate_ledger(database, "parked", KNOWN)
