@@ -1,8 +1,7 @@
-"""How roughly the length of a profile is measured."""
+"""What a profile without a model does not do."""
 
 from __future__ import annotations
 
-from gaia_memory.language.printable_text import estimate_tokens
 from gaia_memory.profile.bullets import fallback_bullets
 from support.factories import make_fact
 
@@ -12,8 +11,3 @@ def test_without_a_model_a_profile_is_ranked_by_source_and_age() -> None:
     known = [make_fact("a", "Allergic to nuts"), make_fact("b", "Saw a heron")]
 
     assert fallback_bullets(known, []) == ("Saw a heron", "Allergic to nuts")
-
-
-def test_tokens_are_estimated_from_characters() -> None:
-    """No model's tokenizer is used: three characters count as one token."""
-    assert estimate_tokens("international" * 3) == 13

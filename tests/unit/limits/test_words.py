@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from gaia_memory.keyless.hashed_embedder import OfflineEmbedder
-from gaia_memory.language.stems import word_code
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.recall.index.vector_search import MIN_HASHED_COSINE
 from gaia_memory.recall.phone_numbers import find_phone_numbers
@@ -85,11 +84,6 @@ def test_only_the_first_ten_thousand_words_of_a_fact_are_indexed() -> None:
     """Words are cut to 64 characters."""
     assert len(index_tokens("tea " * 10_001)) == 10_000
     assert index_tokens("x" * 65) == ["x" * 64]
-
-
-def test_two_words_may_have_the_same_code() -> None:
-    """A code is a CRC-32, cut to 31 bits."""
-    assert word_code("plumless") == word_code("buckeroo")
 
 
 def test_the_offline_embedder_knows_no_meaning() -> None:
