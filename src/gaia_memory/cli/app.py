@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from gaia_memory.cli import backup, chat, config, init, learn, people, serve, sweep
 from gaia_memory.cli.demo import demo
 from gaia_memory.cli.doctor import doctor
-from gaia_memory.cli.engines import sync_command
+from gaia_memory.cli.engines import command
 from gaia_memory.cli.memory import due
 from gaia_memory.cli.memory.group import app as memory
 from gaia_memory.cli.setup import adk_servers
@@ -29,7 +28,7 @@ class ErrorReportingGroup(PlainGroup):
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
-            error.message = escape_lines(_in_plain_words(error.message))
+            error.message = escape_lines(error.message)
             raise
         except GaiaMemoryError as error:
             if ctx.params.get("debug"):
@@ -41,20 +40,6 @@ class ErrorReportingGroup(PlainGroup):
                 raise
             print_error(describe_os_error(error))
             raise typer.Exit(1) from error
-
-
-_PYDANTIC_WORDS = (
-    (re.compile(r"^Input should be greater than or equal to (\S+)"), r"pass a number from \1 on"),
-    (re.compile(r"^Input should be less than or equal to (\S+)"), r"pass a number up to \1"),
-    (re.compile(r"^Input should be a valid (?:integer|number)\b.*"), "pass a number"),
-)
-
-
-def _in_plain_words(message: str) -> str:
-    """Return what is wrong with a value without the words of the library that checks it."""
-    for pattern, words in _PYDANTIC_WORDS:
-        message = pattern.sub(words, message)
-    return message
 
 
 app = CommandApp(
@@ -114,8 +99,8 @@ app.command("api-server", epilog=adk_servers.API_SERVER_EXAMPLES, context_settin
 app.command("run", epilog=adk_servers.RUN_EXAMPLES, context_settings=adk_servers.PASSED_OPTIONS)(adk_servers.run)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("chat", epilog=chat.EXAMPLES)(chat.chat)
-app.command("sweep", epilog=sweep.EXAMPLES)(sync_command(sweep.sweep))
-app.command("due", epilog=due.ANNOUNCE_EXAMPLES)(sync_command(due.announce))
+app.command("sweep", epilog=sweep.EXAMPLES)(command(sweep.sweep))
+app.command("due", epilog=due.ANNOUNCE_EXAMPLES)(command(due.announce))
 app.command("learn", epilog=learn.EXAMPLES)(learn.learn)
 app.command("backup", epilog=backup.BACKUP_EXAMPLES)(backup.backup)
 app.command("restore", epilog=backup.RESTORE_EXAMPLES)(backup.restore)

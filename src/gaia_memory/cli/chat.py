@@ -18,6 +18,7 @@ import typer
 from gaia_memory.cli.engines import ChannelOption, ConfigOption, UserOption, finish_erasures, load_config
 from gaia_memory.cli.ui.prompt import is_goodbye
 from gaia_memory.cli.ui.read_input import is_interactive, iter_stdin_lines, require_stdin
+from gaia_memory.cli.ui.receipt import NEXT_OPENER
 from gaia_memory.cli.ui.terminal import coloured, print_line, print_note, print_speaker, print_text
 from gaia_memory.commands.undo import describe_changes
 from gaia_memory.errors import GaiaMemoryError
@@ -105,20 +106,25 @@ async def _chat(config: LoadedConfig, user: str, channel: str, chat_end: _ChatEn
             print_line(_IS_PRIVATE)
         if is_dialogue:
             print_line()
+        answer = partial(_answer, conversation, is_dialogue=is_dialogue)
         try:
             if is_interactive():
                 from gaia_memory.cli.ui.prompt import converse
 
-                chat_end.unanswered = await converse(
-                    partial(_prompt_text, conversation), partial(_answer, conversation, is_dialogue=is_dialogue)
-                )
+                chat_end.unanswered = await converse(partial(_prompt_text, conversation), answer)
             else:
                 async for line in _piped_lines():
-                    chat_end.unanswered += not await _answer(conversation, line, is_dialogue=False)
+                    chat_end.unanswered += not await answer(line)
         finally:
             with contextlib.suppress(GaiaMemoryError):
                 chat_end.goodbye = await _describe_end(gaia, conversation)
-        await _finish_erasures(gaia)
+        try:
+            remaining = await finish_erasures(gaia.memory)
+        except asyncio.CancelledError:
+            print_note(f"{_FORGOTTEN_TEXT_MESSAGE}: {NEXT_OPENER}.")
+            raise
+        if remaining:
+            print_note(f"{_FORGOTTEN_TEXT_MESSAGE}: {remaining}.")
 
 
 async def _describe_end(gaia: Gaia, conversation: Conversation) -> str:
@@ -147,17 +153,6 @@ async def _prompt_text(conversation: Conversation) -> str:
     with contextlib.suppress(GaiaMemoryError):
         is_private = await conversation.is_private()
     return coloured("you (private)> ", _PRIVATE_COLOUR) if is_private else coloured("you> ", _USER_COLOUR)
-
-
-async def _finish_erasures(gaia: Gaia) -> None:
-    """Wait for erasures when the conversation ends; after Ctrl-C the next process finishes them."""
-    try:
-        remaining = await finish_erasures(gaia.memory)
-    except asyncio.CancelledError:
-        print_note(f"{_FORGOTTEN_TEXT_MESSAGE}: the next process that opens this memory rewrites them.")
-        raise
-    if remaining:
-        print_note(f"{_FORGOTTEN_TEXT_MESSAGE}: {remaining}.")
 
 
 def _require_key(gaia: Gaia) -> None:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import ConfigOption, JsonOption, check_models, load_config
+from gaia_memory.cli.engines import ConfigOption, JsonOption, load_config
 from gaia_memory.cli.ui.command_app import CommandApp
 from gaia_memory.cli.ui.fact_output import print_json, print_rows
 from gaia_memory.cli.ui.terminal import print_error, print_line, print_note, print_text, silence_logger
+from gaia_memory.threads import run_in_thread
+
+if TYPE_CHECKING:
+    from gaia_memory.config.sources.load import LoadedConfig
 
 app = CommandApp(no_args_is_help=True, help="Check, show and describe the configuration.")
 
@@ -49,75 +53,69 @@ def check(
 ) -> None:
     """Check the configuration and the environment.
 
-    Lists all invalid values, models, providers and unknown keys and variables at once. Exits with 1 if anything is
-    wrong. A missing API key is a warning, because `adk` may read it from an agent's `.env`.
+    Lists all invalid values and unknown keys and variables at once; once these are corrected, invalid models and
+    providers. Exits with 1 if anything is wrong. A missing API key is a warning, because `adk` may read it from an
+    agent's `.env`.
     """
+    from gaia_memory.config.sources.environment import classify_variables
     from gaia_memory.errors import ConfigError
 
-    if path is not None and config is not None:
-        raise typer.BadParameter("the file is given twice: pass PATH or --config", param_hint="--config")
-    path = path or config
-    source, display_source, problems, warnings = "", "", [], []
+    source, problems, warnings = "", list[str](), list[str]()
     try:
         with silence_logger("gaia_memory.config"):
-            loaded = load_config(path)
+            loaded = load_config(path or config)
             source, problems = loaded.source, list(loaded.warnings)
-            display_source = source if loaded.path else f"{source}{_lookup_note()}"
             warnings = asyncio.run(check_models(loaded))
     except ConfigError as error:
         source = source or error.source
         problems += error.problems
-    problems += _unknown_variables(problems)
+    for name, meant in classify_variables(os.environ)[1].items():
+        if not any(line.startswith(f"{name}:") for line in problems):
+            problems.append(f"{name}: unknown variable, ignored{f'; did you mean `{meant}`?' if meant else ''}")
     if as_json:
         print_json({"ok": not problems, "source": source, "problems": problems, "warnings": warnings})
     elif not problems:
-        print_line(f"OK: {display_source}")
-    lines = _line_numbers(source) if problems else {}
+        print_line(f"OK: {source}")
     for problem in problems:
-        line = lines.get(problem.partition(":")[0])
-        print_error(f"{source}: {problem}{f' (line {line})' if line else ''}")
+        print_error(f"{source}: {problem}")
     for warning in warnings:
         print_note(f"warning: {source}: {warning}")
     if problems:
         raise typer.Exit(1)
 
 
-def _unknown_variables(problems: Sequence[str]) -> list[str]:
-    """Return a line for each unknown variable that no other problem names."""
-    from gaia_memory.config.sources.environment import classify_variables
+async def check_models(loaded: LoadedConfig) -> list[str]:
+    """Return a warning for each key that a model needs and the environment lacks.
 
-    _, suggestions = classify_variables(os.environ)
-    return [
-        f"{name}: unknown variable, ignored{f'; did you mean `{meant}`?' if meant else ''}"
-        for name, meant in suggestions.items()
-        if not any(line.startswith(f"{name}:") for line in problems)
-    ]
+    The agents' model is checked with ADK, providers with mem0, only if they are not the usual ones: ADK and mem0 take a
+    second each to load.
 
+    Raises:
+        ConfigError: a model, a provider or one of its keys is unknown; all are listed.
+    """
+    from gaia_memory.adk.models.model_factory import find_model_problem
+    from gaia_memory.config.api_keys import MISSING_OPENAI_KEY_REMEDY, missing_key_variable
+    from gaia_memory.engine_probe import EngineProbe
+    from gaia_memory.errors import ConfigError
 
-def _line_numbers(source: str) -> dict[str, int]:
-    """Return the line of each key in a YAML file, by its dotted path; nothing if it is no file, or not valid."""
-    import yaml
-
-    lines: dict[str, int] = {}
-
-    def collect(node: yaml.Node | None, prefix: str) -> None:
-        for key, value in node.value if isinstance(node, yaml.MappingNode) else []:
-            name = f"{prefix}{key.value}"
-            lines.setdefault(name, key.start_mark.line + 1)
-            collect(value, f"{name}.")
-
-    try:
-        collect(yaml.compose(Path(source).read_text(encoding="utf-8-sig"), Loader=yaml.SafeLoader), "")
-    except (OSError, ValueError, yaml.YAMLError, RecursionError):
-        return {}
-    return lines
-
-
-def _lookup_note() -> str:
-    from gaia_memory.config.sources.load import FILE_NAME, load
-
-    home = load(None).config.home
-    return f" (GAIA_CONFIG names no file, and there is no {home / FILE_NAME})"
+    model, problems, warnings = loaded.config.model, list[str](), list[str]()
+    if problem := await run_in_thread(find_model_problem, model):
+        # `adk` may read a key from an agent's `.env`.
+        (warnings if problem[1] == MISSING_OPENAI_KEY_REMEDY else problems).append(": ".join(problem))
+    if model.startswith("gemini-") and (missing := missing_key_variable("gemini", {}, os.environ)):
+        warnings.append(f"model: {model!r} cannot be asked without {missing}: set it")
+    with tempfile.TemporaryDirectory(prefix="gaia-config-") as scratch:
+        probe = await EngineProbe.open(loaded.config, Path(scratch))
+        try:
+            await probe.check_providers()
+            warnings += probe.missing_keys()
+        except ConfigError as error:
+            problems += error.problems
+        finally:
+            await probe.close()
+    if problems:
+        raise ConfigError(problems, source=loaded.source)
+    return warnings
 
 
 @app.command("show", epilog=_SHOW_EXAMPLES)

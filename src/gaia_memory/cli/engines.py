@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import difflib
 import getpass
-import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+import inspect
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, cast
 
 import typer
 
-from gaia_memory.cli.ui.terminal import LOGGER_NAME, print_note, progress_bar, silence_logger
+from gaia_memory.cli.ui.terminal import print_note, progress_bar
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
@@ -39,17 +40,6 @@ def login_name() -> str:
     except (ImportError, OSError, KeyError):
         # A container may run as a user without a name.
         return "me"
-
-
-def require_named_user(context: typer.Context, user: str, owner: str | None) -> None:
-    """Refuse a file about `owner` for a user that was not named: the default would mix two people up.
-
-    Raises:
-        typer.BadParameter: `--user` was left out, and the file is about somebody else.
-    """
-    source = context.get_parameter_source("user")
-    if owner not in (None, user) and source is not None and source.name != "COMMANDLINE":
-        raise typer.BadParameter(f"the file is about {owner!r}: pass --user to say whose facts these are")
 
 
 def require_app_name(value: str | None) -> str | None:
@@ -88,7 +78,6 @@ AppOption = Annotated[
     typer.Option("--app", help="The app of the user. Default: `app` of gaia.yaml.", callback=require_app_name),
 ]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-LongOption = Annotated[bool, typer.Option("--long", help="Show whole ids.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -104,88 +93,36 @@ def load_config(
     """Return the configuration of a command, overridden by the command's own `settings`. Call it off an event loop.
 
     Raises:
-        ConfigError: the error lists every problem, those of the providers, too.
+        ConfigError: the error lists every invalid value.
     """
     from gaia_memory.config.sources.load import load, locate
-    from gaia_memory.errors import ConfigError
 
-    try:
-        return load(path if path is not None else locate(), model=model, settings=settings)
-    except ConfigError as error:
-        more = [line for line in _model_problems(Path(error.source)) if line not in error.problems]
-        raise type(error)([*error.problems, *more], source=error.source) from error
+    return load(path if path is not None else locate(), model=model, settings=settings)
 
 
-async def check_models(loaded: LoadedConfig) -> list[str]:
-    """Return a warning for each key that a model needs and the environment lacks.
+def command(function: Callable[Parameters, Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Return an asynchronous command as the function that Typer calls.
 
-    The agents' model is checked with ADK, providers with mem0, only if they are not the usual ones: ADK and mem0 take a
-    second each to load.
-
-    Raises:
-        ConfigError: a model, a provider or one of its keys is unknown; all are listed.
+    A parameter whose type is a dataclass stands for a group of options, which several commands share: its fields.
     """
-    import tempfile
+    parameters = list(inspect.signature(function, eval_str=True).parameters.values())
+    groups: dict[str, Any] = {each.name: each.annotation for each in parameters if is_dataclass(each.annotation)}
+    members = {
+        name: [
+            each.replace(kind=each.KEYWORD_ONLY) for each in inspect.signature(group, eval_str=True).parameters.values()
+        ]
+        for name, group in groups.items()
+    }
+    shown = [option for each in parameters for option in members.get(each.name, [each.replace(kind=each.KEYWORD_ONLY)])]
 
-    from gaia_memory.adk.models.model_factory import find_model_problem
-    from gaia_memory.config.api_keys import MISSING_OPENAI_KEY_REMEDY, missing_key_variable
-    from gaia_memory.engine_probe import EngineProbe
-    from gaia_memory.errors import ConfigError
+    @wraps(function)
+    def run(**options: Any) -> None:
+        for name, group in groups.items():
+            options[name] = group(**{each.name: options.pop(each.name) for each in members[name]})
+        asyncio.run(cast(Any, function)(**options))
 
-    model = loaded.config.model
-    problem = await run_in_thread(find_model_problem, model)
-    problems: list[str] = []
-    warnings: list[str] = []
-    if problem:
-        # `adk` may read a key from an agent's `.env`.
-        is_key_missing = problem[1] == MISSING_OPENAI_KEY_REMEDY
-        (warnings if is_key_missing else problems).append(": ".join(problem))
-    if model.startswith("gemini-") and (missing := missing_key_variable("gemini", {}, os.environ)):
-        warnings.append(f"model: {model!r} cannot be asked without {missing}: set it")
-
-    with tempfile.TemporaryDirectory(prefix="gaia-config-") as scratch:
-        probe = await EngineProbe.open(loaded.config, Path(scratch))
-        try:
-            await probe.check_providers()
-            warnings += probe.missing_keys()
-        except ConfigError as error:
-            problems += error.problems
-        finally:
-            await probe.close()
-    if problems:
-        raise ConfigError(problems, source=loaded.source)
-    return warnings
-
-
-def _model_problems(path: Path) -> Sequence[str]:
-    """Return what is wrong with the models of a file that has other problems; nothing if it cannot be read."""
-    from gaia_memory.config.sources.environment import PROVIDER_SECTIONS
-    from gaia_memory.config.sources.load import load
-    from gaia_memory.config.sources.yaml_file import read_snapshot
-    from gaia_memory.errors import ConfigError
-
-    try:
-        settings = read_snapshot(path).settings() if path.is_file() else {}
-        memory = settings.get("memory")
-        sections = {part: memory[part] for part in PROVIDER_SECTIONS if part in memory} if memory else {}
-        model = {"model": settings["model"]} if "model" in settings else {}
-        with silence_logger(f"{LOGGER_NAME}.config"):
-            asyncio.run(check_models(load({**model, "memory": sections})))
-    except ConfigError as error:
-        return error.problems
-    except TypeError:
-        # `memory` is no section, which is a problem that is listed.
-        return []
-    return []
-
-
-def sync_command(command: Callable[Parameters, Coroutine[Any, Any, None]]) -> Callable[Parameters, None]:
-    """Return an asynchronous command as the function that Typer calls."""
-
-    @wraps(command)
-    def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
-        asyncio.run(command(*args, **kwargs))
-
+    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in shown}
     return run
 
 
@@ -215,15 +152,6 @@ async def open_engine(
         await engine.close()
 
 
-@asynccontextmanager
-async def open_scope(
-    path: Path | None, app_name: str | None, user: str, *, allow_disabled: bool = False, needs_home: bool = True
-) -> AsyncIterator[tuple[Engine, Scope]]:
-    """Open an engine; yield it with the scope of a user in the named app, or in the configured one."""
-    async with open_engine(path, allow_disabled=allow_disabled, needs_home=needs_home) as engine:
-        yield engine, engine.scope(app_name or engine.config.app, user)
-
-
 async def print_other_scopes(engine: Engine, scope: Scope) -> None:
     """Name the other apps in which the same user id has facts; without any facts, a user with a similar id."""
     known = await engine.memory.scopes()
@@ -235,21 +163,6 @@ async def print_other_scopes(engine: Engine, scope: Scope) -> None:
         users = {each.user.casefold(): each.user for each in known if each.app == scope.app}
         if close := difflib.get_close_matches(scope.user.casefold(), users, n=1):
             print_note(f"No user {scope.user} is known: did you mean {users[close[0]]}?")
-
-
-async def print_waiting(engine: Engine, scope: Scope) -> None:
-    """Say how many conversations of a user wait to be learned, which may hold what a command does not find."""
-    if count := sum(each.messages > 0 for each in await engine.memory.pending(scope)):
-        waits = "1 conversation waits" if count == 1 else f"{count} conversations wait"
-        is_of_agent = engine.config.memory.llm.is_of_agent
-        learner = "the process of the agent does it" if is_of_agent else "`gaia sweep --force` does it now"
-        print_note(f"{waits} to be learned: {learner}.")
-
-
-async def print_storage_problem(engine: Engine) -> None:
-    """Say what is wrong with the files of memory, such as a lost database: facts may be missing from what is shown."""
-    if problem := await engine.memory.storage_problem():
-        print_note(f"warning: {problem}")
 
 
 async def finish_erasures(memory: Memory) -> str | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, load_config, open_engine
-from gaia_memory.cli.ui.fact_output import print_json, print_rows
+from gaia_memory.cli.ui.fact_output import iso, local_day, print_json, print_rows
 from gaia_memory.cli.ui.read_input import display_name, read_text
 from gaia_memory.cli.ui.terminal import pluralize, print_error, print_line, print_note, progress_bar
 from gaia_memory.errors import BadAnswerError, InvalidInputError, LeaseLostError, ModelError
@@ -40,7 +40,8 @@ class _Report:
     learned: int = 0
     read_before: int = 0
     failures: list[str] = field(default_factory=list)
-    outage: str | None = None
+    is_over: bool = False
+    """Whether the model gives no answer, so that no further conversation is tried."""
 
 
 def learn(
@@ -109,7 +110,7 @@ async def _learn(
             for conversation in conversations:
                 advance(done, total)
                 await _learn_one(engine, app_name or engine.config.app, user, conversation, report)
-                if report.outage is not None:
+                if report.is_over:
                     break
                 done += len(conversation.messages)
     return report
@@ -125,16 +126,15 @@ async def _learn_one(engine: Engine, app: str, user: str, conversation: Imported
         await engine.conversations.ensure_row(key)
         report.facts += await engine.learn(key, conversation.turns())
         report.learned += 1
-    except (BadAnswerError, LeaseLostError) as error:
+    except (ModelError, LeaseLostError) as error:
         report.failures.append(f"{name}: {error}")
-    except ModelError as error:
-        report.outage = str(error)
-        report.failures.append(f"{name}: {error}")
+        report.is_over = not isinstance(error, BadAnswerError | LeaseLostError)
 
 
 def _print(report: _Report, conversations: Sequence[ImportedConversation], user: str, *, as_json: bool) -> None:
+    count = len(conversations)
     if as_json:
-        counts = {"facts": report.facts, "learned": report.learned, "conversations": len(conversations)}
+        counts = {"facts": report.facts, "learned": report.learned, "conversations": count}
         print_json({"user": user, **counts, "failed": report.failures})
     else:
         facts, learned = pluralize(report.facts, "fact"), pluralize(report.learned, "conversation")
@@ -143,10 +143,8 @@ def _print(report: _Report, conversations: Sequence[ImportedConversation], user:
     for line in report.failures:
         print_error(f"not learned: {line}")
     if report.failures:
-        print_error(
-            f"{len(conversations) - report.learned} of {pluralize(len(conversations), 'conversation')} are left: "
-            "run the command again to resume"
-        )
+        left = f"{count - report.learned} of {pluralize(count, 'conversation')} are left"
+        print_error(f"{left}: run the command again to resume")
 
 
 def _print_dry_run(conversations: Sequence[ImportedConversation], user: str, *, as_json: bool) -> None:
@@ -156,20 +154,15 @@ def _print_dry_run(conversations: Sequence[ImportedConversation], user: str, *, 
                 "id": each.id,
                 "title": each.title,
                 "messages": len(each.messages),
-                "began_at": each.began_at.isoformat(),
-                "ended_at": each.ended_at.isoformat(),
+                "began_at": iso(each.began_at),
+                "ended_at": iso(each.ended_at),
             }
             for each in conversations
         ]
         print_json({"user": user, "conversations": rows})
         return
     shown = [
-        (
-            each.began_at.astimezone().date().isoformat(),
-            each.ended_at.astimezone().date().isoformat(),
-            str(len(each.messages)),
-            each.title,
-        )
+        (local_day(each.began_at), local_day(each.ended_at), str(len(each.messages)), each.title)
         for each in conversations
     ]
     print_rows(("from", "to", "messages", "title"), shown)

@@ -12,13 +12,13 @@ from gaia_memory.cli.engines import (
     ConfigOption,
     JsonOption,
     YesOption,
+    command,
     open_engine,
     print_other_scopes,
     require_app_name,
-    sync_command,
 )
 from gaia_memory.cli.ui.command_app import CommandApp
-from gaia_memory.cli.ui.fact_output import print_json, print_rows
+from gaia_memory.cli.ui.fact_output import iso, print_json, print_rows
 from gaia_memory.cli.ui.read_input import confirm
 from gaia_memory.cli.ui.terminal import pluralize, print_line
 
@@ -46,7 +46,7 @@ Examples:
 
 
 @app.callback(invoke_without_command=True, epilog=LIST_EXAMPLES)
-@sync_command
+@command
 async def people(
     context: typer.Context,
     offset: Annotated[int, typer.Option("--offset", min=0, help="How many people to skip.")] = 0,
@@ -69,31 +69,27 @@ async def people(
         print_json({"people": [_person_to_dict(each) for each in page], "total": len(known), "has_more": has_more})
         return
     if not known:
-        where = "" if app_name is None else f" in the app {app_name}"
-        print_line(f"Nobody is known{where} yet.")
+        print_line(f"Nobody is known{'' if app_name is None else f' in the app {app_name}'} yet.")
         return
     if page:
-        print_rows(
-            ("user", "app", "facts", "to be learned", "last message", "last change"), [_row(each) for each in page]
-        )
-    people_count = len({each.scope.user for each in known})
+        columns = ("user", "app", "facts", "to be learned", "last message", "last change")
+        print_rows(columns, [_row(each) for each in page])
+    # Who is known in two apps has two rows.
+    rows, people_count = pluralize(len(known), "row"), len({each.scope.user for each in known})
     count = pluralize(people_count, "person", "people")
-    if people_count < len(known):
-        # Who is known in two apps has two rows.
-        count = f"{pluralize(len(known), 'row')} about {count}"
-    print_line(
-        f"{len(page)} of {count}; `--offset {offset + len(page)}` shows the next ones." if has_more else f"{count}."
-    )
+    count = f"{rows} about {count}" if people_count < len(known) else count
+    next_page = f"`--offset {offset + len(page)}` shows the next ones"
+    print_line(f"{len(page)} of {count}; {next_page}." if has_more else f"{count}.")
 
 
 def _person_to_dict(person: PersonSummary) -> dict[str, Any]:
-    times = {"last_message_at": person.last_message_at, "last_change_at": person.last_change_at}
     return {
         "user": person.scope.user,
         "app": person.scope.app,
         "facts": person.facts,
         "pending": person.pending,
-        **{name: None if moment is None else moment.isoformat() for name, moment in times.items()},
+        "last_message_at": iso(person.last_message_at),
+        "last_change_at": iso(person.last_change_at),
     }
 
 
@@ -104,7 +100,7 @@ def _row(person: PersonSummary) -> Sequence[str]:
 
 
 @app.command("merge", epilog=_MERGE_EXAMPLES)
-@sync_command
+@command
 async def merge(
     from_user: Annotated[str, typer.Argument(metavar="FROM", help="The user id to move from.", show_default=False)],
     into_user: Annotated[str, typer.Argument(metavar="INTO", help="The user id to move to.", show_default=False)],

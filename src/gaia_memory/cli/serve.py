@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import errno
+import json
 import socket
 from ipaddress import ip_address
 from pathlib import Path
@@ -82,7 +82,7 @@ def token(
     print_note("The token, shown only here:")
     print_line(made)
     print_note("The entry below `server:` `tokens:` in gaia.yaml:")
-    print_line(f'    "{hashed}": {_quote(role)}')
+    print_line(f'    "{hashed}": {json.dumps(role)}')
 
 
 async def _serve(
@@ -124,23 +124,11 @@ async def _serve(
 
 def _listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens at an address. Uvicorn's own ends the process without a word if it is in use."""
-    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        # From here on clients wait: the address is printed before uvicorn accepts them.
-        listener.listen()
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        listener.close()
-        if error.errno == errno.EADDRINUSE:
-            raise InvalidInputError(
-                f"port {port} of {host} is in use: pass another one, or --port 0 for any"
-            ) from error
-        reason = error.strerror or str(error)
-        raise InvalidInputError(
-            f"port {port} of {host} cannot be used ({reason}): pass another --port or --host"
-        ) from error
-    return listener
+        reason = f"port {port} of {host} cannot be used ({error.strerror})"
+        raise InvalidInputError(f"{reason}: pass another --port, 0 for any, or another --host") from error
 
 
 def _is_loopback(host: str) -> bool:
@@ -148,9 +136,3 @@ def _is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def _quote(role: str) -> str:
-    import json
-
-    return role if role in ("admin", "reader") else json.dumps(role)

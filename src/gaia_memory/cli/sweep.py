@@ -39,39 +39,28 @@ async def sweep(
     `memory.llm: {provider: agent}` only the agent's own process learns: here its conversations wait.
     """
     async with open_engine(config) as engine:
-        attempts_before = {waiting.key: waiting.attempts for waiting in await engine.memory.pending()}
+        attempts_before = {each.key: each.attempts for each in await engine.memory.pending()}
         report = await _sweep(engine, force=force)
         # If only `gaia sweep` ever runs, nothing else finishes them.
         remaining = await finish_erasures(engine.memory)
         pending = await engine.memory.pending()
-        failed = [waiting for waiting in pending if waiting.attempts > attempts_before.get(waiting.key, 0)]
-        lines = _problem_lines(report, failed)
+        failed = [each for each in pending if each.attempts > attempts_before.get(each.key, 0)]
         # A forced sweep waits for nobody to be quiet: what it leaves waits for something else.
         waiting = [] if force else _quiet_times(engine, pending)
-        unreadable = [each.key.app for each in pending if each.key.app not in engine.readable_apps()]
-        error_message = _unread_message(engine, pending) or _missing_model_message(report)
-        if unreadable and error_message is None and len(unreadable) == len(pending) and not report.consolidated:
-            error_message = _unreadable_message(unreadable)
-        elif unreadable:
-            lines.append(_unreadable_message(unreadable))
+        error, problems = _problems(engine, report, pending, failed)
+        notes = [*_learned_lines(report), *_waiting_lines(waiting, engine)]
     if remaining:
-        print_error(f"files still contain forgotten text: {remaining}")
+        problems.insert(0, f"files still contain forgotten text: {remaining}")
     if as_json:
         counts = {"consolidated": report.consolidated, "failed": report.failed, "skipped": report.skipped}
-        print_line(json.dumps({**counts, "facts": report.fact_count, "waiting": len(waiting), "error": error_message}))
+        print_line(json.dumps({**counts, "facts": report.fact_count, "waiting": len(waiting), "error": error}))
     else:
-        print_line(
-            f"{pluralize(report.consolidated, 'conversation')} learned, "
-            f"{report.failed} failed, {report.skipped} skipped"
-        )
-        for learned_line in [*_learned_lines(report), *_waiting_lines(waiting, engine)]:
-            print_line(learned_line)
-    for line in [*lines, error_message]:
-        if line is not None:
-            print_error(line)
-    if report.failed or report.reason:
-        print_error("failed conversations are kept and tried again")
-    if report.failed or report.reason or error_message is not None:
+        learned = pluralize(report.consolidated, "conversation")
+        for line in [f"{learned} learned, {report.failed} failed, {report.skipped} skipped", *notes]:
+            print_line(line)
+    for problem in problems:
+        print_error(problem)
+    if report.failed or report.reason or error is not None:
         raise typer.Exit(1)
 
 
@@ -97,10 +86,8 @@ def _learned_lines(report: SweepReport) -> list[str]:
     lines = []
     if report.private:
         lines.append(f"{pluralize(report.private, 'private conversation')}: nothing of it is learned")
-    if report.nothing_left:
-        lines.append(f"{pluralize(report.nothing_left, 'conversation')} without anything to learn")
-    if report.without_facts and report.fact_count:
-        lines.append(f"{report.without_facts} of them gave no new fact")
+    if empty := report.nothing_left + report.without_facts:
+        lines.append(f"{pluralize(empty, 'conversation')} gave no new fact")
     if report.fact_count:
         lines.append(f"I learned {pluralize(report.fact_count, 'thing')}:")
         lines += [f"- {fact.scope.user}: {' '.join(fact.text.split())}" for fact in report.facts]
@@ -132,47 +119,49 @@ def _waiting_lines(quiet_times: Sequence[float], engine: Engine) -> list[str]:
     return [f"{waits}: the first is quiet at {format_time(quiet_times[0])}; {learner}"]
 
 
-def _problem_lines(report: SweepReport, failed: Sequence[PendingConversation]) -> list[str]:
-    """Return lines about the conversations that failed or were not tried."""
-    lines = [
+def _problems(
+    engine: Engine,
+    report: SweepReport,
+    pending: Sequence[PendingConversation],
+    failed: Sequence[PendingConversation],
+) -> tuple[str | None, list[str]]:
+    """Return why nothing could be learned at all, if so, and a line for each problem, that one included."""
+    from gaia_memory.health import missing_model_problem
+
+    problems = [
         f"{escape_line(each.key.session)} of {escape_line(each.key.user)} is not learned yet: {each.reason}"
         for each in failed[:_MAX_NAMED_CONVERSATIONS]
     ]
     if (more := len(failed) - _MAX_NAMED_CONVERSATIONS) > 0:
-        lines.append(f"{more} more are not learned yet: see `gaia doctor`")
+        problems.append(f"{more} more are not learned yet: see `gaia doctor`")
     if report.reason:
         skipped = pluralize(report.skipped, "conversation")
-        lines.append(f"{skipped} not tried, because the model gives no answer: {report.reason}")
-    return lines
+        problems.append(f"{skipped} not tried, because the model gives no answer: {report.reason}")
+    if report.failed or report.reason:
+        problems.append("failed conversations are kept and tried again")
+    error = _unread_message(engine, pending) or ": ".join(filter(None, missing_model_problem(report.without_model)))
+    if unreadable := [each.key.app for each in pending if each.key.app not in engine.readable_apps()]:
+        where = "not in `sessions.database_url`: that app has to learn them"
+        message = f"conversations of {', '.join(sorted(set(unreadable)))} are pending, but {where}"
+        if error or report.consolidated or len(unreadable) < len(pending):
+            problems.append(message)
+        else:
+            error = message
+    return error or None, [*problems, *([error] if error else [])]
 
 
-def _unreadable_message(apps: Sequence[str]) -> str:
-    """Return the message about conversations of apps that are not in the session database of this configuration."""
-    where = "not in `sessions.database_url`: that app has to learn them"
-    return f"conversations of {', '.join(sorted(set(apps)))} are pending, but {where}"
-
-
-def _missing_model_message(report: SweepReport) -> str | None:
-    """Return the message if conversations wait for a model that only the agent's process has."""
-    from gaia_memory.health import missing_model_problem
-
-    return ": ".join(filter(None, missing_model_problem(report.without_model))) or None
-
-
-def _unread_message(engine: Engine, pending: Sequence[PendingConversation]) -> str | None:
-    """Return the message if the sessions of an app could not be listed; None if all could."""
-    unread = engine.listing_errors
-    if not unread:
-        return None
+def _unread_message(engine: Engine, pending: Sequence[PendingConversation]) -> str:
+    """Return the message if the sessions of an app could not be listed; empty if all could."""
     from gaia_memory.database.read_only import database_path
     from gaia_memory.redaction.mask import mask_secrets
 
-    url = engine.config.sessions_url
-    known_count = sum(waiting.key.app in unread for waiting in pending)
+    url, unread = engine.config.sessions_url, engine.listing_errors
+    if not unread:
+        return ""
+    known = pluralize(sum(each.key.app in unread for each in pending), "conversation")
     apps, kinds = ", ".join(sorted(unread)), ", ".join(sorted(set(unread.values())))
-    pending_note = f"{pluralize(known_count, 'conversation')} known to be pending"
     return (
-        f"{database_path(url) or mask_secrets(url)} cannot be read ({kinds}), so no conversation of "
-        f"{apps} is learned ({pending_note}): see `gaia doctor`; if it is damaged, restore a backup, or move it away "
-        "to start with an empty one"
+        f"{database_path(url) or mask_secrets(url)} cannot be read ({kinds}), so no conversation of {apps} is learned "
+        f"({known} known to be pending): see `gaia doctor`; if it is damaged, restore a backup, or move it away to "
+        "start with an empty one"
     )

@@ -25,7 +25,7 @@ def test_check_confirms_a_valid_file(tmp_path: Path) -> None:
     assert (named.code, named.out, named.err) == (0, f"OK: {config}\n", "")
     assert (looked_up.code, looked_up.out) == (
         0,
-        f"OK: the environment (GAIA_CONFIG names no file, and there is no {gaia_home() / 'gaia.yaml'})\n",
+        "OK: the environment\n",
     )
     assert not gaia_home().exists()
 
@@ -112,14 +112,6 @@ def test_a_missing_or_invalid_file_is_reported(tmp_path: Path, text: str | None)
     assert str(path) in done.err
 
 
-def test_a_tab_is_reported_with_its_position(tmp_path: Path) -> None:
-    """It looks like spaces, and YAML does not allow it."""
-    path = tmp_path / "gaia.yaml"
-    path.write_text("memory:\n\trecall_limit: 3\n", encoding="utf-8")
-
-    assert "line 2, column 1: found a tab; indent with spaces" in run_gaia("config", "check", str(path)).err
-
-
 def test_unknown_providers_of_mem0_are_reported(tmp_path: Path) -> None:
     """So are unknown keys of a provider; mem0 leaves no files in the home."""
     config = write_offline_config(tmp_path, "memory: {llm: {provider: opnai}, embedder: {provider: openai, modle: x}}")
@@ -141,19 +133,13 @@ def test_unknown_providers_of_mem0_are_reported(tmp_path: Path) -> None:
     ],
 )
 def test_a_model_that_chat_refuses_is_reported(tmp_path: Path, name: str, told: str) -> None:
-    """With its line, beside the other problems."""
+    """As soon as everything else is right."""
     file = tmp_path / "gaia.yaml"
     file.write_text(f"app: shop\nmodel: {name}\n", encoding="utf-8")
-    alone = run_gaia("config", "check", str(file))
-    file.write_text(f"model: {name}\nmemory: {{recall_limit: 500, llm: {{provider: gemnii}}}}\n", encoding="utf-8")
-    beside = run_gaia("config", "check", str(file))
+    done = run_gaia("config", "check", str(file))
 
-    assert (alone.code, alone.out) == (1, "")
-    assert told in alone.err
-    assert alone.err.endswith(" (line 2)\n")
-    assert [line.split(": ")[2] for line in beside.err.splitlines()] == [
-        *("memory.recall_limit", "model", "memory.llm.provider")
-    ]
+    assert (done.code, done.out) == (1, "")
+    assert told in done.err
 
 
 def test_a_missing_key_of_a_model_is_a_warning(tmp_path: Path) -> None:
@@ -249,53 +235,6 @@ def test_schema_prints_the_schema_of_the_package() -> None:
     assert json.loads(done.out)["title"] == "gaia.yaml"
 
 
-def test_show_rejects_an_invalid_configuration(tmp_path: Path) -> None:
-    """The message gives the reason."""
-    done = run_gaia("config", "show", "-c", str(write_offline_config(tmp_path, "memory: {recall_limit: 500}")))
-
-    assert (done.code, done.out) == (1, "")
-    assert "memory.recall_limit" in done.err
-
-
-def test_all_problems_are_found_in_one_pass_with_their_lines(tmp_path: Path) -> None:
-    """A wrong provider, too, although mem0 checks only whole configurations."""
-    file = tmp_path / "gaia.yaml"
-    file.write_text("app: shop\nmemory:\n  recall_limit: 99\n  llm: {provider: gemnii}\n  recal_limit: 5\n")
-    done = run_gaia("config", "check", "--config", str(file))
-
-    assert done.code == 1
-    lines = done.err.splitlines()
-    assert [(line.split(": ")[2], line[-9:]) for line in lines] == [
-        ("memory.recall_limit", " (line 3)"),
-        ("memory.recal_limit", " (line 5)"),
-        ("memory.llm.provider", " (line 4)"),
-    ]
-    assert "'gemnii' is not a provider; did you mean 'gemini'?" in lines[2]
-
-
-def test_each_command_names_all_problems_of_the_file(tmp_path: Path) -> None:
-    """Also those that its own settings would hide, and a wrong provider."""
-    file = write_offline_config(tmp_path, "memory: {enabledd: true, llm: {provider: offlin}}", "sessions: many")
-    check, chat, served = (
-        run_gaia(*command, "--config", str(file)) for command in (("config", "check"), ("chat",), ("memory", "list"))
-    )
-
-    named = ["sessions", "memory.enabledd", "memory.llm.provider"]
-    assert [line.split(": ")[2] for line in check.err.splitlines()] == named
-    for done in (chat, served):
-        assert (done.code, done.out) == (1, "")
-        assert [line.strip("- ").partition(":")[0] for line in done.err.splitlines()[1:]] == named
-
-
-def test_a_wrong_variable_without_a_file_is_the_only_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No missing file is named."""
-    monkeypatch.setenv("GAIA_SESSIONS__WINDOW_TURNS", "many")
-    done = run_gaia("config", "check")
-
-    assert done.code == 1
-    assert [line.split(": ")[2] for line in done.err.splitlines()] == ["GAIA_SESSIONS__WINDOW_TURNS"]
-
-
 @pytest.mark.parametrize("url", ["mysql://db/x", "mysql+aiomysql://me:hush-hush@db/x", "mongodb://db/x"])
 def test_a_database_that_is_not_supported_is_named_with_the_supported_ones(tmp_path: Path, url: str) -> None:
     """Moving it into a variable would not help."""
@@ -307,12 +246,3 @@ def test_a_database_that_is_not_supported_is_named_with_the_supported_ones(tmp_p
     assert done.code == 1
     assert f"names {kind}, which is not supported; use sqlite:///… or postgresql+asyncpg://…" in done.err
     assert "hush-hush" not in done.err
-
-
-def test_the_file_to_check_is_named_once(tmp_path: Path) -> None:
-    """As an argument or with the option of the other commands."""
-    file = tmp_path / "gaia.yaml"
-    file.write_text("app: shop\n")
-
-    assert run_gaia("config", "check", "-c", str(file)).code == 0
-    assert run_gaia("config", "check", str(file), "-c", str(file)).code == 2

@@ -199,7 +199,7 @@ def test_a_home_that_is_a_file_is_reported(config: Path) -> None:
     below = run_gaia("doctor", "-c", str(write_offline_config(config.parent)), "--json")
 
     assert (done.code, worst_states(done)["home"], below.code) == (1, "fail", 1)
-    assert f"a file is in the way: {gaia_home()}" in findings_of(done, "home")[0][1]
+    assert f"{gaia_home()} is no folder that this user may read and write" in findings_of(done, "home")[0][1]
     assert "GAIA_HOME" in findings_of(done, "home")[0][2]
 
 
@@ -223,7 +223,7 @@ def test_an_unreadable_home_is_reported(used: Path, monkeypatch: pytest.MonkeyPa
 
     assert done.code == 1
     assert findings_of(done, "home")[0][0] == "fail"
-    assert "may not read and write" in findings_of(done, "home")[0][1]
+    assert "is no folder that this user may read and write" in findings_of(done, "home")[0][1]
     assert worst_states(done)["memory database"] == worst_states(done)["session database"] == "fail"
 
 

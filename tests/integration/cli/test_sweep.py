@@ -105,7 +105,7 @@ def test_conversations_without_a_fact_are_told_apart(tmp_path: Path) -> None:
     swept = run_gaia("sweep", "--force", "--config", config).out
 
     assert swept.startswith(
-        "3 conversations learned, 0 failed, 0 skipped\n2 of them gave no new fact\nI learned 1 thing:"
+        "3 conversations learned, 0 failed, 0 skipped\n2 conversations gave no new fact\nI learned 1 thing:"
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.cli.memory.files import transfer
+from gaia_memory.cli.memory import transfer
 from support.cli.cli_runner import GAIA_COMMAND, CommandResult, run_gaia, write_offline_config
 
 
@@ -179,8 +179,8 @@ def test_forgotten_facts_are_imported_only_on_request(config: str) -> None:
     [
         ("no json", 2, "standard input is not JSON: Expecting value: line 1 column 1"),
         ("[1, 2]", 2, "use `gaia memory add --file -`"),
-        ("[" * 100_000, 2, "nested too deeply"),
-        (b"\xff\xfe\x00", 2, "cannot read standard input: byte 1 is not UTF-8"),
+        ("[" * 100_000, 2, "is not JSON"),
+        (b"\xff\xfe\x00", 2, "cannot read standard input: byte 3 is not UTF-8"),
         (
             '{"format": "gaia-memory", "version": 1, "scope": {"user": "ada"}, "facts": [{"text": 3}]}',
             1,

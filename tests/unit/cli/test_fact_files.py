@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.cli.memory.files.fact_files import parse_facts
+from gaia_memory.cli.memory.fact_files import parse_facts, read_end
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import NewFact
 
@@ -29,6 +29,7 @@ GET_ALL = {
 }
 """What mem0's `get_all` returns."""
 
+NOON = datetime(2026, 11, 28, 12, tzinfo=UTC)
 TEXTS = ["Likes tea", "Has a dog"]
 
 
@@ -112,15 +113,15 @@ def test_a_time_without_a_zone_is_in_utc(value: Any, said_at: datetime | None) -
         ('["Likes tea", 5]', "entry 2 is 5: pass a text"),
         ('["Likes tea", " "]', "entry 2 has no text"),
         ('[{"name": "Likes tea"}]', "entry 1 has no text"),
-        ('[{"text": "Likes tea", "created_at": "soon"}]', "entry 1: its created_at is 'soon': pass an ISO 8601 time"),
+        ('[{"text": "Likes tea", "created_at": "soon"}]', "entry 1: a time is 'soon': pass an ISO 8601 time"),
         ('[{"text": "Likes tea", "metadata": {"tags": ["a"]}}]', "entry 1: NewFact.metadata"),
         ('[{"text": "Likes tea", "metadata": "x"}]', "entry 1: its metadata is 'x': pass an object"),
         ('{"text": "Likes tea"}\n{"text": 5}', "line 2 has no text"),
         ('{"text": "Likes tea"}\n{"text": ', "line 2 is not valid JSON"),
-        ('["Likes tea",\n"Has a dog"', "it is not valid JSON: .* line 2"),
+        ('["Likes tea",\n"Has a dog"', "line 1 is not valid JSON"),
         ('{"people": []}', "the JSON has no list of facts"),
         ('{"format": "gaia-memory", "version": 1, "facts": []}', "`gaia memory import`"),
-        ("[" * 100_000 + "]" * 100_000, "nested too deeply|not valid JSON"),
+        ("[" * 100_000 + "]" * 100_000, "not valid JSON"),
     ],
 )
 def test_a_wrong_entry_is_an_error_that_names_its_place(content: str, message: str) -> None:
@@ -141,3 +142,38 @@ def test_a_name_that_promises_another_form_than_lines_is_believed(text: str, suf
     """Otherwise the header of a table and half a document would become facts."""
     with pytest.raises(InvalidInputError, match=problem):
         parse_facts(text, suffix=suffix)
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ({"expiration_date": "2026-11-27"}, "expired"),
+        ({"invalid_at": "2026-11-28T11:00:00Z"}, "expired"),
+        ({"state": "paused"}, "paused"),
+        ({"status": "DELETED"}, "deleted"),
+        ({"deleted_at": "2026-01-01T00:00:00"}, "deleted"),
+        ({"isForgotten": True}, "forgotten"),
+    ],
+)
+def test_a_fact_that_is_over_has_a_reason(entry: dict[str, Any], reason: str) -> None:
+    """Whatever the case, the underscores and the `is` of a name."""
+    assert read_end(entry, NOON) == (reason, None)
+
+
+@pytest.mark.parametrize(
+    ("entry", "end"),
+    [
+        ({"state": "active", "deleted_at": None, "is_deleted": False, "status": "done"}, None),
+        ({"expiration_date": "2026-11-28"}, datetime(2026, 11, 29, tzinfo=UTC)),
+        ({"invalid_at": "2027-02-01T08:00:00+01:00"}, datetime.fromisoformat("2027-02-01T08:00:00+01:00")),
+    ],
+)
+def test_a_fact_that_counts_keeps_the_end_to_come(entry: dict[str, Any], end: datetime | None) -> None:
+    """A day counts to its end."""
+    assert read_end(entry, NOON) == ("", end)
+
+
+def test_an_end_that_is_no_time_is_refused() -> None:
+    """A fact that is over would become current otherwise."""
+    with pytest.raises(InvalidInputError, match="a time is 'soon': pass an ISO 8601 time"):
+        read_end({"invalid_at": "soon"}, NOON)

@@ -21,27 +21,18 @@ def check_home(context: CheckContext) -> list[Finding]:
     home = context.config.home
     nearest = next((path for path in (home, *home.parents) if os.path.lexists(path)), home)
     if not nearest.is_dir() or not has_access(nearest, os.R_OK | os.W_OK | os.X_OK):
-        problem = "this user may not read and write" if nearest.is_dir() else "a file is in the way:"
-        return fail(f"{problem} {nearest}", "change that, or name another folder: `home` or GAIA_HOME")
+        message = f"{nearest} is no folder that this user may read and write"
+        return fail(message, "change that, or name another folder: `home` or GAIA_HOME")
     findings = ok(f"{home} can be used" if nearest == home else f"{home} is created at the first start")
-    return findings + _check_disk(nearest) + (_check_permissions(home) if nearest == home else [])
-
-
-def _check_disk(folder: Path) -> list[Finding]:
-    free = shutil.disk_usage(folder).free
+    free = shutil.disk_usage(nearest).free
+    state = fail if free < MIN_SPACE_BYTES else warn if free < LOW_SPACE_BYTES else None
     message, remedy = f"{free / 1024**2:,.0f} MB are free", "free some space: rewriting files after a forget needs it"
-    if free < MIN_SPACE_BYTES:
-        return fail(message, remedy)
-    return warn(message, remedy) if free < LOW_SPACE_BYTES else ok(message)
-
-
-def _check_permissions(home: Path) -> list[Finding]:
-    accessible = [with_mode(path) for path in find_accessible_to_others(home)]
-    if not accessible:
-        return []
-    more = f" and {len(accessible) - _MAX_NAMED_PATHS} more" if len(accessible) > _MAX_NAMED_PATHS else ""
-    message = f"other users have access to {', '.join(accessible[:_MAX_NAMED_PATHS])}{more}"
-    return warn(message, chmod_command(home))
+    findings += state(message, remedy) if state else ok(message)
+    if accessible := [with_mode(path) for path in find_accessible_to_others(home)] if nearest == home else []:
+        more = f" and {len(accessible) - _MAX_NAMED_PATHS} more" if len(accessible) > _MAX_NAMED_PATHS else ""
+        named = ", ".join(accessible[:_MAX_NAMED_PATHS])
+        findings += warn(f"other users have access to {named}{more}", chmod_command(home))
+    return findings
 
 
 def has_access(path: Path, mode: int) -> bool:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from google.adk.models.base_llm import BaseLlm
     from google.adk.models.llm_request import LlmRequest
 
+
 MODEL_TIMEOUT_SECONDS = 60.0
 """How long to wait for an answer: a server of one's own may have to load the model first."""
 
@@ -46,7 +47,8 @@ async def _check_memory_models(context: CheckContext) -> list[Finding]:
         await probe.check_providers()
         findings = await _check_language_model(probe, context)
         context.model_findings[probe.language_model.name] = findings[0]
-        embedder = await _check_embedder(probe, context, stored)
+        embedder = await _check_embedder(probe, context)
+        embedder += _compare_vectors(probe.embedder.name, stored) if embedder[0].state != "fail" else []
         return findings + [replace(finding, part=EMBEDDER_PART) for finding in embedder]
     except ConfigError as error:
         return [Finding("fail", line, "correct gaia.yaml") for line in error.problems]
@@ -59,9 +61,9 @@ async def _check_language_model(probe: EngineProbe, context: CheckContext) -> li
     if model.provider == AGENT_NAME:
         return ok("the agent's own model learns where the agent runs; elsewhere, as in `gaia sweep`, they wait")
     if model.provider == OFFLINE_NAME:
-        fallback = probe.offline_fallback(agent_model := _real_agent_model(context))
-        if agent_model and fallback is not None:
-            message = f"memory learns sentences as they were said, although the agents' model is {agent_model}"
+        fallback = probe.offline_fallback(context.config.model)
+        if fallback is not None and not _is_offline(context.config.model):
+            message = f"memory learns sentences as they were said, although the agents' model is {context.config.model}"
             return warn(f"{message}: {fallback.reason}", f"put `llm: {fallback.llm_settings}` under `memory:`")
         return ok(f"memory learns sentences as they were said: {probe.describe_model()}")
     sample: list[str] = []
@@ -76,52 +78,46 @@ async def _check_language_model(probe: EngineProbe, context: CheckContext) -> li
     return ok(f"{model.name} answers and learns ({probe.describe_model()})")
 
 
-def _real_agent_model(context: CheckContext) -> str:
-    """Return the configured model of the agents; empty if that is the offline one."""
-    name = context.config.model
-    return "" if _is_offline(name) else name
-
-
 def _is_offline(name: str) -> bool:
     return name == OFFLINE_NAME or (name == AUTO_NAME and not can_reach_gemini(os.environ))
 
 
-async def _check_embedder(probe: EngineProbe, context: CheckContext, stored: str | None) -> list[Finding]:
-    if probe.embedder.provider == OFFLINE_NAME:
-        fallback = probe.offline_fallback(agent_model := _real_agent_model(context))
-        findings = ok(f"{probe.embedder.name}, which needs no network")
-        if agent_model and fallback is not None and fallback.replaces_embedder:
-            message = f"facts are found by their words alone, although the agents' model is {agent_model}"
-            findings = warn(f"{message}: {fallback.reason}", fallback.embedder_remedy)
-    else:
-        problem = await _ask(probe.embedder, probe.ping_embedder, context)
+async def _check_embedder(probe: EngineProbe, context: CheckContext) -> list[Finding]:
+    if probe.embedder.provider != OFFLINE_NAME:
         # The name is complete once the embedder has answered.
-        findings = problem or ok(f"{probe.embedder.name} answers")
+        return await _ask(probe.embedder, probe.ping_embedder, context) or ok(f"{probe.embedder.name} answers")
+    fallback = probe.offline_fallback(context.config.model)
+    if fallback is not None and fallback.replaces_embedder and not _is_offline(context.config.model):
+        message = f"facts are found by their words alone, although the agents' model is {context.config.model}"
+        return warn(f"{message}: {fallback.reason}", fallback.embedder_remedy)
+    return ok(f"{probe.embedder.name}, which needs no network")
+
+
+def _compare_vectors(embedder: str, stored: str | None) -> list[Finding]:
+    """Return a finding if most facts carry vectors of another embedder."""
     # Before the first answer the model's name and the length of its vectors may not be known.
-    identity = probe.embedder.name
-    is_same_provider = stored is not None and stored.partition("/")[0] == identity.partition("/")[0]
-    if findings[0].state != "fail" and stored not in {None, identity} and not ("?" in identity and is_same_provider):
-        message = f"most facts carry vectors of {stored}, not of {identity}: they are found by their words alone"
-        findings += warn(message, "run `gaia memory reindex` to embed them again, or go back under memory.embedder")
-    return findings
+    is_same_provider = stored is not None and stored.partition("/")[0] == embedder.partition("/")[0]
+    if stored in {None, embedder} or ("?" in embedder and is_same_provider):
+        return []
+    message = f"most facts carry vectors of {stored}, not of {embedder}: they are found by their words alone"
+    return warn(message, "run `gaia memory reindex` to embed them again, or go back under memory.embedder")
 
 
 async def _ask(model: ModelProbe, ping: Callable[[], Awaitable[None]], context: CheckContext) -> list[Finding]:
     """Return why a model cannot be used or was not asked; nothing if it answers."""
     if missing := model.missing_key:
-        return fail(f"{model.name} needs {'a project' if 'PROJECT' in missing else 'a key'}", f"set {missing}")
+        return fail(f"{model.name} needs {missing}", f"set {missing}")
     if not context.asks_models:
         return skip(f"{model.name}: {_NOT_ASKED}")
     try:
         async with time_limit(MODEL_TIMEOUT_SECONDS):
             await ping()
     except BadAnswerError as error:
-        return warn(f"{model.name} gives a bad answer: {error}", "choose another model")
+        return warn(f"{model.name} gives a bad answer: {error}", _LARGER_MODEL_HINT)
     except ContextSizeError as error:
         return fail(f"{model.name} cannot learn: {error}", "give it a larger context")
     except (ModelError, TimeoutError) as error:
-        text = _LATE_MESSAGE.format(model.name) if isinstance(error, TimeoutError) else str(error)
-        return fail(text, f"{_MODEL_HINT}; nothing is lost in the meantime")
+        return fail(str(error) if isinstance(error, ModelError) else _LATE_MESSAGE.format(model.name), _MODEL_HINT)
     return []
 
 
@@ -181,6 +177,6 @@ def _tool_request(model_name: str) -> LlmRequest:
     prompt = "I like tea. Call the tool `remember` with that fact, and say nothing."
     return LlmRequest(
         model=model_name,
-        contents=[types.Content(role="user", parts=[types.Part(text=prompt)])],
+        contents=[types.UserContent(prompt)],
         config=types.GenerateContentConfig(tools=[types.Tool(function_declarations=[declaration])]),
     )

@@ -50,26 +50,24 @@ def check_environment(_: CheckContext) -> list[Finding]:
     if unknown:
         remedy = "remove them, or see docs/reference/configuration.md for the names"
         findings += warn(f"no setting is called {', '.join(unknown)}", remedy)
-    return [*findings, _check_vertex() if uses_vertex(os.environ) else _check_gemini_keys()]
+    return findings + (_check_vertex() if uses_vertex(os.environ) else _check_gemini_keys())
 
 
-def _check_vertex() -> Finding:
-    if project := vertex_project(os.environ):
-        location = os.environ.get(VERTEX_LOCATION_VARIABLE, "").strip() or DEFAULT_VERTEX_LOCATION
-        return Finding("ok", f"Gemini on Vertex AI: project {project}, location {location}")
-    if gemini_api_key(os.environ):
-        return Finding("ok", "Gemini on Vertex AI, with a key (express mode)")
-    message = f"Vertex AI is switched on without {VERTEX_PROJECT_VARIABLE}: `auto` chooses the offline model"
-    return Finding("warn", message, f"set {VERTEX_PROJECT_VARIABLE} and {VERTEX_LOCATION_VARIABLE}")
+def _check_vertex() -> list[Finding]:
+    project, key = vertex_project(os.environ), gemini_api_key(os.environ)
+    if not project and not key:
+        message = f"Vertex AI is switched on without {VERTEX_PROJECT_VARIABLE}: `auto` chooses the offline model"
+        return warn(message, f"set {VERTEX_PROJECT_VARIABLE} and {VERTEX_LOCATION_VARIABLE}")
+    location = os.environ.get(VERTEX_LOCATION_VARIABLE, "").strip() or DEFAULT_VERTEX_LOCATION
+    return ok(f"Gemini on Vertex AI: {f'project {project}, location {location}' if project else 'with a key'}")
 
 
-def _check_gemini_keys() -> Finding:
+def _check_gemini_keys() -> list[Finding]:
     keys = {name: os.environ[name] for name in GEMINI_KEY_VARIABLES if os.environ.get(name, "").strip()}
     if len(set(keys.values())) > 1:
         used, ignored = keys
-        remedy = f"unset {ignored}, or give both the same value"
-        return Finding("warn", f"{used} and {ignored} differ: {used} is used", remedy)
-    return Finding("ok", f"{next(iter(keys))} is set" if keys else f"not set: {' or '.join(GEMINI_KEY_VARIABLES)}")
+        return warn(f"{used} and {ignored} differ: {used} is used", f"unset {ignored}, or give both the same value")
+    return ok(f"{next(iter(keys))} is set" if keys else f"not set: {' or '.join(GEMINI_KEY_VARIABLES)}")
 
 
 def check_versions(_: CheckContext) -> list[Finding]:

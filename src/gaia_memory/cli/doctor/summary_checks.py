@@ -7,7 +7,6 @@ import platform
 import socket
 import time
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +54,6 @@ def _check_embedded(folder: Path, summary: DatabaseSummary, *, is_running: bool)
     owner = summary.store.owner_description.removesuffix(f" on {platform.node() or 'localhost'}")
     if is_running:
         return ok(f"{folder} is open in {owner}")
-    if folder.parent.exists() and not folder.parent.is_dir():
-        return warn(f"{folder.parent} is not a folder", "move it away: memory keeps its mem0 store there")
     # Before its first process a store has no owner, and all facts that have a vector are still to be added.
     if not owner and not folder.exists() and (summary.store.lag or summary.embedder is None):
         return ok(f"{_OPENER} creates {folder}")
@@ -101,51 +98,46 @@ def check_conversations(context: CheckContext) -> list[Finding]:
     if not settings.enabled or not settings.auto_ingest:
         key = "memory.auto_ingest" if settings.enabled else "memory.enabled"
         return ok(f"{pluralize(len(pending), 'conversation')} not learned, because `{key}` is false")
-    failed = sorted((each for each in pending if each.attempts), key=_cause)
-    groups = sorted((list(group) for _, group in groupby(failed, _cause)), key=len, reverse=True)
-    findings = [_failure_finding(group, settings.llm.provider) for group in groups[:_MAX_NAMED_REASONS]]
-    if more := sum(map(len, groups[_MAX_NAMED_REASONS:])):
-        findings += warn(f"{more} more failed for other reasons", "correct their causes")
+    groups: dict[tuple[bool, str], list[PendingConversation]] = {}
+    for each in pending:
+        if each.attempts:
+            groups.setdefault((each.parked, each.reason or "no reason is recorded"), []).append(each)
+    largest = sorted(groups.items(), key=lambda group: -len(group[1]))[:_MAX_NAMED_REASONS]
+    findings: list[Finding] = []
+    for (is_parked, reason), group in largest:
+        message = f"{_describe_failures(group)}: {reason}"
+        next_tries = [each.retry_at for each in group if each.retry_at is not None]
+        if is_parked:
+            message += "; parked after too many bad answers"
+        elif next_tries:
+            message += f"; next try {format_time(min(next_tries))}"
+        findings += warn(message, failure_remedy(settings.llm.provider, is_parked=is_parked))
+    if more := len(groups) - len(largest):
+        findings += warn(f"some failed for {pluralize(more, 'other reason')}", "correct their causes")
     quiet = [each for each in pending if not each.attempts]
-    return findings + (_quiet_findings(quiet, failed, context) if quiet else [])
+    return findings + (_quiet_findings(quiet, context) if quiet else [])
 
 
-def _cause(conversation: PendingConversation) -> tuple[bool, str]:
-    return conversation.parked, conversation.reason or "no reason is recorded"
-
-
-def _failure_finding(group: Sequence[PendingConversation], provider: str) -> Finding:
-    """Return the finding about conversations that failed for the same reason."""
-    is_parked, reason = _cause(group[0])
+def _describe_failures(group: Sequence[PendingConversation]) -> str:
     times = pluralize(max(each.attempts for each in group), "time")
-    message = f"{pluralize(len(group), 'conversation')}, such as {group[0].key.session}, failed up to {times}"
-    if starts := [each.failing_since for each in group if each.failing_since is not None]:
-        message += f" since {format_time(min(starts))}"
-    next_tries = [each.retry_at for each in group if each.retry_at is not None]
-    if is_parked:
-        reason += "; parked after too many bad answers"
-    elif next_tries:
-        reason += f"; next try {format_time(min(next_tries))}"
-    return Finding("warn", f"{message}: {reason}", failure_remedy(provider, is_parked=is_parked))
+    starts = [each.failing_since for each in group if each.failing_since is not None]
+    since = f" since {format_time(min(starts))}" if starts else ""
+    return f"{pluralize(len(group), 'conversation')}, such as {group[0].key.session}, failed up to {times}{since}"
 
 
-def _quiet_findings(
-    quiet: Sequence[PendingConversation], failed: Sequence[PendingConversation], context: CheckContext
-) -> list[Finding]:
-    conversations, quiet_since = pluralize(len(quiet), "conversation"), format_time(quiet[0].touched)
-    message = f"{conversations} not learned yet, the oldest quiet since {quiet_since}"
+def _quiet_findings(quiet: Sequence[PendingConversation], context: CheckContext) -> list[Finding]:
+    count, quiet_since = pluralize(len(quiet), "conversation"), format_time(quiet[0].touched)
+    message = f"{count} not learned yet, the oldest quiet since {quiet_since}"
     now, idle_seconds = time.time(), context.config.sessions.idle_consolidate_minutes * 60
     overdue_since = quiet_cutoff(now - OVERDUE_SECONDS, idle_seconds=idle_seconds)
     if not any(is_due(each, now=now, quiet_since=overdue_since) for each in quiet):
         return ok(message)
-    if any((each.retry_at or each.failing_since or 0.0) > now - OVERDUE_SECONDS for each in failed):
-        return ok(f"{message}: not tried while others fail")
     remedy = f"start the process that runs {', '.join(sorted({each.key.app for each in quiet}))}, or run `gaia sweep`"
     if context.config.memory.llm.is_of_agent:
         remedy = MISSING_AGENT_MODEL_REMEDY
     elif not context.config.sessions.background_sweep:
         remedy = "run `gaia sweep` regularly, because `sessions.background_sweep` is false"
-    return warn(f"{message}: nothing seems to sweep", remedy)
+    return warn(f"{message}: nothing seems to sweep, or others fail first", remedy)
 
 
 def check_tokens(context: CheckContext) -> list[Finding]:

@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import (
-    AppOption,
-    ConfigOption,
-    JsonOption,
-    LongOption,
-    UserOption,
-    open_engine,
-    open_scope,
-    print_other_scopes,
-)
-from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows, shorten_ids
+from gaia_memory.cli.engines import ConfigOption, JsonOption, open_engine
+from gaia_memory.cli.memory.target import Target
+from gaia_memory.cli.ui.fact_output import LongOption, fact_to_dict, print_json, print_rows, shorten_ids
 from gaia_memory.cli.ui.terminal import print_line, print_note
 from gaia_memory.models.recurrence import describe_recurrence
 from gaia_memory.models.time_zone import load_time_zone
@@ -45,32 +37,26 @@ Examples:
 
 
 async def list_due(
-    user: UserOption,
+    target: Target,
     days: Annotated[int, typer.Option("--days", min=0, max=36_500, help="How many days ahead to look.")] = 7,
-    app_name: AppOption = None,
     long_ids: LongOption = False,
-    as_json: JsonOption = False,
-    config: ConfigOption = None,
 ) -> None:
     """Show what is due for a user, soonest first, with what is overdue."""
-    from gaia_memory.models.masked_fact import mask_fact
-
-    async with open_scope(config, app_name, user) as (engine, scope):
-        due = await engine.memory.due(scope, timedelta(days=days), include_sensitive=True)
-        if not due and not await engine.memory.count(scope):
-            await print_other_scopes(engine, scope)
-        now, settings = engine.clock.now(), engine.config.memory
-        facts = [mask_fact(fact, allow_numbers=settings.allow_numbers) for fact in due]
-    if as_json:
-        print_json(
-            {"user": user, "memories": [{**fact_to_dict(fact), "overdue": _is_over(fact, now)} for fact in facts]}
-        )
+    async with target.open() as opened:
+        due = await opened.memory.due(opened.scope, timedelta(days=days), include_sensitive=True)
+        if not due and not await opened.memory.count(opened.scope):
+            await opened.print_other_scopes()
+        now, zone = opened.engine.clock.now(), opened.engine.config.memory.zone
+        facts = list(map(opened.mask, due))
+    if target.as_json:
+        memories = [{**fact_to_dict(fact), "overdue": _is_over(fact, now)} for fact in facts]
+        print_json({"user": target.user, "memories": memories})
     elif not facts:
-        print_line(f"Nothing is due for {user} within {days} days.")
+        print_line(f"Nothing is due for {target.user} within {days} days.")
     else:
         ids = [fact.id for fact in facts]
         rows = [
-            (_format_due(fact, settings.zone), _describe_state(fact, now), fact.text, shown)
+            (_format_due(fact, zone), _describe_state(fact, now), fact.text, shown)
             for fact, shown in zip(facts, ids if long_ids else shorten_ids(ids), strict=True)
         ]
         print_rows(("due", "", "fact", "id"), rows)

@@ -4,36 +4,148 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from gaia_memory.cli.engines import print_waiting
-from gaia_memory.cli.ui.terminal import print_note
 from gaia_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from gaia_memory.engine import Engine
     from gaia_memory.language.dates import Direction
-    from gaia_memory.models import Scalar, Scope
+    from gaia_memory.models import Scalar
 
-WhereOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--where",
-        "-w",
-        metavar="NAME=VALUE",
-        help="Only facts whose category, metadata, or source, agent, said_at …, match: `=`, `!=`, `<`, `<=`, `>`, "
-        "`>=`, or `~` for a part of the value; `NAME=*` matches any value. A number in quotes is text. Several "
-        "options must all match.",
-        show_default=False,
-    ),
-]
-CategoryOption = Annotated[
-    str | None,
-    typer.Option("--category", help="Only facts of this category, as with `--where category=…`.", show_default=False),
-]
+_CONDITION = re.compile(
+    r"\s*(?P<name>[^=<>!~\s](?:[^=<>!~]*[^=<>!~\s])?)\s*(?P<sign>[!<>]?=|[<>~])(?![=<>~])\s*(?P<value>.+)", re.DOTALL
+)
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.\d+)?")
+_ORDER_OPERATORS = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
+_TIME_FIELDS = ("said_at", "created_at", "updated_at")
+_BOOLEAN_WORDS = {"true": True, "false": False}
+
+
+class Condition(NamedTuple):
+    """A condition of `--where`: its filter, and the value that `name` has to equal, None if it compares otherwise."""
+
+    name: str
+    wanted: str | None
+    filters: dict[str, Any]
+
+
+class Period(NamedTuple):
+    """A local day from midnight to midnight, or a time and None."""
+
+    start: datetime
+    end: datetime | None
+
+
+def parse_condition(text: str) -> Condition:
+    """Return a condition of `--where`.
+
+    A day is a local day, as in tables. `=` with a number, or with true or false, also matches the same text; `<` and
+    `>` compare numbers with numbers. A value in quotes, or with a leading zero, is text.
+
+    Raises:
+        typer.BadParameter: it has another form; the message names what to pass.
+    """
+    from gaia_memory.models import compile_filters
+
+    parsed = _CONDITION.fullmatch(text)
+    if parsed is None:
+        hint = "pass a name, one of =, !=, <, <=, >, >= and ~, and a value, such as category=health"
+        raise typer.BadParameter(f"{text!r}: {hint}")
+    name, sign, value = parsed["name"], parsed["sign"], parsed["value"]
+    condition = Condition(name, _unquoted(value) if sign == "=" else None, _filter(name, sign, value))
+    try:
+        compile_filters(condition.filters)
+    except InvalidInputError as error:
+        raise typer.BadParameter(f"{text!r}: {error}") from error
+    return condition
+
+
+def _filter(name: str, sign: str, value: str) -> dict[str, Any]:
+    if sign == "~":
+        return {name: {"icontains": value}}
+    if value == "*" and sign in ("=", "!="):
+        return {name: {"eq" if sign == "=" else "ne": value}}
+    if name in _TIME_FIELDS:
+        return _time_filter(name, sign, parse_period(value))
+    if sign in _ORDER_OPERATORS:
+        return {name: {_ORDER_OPERATORS[sign]: _scalar(value)}}
+    return {name: {"in" if sign == "=" else "nin": [_unquoted(value), _scalar(value)]}}
+
+
+def _time_filter(name: str, sign: str, period: Period) -> dict[str, Any]:
+    start, end = period
+    within: dict[str, Any] = {name: {"gte": start, "lt": end} if end else {"eq": start}}
+    if sign in ("=", "!="):
+        return within if sign == "=" else {"NOT": [within]}
+    if end is None or sign in (">=", "<"):
+        return {name: {_ORDER_OPERATORS[sign]: start}}
+    return {name: {"gte" if sign == ">" else "lt": end}}
+
+
+def _scalar(text: str) -> Scalar:
+    """Return the number or the truth value that a text says, else the text without its quotes."""
+    if _NUMBER.fullmatch(text):
+        return float(text) if "." in text else int(text)
+    return _BOOLEAN_WORDS.get(text.casefold(), _unquoted(text))
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+def parse_period(text: str, direction: Direction = "past") -> Period:
+    """Return the day or the time that a text names.
+
+    Raises:
+        typer.BadParameter: it names neither.
+    """
+    from gaia_memory.language.dates import read_date
+    from gaia_memory.models.time_zone import machine_zone
+
+    found = read_date(text, datetime.now(machine_zone()), machine_zone(), direction=direction)
+    if found is None or found.every or found.unread_zone:
+        hint = "pass a day or a time, such as yesterday, 2026-03-01 or 2026-03-01T18:00"
+        raise typer.BadParameter(f"{text!r}: {hint}")
+    return Period(found.start, None if found.has_time else found.end)
+
+
+def parse_as_of(text: str) -> datetime:
+    """Return a time, for a day its end in the local zone."""
+    start, end = parse_period(text)
+    if end is None:
+        return start
+    now = datetime.now(start.tzinfo)
+    # Today ends now: what will be over by midnight is still true.
+    return now if start <= now < end else end - timedelta.resolution
+
+
+def parse_valid_until(text: str) -> datetime:
+    """Return a time, for a day its end in the local zone."""
+    start, end = parse_period(text, "future")
+    return end or start
+
+
+def parse_metadata(options: Sequence[str] | None) -> dict[str, Scalar]:
+    """Return the metadata of these options; a value has the type that `--where` compares with it.
+
+    Raises:
+        typer.BadParameter: an option has another form, or a name occurs twice; the message names what to pass.
+    """
+    metadata: dict[str, Scalar] = {}
+    for option in options or ():
+        name, sign, text = (part.strip() for part in option.partition("="))
+        if not sign or not name:
+            raise typer.BadParameter(f"--metadata is {option!r}: pass a name, = and a value, such as level=5")
+        if name in metadata:
+            raise typer.BadParameter(f"--metadata names {name!r} twice: pass each name once")
+        metadata[name] = _scalar(text)
+    return metadata
+
+
 KeyOption = Annotated[
     str | None,
     typer.Option(
@@ -53,170 +165,70 @@ MetadataOption = Annotated[
         show_default=False,
     ),
 ]
-SinceOption = Annotated[
-    str | None, typer.Option("--since", metavar="DATE", help="Only facts said on this day or later.")
-]
-UntilOption = Annotated[
-    str | None, typer.Option("--until", metavar="DATE", help="Only facts said on this day or earlier.")
-]
 ValidUntilOption = Annotated[
-    str | None,
-    typer.Option("--valid-until", metavar="DATE", help="The facts hold until this time or the end of this day."),
+    datetime | None,
+    typer.Option(
+        "--valid-until",
+        metavar="DATE",
+        parser=parse_valid_until,
+        help="The facts hold until this time or the end of this day.",
+    ),
 ]
-AsOfOption = Annotated[
-    str | None,
-    typer.Option("--as-of", metavar="DATE", help="Facts that were true at this time or at the end of this day."),
-]
-
-_CONDITION = re.compile(
-    r"\s*(?P<name>[^=<>!~\s](?:[^=<>!~]*[^=<>!~\s])?)\s*(?P<sign>!=|>=|<=|=|>|<|~)\s*(?P<value>.*)", re.DOTALL
-)
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})(?:\.\d+)?")
-_ORDER_OPERATORS = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
-_TIME_FIELDS = ("said_at", "created_at", "updated_at")
-_BOOLEAN_WORDS = {"true": True, "false": False}
 
 
-def parse_metadata(options: Sequence[str] | None) -> dict[str, Scalar]:
-    """Return the metadata of these options; a value has the type that `--where` compares with it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactFilter:
+    """The options that choose among the facts about a user."""
 
-    Raises:
-        typer.BadParameter: an option has another form, or a name occurs twice; the message names what to pass.
-    """
-    metadata: dict[str, Scalar] = {}
-    for option in options or ():
-        name, sign, text = (part.strip() for part in option.partition("="))
-        if not sign or not name:
-            raise typer.BadParameter(f"--metadata is {option!r}: pass a name, = and a value, such as level=5")
-        if name in metadata:
-            raise typer.BadParameter(f"--metadata names {name!r} twice: pass each name once")
-        number, word = _number(text), _BOOLEAN_WORDS.get(text.casefold())
-        metadata[name] = number if number is not None else word if word is not None else _unquoted(text)
-    return metadata
+    category: Annotated[
+        str | None,
+        typer.Option(
+            "--category", help="Only facts of this category, as with `--where category=…`.", show_default=False
+        ),
+    ] = None
+    where: Annotated[
+        list[Condition] | None,
+        typer.Option(
+            "--where",
+            "-w",
+            metavar="NAME=VALUE",
+            parser=parse_condition,
+            help="Only facts whose category, metadata, or source, agent, said_at …, match: `=`, `!=`, `<`, `<=`, `>`, "
+            "`>=`, or `~` for a part of the value; `NAME=*` matches any value. A number in quotes is text. Several "
+            "options must all match.",
+            show_default=False,
+        ),
+    ] = None
+    since: Annotated[
+        Period | None,
+        typer.Option("--since", metavar="DATE", parser=parse_period, help="Only facts said on this day or later."),
+    ] = None
+    until: Annotated[
+        Period | None,
+        typer.Option("--until", metavar="DATE", parser=parse_period, help="Only facts said on this day or earlier."),
+    ] = None
+    as_of: Annotated[
+        datetime | None,
+        typer.Option(
+            "--as-of",
+            metavar="DATE",
+            parser=parse_as_of,
+            help="Facts that were true at this time or at the end of this day.",
+        ),
+    ] = None
 
+    @property
+    def conditions(self) -> list[Condition]:
+        """The conditions of `--where`, with one for the category if it is named."""
+        named = [] if self.category is None else [self.category]
+        return [*(self.where or ()), *(Condition("category", each, {"category": {"in": [each]}}) for each in named)]
 
-def build_filters(where: Sequence[str] | None, since: str | None, until: str | None) -> dict[str, Any] | None:
-    """Return the filters of these options; None if there are none.
-
-    A day is a local day, as in tables. `=` with a number, or with true or false, also matches the same text; `<` and
-    `>` compare numbers with numbers. A value in quotes, or with a leading zero, is text.
-
-    Raises:
-        typer.BadParameter: an option has another form; the message names what to pass.
-    """
-    from gaia_memory.models import compile_filters
-
-    conditions = [_condition(each) for each in where or ()]
-    if since is not None:
-        conditions.append(_time_filter("--since", "said_at", ">=", since))
-    if until is not None:
-        conditions.append(_time_filter("--until", "said_at", "<=", until))
-    if not conditions:
-        return None
-    filters = {"AND": conditions}
-    try:
-        compile_filters(filters)
-    except InvalidInputError as error:
-        raise typer.BadParameter(f"--where is invalid: {error}") from error
-    return filters
-
-
-def conditions_of(where: Sequence[str] | None, category: str | None) -> list[str]:
-    """Return the conditions of `--where`, with one for the category if it is named."""
-    return [*(where or ()), *([] if category is None else [f'category="{category}"'])]
-
-
-def _condition(text: str) -> dict[str, Any]:
-    parsed = _CONDITION.fullmatch(text)
-    if parsed is None:
-        raise typer.BadParameter(f"--where is {text!r}: pass a name, an operator and a value, such as category=health")
-    name, operator, value = parsed["name"], parsed["sign"], parsed["value"]
-    if value.startswith(("=", "<", ">", "~")) or (operator in _ORDER_OPERATORS and not value):
-        raise typer.BadParameter(f"--where is {text!r}: use one of =, !=, <, <=, >, >= and ~, followed by a value")
-    if value == "*" and operator in ("=", "!="):
-        return {name: {"eq" if operator == "=" else "ne": value}}
-    if name in _TIME_FIELDS and operator != "~":
-        return _time_filter("--where", name, operator, value)
-    if operator == "~":
-        return {name: {"icontains": value}}
-    if operator in _ORDER_OPERATORS:
-        number = _number(value)
-        return {name: {_ORDER_OPERATORS[operator]: _unquoted(value) if number is None else number}}
-    values = [
-        each for each in (_unquoted(value), _number(value), _BOOLEAN_WORDS.get(value.casefold())) if each is not None
-    ]
-    return {name: {"in" if operator == "=" else "nin": values}}
-
-
-def _number(text: str) -> int | float | None:
-    if not _NUMBER.fullmatch(text):
-        return None
-    return float(text) if "." in text else int(text)
-
-
-def _unquoted(text: str) -> str:
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
-
-
-def _time_filter(option: str, name: str, operator: str, text: str) -> dict[str, Any]:
-    """Return the filter of a moment, or of a local day from midnight to midnight."""
-    start, end = _time_bounds(option, text)
-    within: dict[str, Any] = {name: {"gte": start, "lt": end} if end else {"eq": start}}
-    if operator in ("=", "!="):
-        return within if operator == "=" else {"NOT": [within]}
-    if end is None or operator in (">=", "<"):
-        return {name: {_ORDER_OPERATORS[operator]: start}}
-    return {name: {"gte" if operator == ">" else "lt": end}}
-
-
-def parse_as_of(text: str | None) -> datetime | None:
-    """Return the time of `--as-of`, for a day its end in the local zone; None without one.
-
-    Raises:
-        typer.BadParameter: it is neither a day nor a time.
-    """
-    if text is None:
-        return None
-    start, end = _time_bounds("--as-of", text)
-    if end is None:
-        return start
-    now = datetime.now(start.tzinfo)
-    # Today ends now: what will be over by midnight is still true.
-    return now if start <= now < end else end - timedelta.resolution
-
-
-def parse_valid_until(text: str | None) -> datetime | None:
-    """Return the time of `--valid-until`, for a day its end in the local zone; None without one.
-
-    Raises:
-        typer.BadParameter: it is neither a day nor a time.
-    """
-    if text is None:
-        return None
-    start, end = _time_bounds("--valid-until", text, "future")
-    return end or start
-
-
-def _time_bounds(option: str, text: str, direction: Direction = "past") -> tuple[datetime, datetime | None]:
-    """Return the period of a date in the local zone, or a time and None."""
-    from gaia_memory.language.dates import read_date
-    from gaia_memory.models.time_zone import machine_zone
-
-    found = read_date(text, datetime.now(machine_zone()), machine_zone(), direction=direction)
-    if found is None or found.every or found.unread_zone:
-        hint = "pass a day or a time, such as yesterday, 2026-03-01 or 2026-03-01T18:00"
-        raise typer.BadParameter(f"{option} is {text!r}: {hint}")
-    return found.start, None if found.has_time else found.end
-
-
-async def explain_nothing(engine: Engine, scope: Scope, where: Sequence[str] | None) -> None:
-    """Print on the error stream why nothing may be found: a misspelled filter, or what is not learned yet."""
-    from gaia_memory.models import explain_no_match
-
-    conditions = [
-        (found["name"], _unquoted(found["value"]) if found["sign"] == "=" else None)
-        for found in filter(None, map(_CONDITION.fullmatch, where or ()))
-    ]
-    for hint in explain_no_match(conditions, await engine.memory.facts(scope)):
-        print_note(hint)
-    await print_waiting(engine, scope)
+    @property
+    def filters(self) -> dict[str, Any] | None:
+        """The filters of these options; None if there are none."""
+        filters = [each.filters for each in self.conditions]
+        if self.since is not None:
+            filters.append(_time_filter("said_at", ">=", self.since))
+        if self.until is not None:
+            filters.append(_time_filter("said_at", "<=", self.until))
+        return {"AND": filters} if filters else None

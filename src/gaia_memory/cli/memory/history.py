@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, print_other_scopes
 from gaia_memory.cli.memory.filter_options import KeyOption, MetadataOption, parse_metadata
-from gaia_memory.cli.memory.forget import find_fact
-from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows, shorten_ids
+from gaia_memory.cli.memory.target import IdArgument, Target
+from gaia_memory.cli.ui.fact_output import fact_to_dict, iso, local_day, print_json, print_rows, shorten_ids
 from gaia_memory.cli.ui.terminal import print_line
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.language.printable_text import escape_line, is_blank
 from gaia_memory.models.history.actors import describe_actor
 
 if TYPE_CHECKING:
-    from gaia_memory.engine import Engine
-    from gaia_memory.models import Fact, PastFact, Scope
+    from gaia_memory.models import PastFact
 
 HISTORY_EXAMPLES = """
 Examples:
@@ -46,57 +42,34 @@ Examples:
 With the id of a current fact it goes back to what that replaced last. The same again goes forward.
 """
 
-IdArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="ID", help="The id of the fact, current or past, or its first six characters.", show_default=False
-    ),
-]
-
-
 _REASONS = {"retracted": "taken back", "expired": "ended", "merged": "joined with another fact"}
 """What a table says of the endings that need other words than their names."""
 
 
-def _require_words(text: str | None) -> str | None:
-    if text is not None and is_blank(text):
-        raise typer.BadParameter("the text is blank: pass the new words, or leave it out")
-    return text
-
-
-async def history(
-    fact_id: IdArgument,
-    user: UserOption,
-    app_name: AppOption = None,
-    as_json: JsonOption = False,
-    config: ConfigOption = None,
-) -> None:
+async def history(target: Target, fact_id: IdArgument) -> None:
     """Show when a fact was true, and all that it replaced or was replaced by, oldest first.
 
     Exits with 1 if the user never had such a fact.
     """
     from gaia_memory.models.masked_fact import mask_past_fact
 
-    async with open_scope(config, app_name, user) as (engine, scope):
-        fact = await _find_any(engine, scope, fact_id)
-        allow_numbers = engine.config.memory.allow_numbers
-        line = await engine.memory.history(scope, fact.id)
-        periods = [mask_past_fact(each, allow_numbers=allow_numbers) for each in line]
-    if as_json:
-        print_json({"user": user, "history": [_period_to_dict(period) for period in periods]})
+    async with target.open() as opened:
+        fact = await opened.find(fact_id, with_past=True)
+        allow_numbers = opened.engine.config.memory.allow_numbers
+        line = await opened.memory.history(opened.scope, fact.id)
+    periods = [mask_past_fact(each, allow_numbers=allow_numbers) for each in line]
+    if target.as_json:
+        print_json({"user": target.user, "history": [_period_to_dict(each) for each in periods]})
         return
-    ids = dict(zip((each.id for each in periods), shorten_ids([each.id for each in periods]), strict=True))
-    print_rows(("from", "until", "fact", "ended", "id"), [(*_row(each), ids[each.id]) for each in periods])
+    ids = shorten_ids([each.id for each in periods])
+    rows = [(*_row(each), shown) for each, shown in zip(periods, ids, strict=True)]
+    print_rows(("from", "until", "fact", "ended", "id"), rows)
 
 
 async def edit(
-    fact_id: Annotated[
-        str, typer.Argument(metavar="ID", help="The id of the fact, or its first six characters.", show_default=False)
-    ],
-    user: UserOption,
-    text: Annotated[
-        str | None, typer.Argument(help="The new words, in quotes.", show_default=False, callback=_require_words)
-    ] = None,
+    target: Target,
+    fact_id: IdArgument,
+    text: Annotated[str | None, typer.Argument(help="The new words, in quotes.", show_default=False)] = None,
     category: Annotated[str | None, typer.Option("--category", help="The category of the fact.")] = None,
     key: KeyOption = None,
     metadata: MetadataOption = None,
@@ -104,9 +77,6 @@ async def edit(
         list[str] | None,
         typer.Option("--remove", metavar="NAME", help="Metadata to remove. Repeat it for more.", show_default=False),
     ] = None,
-    app_name: AppOption = None,
-    as_json: JsonOption = False,
-    config: ConfigOption = None,
 ) -> None:
     """Correct a current fact, which keeps its id. Its earlier words stay in its history. `--key ""` removes the key.
 
@@ -120,56 +90,40 @@ async def edit(
     fields = FactChanges() if key is None else FactChanges(key=key or None)
     if text is None and not changes and not fields:
         raise typer.BadParameter("there is nothing to change: pass words, --category, --key, --metadata or --remove")
-    async with open_scope(config, app_name, user) as (engine, scope):
-        known = find_fact(await engine.memory.facts(scope), fact_id, escape_line(user))
-        fact = await engine.memory.update(scope, known.id, text=text, metadata=changes or None, **fields)
-    if as_json:
+    async with target.open() as opened:
+        known = await opened.find(fact_id)
+        fact = await opened.memory.update(opened.scope, known.id, text=text, metadata=changes or None, **fields)
+    if target.as_json:
         print_json(fact_to_dict(fact))
-    else:
-        change = "The fact is corrected:" if fact.text != known.text else "The details of the fact are changed:"
-        print_line("The two facts are one now:" if fact.id != known.id else change)
-        print_line(fact.text)
+        return
+    change = "The fact is corrected:" if fact.text != known.text else "The details of the fact are changed:"
+    print_line("The two facts are one now:" if fact.id != known.id else change)
+    print_line(fact.text)
 
 
-async def undo(
-    fact_id: IdArgument,
-    user: UserOption,
-    app_name: AppOption = None,
-    as_json: JsonOption = False,
-    config: ConfigOption = None,
-) -> None:
+async def undo(target: Target, fact_id: IdArgument) -> None:
     """Undo the last ending of a fact: it is current again, and what took its place goes to history.
 
     Exits with 1 if nothing about the fact can be undone.
     """
-    from gaia_memory.models.masked_fact import mask_fact
-
-    async with open_scope(config, app_name, user) as (engine, scope):
-        found = await _find_any(engine, scope, fact_id)
-        if not any(period.ended_at for period in await engine.memory.history(scope, found.id)):
+    async with target.open() as opened:
+        found = await opened.find(fact_id, with_past=True)
+        if not any(each.ended_at for each in await opened.memory.history(opened.scope, found.id)):
             raise InvalidInputError(f"{fact_id} has never changed, so there is nothing to undo: {found.text}")
-        restored = await engine.memory.restore(scope, found.id)
-        fact = mask_fact(restored, allow_numbers=engine.config.memory.allow_numbers)
-    if as_json:
+        fact = opened.mask(await opened.memory.restore(opened.scope, found.id))
+    if target.as_json:
         print_json(fact_to_dict(fact))
     else:
         print_line(f"Current again: {fact.text}")
 
 
-async def _find_any(engine: Engine, scope: Scope, fact_id: str) -> Fact:
-    """Return the current or past fact with this id, or with an id that starts with it; exit if there is none."""
-    facts = await engine.memory.facts(scope)
-    if not facts:
-        await print_other_scopes(engine, scope)
-    return find_fact([*facts, *await engine.memory.past_facts(scope)], fact_id, escape_line(scope.user))
-
-
 def _period_to_dict(period: PastFact) -> dict[str, Any]:
-    times = {name: getattr(period, name) for name in ("first_said_at", "said_at", "ended_at")}
     return {
         "id": period.id,
         "text": period.text,
-        **{name: None if moment is None else moment.isoformat() for name, moment in times.items()},
+        "first_said_at": iso(period.first_said_at),
+        "said_at": iso(period.said_at),
+        "ended_at": iso(period.ended_at),
         "ended_by": period.ended_by,
         "why": period.why,
         "actor": period.actor,
@@ -178,8 +132,4 @@ def _period_to_dict(period: PastFact) -> dict[str, Any]:
 
 def _row(period: PastFact) -> tuple[str, str, str, str]:
     ending = f"{_REASONS.get(period.why, period.why)} by {describe_actor(period.actor)}" if period.why else ""
-    return _day(period.first_said_at), _day(period.ended_at), period.text, ending
-
-
-def _day(moment: datetime | None) -> str:
-    return "" if moment is None else moment.astimezone().date().isoformat()
+    return local_day(period.first_said_at), local_day(period.ended_at), period.text, ending

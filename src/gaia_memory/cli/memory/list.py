@@ -6,28 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import (
-    AppOption,
-    ConfigOption,
-    JsonOption,
-    LongOption,
-    UserOption,
-    open_scope,
-    print_other_scopes,
-    print_storage_problem,
-)
-from gaia_memory.cli.memory.filter_options import (
-    AsOfOption,
-    CategoryOption,
-    SinceOption,
-    UntilOption,
-    WhereOption,
-    build_filters,
-    conditions_of,
-    explain_nothing,
-    parse_as_of,
-)
-from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json
+from gaia_memory.cli.memory.filter_options import FactFilter
+from gaia_memory.cli.memory.target import Target
+from gaia_memory.cli.ui.fact_output import LongOption, fact_to_dict, print_facts, print_json
 from gaia_memory.cli.ui.terminal import pluralize, print_line
 
 if TYPE_CHECKING:
@@ -49,59 +30,43 @@ Examples:
 
 
 async def list_facts(
-    user: UserOption,
-    category: CategoryOption = None,
-    where: WhereOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    as_of: AsOfOption = None,
+    target: Target,
+    chosen: FactFilter,
     offset: Annotated[int, typer.Option("--offset", min=0, help="How many facts to skip.")] = 0,
     limit: Annotated[
         int | None,
         typer.Option("--limit", "-n", min=1, help="The maximum number of facts. Default: all.", show_default=False),
     ] = None,
-    app_name: AppOption = None,
     long_ids: LongOption = False,
-    as_json: JsonOption = False,
-    config: ConfigOption = None,
 ) -> None:
     """List the facts about a user, oldest first."""
-    from gaia_memory.models.masked_fact import mask_fact, mask_origin
     from gaia_memory.recall.browse import MAX_PAGE_FACTS
     from gaia_memory.transfer.export_format import origin_to_dict
 
-    conditions = conditions_of(where, category)
-    filters, moment = build_filters(conditions, since, until), parse_as_of(as_of)
     facts: list[Fact] = []
     sources: dict[str, list[dict[str, Any]]] = {}
-    async with open_scope(config, app_name, user) as (engine, scope):
-        allow_numbers = engine.config.memory.allow_numbers
+    options: dict[str, Any] = {"filters": chosen.filters, "as_of": chosen.as_of, "include_origins": True}
+    async with target.open() as opened:
         while True:
             size = MAX_PAGE_FACTS if limit is None else min(limit - len(facts), MAX_PAGE_FACTS)
-            page = await engine.memory.browse(
-                scope, filters=filters, offset=offset + len(facts), limit=size, include_origins=True, as_of=moment
-            )
-            facts += [mask_fact(fact, allow_numbers=allow_numbers) for fact in page.facts]
+            page = await opened.memory.browse(opened.scope, offset=offset + len(facts), limit=size, **options)
+            facts += map(opened.mask, page.facts)
             for fact_id, origins in page.origins.items():
-                sources[fact_id] = [origin_to_dict(mask_origin(each, allow_numbers=allow_numbers)) for each in origins]
+                sources[fact_id] = list(map(origin_to_dict, opened.mask_origins(origins)))
             if not page.has_more or len(facts) == limit:
                 break
-        has_facts = page.total > 0 or moment is not None or await engine.memory.count(scope) > 0
-        if not has_facts:
-            await print_other_scopes(engine, scope)
         if not facts:
-            await explain_nothing(engine, scope, conditions)
-        await print_storage_problem(engine)
-    if as_json:
+            await opened.explain_nothing(chosen.conditions)
+        await opened.print_storage_problem()
+    user, count = target.user, pluralize(page.total, "fact")
+    if target.as_json:
         memories = [{**fact_to_dict(fact), "sources": sources.get(fact.id, [])} for fact in facts]
         print_json({"user": user, "memories": memories, "total": page.total, "has_more": page.has_more})
         return
-    empty_message = f"No fact about {user} matches." if has_facts else f"No facts about {user}."
-    if page.total:
-        empty_message = f"--offset {offset} is past the end: {pluralize(page.total, 'fact')} in all."
-    print_facts(facts, long_ids=long_ids, empty_message=empty_message)
+    nothing = f"No fact about {user} matches." if options["filters"] or chosen.as_of else f"No facts about {user}."
+    past_the_end = f"--offset {offset} is past the end: {count} in all."
+    print_facts(facts, long_ids=long_ids, empty_message=past_the_end if page.total else nothing)
     if page.has_more:
-        after = offset + len(facts)
-        print_line(f"{user}: {len(facts)} of {pluralize(page.total, 'fact')}; `--offset {after}` shows the next ones.")
+        print_line(f"{user}: {len(facts)} of {count}; `--offset {offset + len(facts)}` shows the next ones.")
     elif facts:
         print_line(f"{user}: {pluralize(len(facts), 'fact')}.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, UserOption, open_scope, print_other_scopes
+from gaia_memory.cli.memory.target import Target
 from gaia_memory.cli.ui.fact_output import print_json
 from gaia_memory.cli.ui.terminal import print_note, print_text
 from gaia_memory.language.printable_text import escape_line
@@ -29,37 +29,33 @@ Examples:
 
 
 async def profile(
-    user: UserOption,
+    target: Target,
     refresh: Annotated[
         bool, typer.Option("--refresh", help="Ask the model for the next profile now, if anything changed.")
     ] = False,
-    app_name: AppOption = None,
-    as_json: JsonOption = False,
-    config: ConfigOption = None,
 ) -> None:
     """Show the profile that agents get in their prompt, or why there is none. Asks no model without `--refresh`."""
     from gaia_memory.ports.external import MISSING_AGENT_MODEL
 
-    async with open_scope(config, app_name, user) as (engine, scope):
+    async with target.open() as opened:
+        engine, memory, scope = opened.engine, opened.memory, opened.scope
         is_enabled = engine.config.memory.preload
         if refresh and is_enabled:
             if not engine.agent_models.has_model_for(scope.app or engine.config.app):
                 print_note(f"the model is not asked: {MISSING_AGENT_MODEL}")
-            await engine.memory.profile(scope)
-        preview = await engine.memory.preview_profile(scope)
-        sessions = await engine.memory.session_profiles(scope) if is_enabled else []
+            await memory.profile(scope)
+        preview = await memory.preview_profile(scope)
+        sessions = await memory.session_profiles(scope) if is_enabled else []
         if not preview.fact_count:
-            await print_other_scopes(engine, scope)
-        view = {
-            "user": user,
-            "facts": preview.fact_count,
-            "sessions": [_session_block(engine, session) for session in sessions],
-            "next": _next_block(engine, preview),
-        }
-    if as_json:
-        print_json(view)
-    else:
-        print_text("\n\n".join(_paragraphs(view)))
+            await opened.print_other_scopes()
+        blocks = [_session_block(engine, session) for session in sessions]
+        following = _next_block(engine, preview)
+    if target.as_json:
+        print_json({"user": target.user, "facts": preview.fact_count, "sessions": blocks, "next": following})
+        return
+    shown = [(f"Session {each['session']}", each) for each in blocks]
+    shown.append((f"The next session of {target.user}", following))
+    print_text("\n\n".join(_paragraph(*each) for each in shown))
 
 
 def _next_block(engine: Engine, preview: ProfilePreview) -> dict[str, Any]:
@@ -80,9 +76,9 @@ def _session_block(engine: Engine, session: SessionProfile) -> dict[str, Any]:
     note = "" if session.block else "nothing was known when it began"
     if not session.is_current:
         note = "the configuration changed since: its next turn makes a new profile"
-    model = _model_name(engine) if session.is_current and session.made_by == "model" else None
-    block = _block(session.block, session.made_by, model, session.made_at, note=note)
-    return {"session": session.key.session, "app": session.key.app, **block}
+    key, is_known = session.key, session.is_current and session.made_by == "model"
+    made = (session.made_by, _model_name(engine) if is_known else None, session.made_at) if session.block else ()
+    return {"session": key.session, "app": key.app, **_block(session.block, *made, note=note)}
 
 
 def _block(
@@ -93,20 +89,12 @@ def _block(
     *,
     note: str = "",
 ) -> dict[str, Any]:
-    """Return a block as data for JSON; an empty one was made by nothing."""
     timestamp = None if made_at is None else made_at.isoformat(timespec="seconds")
-    provenance = {"made_by": made_by, "model": model, "made_at": timestamp}
-    return {"block": block, **(provenance if block else dict.fromkeys(provenance)), "note": note}
+    return {"block": block, "made_by": made_by, "model": model, "made_at": timestamp, "note": note}
 
 
 def _model_name(engine: Engine) -> str:
     return "the offline model" if engine.model_name.startswith("offline/") else engine.model_name
-
-
-def _paragraphs(view: dict[str, Any]) -> list[str]:
-    """Return a paragraph for each session and one for the next session."""
-    heads = [*(f"Session {each['session']}" for each in view["sessions"]), f"The next session of {view['user']}"]
-    return [_paragraph(head, block) for head, block in zip(heads, [*view["sessions"], view["next"]], strict=True)]
 
 
 def _paragraph(head: str, view: dict[str, Any]) -> str:

@@ -4,32 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import (
-    AppOption,
-    ConfigOption,
-    JsonOption,
-    LongOption,
-    UserOption,
-    open_scope,
-    print_other_scopes,
-    print_storage_problem,
-)
-from gaia_memory.cli.memory.filter_options import (
-    AsOfOption,
-    CategoryOption,
-    SinceOption,
-    UntilOption,
-    WhereOption,
-    build_filters,
-    conditions_of,
-    explain_nothing,
-    parse_as_of,
-)
-from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json, print_rows, shorten_ids
+from gaia_memory.cli.memory.filter_options import FactFilter
+from gaia_memory.cli.memory.target import Target
+from gaia_memory.cli.ui.fact_output import LongOption, fact_to_dict, print_facts, print_json, print_rows, shorten_ids
 from gaia_memory.cli.ui.terminal import pluralize, print_line
 from gaia_memory.models.fact import OTHER_VECTORS, OutdatedHit
 
@@ -50,8 +31,6 @@ Examples:
 `gaia memory search --user ada --explain "my sister's dog"` shows the parts of each score.
 """
 
-AnyHit = TypeVar("AnyHit", bound="Hit")
-
 _SCORE_NOTE = "A score from 0 to 1 says how well a fact answers; `why` shows what it consists of."
 _LOWEST_SHOWN_SCORE = 0.005
 """A lower score would be shown as 0.00: such a fact only fills the list."""
@@ -65,16 +44,12 @@ _PART_NAMES = {
 
 
 async def search(
-    user: UserOption,
+    target: Target,
     query: Annotated[list[str], typer.Argument(help="The question, or some words.", show_default=False)],
+    chosen: FactFilter,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, max=50, help="The maximum number of facts.")
     ] = None,
-    category: CategoryOption = None,
-    where: WhereOption = None,
-    since: SinceOption = None,
-    until: UntilOption = None,
-    as_of: AsOfOption = None,
     explain: Annotated[
         bool,
         typer.Option(
@@ -84,52 +59,38 @@ async def search(
     include_sensitive: Annotated[
         bool, typer.Option("--sensitive", help="Let sensitive facts answer, too; a list shows them in any case.")
     ] = False,
-    app_name: AppOption = None,
     long_ids: LongOption = False,
-    as_json: JsonOption = False,
-    config: ConfigOption = None,
 ) -> None:
     """Show the facts that answer a question, best first."""
-    conditions = conditions_of(where, category)
-    query_text, filters, moment = " ".join(query), build_filters(conditions, since, until), parse_as_of(as_of)
-    if not query_text.strip():
+    text, filters = " ".join(query), chosen.filters
+    if not text.strip():
         raise typer.BadParameter("the question is blank: pass words to look for, or use `gaia memory list`")
-    async with open_scope(config, app_name, user) as (engine, scope):
-        options: dict[str, Any] = {"limit": limit, "filters": filters, "as_of": moment}
-        options["include_sensitive"] = include_sensitive
-        recalled = await engine.memory.explain(scope, query_text, **options)
-        if not recalled.hits and not await engine.memory.count(scope):
-            await print_other_scopes(engine, scope)
+    options: dict[str, Any] = {"limit": limit, "filters": filters, "as_of": chosen.as_of}
+    async with target.open() as opened:
+        recalled = await opened.memory.explain(opened.scope, text, include_sensitive=include_sensitive, **options)
         if not recalled.hits:
-            await explain_nothing(engine, scope, conditions)
-        await print_storage_problem(engine)
-        threshold = engine.config.memory.score_threshold
-        allow_numbers = engine.config.memory.allow_numbers
-    recalled = _mask_hits(recalled, allow_numbers=allow_numbers)
-    empty_message = f"No fact about {user} answers that."
+            await opened.explain_nothing(chosen.conditions)
+        await opened.print_storage_problem()
+        threshold = opened.engine.config.memory.score_threshold
+        groups: list[Any] = [
+            tuple(replace(hit, fact=opened.mask(hit.fact)) for hit in group)
+            for group in (recalled.hits, recalled.dropped, recalled.outdated)
+        ]
+    recalled = replace(recalled, hits=groups[0], dropped=groups[1], outdated=groups[2])
     shown = [hit for hit in recalled.hits if hit.score >= _LOWEST_SHOWN_SCORE]
-    if as_json:
-        memories: list[dict[str, Any]] = [{**fact_to_dict(hit.fact), "score": hit.score} for hit in shown]
+    empty_message = f"No fact about {target.user} answers that."
+    if target.as_json:
+        memories = [{**fact_to_dict(hit.fact), "score": hit.score} for hit in shown]
         found = _recall_to_dict(recalled) if explain else {"memories": memories}
-        print_json({"user": user, "query": query_text, **found})
+        print_json({"user": target.user, "query": text, **found})
     elif explain:
         _print_recall(recalled, threshold=threshold, long_ids=long_ids, empty_message=empty_message)
     else:
         facts, scores = [hit.fact for hit in shown], [hit.score for hit in shown]
         print_facts(facts, scores=scores, long_ids=long_ids, empty_message=empty_message)
         if facts:
-            print_line(f"{user}: {pluralize(len(facts), 'fact')}.")
+            print_line(f"{target.user}: {pluralize(len(facts), 'fact')}.")
         _print_missing(recalled.missing)
-
-
-def _mask_hits(recalled: RecallResult, *, allow_numbers: bool) -> RecallResult:
-    from gaia_memory.models.masked_fact import mask_fact
-
-    def mask(hits: Sequence[AnyHit]) -> tuple[AnyHit, ...]:
-        return tuple(replace(hit, fact=mask_fact(hit.fact, allow_numbers=allow_numbers)) for hit in hits)
-
-    hits, dropped = mask(recalled.hits), mask(recalled.dropped)
-    return replace(recalled, hits=hits, dropped=dropped, outdated=mask(recalled.outdated))
 
 
 def _recall_to_dict(recalled: RecallResult) -> dict[str, Any]:
@@ -137,11 +98,20 @@ def _recall_to_dict(recalled: RecallResult) -> dict[str, Any]:
     return {
         "memories": [_hit_to_dict(hit) for hit in recalled.hits],
         "dropped": [_hit_to_dict(hit) for hit in recalled.dropped],
-        "outdated": [_outdated_to_dict(hit) for hit in recalled.outdated],
+        "outdated": [_hit_to_dict(hit) for hit in recalled.outdated],
         "limit": recalled.limit,
         "missing": list(recalled.missing),
         "added": list(recalled.expansions),
     }
+
+
+def _hit_to_dict(hit: Hit) -> dict[str, Any]:
+    shown = {**fact_to_dict(hit.fact), "score": hit.score, "why": dict(_score_parts(hit))}
+    if isinstance(hit, OutdatedHit):
+        ending = hit.ending
+        shown |= {"reason": ending.why, "ended_at": ending.ended_at.isoformat()}
+        shown |= {"ended_by": ending.ended_by, "actor": ending.actor}
+    return shown
 
 
 def _print_recall(recalled: RecallResult, *, threshold: float | None, long_ids: bool, empty_message: str) -> None:
@@ -170,16 +140,6 @@ def _print_missing(missing: Collection[str]) -> None:
     if not {OTHER_VECTORS}.issuperset(missing):
         failed = ", ".join(_PART_NAMES[name] for name in missing if name in _PART_NAMES)
         print_line(f"These results are without {failed}, which failed: try again, or see `gaia doctor`.")
-
-
-def _hit_to_dict(hit: Hit) -> dict[str, Any]:
-    return {**fact_to_dict(hit.fact), "score": hit.score, "why": dict(_score_parts(hit))}
-
-
-def _outdated_to_dict(hit: OutdatedHit) -> dict[str, Any]:
-    ending = hit.ending
-    reasons = {"ended_at": ending.ended_at.isoformat(), "ended_by": ending.ended_by, "actor": ending.actor}
-    return {**_hit_to_dict(hit), "reason": ending.why, **reasons}
 
 
 def _print_hits(first: str, hits: Sequence[Hit], *, long_ids: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import keyword
-import re
 import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -13,7 +12,6 @@ from gaia_memory.cli.setup.own_files import CONFIG_LINES
 from gaia_memory.cli.ui.output_files import FileStep, write_file
 from gaia_memory.config.schema import is_app_name
 
-_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")
 _RESERVED_MODULE = "services"
 """ADK imports a module of this name to register services, so an agent cannot have it."""
 
@@ -47,11 +45,9 @@ app = App(
 
 def agent_name_problem(name: str, folder: Path) -> str | None:
     """Return why ADK cannot load an agent of this name from `folder`, None if it can."""
-    if _NAME.fullmatch(name) is None or not is_app_name(name) or name == _RESERVED_MODULE:
-        rule = "a letter, then letters, digits and `_`, but neither `user` nor `services`"
+    if "-" in name or not is_app_name(name) or name == _RESERVED_MODULE or keyword.iskeyword(name):
+        rule = "a letter, then letters, digits and `_`, no keyword of Python, and neither `user` nor `services`"
         return f"{name!r} is not a valid agent name: use {rule}"
-    if keyword.iskeyword(name):
-        return f"{name!r} is a Python keyword, and no module can have that name: choose another"
     if _is_installed(name, agents_folder=folder):
         return f"{name!r} is the name of an installed Python module, which ADK would load instead: choose another"
     return None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import yaml
 
@@ -56,25 +56,24 @@ def inspect_services(folder: Path) -> ServicesInspection:
 def write_services(folder: Path, *, force: bool) -> FileStep:
     """Register our URI in the file of a folder and keep its other entries.
 
-    `force` replaces an invalid file and keeps a backup.
+    `force` replaces an invalid file and keeps a backup, which has its other entries.
     """
     inspection = inspect_services(folder)
-    path = inspection.path
+    path, problem = inspection.path, inspection.message
     if inspection.verdict == "right":
         return FileStep(path, "kept", "it is valid")
     if inspection.verdict == "missing":
-        write_file(path, _HEADER + _with_own_entry(""))
+        write_file(path, _HEADER + _OWN_FILE)
         return FileStep(path, "made")
     if inspection.verdict == "lacking":
         with suppress(ValueError, yaml.YAMLError):
             write_file(path, _with_own_entry(path.read_text(encoding="utf-8")))
             return FileStep(path, "added", f"{SCHEME}:// is its first entry now")
-        inspection = replace(inspection, message=f"it cannot be edited safely; add {OWN_ENTRY} by hand")
+        problem = f"it cannot be edited safely; add {OWN_ENTRY} by hand"
     if not force:
-        return FileStep(path, "wrong", f"{inspection.message}: correct it, or pass --force")
-    others = _other_services(path)
+        return FileStep(path, "wrong", f"{problem}: correct it, or pass --force")
     copy = back_up(path)
-    write_file(path, _HEADER + yaml.safe_dump({"services": [OWN_ENTRY, *others]}, sort_keys=False))
+    write_file(path, _HEADER + _OWN_FILE)
     return FileStep(path, "replaced", f"the previous file is {copy.name}")
 
 
@@ -107,30 +106,15 @@ def _with_own_entry(text: str) -> str:
     """
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     services = next((value for key, value in root.value if key.value == "services"), None) if root else None
-    entry = yaml.safe_dump(OWN_ENTRY, default_flow_style=True, sort_keys=False).strip()
     if services is None:
         written = f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{_OWN_FILE}"
     else:
-        start, mark = services.start_mark.index, services.start_mark
-        if not services.value or isinstance(services, yaml.ScalarNode):
-            written = f"{text[:start]} [{entry}]{text[services.end_mark.index :]}"
-        elif services.flow_style:
-            written = f"{text[: start + 1]}{entry}, {text[start + 1 :]}"
-        else:
-            written = f"{text[:start]}- {entry}\n{' ' * mark.column}{text[start:]}"
+        # In front of the first entry, or in place of an empty list.
+        mark, is_block = services.start_mark, bool(services.value) and not services.flow_style
+        start, end = mark.index, mark.index if is_block else services.end_mark.index
+        entry = yaml.safe_dump(OWN_ENTRY, default_flow_style=True, sort_keys=False).strip()
+        written = text[:start] + (f"- {entry}\n{' ' * mark.column}" if is_block else f" [{entry}]") + text[end:]
     before, after = yaml.safe_load(text) or {}, yaml.safe_load(written)
     if after != {**before, "services": [OWN_ENTRY, *(before.get("services") or [])]}:
         raise ValueError
     return written
-
-
-def _other_services(path: Path) -> list[Any]:
-    """Return the valid services of a file, without ours."""
-    try:
-        data = yaml.safe_load(path.read_bytes())
-    except (yaml.YAMLError, UnicodeDecodeError):
-        return []
-    services = data.get("services") if isinstance(data, dict) else None
-    listed = services if isinstance(services, list) else []
-    valid = [each for each in listed if isinstance(each, dict) and set(OWN_ENTRY) <= each.keys()]
-    return [each for each in valid if (each["scheme"], each["type"]) != (SCHEME, "memory")]

@@ -17,7 +17,6 @@ _SQLITE_MAGIC = b"SQLite format 3\0"
 _SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 """The suffixes of SQLite's files next to a database."""
 
-_DESCRIPTOR_PREFIXES = ("/dev/fd/", "/dev/std", "/proc/")
 _REMEDIES = {
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "name a place where you may read and write"),
     **dict.fromkeys((errno.ENOENT, errno.ENOTDIR), "name an existing folder"),
@@ -83,16 +82,13 @@ def require_writable(path: Path, *, overwrite: bool) -> None:
         with path.open("rb") as file:
             if file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC:
                 raise InvalidInputError(f"{path} is a database, which would be lost: name another file")
-        if not overwrite and not _is_special_file(path):
+        if not overwrite:
             raise InvalidInputError(f"{path} exists: name another file, or pass --force to replace it")
 
 
 def _is_special_file(path: Path) -> bool:
-    """Say whether a path is a pipe, a device or an open descriptor, which a new file must not replace."""
-    # A descriptor that was redirected to a file is that file, and has no name of its own.
-    return (path.exists() and not path.is_file() and not path.is_dir()) or str(path.absolute()).startswith(
-        _DESCRIPTOR_PREFIXES
-    )
+    """Say whether a path is a pipe or a device, which a new file must not replace."""
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def back_up(path: Path) -> Path:

@@ -14,7 +14,6 @@ from gaia_memory.cli.ui.terminal import print_line, print_note
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
-    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 PromptCallback = Callable[[], Awaitable[str]]
 """Returns the words in front of the next line."""
@@ -52,10 +51,15 @@ async def _ask_line(prompt: PromptSession[str], text: str) -> str | None:
 
     # Log lines of the background appear above the prompt.
     with patch_stdout(raw=True):
-        try:
-            return await prompt.prompt_async(ANSI(text))
-        except (EOFError, KeyboardInterrupt):
-            return None
+        while True:
+            try:
+                return await prompt.prompt_async(ANSI(text))
+            except EOFError:
+                return None
+            except KeyboardInterrupt:
+                # The first one clears the line.
+                if not prompt.default_buffer.text:
+                    return None
 
 
 async def _interruptible(answering: Awaitable[bool]) -> bool:
@@ -92,25 +96,7 @@ def _session() -> PromptSession[str]:
 
     names = {f"/{command.name}": command.summary for command in COMMANDS.values()}
     completer = WordCompleter(list(names), meta_dict=names, sentence=True)
-    return PromptSession(
-        completer=completer, complete_while_typing=True, history=InMemoryHistory(), key_bindings=_keys()
-    )
-
-
-def _keys() -> KeyBindings:
-    from prompt_toolkit.key_binding import KeyBindings
-
-    keys = KeyBindings()
-
-    @keys.add("c-c")
-    def _(event: KeyPressEvent) -> None:
-        """Clear the line; exit if it is empty."""
-        if event.current_buffer.text:
-            event.current_buffer.reset()
-        else:
-            event.app.exit(exception=KeyboardInterrupt, style="class:aborting")
-
-    return keys
+    return PromptSession(completer=completer, complete_while_typing=True, history=InMemoryHistory())
 
 
 @contextlib.contextmanager

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import codecs
-import errno
-import select
 import sys
 from collections.abc import Iterator
-from io import BufferedReader
 from pathlib import Path
 from typing import TextIO
 
@@ -16,9 +13,6 @@ import typer
 from gaia_memory.cli.ui.terminal import print_error
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import escape_line
-
-MAX_INPUT_BYTES = 64 * 1024**2
-"""Larger inputs, such as an endless device, are refused."""
 
 
 def require_stdin() -> TextIO:
@@ -31,16 +25,6 @@ def require_stdin() -> TextIO:
 def is_interactive() -> bool:
     """Return whether standard input is a terminal."""
     return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
-
-
-def has_piped_input() -> bool:
-    """Return whether text waits on standard input; false where that cannot be known without waiting."""
-    if sys.stdin is None or is_interactive() or not isinstance(sys.stdin.buffer, BufferedReader):
-        return False
-    try:
-        return bool(select.select([sys.stdin], [], [], 0)[0] and sys.stdin.buffer.peek(1))
-    except (OSError, ValueError):
-        return False
 
 
 def confirm(question: str, *, unchanged_message: str) -> None:
@@ -68,20 +52,16 @@ def iter_stdin_lines() -> Iterator[str]:
 def read_text(file: Path | None, *, hint: str) -> str:
     """Return the text of a file, or of standard input for None and `-`; `hint` names the option in an error."""
     try:
-        if file is None or str(file) == "-":
-            data = require_stdin().buffer.read(MAX_INPUT_BYTES + 1)
-        else:
-            with file.open("rb") as source:
-                data = source.read(MAX_INPUT_BYTES + 1)
-        if len(data) > MAX_INPUT_BYTES:
-            raise OSError(errno.EFBIG, f"it is larger than {MAX_INPUT_BYTES // 1024**2} MB; split it")
+        is_stdin = file is None or str(file) == "-"
+        data = require_stdin().buffer.read() if file is None or is_stdin else file.read_bytes()
+        if (end := data.find(b"\0")) >= 0:
+            raise UnicodeDecodeError("utf-8", data, end, end + 1, "a NUL")
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        reason = f"byte {error.start + 1} is not UTF-8; save it as UTF-8"
+        reason = f"byte {error.start + 1} is not UTF-8 text; save it as UTF-8"
         raise typer.BadParameter(f"cannot read {display_name(file)}: {reason}", param_hint=hint) from error
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise typer.BadParameter(f"cannot read {display_name(file)}: {reason}", param_hint=hint) from error
+        raise typer.BadParameter(f"cannot read {display_name(file)}: {error.strerror}", param_hint=hint) from error
 
 
 def display_name(file: Path | None) -> str:

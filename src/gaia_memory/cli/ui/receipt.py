@@ -17,15 +17,11 @@ from gaia_memory.files.private_files import create_private_file
 if TYPE_CHECKING:
     from gaia_memory.models import Receipt
 
-FileStatus = Literal["rewritten", "pending", "on a server"]
-"""Whether the files are free of forgotten text; servers clean their own files."""
-
 EARLIER_FINISHED_NOTE = "an earlier forget, whose files were still to be rewritten, is finished"
+NEXT_OPENER = "the next process that opens this memory rewrites them"
 
-_SERVER_NOTE = "rows are deleted from {}; the server cleans its own files, logs, backups and replicas"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ForgetReport:
     """The result of one forget."""
 
@@ -38,48 +34,37 @@ class ForgetReport:
     waiting_conversations: int
     """Pending conversations, which are never learned."""
 
-    remote_stores: tuple[str, ...] = ()
-    """The stores whose files are on a server."""
+    remote_stores: tuple[str, ...]
+    """The stores whose files are on a server, which cleans its own."""
 
-    earlier_erasures: int = 0
+    earlier_erasures: int
     """Earlier forgets whose files were still to be rewritten."""
 
-    is_erased: bool = False
-    finished_by: str | None = None
-    erasure_error: str | None = None
-    """Why the files could not be rewritten."""
+    finisher: str | None
+    """What rewrites the files that may contain forgotten text; None if there are none any more."""
 
     @property
-    def file_status(self) -> FileStatus:
+    def files(self) -> Literal["rewritten", "pending", "on a server"]:
         """The state of the files."""
-        if self.receipt.pending and not self.is_erased:
-            return "pending"
-        return "on a server" if self.remote_stores else "rewritten"
-
-    @property
-    def finisher(self) -> str:
-        """The process that finishes pending files."""
-        return self.finished_by or "the next process that opens this memory rewrites them"
-
-    @property
-    def remarks(self) -> list[str]:
-        """What stays and why, and what else was finished."""
-        is_finished = self.earlier_erasures and self.file_status != "pending"
-        return [*self.receipt.notes, *([EARLIER_FINISHED_NOTE] if is_finished else [])]
+        return "pending" if self.finisher else "on a server" if self.remote_stores else "rewritten"
 
     @property
     def notes(self) -> list[str]:
-        """The remarks, and the notes on servers and pending files."""
-        finisher = [f"files are still to be rewritten: {self.finisher}"] if self.file_status == "pending" else []
-        return [*self.remarks, *(_SERVER_NOTE.format(server) for server in self.remote_stores), *finisher]
+        """What stays and why, and what else was finished."""
+        server = "rows are deleted from {}; the server cleans its own files, logs, backups and replicas"
+        notes = [*self.receipt.notes, *map(server.format, self.remote_stores)]
+        if self.finisher:
+            notes.append(f"files are still to be rewritten: {self.finisher}")
+        elif self.earlier_erasures:
+            notes.append(EARLIER_FINISHED_NOTE)
+        return notes
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as data for JSON."""
-        kind = "fact" if self.fact_id else "conversation" if self.session else "everything"
         return {
             "user": self.user,
             "app": self.app,
-            "forgotten": kind,
+            "forgotten": "fact" if self.fact_id else "conversation" if self.session else "everything",
             "id": self.fact_id,
             "session": self.session,
             "at": self.forgotten_at.isoformat(),
@@ -87,11 +72,20 @@ class ForgetReport:
             "removed": {"facts": self.receipt.count, **self.receipt.removed},
             "waiting_conversations": self.waiting_conversations,
             "earlier_erasures": self.earlier_erasures,
-            "pending": self.file_status == "pending",
-            "files": self.file_status,
+            "pending": self.files == "pending",
+            "files": self.files,
             "copies": self.receipt.copies,
             "notes": self.notes,
         }
+
+    def save(self, file: Path | None) -> str | None:
+        """Write the receipt to its file, if there is one; return why that failed: the facts are deleted by then."""
+        try:
+            if file is not None:
+                write_file(file, to_json_text(self.to_dict()) + "\n", mode=0o600)
+        except OSError as error:
+            return describe_os_error(error)
+        return None
 
 
 @contextmanager
@@ -112,13 +106,3 @@ def receipt_file(file: Path | None, *, overwrite: bool) -> Iterator[Path | None]
     finally:
         if is_new and path.is_file() and not path.stat().st_size:
             path.unlink()
-
-
-def save_report(report: ForgetReport, file: Path | None) -> str | None:
-    """Write a report to its file, if there is one; return why that failed: the facts are deleted by then."""
-    try:
-        if file is not None:
-            write_file(file, to_json_text(report.to_dict()) + "\n", mode=0o600)
-    except OSError as error:
-        return describe_os_error(error)
-    return None

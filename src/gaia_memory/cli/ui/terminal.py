@@ -123,11 +123,6 @@ def progress_bar(description: str) -> Iterator[ProgressCallback]:
         yield lambda done, total: progress.update(task, completed=done, total=max(total, done))
 
 
-def known_note(count: int) -> str:
-    """Return a note on how many of some facts were known before; empty for none."""
-    return f", {count} already known" if count else ""
-
-
 def pluralize(count: int, singular: str, plural: str | None = None) -> str:
     """Return a number with its noun: `1 fact`, `2 facts`."""
     return f"{count} {singular if count == 1 else plural or singular + 's'}"

@@ -74,52 +74,28 @@ def edit_content(content: bytes, path: KeyPath, value: object, *, source: str) -
 
 
 def _edit_text(text: str, path: KeyPath, value: object) -> str:
-    """Return the text with the value in place of the one at `path`, or as a new line where there is none."""
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
-    if root is None:
-        return _with_line(text, path, value)
-    node = root
-    for depth, name in enumerate(path):
-        if not isinstance(node, yaml.MappingNode) or not node.value:
-            # An empty section becomes one with this setting alone.
-            return _replaced(text, node, _nested(path[depth:], value)) if depth else _with_line(text, path, value)
-        found = next((each for key, each in node.value if key.value == name), None)
+    """Return the text with the value in place of the one at `path`, or with a new line where there is none."""
+    root: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+    node, missing = root, path
+    while missing and isinstance(node, yaml.MappingNode):
+        found = next((each for key, each in node.value if key.value == missing[0]), None)
         if found is None:
-            return (
-                _with_line(text, path, value)
-                if node is root and not node.flow_style
-                else _inserted(text, node, path[depth:], value)
-            )
-        node = found
-    return _replaced(text, node, value)
-
-
-def _with_line(text: str, path: KeyPath, value: object) -> str:
+            break
+        node, missing = found, missing[1:]
     newline = "\r\n" if "\r\n" in text else "\n"
-    line = _flow(_nested(path, value))[1:-1]
-    return f"{text}{'' if text.endswith(newline) or not text else newline}{line}{newline}"
-
-
-def _inserted(text: str, section: yaml.MappingNode, path: KeyPath, value: object) -> str:
-    """Return the text with a setting before the others of its section."""
-    line, first = _flow(_nested(path, value))[1:-1], section.value[0][0].start_mark
-    newline = "\r\n" if "\r\n" in text else "\n"
-    gap = ", " if section.flow_style else newline + " " * first.column
-    return f"{text[: first.index]}{line}{gap}{text[first.index :]}"
-
-
-def _replaced(text: str, node: yaml.Node, value: object) -> str:
-    start, end = node.start_mark.index, _end(node)
-    space = "" if end > start else " "
-    return f"{text[:start]}{space}{_flow(value)}{text[end:]}"
-
-
-def _end(node: yaml.Node) -> int:
-    """Return where the text of a node ends; a section that is no flow would include the comments behind it."""
-    if isinstance(node, yaml.CollectionNode) and node.value and not node.flow_style:
-        last = node.value[-1]
-        return _end(last[1] if isinstance(last, tuple) else last)
-    return int(node.end_mark.index)
+    line = _flow(_nested(missing, value))
+    if root is None or node is None or (node is root and not isinstance(node, yaml.ScalarNode)):
+        return f"{text}{'' if text.endswith(newline) or not text else newline}{line[1:-1]}{newline}"
+    if isinstance(node, yaml.CollectionNode) and node.value:
+        if not missing and not node.flow_style:
+            raise ValueError("the comments of a section would be lost")
+        if missing:
+            # In front of the other settings of its section.
+            first = node.value[0][0].start_mark
+            gap = ", " if node.flow_style else newline + " " * first.column
+            return f"{text[: first.index]}{line[1:-1]}{gap}{text[first.index :]}"
+    start, end = node.start_mark.index, node.end_mark.index
+    return f"{text[:start]}{'' if end > start else ' '}{line}{text[end:]}"
 
 
 def _nested(path: KeyPath, value: object) -> object:

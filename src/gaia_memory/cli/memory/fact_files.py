@@ -6,10 +6,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gaia_memory.cli.memory.files.fact_ends import read_end, read_moment
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import is_blank
 from gaia_memory.models import NewFact
@@ -20,7 +19,14 @@ _LIST_KEYS = ("memories", "results", "facts")
 _TEXT_KEYS = ("text", "memory", "content", "fact")
 _TIME_KEYS = ("said_at", "created_at", "createdAt", "timestamp")
 _OWNER_KEYS = ("user_id", "userId", "user", "owner")
+_ENDED = frozenset(
+    ("archived", "deleted", "expired", "forgotten", "inactive", "invalid", "invalidated", "paused", "superseded")
+)
+"""Values of `state` or `status`, flags (`is_deleted`) and times (`deleted_at`) of what counts no longer."""
 
+_END_TIMES = frozenset(
+    ("expirationdate", "expiredat", "expiresat", "forgetafter", "invalidat", "validto", "validuntil")
+)
 _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".xlsx", ".ods")
 _JSON_START = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*[\"{\]\[])")
@@ -64,41 +70,22 @@ def parse_facts(text: str, *, suffix: str = "") -> list[FileFact]:
 def _json_entries(text: str) -> Iterator[tuple[object, str]]:
     try:
         data = json.loads(text)
-    except RecursionError as error:
-        raise InvalidInputError("the JSON is nested too deeply: pass a list of facts") from error
-    except ValueError as error:
-        lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-        if len(lines) < 2 or not _is_json(lines[0][1]):
-            raise InvalidInputError(f"it is not valid JSON: {error}") from error
-        yield from _json_lines(lines)
-        return
-    entries = _entry_list(data)
-    yield from ((entry, f"entry {number}") for number, entry in enumerate(entries, 1))
-
-
-def _is_json(line: str) -> bool:
-    try:
-        json.loads(line)
     except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _json_lines(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[object, str]]:
-    for number, line in lines:
-        try:
-            yield json.loads(line), f"line {number}"
-        except (ValueError, RecursionError) as error:
-            raise InvalidInputError(f"line {number} is not valid JSON: correct it") from error
+        for number, line in enumerate(text.splitlines(), 1):
+            if line.strip():
+                try:
+                    yield json.loads(line), f"line {number}"
+                except (ValueError, RecursionError) as error:
+                    raise InvalidInputError(f"line {number} is not valid JSON: {error}") from error
+        return
+    yield from ((entry, f"entry {number}") for number, entry in enumerate(_entry_list(data), 1))
 
 
 def _entry_list(data: object) -> Sequence[object]:
     """Return the entries of a JSON document."""
     if isinstance(data, Mapping):
         if data.get("format") == EXPORT_FORMAT:
-            raise InvalidInputError(
-                "it is an export of this package: use `gaia memory import`, which keeps its sources"
-            )
+            raise InvalidInputError("it is an export: use `gaia memory import`, which keeps its sources")
         lists = [data[key] for key in _LIST_KEYS if isinstance(data.get(key), list)]
         if lists:
             data = lists[0]
@@ -114,22 +101,27 @@ def _parse_entry(entry: object, place: str) -> FileFact:
         entry = {"text": entry}
     if not isinstance(entry, Mapping):
         raise InvalidInputError(f"{place} is {format_value(entry)}: pass a text, or an object with `text`")
-    text = next((entry[key] for key in _TEXT_KEYS if entry.get(key) is not None), None)
+    text = _first(entry, _TEXT_KEYS)
     if not isinstance(text, str) or is_blank(text):
         raise InvalidInputError(f"{place} has no text: write it as `text`, `memory` or `content`")
+    said_at = _first(entry, _TIME_KEYS)
     try:
         ended, valid_until = read_end(entry, datetime.now(UTC))
         fact = NewFact(
             text.strip(),
-            said_at=_said_at(entry),
+            said_at=None if said_at is None else _read_moment(said_at),
             metadata=_metadata(entry),
             key=entry.get("key"),
             valid_until=valid_until,
         )
     except InvalidInputError as error:
         raise InvalidInputError(f"{place}: {error}") from error
-    user = next((entry[key] for key in _OWNER_KEYS if entry.get(key) is not None), None)
+    user = _first(entry, _OWNER_KEYS)
     return FileFact(fact, place, None if user is None else str(user), ended)
+
+
+def _first(entry: Mapping[str, Any], keys: Sequence[str]) -> Any:
+    return next((entry[key] for key in keys if entry.get(key) is not None), None)
 
 
 def _metadata(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,18 +129,48 @@ def _metadata(entry: Mapping[str, Any]) -> dict[str, Any]:
     given = entry.get("metadata") or {}
     if not isinstance(given, Mapping):
         raise InvalidInputError(f"its metadata is {format_value(given)}: pass an object")
-    category = entry.get("category")
     categories = entry.get("categories")
-    if category is None and isinstance(categories, list) and categories:
-        category = categories[0]
-    named = {} if category is None else {"category": category}
-    return {**named, **{name: value for name, value in given.items() if value is not None}}
+    listed = categories[0] if isinstance(categories, list) and categories else None
+    return {
+        name: value
+        for name, value in {"category": entry.get("category") or listed, **given}.items()
+        if value is not None
+    }
 
 
-def _said_at(entry: Mapping[str, Any]) -> datetime | None:
-    """Return the time of an entry; one without a zone is in UTC."""
-    key = next((key for key in _TIME_KEYS if entry.get(key) is not None), None)
-    return None if key is None else read_moment(key, entry[key])
+def read_end(entry: Mapping[str, Any], now: datetime) -> tuple[str, datetime | None]:
+    """Return why a fact of another store counts no longer, empty for one that does, and when that one will end.
+
+    Names are read without case, underscores and a leading `is`: mem0's `expiration_date`, OpenMemory's `state`.
+
+    Raises:
+        InvalidInputError: the time of an end is none.
+    """
+    ends = []
+    for key, value in entry.items():
+        name = "".join(filter(str.isalnum, str(key))).casefold()
+        if name in _END_TIMES:
+            ends += [] if value is None else [_read_moment(value, is_last_day=True)]
+            continue
+        word = str(value).casefold() if name in ("state", "status") else name.removeprefix("is").removesuffix("at")
+        if value and word in _ENDED:
+            return word, None
+    end = min(ends, default=None)
+    return ("expired", None) if end is not None and end <= now else ("", end)
+
+
+def _read_moment(value: object, *, is_last_day: bool = False) -> datetime:
+    """Return a time of an entry; one without a zone is in UTC. A date that `is_last_day` ends with its day."""
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value, UTC)
+        moment = datetime.fromisoformat(str(value))
+        if is_last_day and len(str(value)) == len("2026-03-01"):
+            moment += timedelta(days=1)
+    except (ValueError, OverflowError, OSError) as error:
+        fix = "pass an ISO 8601 time, such as 2026-03-01T12:00:00+01:00"
+        raise InvalidInputError(f"a time is {format_value(value)}: {fix}") from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _parse_lines(lines: Sequence[str]) -> Iterator[FileFact]:
