@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gaia_memory.config.describe import AFTER_RESTART, allowed_values, iter_settings, section_of, takes_effect
 from gaia_memory.config.key_path import KeyPath, dotted_key, env_variable
-from gaia_memory.config.render import comment_lines, default_value, render_json_schema, yaml_scalar
+from gaia_memory.config.render import render_json_schema, yaml_scalar
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.secrets import PROVIDER_VARIABLES
+from gaia_memory.config.sections.provider_section import ProviderConfig
+
+_LINE_CHARACTERS = 110
 
 _YAML_HEAD = """\
 # yaml-language-server: $schema=gaia.schema.json
@@ -138,3 +144,24 @@ def _table_row(path: KeyPath, field: FieldInfo) -> str:
 
 def _code_list(names: str) -> str:
     return ", ".join(f"`{name}`" for name in names.split(" or "))
+
+
+def default_value(field: FieldInfo) -> Any:
+    """Return the default of a setting as a plain YAML value."""
+    default = field.default
+    if isinstance(default, ProviderConfig):
+        return {"provider": default.provider}
+    if isinstance(default, tuple):
+        return list(default)
+    return default.as_posix() if isinstance(default, Path) else default
+
+
+def comment_lines(text: str, indent: str) -> list[str]:
+    """Return a text as comment lines of a YAML file."""
+    return textwrap.wrap(
+        " ".join(text.split()),
+        _LINE_CHARACTERS,
+        initial_indent=f"{indent}# ",
+        subsequent_indent=f"{indent}# ",
+        break_on_hyphens=False,
+    )

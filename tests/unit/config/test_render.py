@@ -41,7 +41,7 @@ def test_the_rendered_yaml_and_page_document_every_key():
         value = yaml.safe_load(text)
         for part in path:
             value = value[part]
-        assert value == render.default_value(field)
+        assert value == config_files.default_value(field)
         assert field.description
         assert field.description in flat
         when = f"A change takes effect {takes_effect(field)}."
