@@ -57,7 +57,7 @@ def read_forgets(connection: FileConnection | None) -> Forgets:
     by_partition: dict[str, ScopeForgets] = {}
 
     def rows(statement: str) -> list[tuple[Any, ...]]:
-        found, is_complete = ([], False) if connection is None else read_rows(connection, statement)
+        found, is_complete = read_rows(connection, statement)
         forgets.is_complete &= is_complete
         return found
 

@@ -145,7 +145,8 @@ def _restore(
             memory = targets[MEMORY_DATABASE]
             forgets = read_forgets(connections.get(memory))
             notes += _final_forgets_note(connections.get(memory))
-            dropped = len(_fact_ids(connections.get(memory)).difference(read_column(staged.paths[memory], _FACT_IDS)))
+            replaced_ids = {fact_id for (fact_id,) in read_rows(connections.get(memory), _FACT_IDS)[0]}
+            dropped = len(replaced_ids.difference(read_column(staged.paths[memory], _FACT_IDS)))
             forgotten = run_to_end(_prepare(staged.paths[memory], home, forgets))
             counts = count_contents({name: staged.paths[target] for name, target in databases.items()})
             for target in set(databases.values()) - connections.keys():
@@ -202,22 +203,12 @@ def _is_unused(connection: FileConnection) -> bool:
 
 def _final_forgets_note(connection: FileConnection | None) -> list[str]:
     """Return a note if tools have forgotten facts that could still be taken back."""
-    rows, _ = ([], True) if connection is None else read_rows(connection, _WITHDRAWN)
+    rows, _ = read_rows(connection, _WITHDRAWN)
     if not rows:
         return []
     count = "1 fact" if len(rows) == 1 else f"{len(rows)} facts"
-    return [
-        f"{count} that a tool forgot can no longer be taken back with /undo: a restore into another home still has "
-        "what the backup holds of that"
-    ]
-
-
-def _fact_ids(connection: FileConnection | None) -> set[str]:
-    """Return the ids of the facts in a memory database, as far as it can be read."""
-    if connection is None:
-        return set()
-    rows, _ = read_rows(connection, _FACT_IDS)
-    return {fact_id for (fact_id,) in rows}
+    remedy = "a restore into another home still has what the backup holds of that"
+    return [f"{count} that a tool forgot can no longer be taken back with /undo: {remedy}"]
 
 
 def _find_targets(names: list[str], home: Path, settings: Path | None) -> dict[str, Path]:

@@ -77,11 +77,22 @@ def write_backup(
     try:
         finish_swap(loaded.config.home)
         with _work_folder(path.parent) as folder:
-            return _write(loaded, path, folder, sources, notes, progress or (lambda done, total: None))
+            files = {name: folder / name for name in sources}
+            # The sessions first: a conversation that is learned in between is in both copies.
+            copy_databases({sources[name]: files[name] for name in sources}, progress or (lambda done, total: None))
+            delete_rows(files[MEMORY_DATABASE], "gaia_tool_changes")
+            if loaded.path is not None:
+                files[CONFIG_FILE] = folder / CONFIG_FILE
+                shutil.copyfile(loaded.path, files[CONFIG_FILE])
+            counts, notes = count_contents(files), notes or _missing_sessions_notes(files)
+            write_archive(folder / "archive.part", _build_manifest(files, counts), files)
+            (folder / "archive.part").replace(path)
+            sync_to_disk([path.parent])
     except OSError as error:
         raise MemoryUnavailable(
             f"the backup cannot be written to {path} ({error.strerror})", remedy="check the disk and its permissions"
         ) from error
+    return BackupReport(path=path, bytes=path.stat().st_size, files=tuple(files), **counts, notes=notes)
 
 
 @contextmanager
@@ -98,36 +109,6 @@ def _work_folder(parent: Path) -> Iterator[Path]:
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _write(
-    loaded: LoadedConfig,
-    path: Path,
-    folder: Path,
-    sources: dict[str, Path],
-    notes: tuple[str, ...],
-    progress: Progress,
-) -> BackupReport:
-    files = {name: folder / name for name in sources}
-    # The sessions first: a conversation that is learned in between is in both copies.
-    copy_databases({sources[name]: files[name] for name in sources}, progress)
-    delete_rows(files[MEMORY_DATABASE], "gaia_tool_changes")
-    if loaded.path is not None:
-        files[CONFIG_FILE] = folder / CONFIG_FILE
-        shutil.copyfile(loaded.path, files[CONFIG_FILE])
-    manifest = _build_manifest(files)
-    write_archive(folder / "archive.part", manifest, files)
-    (folder / "archive.part").replace(path)
-    sync_to_disk([path.parent])
-    return BackupReport(
-        path=path,
-        bytes=path.stat().st_size,
-        files=tuple(files),
-        facts=manifest.facts,
-        people=manifest.people,
-        conversations=manifest.conversations,
-        notes=notes or _missing_sessions_notes(files),
-    )
 
 
 def _find_databases(loaded: LoadedConfig) -> tuple[dict[str, Path], tuple[str, ...]]:
@@ -168,13 +149,11 @@ def _dump_command(url: str) -> str:
     return f"pg_dump --format=custom --file=gaia.dump {address}"
 
 
-def _build_manifest(files: dict[str, Path]) -> Manifest:
-    memory = files[MEMORY_DATABASE]
-    schema = read_value(memory, f"SELECT version_num FROM {VERSION_TABLE}")
+def _build_manifest(files: Mapping[str, Path], counts: Mapping[str, int]) -> Manifest:
+    schema = read_value(files[MEMORY_DATABASE], f"SELECT version_num FROM {VERSION_TABLE}")
     if schema is None:
         raise MemoryUnavailable("the memory database has no tables yet, so there is nothing to back up")
-    made_at = datetime.now(UTC).isoformat()
-    return Manifest(gaia_memory=version("gaia-memory"), schema=schema, made_at=made_at, **count_contents(files))
+    return Manifest(gaia_memory=version("gaia-memory"), schema=schema, made_at=datetime.now(UTC).isoformat(), **counts)
 
 
 def count_contents(files: Mapping[str, Path]) -> dict[str, int]:

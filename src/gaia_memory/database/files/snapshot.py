@@ -116,9 +116,14 @@ def read_column(path: Path, statement: str) -> list[Any]:
         return [row[0] for row in read_rows(connection, statement)[0]]
 
 
-def read_rows(connection: sqlite3.Connection, statement: str) -> tuple[list[tuple[Any, ...]], bool]:
-    """Return the rows of a query up to the first damaged page, and whether these are all; a missing table has none."""
+def read_rows(connection: sqlite3.Connection | None, statement: str) -> tuple[list[tuple[Any, ...]], bool]:
+    """Return the rows of a query up to the first damaged page, and whether these are all.
+
+    A missing table has none; of a database that could not be opened, None, no row is known.
+    """
     rows: list[tuple[Any, ...]] = []
+    if connection is None:
+        return rows, False
     try:
         rows.extend(connection.execute(statement))
     except sqlite3.DatabaseError as error:
