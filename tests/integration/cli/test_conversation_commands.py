@@ -212,17 +212,6 @@ def test_a_sweep_that_cannot_learn_exits_with_1_and_keeps_the_conversation(tmp_p
     assert listed(config) == ["User lives in Haifa"]
 
 
-def test_a_session_id_with_a_line_break_is_printed_on_one_line(tmp_path: Path, gemini: FakeGemini) -> None:
-    """It is shown escaped."""
-    config = str(write_offline_config(tmp_path, "memory: {embedder: {provider: offline}}"))
-    run_gaia("chat", "--user", "a\nb", "--config", config, stdin="I live in Haifa.\n")
-    gemini.set_default("extractor", Failure(400))
-    failed = run_gaia("sweep", "--force", "--config", config)
-
-    assert failed.code == 1
-    assert failed.err.splitlines()[0].startswith(r"gaia: a\nb:cli of a\nb is not learned yet: ")
-
-
 def test_with_memory_off_a_chat_works_and_a_sweep_gives_the_reason(tmp_path: Path) -> None:
     """The agent answers without memory; the sweep exits with 1."""
     config = str(write_offline_config(tmp_path, "memory: {enabled: false}"))

@@ -489,15 +489,6 @@ def test_what_vertex_ai_lacks_is_named(config: Path, monkeypatch: pytest.MonkeyP
     assert findings_of(done, "embedder")[0][1] == "gemini/gemini-embedding-001/768: not asked (--no-model)"
 
 
-def test_the_agents_own_model_is_in_order(config: Path) -> None:
-    """It is not asked here, and `gaia sweep` is named as a place where it is missing."""
-    config.write_text("memory: {llm: {provider: agent}}\n", encoding="utf-8")
-    [finding] = findings_of(run_doctor(config, "--no-model"), "memory's model")
-
-    assert finding[0] == "ok"
-    assert "gaia sweep" in finding[1]
-
-
 @pytest.mark.slow
 def test_each_model_is_asked_what_it_will_be_asked(gemini_config: Path, gemini: FakeGemini) -> None:
     """Memory's model to extract facts, the agents' to call a tool, even if they are the same."""

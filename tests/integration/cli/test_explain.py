@@ -75,10 +75,3 @@ def test_a_failed_reranker_is_named(config: Path) -> None:
     assert done.code == 0
     assert "These results are without the reranker, which failed" in done.out
     assert "recall goes on without reranker" in done.err
-
-
-def test_an_empty_result_is_stated(config: Path) -> None:
-    """In one line."""
-    done = run_gaia("memory", "search", "-u", "noa", "-c", str(config), "--explain", "tea")
-
-    assert done.out == "No fact about noa answers that.\n"

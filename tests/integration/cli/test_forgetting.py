@@ -337,21 +337,6 @@ def test_forgetting_a_fact_again_after_a_kill_still_cleans_the_files(config: str
 
 
 @pytest.mark.slow
-def test_an_id_with_line_breaks_is_printed_on_one_line(config: str) -> None:
-    """Whatever an id contains, a message is one line without control characters."""
-    user = "a\n\x1b[31mb\u202e"
-    memory(config, "add", user, "likes tea")
-    unknown = run_gaia_process("memory", "forget", "--user", user, "--config", config, "--id", "ffffffff", "-y")
-    session = run_gaia_process("memory", "forget", "--user", user, "--config", config, "--session", "x\ny", "-y")
-    done = run_gaia_process("memory", "forget", "--user", user, "--config", config, "-y")
-
-    assert [unknown.err.count("\n"), session.err.count("\n")] == [1, 1]
-    assert r"a\n\x1b[31mb\u202e has no fact with the id 'ffffffff'" in unknown.err
-    assert r"'x\ny'" in session.err
-    assert done.out.splitlines()[0] == r"Forgot 1 fact about a\n\x1b[31mb\u202e."
-
-
-@pytest.mark.slow
 def test_copies_stay_until_they_are_asked_for(config: str) -> None:
     """Even if the fact that they were made from is gone."""
     tea = rows(config, "itay")["likes tea"]

@@ -402,24 +402,6 @@ def test_a_folder_without_agents_gets_a_hint_how_to_create_one_in_it(
     assert (tmp_path / "my agents" / "assistant" / "agent.py").is_file()
 
 
-@pytest.mark.parametrize("case", ["sign", "services", "yaml"])
-def test_what_cannot_be_done_is_one_line_of_error(tmp_path: Path, case: str) -> None:
-    """A path no database can have, folders in the place of files; what was there stays as it was."""
-    folder = tmp_path / ("a?b" if case == "sign" else "mine")
-    agent(folder / "shop")
-    if case == "services":
-        (folder / "shop" / "services.yaml").mkdir()
-    if case == "yaml":
-        (folder / "gaia.yaml").mkdir()
-    before = contents(folder)
-    done = run_gaia("init", str(folder))
-
-    assert done.code == 1
-    assert "unexpected" not in done.err
-    assert ("must not contain `?`" if case == "sign" else str(folder)) in done.err
-    assert {name: text for name, text in contents(folder).items() if name in before} == before
-
-
 def test_files_written_before_a_failure_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk can become full halfway."""
 

@@ -8,7 +8,6 @@ import json
 import re
 import shlex
 import subprocess
-import uuid
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,8 +16,6 @@ import pytest
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory.cli.memory.group import app
-from gaia_memory.cli.ui import fact_output
-from gaia_memory.models import Fact, Scope
 from support.cli.cli_runner import (
     GAIA_COMMAND,
     CommandResult,
@@ -658,34 +655,6 @@ def _examples(command: str) -> list[str]:
 def _pasted(example: str) -> subprocess.CompletedProcess[str]:
     command = example.replace("gaia ", shlex.join(GAIA_COMMAND) + " ")
     return subprocess.run(["sh", "-c", command], input="y\n", capture_output=True, text=True, check=False)
-
-
-def test_long_ids_are_shown_in_full_on_a_narrow_terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """They are meant to be copied."""
-    now = datetime.now(UTC)
-    text = "likes long walks on the beach in the evening sun"
-    fact = Fact(
-        id=str(uuid.uuid4()), scope=Scope("gaia", "itay"), text=text, source="add", created_at=now, updated_at=now
-    )
-    monkeypatch.setenv("COLUMNS", "60")
-    monkeypatch.setattr(fact_output, "_PIPE_COLUMNS", None)
-    fact_output.print_facts([fact], long_ids=True, empty_message="")
-    whole = capsys.readouterr().out
-    fact_output.print_facts([fact], empty_message="")
-    shortened = capsys.readouterr().out
-
-    assert fact.id in whole
-    assert fact.id[:6] in shortened
-    assert fact.id[:7] not in shortened
-
-
-def test_a_page_behind_the_last_fact_says_how_many_there_are(config: str) -> None:
-    """Not that no fact matches."""
-    memory(config, "add", "itay", "likes tea")
-
-    assert memory(config, "list", "itay", "--offset", "5").out == "--offset 5 is past the end: 1 fact in all.\n"
 
 
 def test_a_blank_question_is_a_usage_error(config: str) -> None:

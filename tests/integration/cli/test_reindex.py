@@ -139,15 +139,6 @@ def test_only_what_another_version_indexed_is_indexed_again(offline: str) -> Non
     assert indexed == [2, 0, 7]
 
 
-def test_with_an_empty_memory_reindex_does_nothing(tmp_path: Path) -> None:
-    """It says so, and sends no requests."""
-    path = str(write_offline_config(tmp_path))
-
-    assert (
-        run_gaia("memory", "reindex", "--config", path).out == f"0 facts indexed by words; 0 embedded by {OFFLINE}.\n"
-    )
-
-
 def test_with_memory_off_reindex_does_nothing(offline: str, tmp_path: Path) -> None:
     """No text is sent to a model."""
     folder = tmp_path / "off"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 import subprocess
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -129,15 +127,3 @@ def test_an_id_is_printed_as_one_harmless_line(config: str, command: tuple[str, 
     assert ":heart:" in shown
     assert re.search(r"(?m)^OK", shown) is None
     assert set(shown) & set("\x1b\u202e") == set()
-
-
-def test_a_failed_conversation_is_named_in_one_harmless_line(config: str) -> None:
-    """A session id may contain a sender's name."""
-    run_gaia("chat", "--user", EVIL, "-c", config, stdin="I like tea\n")
-    with closing(sqlite3.connect(gaia_home() / "memory.db")) as database, database:
-        database.execute("UPDATE gaia_conversations SET attempts = 2, last_error = ?", [EVIL])
-    done = run_gaia("doctor", "--no-model", "-c", config)
-
-    assert "[bold]x[/bold]" in done.out
-    assert re.search(r"(?m)^OK   store is fine", done.out) is None
-    assert set(done.out) & set("\x1b\u202e") == set()

@@ -5,26 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import typer.main
 
-from gaia_memory.cli.app import app as gaia_app
-from gaia_memory.cli.memory.group import app
 from support.cli.cli_runner import run_gaia, write_offline_config
-
-COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-CHAT = typer.main.get_command(gaia_app).commands["chat"]  # type: ignore[attr-defined]
-EVERYBODYS = ("reindex",)
-"""Commands that are about the memory of all at once."""
-
-
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in EVERYBODYS])
-def test_every_command_about_a_users_memory_has_the_user_option(name: str) -> None:
-    """It is called `--user` or `-u`, and is never positional."""
-    options = {parameter.name: parameter.opts for parameter in COMMANDS[name].params}
-
-    assert options["user"] == ["--user", "-u"]
-    assert options["app_name"] == ["--app"]
-    assert options["config"] == ["--config", "-c"]
 
 
 @pytest.mark.heavy
@@ -45,11 +27,3 @@ def test_without_a_user_every_command_means_the_login_name(tmp_path: Path, monke
     assert "Likes figs" in chatted.out
     assert (asked.code, "Forget 2 facts about grace?" in asked.err) == (1, True)
     assert left["total"] == 2
-
-
-@pytest.mark.parametrize("command", [CHAT, *(COMMANDS[name] for name in COMMANDS if name not in EVERYBODYS)])
-def test_the_user_option_has_one_default(command: typer.core.TyperCommand) -> None:
-    """The help of each command names it."""
-    [option] = [parameter for parameter in command.params if parameter.name == "user"]
-
-    assert (option.required, getattr(option, "show_default", None)) == (False, "your login name")

@@ -10,7 +10,15 @@ import typer
 
 from gaia_memory.cli.memory.filter_options import FactFilter
 from gaia_memory.cli.memory.target import Target
-from gaia_memory.cli.ui.fact_output import LongOption, fact_to_dict, print_facts, print_json, print_rows, shorten_ids
+from gaia_memory.cli.ui.fact_output import (
+    LongOption,
+    fact_to_dict,
+    local_day,
+    print_facts,
+    print_json,
+    print_rows,
+    shorten_ids,
+)
 from gaia_memory.cli.ui.terminal import pluralize, print_line
 from gaia_memory.models.fact import OTHER_VECTORS, OutdatedHit
 
@@ -153,7 +161,7 @@ def _print_hits(first: str, hits: Sequence[Hit], *, long_ids: bool) -> None:
 def _reason(hit: Hit) -> tuple[str, str]:
     if isinstance(hit, OutdatedHit):
         ending = hit.ending
-        return ending.ended_at.astimezone().date().isoformat(), f"{ending.why} by {ending.actor}"
+        return local_day(ending.ended_at), f"{ending.why} by {ending.actor}"
     terms = [f"{'-' if part < 0 else '+'} {abs(part):.2f} {name}" for name, part in _score_parts(hit)]
     return f"{hit.score:.2f}", " ".join(terms).removeprefix("+ ")
 
