@@ -10,8 +10,8 @@ from gaia_memory.cli import backup, chat, config, init, learn, people, serve, sw
 from gaia_memory.cli.demo import demo
 from gaia_memory.cli.doctor import doctor
 from gaia_memory.cli.engines import command
-from gaia_memory.cli.memory import due
-from gaia_memory.cli.memory.group import app as memory
+from gaia_memory.cli.memory import add, due, forget, history, profile, reindex, search, transfer
+from gaia_memory.cli.memory import list as facts_list
 from gaia_memory.cli.setup import adk_servers
 from gaia_memory.cli.ui.command_app import CommandApp, PlainGroup
 from gaia_memory.cli.ui.output_files import describe_os_error
@@ -104,6 +104,22 @@ app.command("due", epilog=due.ANNOUNCE_EXAMPLES)(command(due.announce))
 app.command("learn", epilog=learn.EXAMPLES)(learn.learn)
 app.command("backup", epilog=backup.BACKUP_EXAMPLES)(backup.backup)
 app.command("restore", epilog=backup.RESTORE_EXAMPLES)(backup.restore)
+memory = CommandApp(
+    no_args_is_help=True, help="List, add, search, explain, edit, forget and move the facts about a user."
+)
+memory.command("list", epilog=facts_list.EXAMPLES)(command(facts_list.list_facts))
+memory.command("add", epilog=add.EXAMPLES)(command(add.add))
+memory.command("search", epilog=search.EXAMPLES)(command(search.search))
+memory.command("due", epilog=due.EXAMPLES)(command(due.list_due))
+memory.command("why", epilog=history.WHY_EXAMPLES)(command(history.why))
+memory.command("history", epilog=history.HISTORY_EXAMPLES)(command(history.history))
+memory.command("edit", epilog=history.EDIT_EXAMPLES)(command(history.edit))
+memory.command("undo", epilog=history.UNDO_EXAMPLES)(command(history.undo))
+memory.command("profile", epilog=profile.EXAMPLES)(command(profile.profile))
+memory.command("forget", epilog=forget.EXAMPLES)(command(forget.forget))
+memory.command("reindex", epilog=reindex.EXAMPLES)(command(reindex.reindex))
+memory.command("export", epilog=transfer.EXPORT_EXAMPLES)(command(transfer.export))
+memory.command("import", epilog=transfer.IMPORT_EXAMPLES)(command(transfer.import_))
 app.add_typer(memory, name="memory")
 app.add_typer(serve.app, name="serve")
 app.add_typer(people.app, name="people")

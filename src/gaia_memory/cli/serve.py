@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 from ipaddress import ip_address
 from pathlib import Path
@@ -127,7 +128,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        reason = f"port {port} of {host} cannot be used ({error.strerror})"
+        reason = f"port {port} of {host} cannot be used ({os.strerror(error.errno or 0)})"
         raise InvalidInputError(f"{reason}: pass another --port, 0 for any, or another --host") from error
 
 

@@ -99,7 +99,7 @@ def test_a_forgotten_chat_is_not_counted_as_learned(config: str) -> None:
 
     assert swept.out.splitlines() == [
         "0 conversations learned, 0 failed, 0 skipped",
-        "1 conversation without anything to learn",
+        "1 conversation gave no new fact",
     ]
     assert later.out.startswith("1 conversation learned")
 

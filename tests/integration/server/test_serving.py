@@ -163,7 +163,10 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
         done = _gaia(tmp_path, "serve", "--port", str(port))
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"gaia: port {port} of 127.0.0.1 is in use: pass another one, or --port 0 for any\n"
+    assert done.stderr == (
+        f"gaia: port {port} of 127.0.0.1 cannot be used (Address already in use): pass another --port, 0 for any, or "
+        "another --host\n"
+    )
 
 
 def test_a_new_token_is_printed_with_its_entry(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ _LIST_KEYS = ("memories", "results", "facts")
 _TEXT_KEYS = ("text", "memory", "content", "fact")
 _TIME_KEYS = ("said_at", "created_at", "createdAt", "timestamp")
 _OWNER_KEYS = ("user_id", "userId", "user", "owner")
-_ENDED = frozenset(
+_ENDED_WORDS = frozenset(
     ("archived", "deleted", "expired", "forgotten", "inactive", "invalid", "invalidated", "paused", "superseded")
 )
 """Values of `state` or `status`, flags (`is_deleted`) and times (`deleted_at`) of what counts no longer."""
@@ -153,7 +153,7 @@ def read_end(entry: Mapping[str, Any], now: datetime) -> tuple[str, datetime | N
             ends += [] if value is None else [_read_moment(value, is_last_day=True)]
             continue
         word = str(value).casefold() if name in ("state", "status") else name.removeprefix("is").removesuffix("at")
-        if value and word in _ENDED:
+        if value and word in _ENDED_WORDS:
             return word, None
     end = min(ends, default=None)
     return ("expired", None) if end is not None and end <= now else ("", end)

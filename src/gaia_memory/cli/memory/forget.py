@@ -94,16 +94,13 @@ async def forget(
     if target.as_json:
         print_json(report.to_dict())
     else:
-        _print_report(report)
-        if receipt_error:
-            print_line("The receipt:")
-            print_json(report.to_dict())
-    if erasure_error:
-        print_error(f"the facts are deleted, but files still contain them: {erasure_error}")
+        _print_report(report, is_unsaved=receipt_error is not None)
     if receipt_error:
-        message = f"the facts are deleted, but the receipt could not be written: {receipt_error}"
-        print_error(f"{message}; it is on standard output instead")
-    if erasure_error or receipt_error:
+        receipt_error = f"the receipt could not be written, and is on standard output instead: {receipt_error}"
+    errors = [erasure_error and f"files still contain them: {erasure_error}", receipt_error]
+    for error in filter(None, errors):
+        print_error(f"the facts are deleted, but {error}")
+    if any(errors):
         raise typer.Exit(1)
 
 
@@ -222,7 +219,7 @@ def _print_summary(report: ForgetReport, preview: ForgetPreview) -> None:
     print_line(summary)
 
 
-def _print_report(report: ForgetReport) -> None:
+def _print_report(report: ForgetReport, *, is_unsaved: bool) -> None:
     """Report the conversations, the files and what stays; the deleted facts were reported before."""
     if conversations := report.receipt.removed.get("conversations"):
         print_line(f"Deleted {pluralize(conversations, 'conversation')} with all messages.")
@@ -230,3 +227,6 @@ def _print_report(report: ForgetReport) -> None:
         print_line(_REWRITTEN_MESSAGE)
     for note in report.notes:
         print_line(f"Note: {note}.")
+    if is_unsaved:
+        print_line("The receipt:")
+        print_json(report.to_dict())

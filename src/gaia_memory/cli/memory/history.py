@@ -1,4 +1,4 @@
-"""`gaia memory history`, `edit` and `undo`: what a fact was before, its correction, and the way back."""
+"""`gaia memory why`, `history`, `edit` and `undo`: where a fact comes from, what it was, and its correction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ from gaia_memory.errors import InvalidInputError
 from gaia_memory.models.history.actors import describe_actor
 
 if TYPE_CHECKING:
-    from gaia_memory.models import PastFact
+    from gaia_memory.models import Origin, PastFact
+
+WHY_EXAMPLES = """
+Examples:
+
+`gaia memory why 3f9a1c --user ada` shows who said the fact, when, where and in which words.
+
+`gaia memory why 3f9a1c --user ada --json | jq -r '.sources[].excerpt'` prints only the words.
+"""
 
 HISTORY_EXAMPLES = """
 Examples:
@@ -44,6 +52,25 @@ With the id of a current fact it goes back to what that replaced last. The same 
 
 _REASONS = {"retracted": "taken back", "expired": "ended", "merged": "joined with another fact"}
 """What a table says of the endings that need other words than their names."""
+
+
+async def why(target: Target, fact_id: IdArgument) -> None:
+    """Show where a fact comes from: each source, with the beginning of what the user said.
+
+    Exits with 1 if the user has no such fact.
+    """
+    async with target.open() as opened:
+        fact = opened.mask(await opened.find(fact_id))
+        origins = opened.mask_origins(await opened.memory.sources(opened.scope, fact.id))
+    sources = [_source_to_dict(each) for each in origins]
+    if target.as_json:
+        print_json({"id": fact.id, "text": fact.text, "sources": sources})
+        return
+    print_line(fact.text)
+    days = [local_day(each.said_at or each.noted_at) for each in origins]
+    names = ("source", "channel", "agent", "session_id", "excerpt")
+    rows = [(day, *(each[name] or "" for name in names)) for day, each in zip(days, sources, strict=True)]
+    print_rows(("date", *names), rows)
 
 
 async def history(target: Target, fact_id: IdArgument) -> None:
@@ -133,3 +160,16 @@ def _period_to_dict(period: PastFact) -> dict[str, Any]:
 def _row(period: PastFact) -> tuple[str, str, str, str]:
     ending = f"{_REASONS.get(period.why, period.why)} by {describe_actor(period.actor)}" if period.why else ""
     return local_day(period.first_said_at), local_day(period.ended_at), period.text, ending
+
+
+def _source_to_dict(origin: Origin) -> dict[str, Any]:
+    """Return a source as data for JSON; `said_at` is when it was noted if nobody knows when it was said."""
+    return {
+        # What an import says of its sources is not known to be true.
+        "source": "import" if origin.is_imported else origin.source,
+        "said_at": iso(origin.said_at or origin.noted_at),
+        "channel": origin.channel,
+        "agent": origin.agent,
+        "session_id": origin.session_id,
+        "excerpt": origin.excerpt,
+    }

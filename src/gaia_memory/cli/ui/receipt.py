@@ -31,16 +31,16 @@ class ForgetReport:
     session: str | None
     forgotten_at: datetime
     receipt: Receipt
-    waiting_conversations: int
+    waiting_conversations: int = 0
     """Pending conversations, which are never learned."""
 
-    remote_stores: tuple[str, ...]
+    remote_stores: tuple[str, ...] = ()
     """The stores whose files are on a server, which cleans its own."""
 
-    earlier_erasures: int
+    earlier_erasures: int = 0
     """Earlier forgets whose files were still to be rewritten."""
 
-    finisher: str | None
+    finisher: str | None = None
     """What rewrites the files that may contain forgotten text; None if there are none any more."""
 
     @property
