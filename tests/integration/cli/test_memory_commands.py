@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from gaia_memory.cli.memory.group import app
 
 from gaia_memory import NewFact, open_memory
-from gaia_memory.cli.memory.group import app
 from support.cli.cli_runner import (
     GAIA_COMMAND,
     CommandResult,

@@ -88,8 +88,9 @@ async def forget(
                 # Before anything that may fail or be interrupted.
                 _print_summary(report, preview)
             report.save(file)
-            report.receipt = await _delete_sessions(opened, report)
-            erasure_error = await _rewrite_files(opened, report)
+            report = replace(report, receipt=await _delete_sessions(opened, report))
+            finisher, erasure_error = await _rewrite_files(opened, report)
+            report = replace(report, finisher=finisher)
             receipt_error = report.save(file)
     if target.as_json:
         print_json(report.to_dict())
@@ -197,16 +198,15 @@ async def _delete_sessions(opened: UserMemory, report: ForgetReport) -> Receipt:
     return replace(receipt, removed=removed, notes=(*true_notes, *(each for each in notes if each not in counts)))
 
 
-async def _rewrite_files(opened: UserMemory, report: ForgetReport) -> str | None:
-    """Wait until no file contains forgotten text; return why one still does."""
+async def _rewrite_files(opened: UserMemory, report: ForgetReport) -> tuple[str | None, str | None]:
+    """Wait until no file contains forgotten text; return what rewrites those that still do, and what went wrong."""
     if not report.finisher:
-        return None
+        return None, None
     try:
         with progress_bar("Rewriting files") as advance:
-            report.finisher = await opened.memory.finish_erasures(advance)
+            return await opened.memory.finish_erasures(advance), None
     except MemoryUnavailable as error:
-        return str(error)
-    return None
+        return report.finisher, str(error)
 
 
 def _print_summary(report: ForgetReport, preview: ForgetPreview) -> None:

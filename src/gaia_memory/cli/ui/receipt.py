@@ -21,7 +21,7 @@ EARLIER_FINISHED_NOTE = "an earlier forget, whose files were still to be rewritt
 NEXT_OPENER = "the next process that opens this memory rewrites them"
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetReport:
     """The result of one forget."""
 
