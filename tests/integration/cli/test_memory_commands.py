@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from gaia_memory.cli.memory.group import app
 
 from gaia_memory import NewFact, open_memory
+from gaia_memory.cli.app import memory as memory_app
 from support.cli.cli_runner import (
     GAIA_COMMAND,
     CommandResult,
@@ -647,7 +647,7 @@ def test_the_examples_work_in_order(config: str, monkeypatch: pytest.MonkeyPatch
 
 
 def _examples(command: str) -> list[str]:
-    epilog = next(info.epilog for info in app.registered_commands if info.name == command)
+    epilog = next(info.epilog for info in memory_app.registered_commands if info.name == command)
     shown = re.findall(r"^`([^-`][^`]*?gaia memory [^`]*|gaia memory [^`]*)`", str(epilog), re.MULTILINE)
     return [example.partition(" | jq")[0] for example in shown]
 

@@ -80,9 +80,8 @@ async def forget(
                 await _finish_earlier_erasures(opened)
                 raise
             if not yes:
-                with_copies = " with the copies that others have" if copies else ""
-                question = f"{question}{with_copies}? This cannot be undone."
-                confirm(question, unchanged_message="nothing was forgotten")
+                question += " with the copies that others have" if copies else ""
+                confirm(f"{question}? This cannot be undone.", unchanged_message="nothing was forgotten")
             report = await _forget(opened, preview, chosen_id, session, copies=copies)
             if not target.as_json:
                 # Before anything that may fail or be interrupted.
