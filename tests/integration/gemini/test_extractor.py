@@ -28,13 +28,11 @@ from support.servers.fake_gemini import (
     call,
     facts,
     finished_with,
-    in_parts,
     invalid_key,
     no_candidate,
     only_thoughts,
     proxy_page,
     truncated,
-    with_thoughts,
 )
 
 if TYPE_CHECKING:
@@ -84,14 +82,6 @@ BAD: dict[str, tuple[Answer, str]] = {
     "one bad among good": ('{"memory": [{"text": "tea"}, {"text": 7}]}', "of another form: memory.1.text"),
 }
 
-GOOD: dict[str, Reply | str] = {
-    "split": in_parts(facts(FACT), 3),
-    "thoughts first": with_thoughts(facts(FACT), thought='{"memory": []}'),
-    "no reason to stop": Reply(({"text": facts(FACT)},), None),
-    "a code block": f"```json\n{facts(FACT)}\n```",
-    "a bare code block": f"\n```\n{facts(FACT)}\n```\n",
-    "a line break in a fact": facts(FACT).replace(" likes ", "\n likes "),
-}
 
 # google-genai subclasses aiohttp's session, which aiohttp discourages.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
@@ -174,21 +164,6 @@ async def test_after_every_bad_answer_nothing_is_cleared_and_the_next_good_one_l
     assert (after.state, after.pending) == ("ok", ())
     assert SECRET not in caplog.text
     assert "like tea" not in caplog.text
-
-
-@pytest.mark.slow
-@pytest.mark.acceptance("I10")
-async def test_good_answers_are_parsed_completely_in_any_form(gemini: FakeGemini, learner: Learner) -> None:
-    """A well-formed empty list means nothing to learn."""
-    for name, answer in {**GOOD, "nothing": facts()}.items():
-        gemini.recover("extractor", answer)
-        await learner.say(name.replace(" ", "-"), "I like tea")
-        await learner.gaia.sweep(force=True)
-    learned = {name: await learner.facts(name.replace(" ", "-")) for name in [*GOOD, "nothing"]}
-    left = {name: await learner.events(name.replace(" ", "-")) for name in [*GOOD, "nothing"]}
-
-    assert learned == {**{name: [FACT] for name in GOOD}, "nothing": []}
-    assert left == dict.fromkeys([*GOOD, "nothing"], 0)
 
 
 @pytest.mark.parametrize("header", [True, False], ids=["header", "body alone"])

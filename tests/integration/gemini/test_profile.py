@@ -25,13 +25,11 @@ from support.servers.fake_gemini import (
     Hang,
     Raw,
     finished_with,
-    in_parts,
     invalid_key,
     no_candidate,
     only_thoughts,
     proxy_page,
     truncated,
-    with_thoughts,
 )
 
 if TYPE_CHECKING:
@@ -59,13 +57,6 @@ BAD: dict[str, Answer] = {
     "only thoughts": only_thoughts("- a thought"),
     "cut": truncated("- Itay of Hai"),
     "no bullet lines": "I cannot do that.",
-}
-
-GOOD: dict[str, Answer] = {
-    "in one piece": GIVEN,
-    "split": in_parts(GIVEN, 3),
-    "thoughts first": with_thoughts(GIVEN, thought="- a thought"),
-    "more lines than wanted": "\n".join([GIVEN, *(f"- line {number}" for number in range(30))]),
 }
 
 
@@ -138,21 +129,7 @@ async def test_after_every_bad_answer_the_fallback_is_used_and_the_next_session_
     assert "Haifa" not in caplog.text
 
 
-async def test_a_good_answer_is_parsed_completely_in_any_form(gemini: FakeGemini, house: House) -> None:
-    """Without thoughts, and cut to the configured number of lines."""
-    told: dict[str, Any] = {}
-    for name, answer in GOOD.items():
-        await house.know(name.replace(" ", "-"))
-        gemini.recover("profile", answer)
-        told[name] = await house.profile_of(name.replace(" ", "-"), "one")
-
-    assert {name: lines[0] for name, lines in told.items()} == dict.fromkeys(GOOD, GIVEN.removeprefix("- "))
-    assert {name: len(lines) for name, lines in told.items()} == {
-        **dict.fromkeys(GOOD, 1),
-        "more lines than wanted": LIMIT,
-    }
-
-
+@pytest.mark.slow
 async def test_a_profile_that_takes_too_long_is_not_waited_for(
     gemini: FakeGemini, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:

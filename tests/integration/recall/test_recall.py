@@ -70,20 +70,6 @@ async def test_the_relevant_fact_comes_first(memory):
     assert len(hits) <= 5
 
 
-async def test_the_score_lies_between_0_and_1_and_its_parts_add_up(memory):
-    """`why` contains the contribution of each stage."""
-    hits = await memory.recall(ITAY, "what tea does she like, green?", limit=8)
-
-    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    for hit in hits:
-        assert 0 <= hit.score <= 1
-        assert sum(hit.why.values()) == pytest.approx(hit.score)
-        assert set(hit.why) <= {
-            *("keywords", "vectors", "surroundings", "conversation", "phrases", "speaker", "subject", "names"),
-            *("dates", "asking", "recency", "diversity"),
-        }
-
-
 @pytest.mark.acceptance("Q03", "Q04")
 async def test_no_user_recalls_another_users_facts(memory):
     """Not even with their exact words."""

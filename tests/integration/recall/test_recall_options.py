@@ -173,36 +173,3 @@ async def test_without_a_limit_the_query_determines_the_number_of_facts(house):
     many = await house.recall.recall(ITAY, "Which films have I seen?", limit=None)
     assert (many.limit, len(many.hits)) == (10, 10)
     assert len(await house.texts("Which films have I seen?", limit=2)) == 2
-
-
-async def test_dropped_facts_are_listed_with_their_scores(house):
-    """Below the threshold, or beyond the token limit."""
-    strict = await house.recall.recall(ITAY, "sports guitar television", limit=5, threshold=0.5)
-    assert [hit.fact.text for hit in strict.hits] == ["Likes sports on television"]
-    assert "Plays the guitar" in [hit.fact.text for hit in strict.dropped]
-    assert all(hit.score < 0.5 for hit in strict.dropped)
-
-    house.told(tokens=10)
-    short = await house.recall.recall(ITAY, "sports guitar television", limit=5)
-    assert len(short.hits) == 1
-    assert len(short.hits) + len(short.dropped) == len(strict.hits) + len(strict.dropped)
-
-
-class Signed(ScriptedEmbedder):
-    """Hashed-word vectors whose cosine with a query is the number in the text."""
-
-    identity = "offline/signed/2"
-
-    async def embed(self, texts, *, purpose):
-        cosines = [float(text.split()[-1]) if purpose == "add" else 1.0 for text in texts]
-        return [(each, (1 - each * each) ** 0.5) for each in cosines]
-
-
-async def test_hashed_word_vectors_rank_all_facts_if_keywords_are_off(database):
-    """They then determine the whole order, down to negative cosines."""
-    house = House(database, embedder=Signed())
-    house.told(keywords=0.0, recency=0.0)
-    facts = [f"fact {number / 10}" for number in range(9, -9, -2)]
-    await house.add(ITAY, *reversed(facts))
-
-    assert await house.texts("x", limit=20) == facts

@@ -41,6 +41,7 @@ def slow_down_import(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Backend, "load", load_slowly)
 
 
+@pytest.mark.slow
 async def test_a_search_waits_for_the_import_and_answers_with_vectors(
     tmp_path: Path, config: dict[str, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
