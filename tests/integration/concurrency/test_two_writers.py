@@ -132,6 +132,7 @@ async def test_a_fact_forgotten_while_it_is_learned_again_stays_forgotten(both: 
     await everywhere(both, prepared, learn_it, forget_fact, nothing_left)
 
 
+@pytest.mark.slow
 async def test_a_fact_also_learned_from_another_conversation_survives_forgetting_the_first(
     both: EnginePair,
 ) -> None:
@@ -220,6 +221,7 @@ async def test_a_fact_is_either_remembered_or_forgotten(both: EnginePair) -> Non
     await everywhere(both, prepared, remember, forget_fact, check)
 
 
+@pytest.mark.slow
 async def test_forgetting_everything_during_an_import_leaves_nothing(both: EnginePair) -> None:
     """The export is older than the forget."""
     exported: dict[str, Any] = {}
@@ -234,6 +236,7 @@ async def test_forgetting_everything_during_an_import_leaves_nothing(both: Engin
     await everywhere(both, prepared, take, forget_all, nothing_left)
 
 
+@pytest.mark.slow
 async def test_a_profile_never_outlives_its_facts(both: EnginePair) -> None:
     """This covers the profile frozen for the session and the cached one."""
 
@@ -288,6 +291,7 @@ def _asked(engine: Engine) -> list[str]:
     return [message.text for chunk in extractor.chunks for message in chunk.messages]
 
 
+@pytest.mark.slow
 async def test_two_sweeps_of_existing_sessions_learn_each_session_once(both: EnginePair) -> None:
     """Both sweeps enter the sessions they find, whose Runner is unknown: they stay."""
 
@@ -310,6 +314,7 @@ async def test_two_sweeps_of_existing_sessions_learn_each_session_once(both: Eng
     await everywhere(both, prepared, swept, swept, check)
 
 
+@pytest.mark.slow
 async def test_a_batch_added_while_everything_is_forgotten_is_kept_whole_or_not_at_all(both: EnginePair) -> None:
     """A batch is atomic."""
     batch = [NewFact(f"fact {number}") for number in range(3)]
@@ -326,6 +331,7 @@ async def test_a_batch_added_while_everything_is_forgotten_is_kept_whole_or_not_
     await everywhere(both, prepared, added, forget_all, check)
 
 
+@pytest.mark.slow
 async def test_deleting_facts_while_the_store_is_reset_does_not_deadlock(both: EnginePair) -> None:
     """One locks the outbox fact by fact, the other as a whole."""
     ids: list[str] = []

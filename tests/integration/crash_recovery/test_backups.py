@@ -85,6 +85,7 @@ async def state(home: Path) -> tuple[int, int, str]:
     return facts, sessions, check
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "count"),
     [

@@ -141,6 +141,7 @@ def test_the_next_start_finishes_a_killed_forget(tmp_path: Path, stop: KillPoint
         asyncio.run(check(tmp_path, settings, stop, "everything"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["one by one", "conversation"])
 def test_the_next_start_finishes_a_killed_forget_of_a_fact_or_conversation(tmp_path: Path, how: str) -> None:
     """The last of six facts, or the conversation, is still on disk when the process is killed."""

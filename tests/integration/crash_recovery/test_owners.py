@@ -74,6 +74,7 @@ def pid_of(name: str) -> str:
     return name.split(":")[1]
 
 
+@pytest.mark.slow
 def test_two_containers_with_equal_names_and_pids_never_take_each_other_for_dead() -> None:
     """Neither does the host, where that pid is another process; it cannot know even after they have ended."""
     if not can_contain():

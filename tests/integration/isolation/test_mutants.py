@@ -202,13 +202,6 @@ async def test_removing_a_condition_causes_a_detected_leak(mutant: Mutant, tmp_p
         assert await leaks(tmp_path)
 
 
-@pytest.mark.parametrize("mutant", [BORDERS[0], BORDERS[11], OTHERS[0]], ids=str)
-async def test_removing_one_of_the_sampled_conditions_causes_a_detected_leak(mutant: Mutant, tmp_path: Path) -> None:
-    """Listing, deleting and pending: a sample of those in the slow tier."""
-    with mutant.applied():
-        assert await leaks(tmp_path)
-
-
 @pytest.mark.slow
 async def test_with_all_conditions_there_is_no_leak(tmp_path: Path) -> None:
     """Otherwise the mutants would prove nothing."""

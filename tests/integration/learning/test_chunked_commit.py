@@ -17,10 +17,9 @@ from gaia_memory.models import Chunk, EventPosition, ExtractedFact, Scope, Sessi
 from gaia_memory.ports import AnswerCheck
 from support.databases import on_each_database
 from support.hosts.session_history import append_events, sentences
-from support.oracles.long_conversations import APP, START, learning_engine, session_key, store_conversation
+from support.oracles.long_conversations import APP, START, learning_engine, session_key
 from support.plugin_host import set_extractor
 
-TURNS = 130
 SCOPE = Scope(APP, "itay")
 
 
@@ -64,34 +63,6 @@ async def state(engine: Engine, key: SessionKey) -> tuple[EventPosition | None, 
     """Return the position up to which a conversation is learned, and all facts."""
     row = await engine.conversations.row(key)
     return row and row.progress.watermark, sorted(fact.text for fact in await engine.memory.facts(SCOPE))
-
-
-@on_each_database
-async def test_a_failed_conversation_resumes_after_the_last_committed_chunk(tmp_path: Path, kind: str) -> None:
-    """Each chunk is committed before the next request; after a restart the remaining requests are the same."""
-    key = session_key(TURNS)
-    for name in ("through", "broken"):
-        (tmp_path / name).mkdir()
-    async with learning_engine(kind, tmp_path / "through") as engine:
-        await store_conversation(engine.sessions_engine(), TURNS, output_characters=30)
-        through = Extractor()
-        assert await learned(engine, key, through) == "learned"
-        expected = (await state(engine, key))[1]
-    assert len(through.asked) > 4
-
-    async with learning_engine(kind, tmp_path / "broken") as engine:
-        await store_conversation(engine.sessions_engine(), TURNS, output_characters=30)
-        first, second = Extractor(breaks_at=3), Extractor()
-        assert await learned(engine, key, first) == "failed"
-        mark, facts = await state(engine, key)
-        assert mark == first.asked[1].turns[-1].end
-        assert len(facts) == 2
-        assert await learned(engine, key, second) == "learned"
-        assert (await state(engine, key))[1] == expected
-
-    assert first.told()[:2] + second.told() == through.told()
-    seqs = [turn.seq for chunk in [*first.asked[:2], *second.asked] for turn in chunk.turns]
-    assert seqs == list(range(1, TURNS + 1))
 
 
 @on_each_database

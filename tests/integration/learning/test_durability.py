@@ -26,7 +26,6 @@ from support.harness import Sut, facts
 from support.plugin_host import (
     APP,
     USER,
-    begin_turn,
     build_agent,
     open_plugin_host,
     record_turn,
@@ -64,23 +63,6 @@ async def test_two_hosts_of_one_app_with_separate_sessions_are_both_learned(tmp_
 
     said = sorted(chunk.messages[0].text for chunk in extractor.chunks)
     assert said == ["from the first", "from the second"]
-
-
-async def test_a_turn_starts_after_waiting_long_enough_for_a_clear(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clearing process may be dead, with its clock ahead: the turn starts and counts."""
-    monkeypatch.setattr("gaia_memory.sessions.turns.turn_presence.CLEAR_WAIT_SECONDS", 0.05)
-    sut = await make()
-    await sut.chat("u", "cli", "one")
-    engine, key = sut.gaia._engine, sut.conversation("u", "cli").key
-    now = sut.clock.now().timestamp()
-    async with engine.database.transaction() as tx:
-        await engine.ledger.claim(tx, key, "dead:1:1", now=now, lease_seconds=1)
-        assert await engine.ledger.begin_clearing(tx, key, "dead:1:1", turn_no=1, now=now, seconds=300)
-    row = (await begin_turn(engine, key)).row
-
-    assert row is not None
-    assert row.turn.turn_no == 2
-    assert row.turn.active_until is not None
 
 
 async def test_a_host_whose_sessions_cannot_be_listed_delays_no_other_app(tmp_path: Path) -> None:

@@ -99,17 +99,6 @@ async def test_a_private_section_spans_a_restart_and_a_clear(opened: Open) -> No
         assert nowhere(host, SECRET)
 
 
-async def test_a_repeated_private_command_does_not_end_the_private_section(opened: Open) -> None:
-    """The user repeats it to be sure."""
-    async with opened() as host:
-        await host.send("/private")
-        again = await host.send("/private")
-        await host.send(SECRET)
-
-        assert "is private" in again
-        assert await learn_and_read_messages(host) == []
-
-
 async def test_a_reset_ends_the_private_section_and_says_so(opened: Open) -> None:
     """It starts a new conversation."""
     async with opened(main=["one", "two"]) as host:
@@ -211,25 +200,6 @@ async def test_a_secret_response_to_a_credential_request_is_not_extracted(opened
         assert said[0] == ("user", "sign me in")
         assert said[-1] == ("assistant", "You are in.")
         assert nowhere(host, SECRET, "adk_request_credential")
-
-
-async def test_rewound_messages_are_not_extracted(opened: Open) -> None:
-    """Even if they follow messages that were already learned."""
-    async with opened(main=["one", "two", "three"]) as host:
-        await host.send("first")
-        [*_, last] = await run_turn(host, SECRET)
-        await host.runner.rewind_async(
-            user_id=host.key.user, session_id=host.key.session, rewind_before_invocation_id=last.invocation_id
-        )
-        await host.send("second")
-
-        assert await learn_and_read_messages(host) == [
-            ("user", "first"),
-            ("assistant", "one"),
-            ("user", "second"),
-            ("assistant", "three"),
-        ]
-        assert nowhere(host, SECRET, "two")
 
 
 @pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated:DeprecationWarning")

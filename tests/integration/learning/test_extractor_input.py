@@ -24,7 +24,6 @@ from gaia_memory.testing import FakeClock
 from support.harness import Sut
 from support.hosts.extractor_input import (
     ExtractionHost,
-    fact_texts,
     learn_and_read_messages,
     new_messages_in,
     open_host,
@@ -200,23 +199,3 @@ async def test_a_session_can_set_the_users_time_zone(opened: Open, clock: FakeCl
         await learn_and_read_messages(host)
 
         assert told(host) == [(day, ["hi"])]
-
-
-TALK = {
-    "Hebrew": ("אני צמחוני ואחותי נועה גרה בחיפה", "המשתמש צמחוני ואחותו נועה גרה בחיפה"),
-    "German": ("Ich bin Vegetarier und wohne in Köln", "Der Nutzer ist Vegetarier und wohnt in Köln"),
-    "Japanese": ("私は菜食主義者で、京都に住んでいます", "ユーザーは菜食主義者で、京都に住んでいる"),
-}
-
-
-@pytest.mark.parametrize(("said", "fact"), TALK.values(), ids=TALK)
-async def test_the_language_of_the_conversation_is_kept(opened: Open, said: str, fact: str) -> None:
-    """The messages are in the request verbatim, which asks for their language; so is the fact in the memory."""
-    async with opened() as host:
-        await host.send(said)
-        await learn_and_read_messages(host, fact)
-        [prompt] = host.script.prompts["extractor"]
-
-        assert f'{{"role": "user", "content": "{said}"}}' in prompt
-        assert "Write in the language and script of the user" in prompt
-        assert await fact_texts(host) == [fact]

@@ -7,18 +7,16 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gaia_memory import SessionWindowPlugin, engine_registry
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedExtractor
 from support.database_matrix import make
 from support.harness import ALL, Sut, facts
-from support.host_matrix import RunnerHost, force_sweep, stored_fact_texts, wait_until
+from support.host_matrix import wait_until
 from support.hosts.extractor_input import new_messages_in
 from support.plugin_host import set_extractor
 
@@ -109,32 +107,6 @@ async def test_turns_go_on_while_earlier_ones_are_learned(make: Make) -> None:
     assert said(sut) == [BOAT, *(f"tea{number}" for number in range(2, 10))]
     assert len(await sut.texts("u")) == 9
     assert await sut.session("u", "cli") is None
-
-
-async def test_a_reset_in_another_runner_waits_for_what_is_being_learned(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """There the command is part of a run, and clears after it."""
-    monkeypatch.setattr(engine_registry, "BACKGROUND_START_DELAY_SECONDS", 0.0)
-    host = RunnerHost(tmp_path, "sessions: {window_turns: 1}")
-    with held_extractor() as (extractor, released):
-        host.script.answers["extractor"].append(extractor)
-        await host.chat(BOAT)
-        engine = await host.engine()
-        await wait_until(lambda: engine._sweep_scheduler.has_begun)
-        await host.chat("tea2")
-        await wait_until(lambda: len(host.script.prompts["extractor"]) == 1)
-        reset = asyncio.create_task(host.chat("/reset"))
-        await asyncio.sleep(0.05)
-        is_early = reset.done()
-        released.set()
-        answer = await reset
-    texts = await stored_fact_texts(host)
-    await host.close()
-
-    assert not is_early
-    assert "again" not in answer, answer
-    assert texts == [f"said {BOAT}", "said tea2"]
 
 
 async def test_a_turn_that_begins_before_the_messages_are_read_is_left_for_later(
@@ -243,31 +215,3 @@ async def test_a_failing_model_is_asked_less_and_less_and_not_while_it_is_away(m
     await settle(sut)
 
     assert await sut.texts("u") == [BOAT]
-
-
-async def test_a_plugin_with_a_window_of_its_own_in_another_runner(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its argument counts, not the configured window; nothing is cleared."""
-    monkeypatch.setattr(engine_registry, "BACKGROUND_START_DELAY_SECONDS", 0.0)
-    host = RunnerHost(tmp_path, "")
-    host.script.answers["extractor"].extend([learn_words] * 9)
-    host.plugins[0] = SessionWindowPlugin(window_turns=2)
-    host.runner = host.build_new_runner()
-    try:
-        await host.chat(BOAT)
-        engine = await host.engine()
-        await wait_until(lambda: engine._sweep_scheduler.has_begun)
-        await host.chat("tea2")
-        await host.chat("tea3")
-        await wait_until(lambda: not engine._sweeper._window_tasks)
-        texts = await stored_fact_texts(host)
-        event_count = len(await host.events())
-        await force_sweep(host)
-        asked = [text for prompt in host.script.prompts["extractor"] for _, text in new_messages_in(prompt)]
-    finally:
-        await host.close()
-
-    assert f"said {BOAT}" in texts
-    assert event_count == 6
-    assert asked.count(BOAT) == 1
