@@ -185,19 +185,6 @@ async def test_a_read_only_home_is_recalled_from_and_writes_say_why(read_only_ho
 
 
 @pytest.mark.slow
-def test_the_commands_that_read_work_in_a_read_only_home(read_only_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hint goes to standard error."""
-    monkeypatch.setenv("GAIA_HOME", str(read_only_home))
-    listed = run_gaia("memory", "list", "--user", "ada")
-    found = run_gaia("memory", "search", "--user", "ada", "tea")
-    added = run_gaia("memory", "add", "--user", "ada", "Likes coffee")
-
-    assert (listed.code, "Likes tea" in listed.out, "read-only" in listed.err) == (0, True, True)
-    assert (found.code, "Likes tea" in found.out) == (0, True)
-    assert (added.code, "is read-only" in added.err) == (1, True)
-
-
-@pytest.mark.slow
 async def test_a_missing_package_of_the_store_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the check of the configuration, the doctor and the status; facts are kept without the store."""
     monkeypatch.setitem(sys.modules, "mem0.vector_stores.qdrant", None)

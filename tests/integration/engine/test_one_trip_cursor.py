@@ -44,21 +44,3 @@ async def test_a_write_transaction_takes_a_trip_for_each_statement(
 
     assert ([x for (x,) in found], [x for (x,) in changed]) == ([0, 1, 2], [0, -1, -2])
     assert len(trips) == 4
-
-
-async def test_a_statement_says_how_many_rows_it_changed(engine: AsyncEngine) -> None:
-    """With its row number, where it inserts one."""
-    async with engine.begin() as connection:
-        assert (await connection.execute(text("DELETE FROM t WHERE x >= 2000"))).rowcount == 500
-        assert (await connection.execute(text("INSERT INTO t VALUES (7000)"))).lastrowid == 7000
-
-
-async def test_a_stream_has_every_row(engine: AsyncEngine) -> None:
-    """In order, one by one or several at once."""
-    async with engine.connect() as connection, connection.stream(text("SELECT x FROM t ORDER BY x")) as rows:
-        first = await rows.fetchone()
-        some = await rows.fetchmany(10)
-        rest = [x async for (x,) in rows]
-
-    assert (first, [x for (x,) in some]) == ((0,), list(range(1, 11)))
-    assert rest == list(range(11, 2500))

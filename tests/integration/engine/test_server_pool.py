@@ -102,19 +102,3 @@ async def test_a_transaction_that_lost_a_conflict_is_tried_again(tmp_path: Path,
         await database.close()
 
     assert (tries["lost for ever"] > 2, tries["another failure"]) == (True, 1)
-
-
-async def test_reads_of_adks_sessions_take_no_transaction(tmp_path: Path) -> None:
-    """ADK asks for that by an option of the engine; its writes keep theirs."""
-    async with memory_url("postgresql", tmp_path) as url:
-        engine = open_engine(url)
-        has_transaction = []
-        for each in (engine.execution_options(read_only=True), engine):
-            async with each.connect() as connection:
-                await connection.execute(text("SELECT 1"))
-                raw = (await connection.get_raw_connection()).driver_connection
-                assert raw is not None
-                has_transaction.append(raw.is_in_transaction())
-        await engine.dispose()
-
-    assert has_transaction == [False, True]

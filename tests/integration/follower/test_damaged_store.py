@@ -6,15 +6,20 @@ import asyncio
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gaia_memory import open_memory
+from gaia_memory.backend.mem0_store.chroma.chroma_store import ChromaStore
 from gaia_memory.models import Scope
 from support.storage.follower import FollowerHarness, open_follower
 
 ANN = Scope("gaia", "ann")
+OFFLINE = {"provider": "offline"}
 FACTS = [f"Ann's fact number {n} is about saffron" for n in range(40)]
 
 
@@ -34,6 +39,14 @@ async def followed_without_a_model(memory: FollowerHarness) -> str:
     assert memory.embedder.calls == 0
     assert FACTS[7] in await memory.search_mem0(ANN, FACTS[7])
     return await memory.store_id()
+
+
+def changed_in_a_word(folder: Path) -> None:
+    """Leave rows that read well."""
+    database, word = folder / "chroma.sqlite3", FACTS[7].encode()
+    content = database.read_bytes()
+    assert word in content
+    database.write_bytes(content.replace(word, b"x" * len(word)))
 
 
 def truncated(folder: Path) -> None:
@@ -58,7 +71,7 @@ def of_foreign_make(folder: Path) -> None:
     subprocess.run([sys.executable, "-c", script, str(folder)], check=True)
 
 
-@pytest.mark.parametrize("damage", [truncated, removed, of_foreign_make])
+@pytest.mark.parametrize("damage", [changed_in_a_word, truncated, removed, of_foreign_make])
 async def test_a_damaged_store_is_rebuilt_from_the_database_without_a_model(
     tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
@@ -86,6 +99,7 @@ async def test_a_store_is_opened_again_only_if_it_was_closed_cleanly(tmp_path: P
         assert {path.name for path in (home / "store").iterdir()} == {await memory.store_id()}
 
 
+@pytest.mark.slow
 async def test_a_store_that_fails_during_a_write_is_rebuilt(tmp_path: Path) -> None:
     """An error of Chroma in this process costs a rebuild, not facts."""
     async with open_follower(tmp_path / "home") as memory:
@@ -103,6 +117,7 @@ async def test_a_store_that_fails_during_a_write_is_rebuilt(tmp_path: Path) -> N
         assert await followed_without_a_model(memory) != before
 
 
+@pytest.mark.slow
 async def test_a_store_that_cannot_be_opened_is_reported_and_retried_with_growing_pauses(tmp_path: Path) -> None:
     """The follower reports the problem, does not spin, and recovers by itself."""
     home = tmp_path / "home"
@@ -121,3 +136,43 @@ async def test_a_store_that_cannot_be_opened_is_reported_and_retried_with_growin
 
         (home / "store").unlink()
         await followed_without_a_model(memory)
+
+
+async def test_recall_works_from_the_database_while_a_damaged_store_is_rebuilt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No user operation waits for the store; `status` reports its progress."""
+    home = tmp_path / "home"
+    settings = {"model": "offline", "memory": {"llm": OFFLINE, "embedder": OFFLINE}}
+    async with open_memory(settings, home=home) as gaia:
+        ann = gaia.scope("ann")
+        await gaia.memory.remember(ann, "Ann is allergic to walnuts")
+        await gaia.memory.settled()
+        before = (await gaia.memory.status(ann)).store
+    (home / "store" / before / "chroma.sqlite3").write_bytes(b"foreign bytes" * 1000)
+
+    rebuilding, go_on = threading.Event(), threading.Event()
+    write = ChromaStore.write
+
+    def slow(store: ChromaStore, *args: Any) -> list[str]:
+        rebuilding.set()
+        assert go_on.wait(60)
+        return write(store, *args)
+
+    monkeypatch.setattr(ChromaStore, "write", slow)
+    async with open_memory(settings, home=home) as gaia:
+        try:
+            assert await asyncio.to_thread(rebuilding.wait, 60)
+            hits = await gaia.memory.recall(ann, "Ann is allergic to walnuts")
+            during = await gaia.memory.status(ann)
+            kept = await gaia.memory.remember(ann, "Ann plays the ocarina")
+        finally:
+            go_on.set()
+        await gaia.memory.settled()
+        after = await gaia.memory.status(ann)
+        listed = await asyncio.to_thread(gaia.mem0.get_all, filters={"user_id": ann.partition})
+
+    assert [(hit.fact.text, hit.missing) for hit in hits] == [("Ann is allergic to walnuts", ())]
+    assert (during.state, during.facts, during.lag) == ("ok", 1, 1)
+    assert after.store not in ("", before)
+    assert sorted(row["memory"] for row in listed["results"]) == ["Ann is allergic to walnuts", kept.text]

@@ -133,6 +133,7 @@ async def test_a_failing_scrub_delays_no_fact(tmp_path: Path) -> None:
             assert len(await memory.outbox.pending_erasures(tx)) == 1
 
 
+@pytest.mark.slow
 async def test_index_files_contain_no_leftover_process_memory(tmp_path: Path) -> None:
     """Chroma writes an empty index from uninitialized memory; here it is zeros."""
     home = tmp_path / "home"

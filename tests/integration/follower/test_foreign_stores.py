@@ -144,6 +144,7 @@ async def test_a_collection_that_something_else_filled_is_refused_and_left_alone
         assert list((await memory.mem0_facts(ANN)).values()) == ["Ann plays the ocarina"]
 
 
+@pytest.mark.slow
 async def test_another_engine_that_something_else_filled_is_refused_and_left_alone(tmp_path: Path) -> None:
     """Facts are found all the same."""
     store: dict[str, Any] = {"provider": "qdrant", "path": str(tmp_path / "qdrant"), "on_disk": True}

@@ -47,6 +47,7 @@ async def test_start_returns_at_once_and_mem0_says_to_wait_for_settled(tmp_path:
         assert not began
 
 
+@pytest.mark.slow
 async def test_stopping_is_quick_and_remaining_facts_are_followed_later(tmp_path: Path) -> None:
     """I19: a stop during much work takes little time and loses nothing."""
     home = tmp_path / "home"
@@ -70,6 +71,7 @@ async def test_stopping_is_quick_and_remaining_facts_are_followed_later(tmp_path
         assert await memory.store_id() == state.store_id
 
 
+@pytest.mark.slow
 def test_a_follower_whose_loop_ended_releases_the_lock(tmp_path: Path) -> None:
     """After `asyncio.run` ended without a stop, the next loop owns the same store."""
     home = tmp_path / "home"

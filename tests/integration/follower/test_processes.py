@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.errors import StoreNotOwnedError, StoreStalledError
+from gaia_memory.errors import StoreNotOwnedError
 from gaia_memory.models import Scope
 from support.storage.follower import open_follower
 
@@ -80,21 +80,6 @@ async def test_an_erasure_requested_here_is_finished_by_the_owner_elsewhere(tmp_
 
         assert await memory.store_id() != before
         assert not memory.folder(before).exists()
-
-
-@pytest.mark.slow
-async def test_a_stalled_owner_is_named(tmp_path: Path) -> None:
-    """The error names the process that holds the store without progress, and a remedy."""
-    home = tmp_path / "home"
-    async with other_process(home) as owner, open_follower(home) as memory:
-        owner.send_signal(signal.SIGSTOP)
-        try:
-            await memory.add(ANN, "Ann plays the ocarina")
-            with pytest.raises(StoreStalledError, match=f"process {owner.pid} .*1 facts and 0 erasures wait"):
-                await memory.follower.settled(stall_seconds=1)
-        finally:
-            owner.send_signal(signal.SIGCONT)
-        await memory.follower.settled(stall_seconds=60)
 
 
 @pytest.mark.slow

@@ -72,6 +72,7 @@ async def test_a_forget_erases_what_was_written_through_mem0_before(tmp_path: Pa
         assert files_with(tmp_path, WORD) == []
 
 
+@pytest.mark.slow
 async def test_a_store_of_another_engine_is_made_again_without_what_was_written_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

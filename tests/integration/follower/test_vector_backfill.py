@@ -93,6 +93,7 @@ async def test_a_fact_with_another_embedders_vector_stays_out_and_leaves_the_out
         assert sorted((await memory.database_facts(ANN)).values()) == ["Ann's foreign", "Ann's own"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_once", [True, pytest.param(False, marks=pytest.mark.slow)])
 async def test_plain_mem0_finds_each_of_many_nearly_identical_facts(tmp_path: Path, at_once: bool) -> None:
     """Chroma's default number of neighbours disconnects some of them in its graph in most stores it creates."""

@@ -68,6 +68,7 @@ async def check_away(sut: Sut, client: httpx.AsyncClient, fact_id: str) -> None:
         assert (await ask(client, "GET", path))[0] == 200, path
 
 
+@pytest.mark.slow
 async def test_a_locked_file_refuses_writes_and_is_read(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another program holds the lock longer than anybody waits; after it, the same write goes through."""
     monkeypatch.setattr(sqlite, "_PRAGMAS", (f"busy_timeout={BUSY_MILLISECONDS}", "foreign_keys=ON"))

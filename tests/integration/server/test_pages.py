@@ -148,41 +148,6 @@ async def test_a_page_lists_every_route_of_the_openapi_document(make: Make) -> N
     assert ('href="/api"' in start, 'href="/api"' in login) == (True, False)
 
 
-async def test_the_page_of_a_profile_says_whether_the_model_has_written_it(make: Make) -> None:
-    """Before, it shows what the next session gets only if the model fails, and no time of writing."""
-    sut = await make(profiler=["- Is allergic to nuts"])
-    memory, scope = sut.gaia.memory, sut.scope("ada")
-    await memory.add(scope, [NewFact("Is allergic to nuts")])
-
-    async with await browser(sut) as client:
-        before = (await client.get(f"{PAGE}/profile")).text
-        await memory.profile(scope)
-        after = (await client.get(f"{PAGE}/profile")).text
-
-    assert ("If that fails" in before, "Written" in before) == (True, False)
-    assert ("If that fails" in after, "Written" in after) == (False, True)
-    assert "Is allergic to nuts" in before
-    assert "Is allergic to nuts" in after
-
-
-async def test_the_prompt_of_a_session_names_the_facts_shown_in_its_turns(make: Make) -> None:
-    """Those that memory recalls for a turn unasked, too; what is forgotten is not among them."""
-    sut = await make("memory: {preload_facts: true}", main=["A nice cat."] * 2)
-    memory, scope = sut.gaia.memory, sut.scope("ada")
-    await memory.add(scope, [NewFact("Has a cat named Momo"), NewFact("Owns a boat")])
-    await sut.chat("ada", "cli", "What is the name of my cat?")
-
-    async with await browser(sut) as client:
-        [session] = (await client.get(f"{ADA}/prompt")).json()["items"]
-        page = (await client.get(f"{PAGE}/profile")).text
-        [cat] = [each for each in session["shown_facts"] if each["text"] == "Has a cat named Momo"]
-        await memory.forget(scope, fact_id=cat["id"])
-        after = (await client.get(f"{ADA}/prompt")).text
-
-    assert "Facts it was shown in turns" in page
-    assert cat["id"] not in after
-
-
 async def test_the_prompt_of_a_session_names_what_its_last_message_finds(make: Make) -> None:
     """With reasons, and with what was left out, as memory was when the message was sent; and what is due."""
     sut = await make("memory: {score_threshold: 0.9}", main=["A nice cat."], extractor=[facts("Has asked for a name")])
