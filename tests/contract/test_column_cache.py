@@ -6,6 +6,7 @@ import dataclasses
 from itertools import cycle
 
 from sqlalchemy import case, select, update
+from support.storage.rare_tokens import planted_facts
 
 from gaia_memory.facts import SqlFacts, tables
 from gaia_memory.facts.indexing.sql_indexes import Indexes
@@ -15,7 +16,6 @@ from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.fact_columns import build_fact_columns
 from support.databases import ITAY, NOA, NOW, database, make_draft
 from support.recall_parts import index_fact
-from support.storage.rare_tokens import planted_facts
 
 __all__ = ["database"]
 

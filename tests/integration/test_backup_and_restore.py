@@ -124,22 +124,6 @@ def test_restored_settings_lead_to_the_facts_beside_them(
     assert load(other / "gaia.yaml").config.home == other
 
 
-def test_a_configuration_names_the_home_to_restore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As for `gaia backup`; a second home beside it is refused."""
-    monkeypatch.delenv("GAIA_HOME")
-    config = write_offline_config(tmp_path, "home: data")
-    run_gaia("memory", "add", "-u", "ada", "-c", str(config), "Likes tea")
-    run_gaia("backup", str(tmp_path / "b"), "-c", str(config))
-    run_gaia("memory", "forget", "-u", "ada", "-c", str(config), "--all", "--yes")
-    both = run_gaia("restore", str(tmp_path / "b"), "-c", str(config), "--home", str(tmp_path / "other"))
-    missing = run_gaia("restore", str(tmp_path / "b"), "-c", str(tmp_path / "none.yaml"))
-    restored = run_gaia("restore", str(tmp_path / "b"), "--config", str(config), "--force")
-
-    assert (both.code, "home and config both" in both.err) == (1, True)
-    assert (missing.code, "no such file" in missing.err) == (1, True)
-    assert restored.out.startswith(f"{tmp_path / 'data'}: "), restored.err
-
-
 async def test_what_was_forgotten_after_a_backup_stays_forgotten(tmp_path: Path) -> None:
     """Everything of a person, one fact, and the facts of one conversation; also what the sessions still say."""
     home, file = tmp_path / "home", tmp_path / "b"
@@ -250,6 +234,7 @@ async def test_a_merge_alone_takes_nothing_from_a_restore(tmp_path: Path) -> Non
     assert await texts(home, ADA2) == ["Plays the tuba"]
 
 
+@pytest.mark.slow
 async def test_a_restore_counts_what_is_in_the_home_afterwards(tmp_path: Path) -> None:
     """Nobody who is forgotten, and not the facts of an app; what was added since the backup is gone, and it says so."""
     home, file = tmp_path / "home", tmp_path / "b"
@@ -363,6 +348,7 @@ async def test_a_damaged_database_gives_no_backup(tmp_path: Path) -> None:
     assert not {path.name for path in tmp_path.iterdir()} - {"home", "user"}
 
 
+@pytest.mark.slow
 async def test_a_server_is_backed_up_by_its_own_command(tmp_path: Path) -> None:
     """The error names it, without the password."""
     config = {"home": str(tmp_path), "memory": {"database_url": "postgresql://postgres@127.0.0.1:5432/gaia_none"}}
@@ -393,6 +379,7 @@ def test_the_commands_print_counts_and_json(tmp_path: Path, monkeypatch: pytest.
     assert (elsewhere.code, elsewhere.json_output["facts"]) == (0, 1)
 
 
+@pytest.mark.slow
 def test_a_home_that_was_only_looked_at_has_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`gaia memory list` creates a database; one from which something was forgotten is kept."""
     file, looked_at, emptied = tmp_path / "b", tmp_path / "looked-at", tmp_path / "emptied"
@@ -421,6 +408,7 @@ def test_a_missing_home_has_nothing_to_back_up(tmp_path: Path, monkeypatch: pyte
     assert not {path.name for path in tmp_path.iterdir()} - {"user"}
 
 
+@pytest.mark.slow
 async def test_a_backup_names_waiting_conversations_whose_sessions_are_elsewhere(tmp_path: Path) -> None:
     """Those of an own Runner are in its database; those of the home are in the backup."""
     home = tmp_path / "home"

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from sqlalchemy import text
 
 from gaia_memory import NewFact, Scope
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.facts.tables import outbox, profiles, tombstones
+from gaia_memory.facts.tables import outbox, tombstones
 from support.database_matrix import make as make  # a fixture, on both databases
 from support.databases import database as database  # a fixture, on both databases
 from support.harness import Sut, facts
@@ -139,40 +138,6 @@ async def test_a_forgotten_conversation_stays_forgotten_under_the_target_id(make
     assert await memory.import_(eve, data, restore_forgotten=True) == 2
 
 
-async def test_messages_after_a_session_was_forgotten_are_learned_and_can_be_merged(
-    make: Make,
-) -> None:
-    """Only what was said in the session before it was forgotten is left out."""
-    sut = await make(extractor=[facts("Has a dog"), facts("Plays chess")])
-    memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
-    await memory.remember(ada, "Likes tea")
-    await sut.chat("guest", "cli", "I have a dog")
-    await sut.sweep_after_idle()
-    await memory.forget(guest, session_id="guest:cli")
-    await memory.merge(guest, ada)
-    await sut.chat("guest", "cli", "I play chess")
-    await sut.sweep_after_idle()
-
-    assert (await memory.merge(guest, ada)).moved == 1
-    assert sorted((await known(sut, "ada")).values()) == ["Likes tea", "Plays chess"]
-
-
-async def test_profiles_from_before_a_merge_are_discarded(make: Make) -> None:
-    """The next profile is made from all facts."""
-    sut = await make(profiler=["- Likes tea", "- Has a dog", "- Has a dog"])
-    memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
-    await memory.remember(guest, "Has a dog")
-    await memory.remember(ada, "Likes tea")
-    assert (await memory.profile(ada)).bullets == ("Likes tea",)
-    await memory.profile(guest)
-    await memory.merge(guest, ada)
-    async with memory.stores.database.read_transaction() as tx:
-        assert (await tx.execute(text(f"SELECT count(*) FROM {profiles.name}"))).scalar_one() == 0
-
-    assert (await memory.profile(ada)).bullets == ("Has a dog",)
-    assert (await memory.profile(guest)).bullets == ()
-
-
 async def test_pending_conversations_must_be_learned_before_a_merge(make: Make) -> None:
     """Those of either user block it; nothing is moved until they are learned."""
     sut = await make(extractor=[facts("Has a boat")])
@@ -235,45 +200,6 @@ async def test_two_opposite_merges_at_once_both_finish(make: Make) -> None:
         await asyncio.gather(memory.merge(guest, ada), memory.merge(ada, guest))
 
     assert sorted([len(await known(sut, user)) for user in ("guest", "ada")]) == [0, 3]
-
-
-async def test_a_merge_during_learning_is_refused_and_succeeds_afterwards(make: Make) -> None:
-    """What is being learned would be stored under the id that is given up."""
-    asked, go_on = threading.Event(), threading.Event()
-
-    def slow(_: str) -> str:
-        asked.set()
-        assert go_on.wait(60)
-        return facts("Plays chess")
-
-    sut = await make(extractor=[slow])
-    memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
-    await memory.remember(ada, "Likes tea")
-    await sut.chat("guest", "cli", "I play chess")
-    learning = asyncio.create_task(sut.sweep_after_idle())
-    assert await asyncio.to_thread(asked.wait, 60)
-    with pytest.raises(InvalidInputError, match="are not learned yet"):
-        await memory.merge(guest, ada)
-    go_on.set()
-    await learning
-
-    assert (await memory.merge(guest, ada)).moved == 1
-    assert sorted((await known(sut, "ada")).values()) == ["Likes tea", "Plays chess"]
-
-
-async def test_a_memory_shared_by_all_apps_is_merged_as_a_whole(make: Make) -> None:
-    """With `memory.scope: user` the conversations of every app must be learned first."""
-    sut = await make("memory: {scope: user}", extractor=[facts("Plays chess")])
-    memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
-    await memory.remember(ada, "Likes tea")
-    await sut.chat("guest", "cli", "I play chess")
-    with pytest.raises(InvalidInputError, match="are not learned yet"):
-        await memory.merge(guest, ada)
-    await sut.sweep_after_idle()
-
-    assert guest.app is None
-    assert (await memory.merge(guest, ada)).moved == 1
-    assert sorted((await known(sut, "ada")).values()) == ["Likes tea", "Plays chess"]
 
 
 @pytest.mark.slow

@@ -143,21 +143,6 @@ async def test_a_database_of_a_newer_version_is_rejected_with_an_explanation(kin
     assert "newer" in refused.value.remedy
 
 
-@on_each_database
-async def test_a_reader_sees_a_snapshot_while_others_write(kind, tmp_path):
-    """Neither waits for the other."""
-    async with memory_database(kind, tmp_path) as database:
-        async with database.read_transaction() as tx:
-            before = await facts.count(tx, ITAY)
-            async with database.transaction() as writing:
-                await facts.write(writing, ITAY, [make_draft("x")], now=NOW)
-            during = await facts.count(tx, ITAY)
-        async with database.read_transaction() as tx:
-            after = await facts.count(tx, ITAY)
-
-    assert (before, during, after) == (0, 0, 1)
-
-
 @pytest.mark.parametrize(
     "url",
     [

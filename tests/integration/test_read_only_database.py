@@ -47,30 +47,6 @@ def written(folder: Path) -> Iterator[tuple[Path, sqlite3.Connection]]:
         yield path, connection
 
 
-def test_a_database_in_use_is_read_beside_its_writer(written: tuple[Path, sqlite3.Connection]) -> None:
-    """The content of the write-ahead log is visible, and the writer continues."""
-    path, connection = written
-    before = state(path.parent)
-    found = check_database_file(path)
-    after = state(path.parent)
-    connection.execute("INSERT INTO t VALUES ('more')")
-    connection.commit()
-
-    assert (found.is_present, found.problem, found.tables, found.is_checked) == (True, "", {"t"}, True)
-    assert after == before
-
-
-def test_reading_a_closed_database_creates_no_file_beside_it(written: tuple[Path, sqlite3.Connection]) -> None:
-    """SQLite would create its log and its shared memory even for a reader."""
-    path, connection = written
-    connection.close()
-    before = state(path.parent)
-
-    assert set(before) == {"memory.db"}
-    assert check_database_file(path).tables == {"t"}
-    assert state(path.parent) == before
-
-
 def test_the_log_left_by_a_crash_is_read_and_left_in_place(
     written: tuple[Path, sqlite3.Connection], tmp_path: Path
 ) -> None:
@@ -85,37 +61,6 @@ def test_the_log_left_by_a_crash_is_read_and_left_in_place(
     assert {name: after[name] for name in ("memory.db", "memory.db-wal")} == {
         name: before[name] for name in ("memory.db", "memory.db-wal")
     }
-
-
-def test_a_problem_with_a_file_is_reported(written: tuple[Path, sqlite3.Connection], tmp_path: Path) -> None:
-    """A damaged page, a file of another kind, a folder, a locked file; a missing file is no problem."""
-    path, connection = written
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    whole = path.read_bytes()
-    damaged, other, locked = (tmp_path / name for name in ("damaged.db", "other.db", "locked.db"))
-    damaged.write_bytes(whole[:4096] + b"\xff" * 4096 + whole[8192:])
-    other.write_bytes(b"no database" * 1000)
-    locked.write_bytes(whole)
-    (tmp_path / "empty.db").touch()
-    with closing(sqlite3.connect(locked)) as keeper:
-        keeper.execute("PRAGMA locking_mode=EXCLUSIVE")
-        keeper.execute("INSERT INTO t VALUES ('mine')")
-        keeper.commit()
-        is_locked = check_database_file(locked)
-
-    assert check_database_file(damaged).problem
-    assert "xxx" not in check_database_file(damaged).problem
-    assert check_database_file(other).problem == "file is not a database"
-    assert "not a regular file" in check_database_file(tmp_path).problem
-    assert is_locked.problem == "database is locked"
-    assert (
-        check_database_file(tmp_path / "none.db").is_present,
-        check_database_file(tmp_path / "none.db").problem,
-    ) == (False, "")
-    assert (
-        check_database_file(tmp_path / "empty.db").is_present,
-        check_database_file(tmp_path / "empty.db").problem,
-    ) == (True, "")
 
 
 def test_a_check_that_takes_too_long_is_aborted(written: tuple[Path, sqlite3.Connection]) -> None:

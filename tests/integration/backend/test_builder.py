@@ -91,31 +91,6 @@ async def test_dimensions_a_store_needs_are_measured_if_unknown(make: Make, monk
     assert made.vector_store.config.embedding_model_dims == DIMENSIONS
 
 
-@pytest.mark.parametrize(
-    ("memory", "named"),
-    [
-        ({"llm": {"provider": "opnai"}}, "memory.llm.provider: 'opnai' is not a provider; did you mean 'openai'"),
-        ({"embedder": {"provider": "gemnii"}}, "did you mean 'gemini'"),
-        ({"vector_store": {"provider": "chorma"}}, "did you mean 'chroma'"),
-        ({"llm": {"provider": "openai", "modle": "m"}}, "memory.llm.modle: not a key of the provider 'openai'"),
-        ({"embedder": {"provider": "openai", "dims": 3}}, "memory.embedder.dims: not a key"),
-        ({"vector_store": {"provider": "chroma", "pth": "x"}}, "memory.vector_store.pth: not a key"),
-        ({"llm": {"provider": "offline", "colour": "blue"}}, "memory.llm.colour: not a key"),
-    ],
-)
-async def test_unknown_providers_and_keys_are_named_with_a_suggestion(
-    make: Make, memory: dict[str, Any], named: str
-) -> None:
-    """Every way into mem0 raises the same error, including the check."""
-    backend = make(**memory)
-    with pytest.raises(ConfigError) as checked:
-        await backend.pools.store.run(backend.load)
-    with pytest.raises(ConfigError):
-        await backend.extractor.extract(make_chunk("hi"), instructions="", check=keep_all)
-
-    assert named in str(checked.value)
-
-
 async def test_a_hosts_own_provider_named_gemini_is_used(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """A host that replaced mem0's Gemini gets its own."""
     from mem0.utils.factory import LlmFactory

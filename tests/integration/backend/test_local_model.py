@@ -49,36 +49,6 @@ def settings() -> dict[str, Any]:
     return {"provider": "local", "model": str(FOLDER)}
 
 
-async def test_vectors_capture_the_meaning_of_words(tmp_path: Path, settings: dict[str, Any]) -> None:
-    """A question without a word in common finds its text; the first vector adds its length to the identity."""
-    backend = Backend(backend_config(tmp_path, embedder=settings))
-    await backend.pools.store.run(backend.load)
-    before = backend.embedder.identity
-    stored = await backend.embedder.embed(TEXTS, purpose="add")
-    [asked] = await backend.embedder.embed(["Which automobile does she own?"], purpose="search")
-    await backend.close()
-    near = [sum(a * b for a, b in zip(asked, vector, strict=True)) for vector in stored]
-
-    assert near.index(max(near)) == 1
-    assert backend.embedder.identity == before.replace("?", str(len(asked)))
-    assert all(sum(value * value for value in vector) == pytest.approx(1.0) for vector in [*stored, asked])
-
-
-async def test_a_text_has_the_same_vector_alone_and_in_a_batch(tmp_path: Path, settings: dict[str, Any]) -> None:
-    """In batches of any size and order."""
-    backend = Backend(backend_config(tmp_path, embedder=settings))
-    many = [f"{text} since {year}" for year in range(1990, 2010) for text in TEXTS]
-    together = await backend.embedder.embed(many, purpose="add")
-    again = Backend(backend_config(tmp_path, embedder=settings))
-    alone = [(await again.embedder.embed([text], purpose="add"))[0] for text in (many[0], many[37])]
-    await backend.close()
-    await again.close()
-
-    assert len(together) == len(many)
-    assert alone[0] == pytest.approx(together[0], abs=1e-5)
-    assert alone[1] == pytest.approx(together[37], abs=1e-5)
-
-
 async def test_a_query_does_not_wait_for_a_long_batch(tmp_path: Path, settings: dict[str, Any]) -> None:
     """It is embedded between two parts of the batch."""
     backend = Backend(backend_config(tmp_path, embedder=settings))

@@ -50,18 +50,6 @@ async def scores(made: Backend) -> list[float]:
         await made.close()
 
 
-async def test_mem0s_llm_reranker_returns_a_score_for_each_text(
-    server: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In the order of the input, however it sorts them itself; it is sent only the question and the texts."""
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    server.add("agent", "0.1", "0.9", "0.4")
-
-    assert await scores(backend(tmp_path, **through(server))) == [0.1, 0.9, 0.4]
-    sent = [message["content"] for each in server.requests_of("agent") for message in each.body["messages"][1:]]
-    assert sent == [f"Query: {QUESTION}\n\nDocument: {text}" for text in TEXTS]
-
-
 async def test_an_error_swallowed_by_mem0_is_detected_and_ends_the_call(
     server: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import sqlite3
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +13,7 @@ from google.adk.agents.llm_agent import LlmAgent
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from gaia_memory import NewFact, Scope, memory_app, open_memory
+from gaia_memory import memory_app, open_memory
 from gaia_memory.cli.doctor.findings import CheckContext, Finding
 from gaia_memory.cli.doctor.summary_checks import check_tokens
 from gaia_memory.engine_probe import load_database_summary
@@ -164,49 +161,6 @@ async def test_what_no_client_reports_is_estimated_and_marked(tmp_path: Path, se
         "gen_ai.usage.output_tokens": learned.output,
         "gaia.usage.estimated": True,
     }
-
-
-async def test_a_search_has_the_tokens_of_its_question(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seen: SpanCollector
-) -> None:
-    """A question asked again is not sent again."""
-    with FakeOpenAI() as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        async with open_memory({"home": str(tmp_path), "memory": OPENAI}, model="offline") as gaia:
-            scope = Scope("gaia", "ada")
-            await gaia.memory.add(scope, [NewFact("Likes tea")])
-            for _ in range(2):
-                await gaia.memory.recall(scope, "what to drink?")
-
-    first, second = seen.named("search_memory")
-    assert attributes(first)["gen_ai.usage.input_tokens"] == 1
-    assert "gen_ai.usage.input_tokens" not in attributes(second)
-
-
-@pytest.mark.slow
-async def test_the_sums_of_processes_add_up_at_close(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process writes what it counted when it closes."""
-    script = (
-        "import asyncio, json, sys; from gaia_memory import NewFact, open_memory\n"
-        "async def main():\n"
-        "    async with open_memory(json.loads(sys.argv[1]), model='offline') as gaia:\n"
-        "        await gaia.memory.add(gaia.scope(user_id=sys.argv[2]), [NewFact('Likes ' + sys.argv[2])])\n"
-        "asyncio.run(main())"
-    )
-    with FakeOpenAI() as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        settings = json.dumps({"home": str(tmp_path), "memory": OPENAI})
-        async with open_memory(json.loads(settings), model="offline") as gaia:
-            await gaia.memory.add(gaia.scope(user_id="ada"), [NewFact("Likes tea")])
-            others = [
-                await asyncio.create_subprocess_exec(sys.executable, "-c", script, settings, user)
-                for user in ("bob", "cy")
-            ]
-            assert [await other.wait() for other in others] == [0, 0]
-            shown = (await gaia.memory.status(gaia.scope(user_id="ada"))).usage
-
-    assert shown["last_30_days"] == shown["today"] == stored(tmp_path)
-    assert shown["today"]["embedding"].questions == 3
 
 
 async def test_rest_and_doctor_show_them(tmp_path: Path) -> None:
