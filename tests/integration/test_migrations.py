@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -101,24 +100,6 @@ async def test_concurrent_opens_of_a_new_database_create_it_once(kind, tmp_path)
             await database.close()
 
     assert len(stores) == 1
-
-
-@pytest.mark.slow
-def test_two_processes_may_create_the_same_file_at_the_same_moment(tmp_path):
-    """Including the change of the journal mode, for which SQLite itself does not wait."""
-    program = (
-        "import asyncio, sys; from pathlib import Path\n"
-        "from gaia_memory.database.sql_engine import open_database\n"
-        "async def main():\n"
-        "    database = await open_database(f'sqlite:///{sys.argv[1]}/memory.db', home=Path(sys.argv[1]))\n"
-        "    await database.close()\n"
-        "asyncio.run(main())\n"
-    )
-    command = [sys.executable, "-W", "error", "-c", program, str(tmp_path)]
-    running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
-    errors = [process.communicate()[1] for process in running]
-
-    assert [process.returncode for process in running] == [0, 0, 0], errors
 
 
 @on_each_database

@@ -12,7 +12,6 @@ import pytest
 
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.providers import resolve_provider
-from gaia_memory.errors import ConfigError, ModelUnavailableError
 from support.servers.fake_gemini import FakeGemini, facts, with_thoughts
 from support.storage.scripted_backend import (
     DIMENSIONS,
@@ -143,24 +142,6 @@ async def test_a_slow_extraction_delays_no_embedding(tmp_path: Path, monkeypatch
     await backend.close()
 
     assert waiting == 20
-
-
-async def test_openrouters_variable_does_not_redirect_openai(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With OpenAI's key the calls go to OpenAI; OpenRouter's options are not taken for ones that work."""
-    monkeypatch.setenv("OPENROUTER_API_KEY", "or-key-1234")
-    only_router = make(llm={"provider": "openai", "model": "m"})
-    with pytest.raises(ModelUnavailableError, match="OPENAI_BASE_URL for a server") as refused:
-        await only_router.pools.model.run(only_router.llm.instance)
-    monkeypatch.setenv("OPENAI_API_KEY", "oa-key-1234")
-    both = make(llm={"provider": "openai", "model": "m"})
-    kept = await both.pools.model.run(both.llm.instance)
-    options = make(llm={"provider": "openai", "model": "m", "openrouter_base_url": "https://openrouter.ai/api/v1"})
-    with pytest.raises(ConfigError, match=r"openrouter_base_url: not a key .* did you mean 'openai_base_url'"):
-        await options.pools.store.run(options.load)
-
-    assert "or-key" not in str(refused.value)
-    assert "openai.com" in str(kept.client.base_url)
-    assert kept.client.api_key == "oa-key-1234"
 
 
 async def test_mem0s_log_lines_that_quote_users_appear_at_debug_only(

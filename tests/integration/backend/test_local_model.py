@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import socket
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -100,20 +99,3 @@ async def test_a_moved_model_still_finds_facts_it_embedded(tmp_path: Path, setti
 
     assert before == after
     assert "vectors" in hits[0].why
-
-
-async def test_nothing_is_requested_over_the_network(
-    tmp_path: Path, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not even a check for a newer version."""
-
-    def refuse(*address: object, **_: object) -> None:
-        raise AssertionError(f"asked the network for {address}")
-
-    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    backend = Backend(backend_config(tmp_path, embedder=settings))
-    vectors = await backend.embedder.embed(TEXTS, purpose="add")
-    await backend.close()
-
-    assert len(vectors) == len(TEXTS)

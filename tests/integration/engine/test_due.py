@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gaia_memory import NewFact, open_memory
+from gaia_memory import open_memory
 from gaia_memory.adk.gaia import Gaia
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.testing import FakeClock
@@ -71,20 +71,6 @@ async def test_a_window_that_is_none_is_refused(gaia, within):
     """The message names the range."""
     with pytest.raises(InvalidInputError, match=r"within is .*: pass a timedelta from 0 to 36,500 days"):
         await gaia.memory.due(gaia.scope("ada"), within)
-
-
-async def test_an_old_due_date_that_a_host_or_an_import_brings_is_kept(gaia, tmp_path):
-    """With its zone, its recurrence and the reminder, and it is overdue."""
-    memory, ada, eve = gaia.memory, gaia.scope("ada"), gaia.scope("eve")
-    old = NewFact("Pay rent", due_at=datetime(2026, 1, 31, 9, tzinfo=BERLIN), every="monthly", reminded_at=NOW)
-    await memory.add(ada, [old, NewFact("Renew passport", due_at=NOW - timedelta(days=400))])
-    await memory.import_(eve, await memory.export(ada))
-
-    for scope in (ada, eve):
-        assert [(fact.text, fact.due_at) for fact in await memory.due(scope, timedelta(days=30))] == [
-            ("Renew passport", NOW - timedelta(days=400)),
-            ("Pay rent", datetime(2026, 3, 31, 9, tzinfo=BERLIN)),
-        ]
 
 
 async def test_a_merge_keeps_the_due_dates_of_both(gaia):

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.sessions.learning.backoff import PARK_AFTER_BAD_ANSWERS
 from support.harness import Sut, facts
 
@@ -88,18 +87,3 @@ async def test_other_failures_are_counted_reported_and_retried_later(
     assert len(sut.EXT) == 1
     assert (await sut.gaia.memory.status(sut.scope("u"))).state == "ok"
     assert "ZEBRA" not in caplog.text + str(status)
-
-
-async def test_an_unavailable_memory_database_fails_a_sweep_and_loses_nothing(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing can be recorded in it; the next sweep finds everything unchanged."""
-    sut = await make(extractor=[facts("F")])
-    await sut.chat("u", "cli", SAID)
-    away = Broken(monkeypatch, sut.gaia._engine.ledger, "claim", MemoryUnavailable("away"))
-    report = await sut.sweep_after_idle()
-    away.mend()
-    again = await sut.sweep()
-
-    assert (report.failed, again.consolidated) == (1, 1)
-    assert await sut.texts("u") == ["F"]

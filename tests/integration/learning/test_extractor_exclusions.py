@@ -333,25 +333,6 @@ async def test_private_messages_sent_while_the_ledger_was_unavailable_are_not_ex
         assert await learn_and_read_messages(host) == []
 
 
-async def test_messages_sent_while_the_ledger_was_unavailable_are_learned_if_not_private(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same without the command: nothing is lost."""
-    async with opened(main=["one", "two"]) as host:
-        await host.send("/help")
-        engine = await host.engine()
-
-        async def away(*_: Any, **__: Any) -> Any:
-            raise OSError("away")
-
-        with monkeypatch.context() as broken:
-            broken.setattr(engine.ledger, "begin_turn", away)
-            await host.send("I live in Haifa")
-        await host.send("hi")
-
-        assert (await learn_and_read_messages(host))[:2] == [("user", "I live in Haifa"), ("assistant", "one")]
-
-
 async def test_private_turns_added_by_the_host_are_not_extracted(tmp_path: Path, make: Any) -> None:
     """`add_session_to_memory` and `add_events_to_memory`, for a session that we can read and one that we cannot."""
     async with open_host("foreign", tmp_path, make, main=["kept in private", "hello"]) as host:

@@ -204,17 +204,3 @@ async def test_a_context_that_is_too_small_is_said_once_and_never_parks_a_conver
     assert "exceeds the available context size (500 tokens)" in (pending.reason or "")
     assert [record.levelname for record in told] == ["WARNING"]
     assert texts == ["User likes figs", "User likes plums"]
-
-
-async def test_a_conversation_that_is_too_long_for_the_context_is_halved(tmp_path: Path) -> None:
-    """The fixed text fits, and each half does."""
-    texts = [f"{word} " * 300 for word in ("figs", "plums", "pears", "grapes")]
-    with FakeOpenAI(context_tokens=2000) as server:
-        server.set_default("extractor", lambda body: facts(*(f"User likes {text.split()[0]}" for text in said(body))))
-        async with learning(tmp_path, server) as (gaia, agent):
-            await say(gaia, agent, *texts)
-            report = await gaia.sweep(force=True)
-            found = await known(gaia)
-
-    assert (report.consolidated, len(found)) == (1, 4)
-    assert [len(said(request.body)) for request in server.requests_of("extractor")] == [4, 2, 2]

@@ -11,11 +11,10 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 
 from gaia_memory import NewFact
-from gaia_memory.telemetry import memory_span, spans, store_id
+from gaia_memory.telemetry import store_id
 from gaia_memory.testing import call
 from support.harness import Sut, facts
 from support.host_matrix import wait_until
-from support.plugin_host import SCOPE
 from support.tracing import SpanCollector, attributes, collect_spans
 
 Make = Callable[..., Awaitable[Sut]]
@@ -193,14 +192,3 @@ async def test_no_span_contains_content(
 
     assert {span.name for span in seen.memory_spans} == NAMES
     assert MARKER not in seen.json_text()
-
-
-async def test_without_a_provider_nothing_is_collected_and_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the OpenTelemetry API is a dependency; the host chooses the SDK."""
-    monkeypatch.setattr(spans, "_tracer", trace.NoOpTracer)
-    with memory_span("search_memory", SCOPE, session="s") as span:
-        span.set_record_count(0)
-        span.add_attributes(turns=1)
-    with pytest.raises(LookupError), memory_span("search_memory", SCOPE):
-        raise LookupError
-    assert span._span.get_span_context().is_valid is False
