@@ -15,6 +15,7 @@ slow = (pytest.mark.slow, pytest.mark.timeout(900))
 STEPS = (*LEARNING_STEPS, *CLEARING_STEPS, *FOLLOWING_STEPS[2:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [1, pytest.param(12, marks=slow)])
 @on_each_database
 def test_killing_one_or_both_of_two_processes_on_one_home_loses_nothing(site: MakeSite, kind: str, rounds: int) -> None:
