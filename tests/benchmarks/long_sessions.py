@@ -1,4 +1,4 @@
-"""The cost of a turn in a long session: `python tests/benchmarks/long_sessions.py [--json OUT] [--plot OUT.svg]`.
+"""The cost of a turn in a long session: `python tests/benchmarks/long_sessions.py [--json OUT]`.
 
 Whole turns (`run_async` with a model that answers at once) in the same sessions of one database, through our Runner,
 through ADK's Runner without our plugins, and through ADK's Runner with them, by turns, so that a busy moment meets
@@ -37,7 +37,6 @@ from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.genai import types
 from pydantic import PrivateAttr
 
-from benchmarks.session_plot import chart, charts
 from gaia_memory import MemoryPlugin, SessionWindowPlugin, open_memory
 from support.hosts.session_history import conversation_events, sentences, store_session
 
@@ -235,7 +234,7 @@ def tables(timings: Sequence[Timing], prefixes: Sequence[Prefix]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the tables, and write figures and plot to files if they are named."""
+    """Measure, print the tables, and write the figures to a file if one is named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--events", type=int, nargs="+", default=EVENT_COUNTS, metavar="N", help=f"sizes ({EVENT_COUNTS})"
@@ -243,7 +242,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--repetitions", type=int, default=20, metavar="N", help="turns a size and side (20)")
     parser.add_argument("--turns", type=int, default=60, metavar="N", help="turns for the prefix (60)")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures to this file")
-    parser.add_argument("--plot", type=Path, metavar="OUT", help="draw them as an SVG file")
     options = parser.parse_args(arguments)
     tell = _progress(3 * len(options.events) * (options.repetitions + 1) + 3 * options.turns)
     with tempfile.TemporaryDirectory() as times, tempfile.TemporaryDirectory() as prompts:
@@ -253,8 +251,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stdout.write(tables(timings, prefixes) + "\n")
     if options.json:
         options.json.write_text(json.dumps(_figures(timings, prefixes), indent=2) + "\n", encoding="utf-8")
-    if options.plot:
-        options.plot.write_text(draw(timings, prefixes), encoding="utf-8")
     return 0
 
 
@@ -266,24 +262,6 @@ def _figures(timings: Sequence[Timing], prefixes: Sequence[Prefix]) -> dict[str,
         "prefixes": {prefix.side: prefix.mean for prefix in prefixes},
         "shares": {prefix.side: prefix.shares for prefix in prefixes},
     }
-
-
-def draw(timings: Sequence[Timing], prefixes: Sequence[Prefix]) -> str:
-    """Return both charts as an SVG file."""
-    times = {
-        side: [(timing.events, timing.median) for timing in timings if timing.side == side]
-        for side in dict.fromkeys(timing.side for timing in timings)
-    }
-    shares = {prefix.side: list(enumerate(prefix.shares, start=1)) for prefix in prefixes}
-    sizes = {timing.events: f"{timing.events:,}" for timing in timings}
-    seconds = {0.01: "10 ms", 0.1: "100 ms", 1.0: "1 s", 10.0: "10 s", 100.0: "100 s"}
-    turns = max(len(prefix.shares) for prefix in prefixes)
-    numbers = {number: str(number) for number in (1, *range(10, turns, 10), turns)}
-    percent = {share / 100: f"{share} %" for share in range(0, 101, 20)}
-    return charts(
-        chart("A whole turn, by events in the session", times, x=sizes, y=seconds, logarithmic=True),
-        chart("Share of the prompt that the turn before had", shares, x=numbers, y=percent, logarithmic=False),
-    )
 
 
 def _progress(total: int) -> Tell:
