@@ -33,7 +33,6 @@ from rich.progress import Progress
 
 from benchmarks.recall_baselines import BASELINES, MAX_RESULTS, FilledSystem, Search
 from benchmarks.recall_data import LOCOMO_SHAPES, MIXED_SHAPES, Conversation, UnknownFormError, load_conversations
-from benchmarks.recall_plot import plot
 from gaia_memory import NewFact, Scope, open_memory
 from gaia_memory.config.sections.recall_section import RecallWeights
 
@@ -219,9 +218,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"--systems: {', '.join(unknown)} is unknown: choose from {', '.join([OURS, *BASELINES])}")
     if strange := sorted(set(given.weights) - set(WEIGHTS)):
         parser.error(f"--weight: {', '.join(strange)} is unknown: choose from {', '.join(WEIGHTS)}")
-    for option, path in (("--json", given.json), ("--plot", given.plot)):
-        if path is not None and not path.absolute().parent.is_dir():
-            parser.error(f"{option}: {path.parent} is no folder: make it first")
+    if given.json is not None and not given.json.absolute().parent.is_dir():
+        parser.error(f"--json: {given.json.parent} is no folder: make it first")
     try:
         talks = load_conversations(given.data, given.shape)
     except UnknownFormError as error:
@@ -273,8 +271,6 @@ def _report(
     }
     if given.json:
         given.json.write_text(json.dumps(result, indent=2), encoding="utf-8")
-    if given.plot:
-        given.plot.write_text(plot([result]), encoding="utf-8")
 
 
 _COUNT_COLUMNS = ("questions", "memories")
@@ -308,7 +304,6 @@ def _parser() -> argparse.ArgumentParser:
         help="another weight of a stage; may be given several times",
     )
     parser.add_argument("--json", type=Path, help="write the figures here")
-    parser.add_argument("--plot", type=Path, help="draw them here as SVG")
     return parser
 
 
