@@ -1,7 +1,6 @@
 """ADK's session tables are created once, whichever process comes first."""
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -119,49 +118,3 @@ async def test_a_server_that_permits_no_table_creation_is_reported_on_opening(tm
             await opened(tmp_path / "home", address)
 
     assert found == 0
-
-
-_FIRST_USE = """
-import asyncio, sys
-from gaia_memory import open_memory
-
-async def main():
-    home, url, user = sys.argv[1:]
-    async with open_memory({"memory": {"enabled": False}, "sessions": {"database_url": url}}, home=home) as gaia:
-        sessions = gaia.session_service
-        print("ready", flush=True)
-        await asyncio.to_thread(sys.stdin.readline)
-        made = [sessions.create_session(app_name="app", user_id=user, session_id=str(n)) for n in range(3)]
-        await asyncio.gather(*made)
-
-asyncio.run(main())
-"""
-
-
-@pytest.mark.slow
-@on_each_database
-async def test_several_processes_create_the_tables_at_once(tmp_path: Path, kind: str) -> None:
-    """Each at the first use of its session service, and each in several tasks."""
-    async with memory_url(kind, tmp_path) as url:
-        address = str(url).replace("memory.db", "sessions.db")
-        processes = [
-            await asyncio.create_subprocess_exec(
-                *(sys.executable, "-c", _FIRST_USE, str(tmp_path / f"home{number}"), address, f"user{number}"),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-            )
-            for number in range(4)
-        ]
-        for process in processes:
-            assert process.stdout is not None
-            await process.stdout.readline()
-        told = [said.decode() for _, said in await asyncio.gather(*(each.communicate(b"go\n") for each in processes))]
-        engine = open_engine(address)
-        try:
-            stored = await DatabaseSessionService(db_engine=engine).list_sessions(app_name="app")
-        finally:
-            await engine.dispose()
-
-    assert [process.returncode for process in processes] == [0] * 4, told
-    assert len(stored.sessions) == 12

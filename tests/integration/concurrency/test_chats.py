@@ -95,18 +95,6 @@ def talk_at_once(home: Home, count: int, *, chats: int = 2) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-async def test_forty_messages_of_two_chats_are_answered_and_learned_once(
-    kind: str, tmp_path: Path, gemini_rules: RuleBasedGemini
-) -> None:
-    """On either kind of database."""
-    async with memory_url(kind, tmp_path) as url:
-        database = None if kind == "sqlite" else url.render_as_string(hide_password=False)
-        await asyncio.to_thread(talk_at_once, Home(tmp_path, gemini_rules, clear="auto", database=database), 20)
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 @pytest.mark.parametrize("clear", ["delete", "rewind"])

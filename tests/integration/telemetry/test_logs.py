@@ -225,20 +225,3 @@ def test_the_guide_lists_exactly_the_events_that_are_logged() -> None:
     used = re.findall(r'\blog_fields\(\s*"([\w.]+)"', sources)
 
     assert sorted(listed) == sorted(set(used))
-
-
-FORGED = "ada\nERROR gaia_memory: forged\x1b[2J\u202egnorw"
-
-
-@pytest.mark.parametrize("outcome", ["learned", "broken", "cleared"])
-async def test_an_id_cannot_forge_a_line(make: Make, logged: Records, outcome: str) -> None:
-    """The session id in the lines contains user and channel, which are untrusted."""
-    answers = {"learned": [facts("Likes tea")], "broken": ["no JSON"] * 3, "cleared": [facts()]}
-    sut = await make(extractor=answers[outcome])
-    await sut.chat(FORGED, "cli", "I like tea")
-    await sut.sweep_after_idle()
-
-    ours = [record for record in logged.all if record.name.startswith("gaia_memory")]
-    lines = [f"{record.getMessage()} {fields(record)}" for record in ours]
-    assert [line for line in lines if "forged" in line]
-    assert [line for line in lines if re.search("\n(?!  )|[\x1b\u202e]", line)] == []
