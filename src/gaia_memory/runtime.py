@@ -14,7 +14,7 @@ from gaia_memory.adk.models.model_factory import split_model_argument
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import LoadedConfig, load, locate
 from gaia_memory.database.os_errors import os_errors_translated
-from gaia_memory.engine_registry import acquire, release
+from gaia_memory.engine_registry import open_engine
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
@@ -90,8 +90,7 @@ async def open_memory(
     async with AsyncExitStack() as stack:
         with os_errors_translated():
             loaded = await run_in_thread(lambda: _load_config(source, home=home, model=name))
-            engine = await acquire(loaded, clock=clock, projects=projects)
-            stack.push_async_callback(release, engine)
+            engine = await stack.enter_async_context(open_engine(loaded, clock=clock, projects=projects))
             await load_module("gaia")
             from gaia_memory.adk.gaia import Gaia
 

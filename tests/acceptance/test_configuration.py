@@ -17,7 +17,7 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from gaia_memory import open_memory
-from gaia_memory.engine_registry import release
+from gaia_memory.engine_registry import _registry
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.testing import FakeClock, ScriptedLlm, call
 from support.harness import ALL, Sut, facts, text_parts, tool_names, tool_responses
@@ -452,7 +452,8 @@ async def test_events_passed_to_the_service_are_learned_under_the_current_config
     assert await facts_of(host) == ["likes tea"]
     assert (found.memories, listed) == ([], [])
     assert len(host.script.prompts["extractor"]) == 2
-    await release(engine)
+    for entry in list(_registry.entries.values()):
+        await entry.release(engine)
 
 
 async def test_a_turn_of_our_own_runner_claims_no_session_while_memory_is_off(make: Make) -> None:

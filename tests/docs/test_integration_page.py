@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from gaia_memory import MemoryPlugin
-from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.tools.memory_tools import memory_tools
 from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.engine_registry import EngineSource
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/integrations/gaia-memory.md"

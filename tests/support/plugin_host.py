@@ -21,10 +21,10 @@ from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
 from gaia_memory.adk.plugins.turn_notes import without_notes
 from gaia_memory.engine import Engine
+from gaia_memory.engine_registry import EngineSource
 from gaia_memory.models import LedgerRow, Scope, SessionKey
 from gaia_memory.ports import Embedder, Extractor, LanguageModel
 from gaia_memory.profile.distil import Distiller, ProfileSettings

@@ -13,7 +13,7 @@ from google.genai import types
 from gaia_memory.adk.failure_replies import APOLOGY, COMMAND_FAILED
 from gaia_memory.adk.plugins.active_context import SessionContext
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
-from gaia_memory.adk.plugins.run_context import is_in_tool_of
+from gaia_memory.adk.plugins.invocation_state import current_run
 from gaia_memory.adk.plugins.slash_commands import build_call
 from gaia_memory.adk.reply_collector import ReplyCollector, StreamDeduplicator
 from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY
@@ -133,7 +133,7 @@ class Conversation:
         self._engine.require_open()
         if not isinstance(text, str):
             raise_invalid("text", text, "pass the user's message as text")
-        if is_in_tool_of(self._key):
+        if current_run().is_in_tool_of(self._key):
             raise InsideTurnError(self._key.session)
         await self._engine.reload_config()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
 
-    from gaia_memory.adk.engine_source import EngineSource
+    from gaia_memory.engine_registry import EngineSource
 
 EVALUATION_SESSION_PREFIXES = ("adk-eval-session-", "___eval___session___")
 """The id prefixes of ADK's evaluation sessions, in its current and older versions."""

@@ -10,7 +10,6 @@ from contextvars import Context
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.lazy_imports import load_adk
 from gaia_memory.adk.models.model_factory import build_model, close_model
 from gaia_memory.adk.sessions.database_transcript import DatabaseTranscript, find_transcript
@@ -19,6 +18,7 @@ from gaia_memory.commands.command import Reply
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sections.people_section import identify_speaker
 from gaia_memory.database.os_errors import translate_os_errors
+from gaia_memory.engine_registry import EngineSource
 from gaia_memory.language.printable_text import replace_unstorable
 from gaia_memory.log import logger_for
 from gaia_memory.models import Scope, SessionKey, SweepReport

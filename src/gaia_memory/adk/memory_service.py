@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
 
 from google.adk.events.event import Event
 from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
@@ -15,12 +17,12 @@ from google.adk.memory.in_memory_memory_service import InMemoryMemoryService
 from google.adk.memory.memory_entry import MemoryEntry
 from google.genai import types
 
-from gaia_memory.adk.engine_source import ConfigSource, EngineSource
 from gaia_memory.adk.memory_bank import read_custom_metadata, wants_consolidation
-from gaia_memory.adk.plugins.run_context import current_context, is_in_turn, lease_of_turn, waits_of_turn
+from gaia_memory.adk.plugins.invocation_state import current_run
 from gaia_memory.adk.sessions.event_mapping import turns_of, zone_of
 from gaia_memory.adk.tools.fact_framing import TOOL_TOKENS
 from gaia_memory.database.os_errors import translate_os_errors
+from gaia_memory.engine_registry import ConfigSource, EngineSource
 from gaia_memory.errors import (
     ConfigError,
     InvalidInputError,
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
     from gaia_memory.engine import Engine
 
 logger = logger_for(__name__)
+
+_URI_FIX = "write mem0://?config=gaia.yaml"
 
 METADATA_TOKENS = 100
 """The most that a fact's metadata may take in the answer to a search; longer metadata is left out."""
@@ -75,7 +79,7 @@ class Mem0MemoryService(BaseMemoryService):
         **_: Any,
     ) -> None:
         """Take the arguments of ADK's service registry; others, from later versions of ADK, are ignored."""
-        self.source = EngineSource(config, uri=uri, agents_dir=agents_dir)
+        self.source = EngineSource(_config_path_from_uri(uri, agents_dir) if config is None else config)
         self._warned_keys: set[str] = set()
 
     async def add_session_to_memory(self, session: Session) -> None:
@@ -181,8 +185,9 @@ class Mem0MemoryService(BaseMemoryService):
             must_answer = (await self.source.load_config()).config.memory.on_unavailable == "fail"
             async with self.source.use_engine() as engine:
                 must_answer = engine.config.memory.on_unavailable == "fail"
-                scope, context = engine.scope(app_name, user_id), current_context(app_name, user_id)
-                hits = await waits_of_turn().run(engine.memory.recall(scope, query, context=context))
+                run, scope = current_run(), engine.scope(app_name, user_id)
+                recalling = engine.memory.recall(scope, query, context=run.context_of(app_name, user_id))
+                hits = await run.waits.run(recalling)
                 facts = _mask(engine, [hit.fact for hit in hits])
                 tokens = engine.config.memory.recall.tokens or TOOL_TOKENS
         except MemoryDisabledError:
@@ -230,6 +235,34 @@ class Mem0MemoryService(BaseMemoryService):
             return await engine.memory.forget(scope, fact_id=fact_id, session_id=session_id)
 
 
+def _config_path_from_uri(uri: str | None, agents_dir: str | None) -> Path | None:
+    """Return the file that the URI names; None if it names none.
+
+    Raises:
+        InvalidInputError: it has another scheme or unknown parts, or names several files or an empty one. ADK shows a
+            ValueError as a single line.
+    """
+    parts = urlsplit(uri or "")
+    if uri and parts.scheme != "mem0":
+        # The URI itself is not shown, because it may contain a password.
+        problem = f"begins with {parts.scheme}:" if parts.scheme else "has no scheme"
+        raise InvalidInputError(f"the memory URI {problem}: {_URI_FIX}")
+    query = parse_qs(parts.query, keep_blank_values=True)
+    config_values = query.pop("config", [])
+    if len(config_values) > 1 or config_values == [""]:
+        problem = f"{len(config_values)} times" if config_values[0] else "without a file"
+        raise InvalidInputError(f"the memory URI has `config` {problem}: {_URI_FIX}")
+    place = "" if config_values else parts.netloc.rpartition("@")[2] + parts.path
+    if unknown := [*filter(None, [place]), *sorted(query)]:
+        # Ignored, a typo would silently open another memory.
+        problem = f"contains {', '.join(unknown)}, which has no meaning"
+        raise InvalidInputError(f"the memory URI {problem}: {_URI_FIX}")
+    if not config_values:
+        return None
+    path = Path(config_values[0]).expanduser()
+    return path if path.is_absolute() else Path(agents_dir or ".") / path
+
+
 async def join_run(own: Mem0MemoryService, run: InvocationContext) -> None:
     """Take the configuration of a run's `Mem0MemoryService`; become its service if the host chose none.
 
@@ -271,14 +304,14 @@ def _spares_the_turn(method: str) -> Iterator[None]:
         yield
     except Exception as error:
         # A host's arguments may fail in any way.
-        if not is_in_turn():
+        if not current_run().is_turn:
             raise
         logger.error("%s in a callback or tool did nothing, and the turn goes on: %s", method, error)
 
 
 def _leave_to_end_of_turn(engine: Engine, key: SessionKey, request: LearningRequest) -> bool:
     """Have a request stored by the write that ends the turn of the calling code; False outside of a turn."""
-    lease = lease_of_turn()
+    lease = current_run().lease
     if lease is None or not engine.turns.holds(lease) or key.app not in engine.readable_apps():
         return False
     lease.requests.append((key, encode_request(request)))

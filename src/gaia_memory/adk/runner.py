@@ -12,8 +12,8 @@ from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.runners import Runner
 
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
+from gaia_memory.adk.plugins.invocation_state import current_run, enter_lease
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
-from gaia_memory.adk.plugins.run_context import current_lease, current_waits, enter_lease
 from gaia_memory.adk.plugins.slash_commands import parse_message
 from gaia_memory.adk.plugins.window_plugin import START_ANCHOR, WindowedSessionLoad
 from gaia_memory.adk.sessions.stale_session import is_stale_error
@@ -88,7 +88,7 @@ class GaiaRunner(Runner):
 
         The statement that acquires the lease counts the turn too, for the MemoryPlugin to claim.
         """
-        outer_lease, presence = current_lease(key), self._engine.turns
+        outer_lease, presence = current_run().lease_of(key), self._engine.turns
         lease = outer_lease or presence.new_lease(key)
         enter_lease(lease)
         is_cancelled = False
@@ -135,7 +135,7 @@ class GaiaRunner(Runner):
         async def save_start(new_anchor: WindowAnchor) -> None:
             if new_anchor != anchor:
                 with ErrorBoundary("keeping where the replay window begins"):
-                    await current_waits(key).run(self._engine.conversations.set_anchor(key, new_anchor))
+                    await current_run().waits_of(key).run(self._engine.conversations.set_anchor(key, new_anchor))
 
         return WindowedSessionLoad(
             after_timestamp=anchor.timestamp or None, key=key, turn_no=anchor.turn_no, save_start=save_start

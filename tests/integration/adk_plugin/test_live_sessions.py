@@ -11,7 +11,7 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from gaia_memory import MemoryToolset
-from gaia_memory.adk.plugins.live_session import NOT_ALONE
+from gaia_memory.adk.plugins.slash_commands import NOT_ALONE
 from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY
 from support.hosts.live_model import LiveModel, Said, talk_live
 from support.plugin_host import KEY, SCOPE, SESSION, USER, PluginHost, events_text, open_plugin_host

@@ -77,7 +77,7 @@ def test_the_clock_of_adk_is_the_one_that_was_set() -> None:
     """`_time_provider_context_var`: there is no public way to read it."""
     platform_time.set_time_provider(lambda: 7.0)
     try:
-        assert platform_time._time_provider_context_var.get()() == 7.0, "see adk/plugins/session_clock.py"
+        assert platform_time._time_provider_context_var.get()() == 7.0, "see adk/plugins/run_events.py"
     finally:
         platform_time.reset_time_provider()
 

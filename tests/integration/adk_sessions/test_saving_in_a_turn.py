@@ -15,10 +15,10 @@ from google.adk.apps.app import App
 from google.adk.runners import Runner
 from google.adk.tools.tool_context import ToolContext
 
-from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
 from gaia_memory.engine import Engine
+from gaia_memory.engine_registry import EngineSource
 from gaia_memory.models import SessionKey
 from gaia_memory.sessions.learning.sweep import Sweeper
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from gaia_memory import engine_registry
-from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.config.sources.load import LoadedConfig, load
 from gaia_memory.engine import Engine
-from gaia_memory.engine_registry import acquire, release, use
+from gaia_memory.engine_registry import EngineSource, open_engine
 
 
 @pytest.fixture(autouse=True)
@@ -42,31 +41,28 @@ async def test_a_memory_that_failed_to_open_does_not_affect_another(
 
     with monkeypatch.context() as patched:
         patched.setattr(Engine, "open", fails)
-        impatient = asyncio.create_task(acquire(bad))
+        impatient = asyncio.create_task(EngineSource(bad).acquire())
         await asyncio.sleep(0)
         await asyncio.sleep(0)
     impatient.cancel()
     await asyncio.gather(impatient, return_exceptions=True)
-    engine = await acquire(good)
-    go_on.set()
-    await asyncio.sleep(0.01)
+    async with open_engine(good) as engine:
+        go_on.set()
+        await asyncio.sleep(0.01)
 
-    async with use(good) as used:
-        assert used is engine
-
-    await release(engine)
+        assert await EngineSource(good).engine() is engine
 
 
 async def test_an_abandoned_opening_leaves_no_engine_open(tmp_path: Path) -> None:
     """A cancelled caller never releases the engine."""
     config = await loaded(tmp_path / "home")
-    impatient = asyncio.create_task(acquire(config))
+    impatient = asyncio.create_task(EngineSource(config).acquire())
     await asyncio.sleep(0)
     impatient.cancel()
     await asyncio.gather(impatient, return_exceptions=True)
 
-    engine = await acquire(config)
-    await release(engine)
+    async with open_engine(config):
+        pass
 
 
 async def test_two_concurrent_first_hooks_acquire_the_engine_once(
@@ -86,7 +82,8 @@ async def test_an_engine_with_an_unavailable_database_closes_quietly_and_complet
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Leases expire by themselves, so closing is no reason to fail."""
-    engine = await acquire(await loaded(tmp_path / "home"))
+    source = EngineSource(await loaded(tmp_path / "home"))
+    engine = await source.acquire()
     closed = _closed(engine, monkeypatch)
     asked: list[str] = []
 
@@ -95,7 +92,7 @@ async def test_an_engine_with_an_unavailable_database_closes_quietly_and_complet
         raise OSError("away")
 
     monkeypatch.setattr(engine.ledger, "release_all", away)
-    await release(engine)
+    await source.release()
 
     assert asked == ["leases"]
     assert closed == ["backend", "database"]

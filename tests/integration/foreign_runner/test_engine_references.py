@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin, engine_registry, open_memory
-from gaia_memory.adk import engine_source
 from gaia_memory.engine import Engine
 from gaia_memory.ledger import is_owner_dead
 from gaia_memory.models import SessionKey
@@ -205,7 +204,7 @@ async def test_a_close_that_takes_too_long_for_adk_continues_in_the_background(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """ADK gives a plugin 5 s; Runner.close raises if it needs more, and another process waits for the lock."""
-    monkeypatch.setattr(engine_source, "RELEASE_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(engine_registry, "RELEASE_TIMEOUT_SECONDS", 0.05)
     runner = build_runner(MemoryPlugin(config={"home": str(tmp_path / "data")}))
     await run_turn(runner, "hi")
     engine = await engine_of(runner.plugin_manager.plugins[0])  # type: ignore[arg-type]
@@ -284,7 +283,7 @@ def test_a_loop_that_ends_while_an_engine_closes_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A script closes its Runner and ends, while the store is still being opened or closed."""
-    monkeypatch.setattr(engine_source, "RELEASE_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(engine_registry, "RELEASE_TIMEOUT_SECONDS", 0.01)
     home = tmp_path / "data"
     plugin = MemoryPlugin(config={"home": str(home)})
     runner = build_runner(plugin)

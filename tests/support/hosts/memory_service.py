@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.engine import Engine
+from gaia_memory.engine_registry import EngineSource
 
 
 def service_over(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Mem0MemoryService:

@@ -13,10 +13,10 @@ from google.adk.runners import Runner
 from google.adk.sessions.base_session_service import BaseSessionService
 from google.adk.sessions.session import Session
 
-from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
 from gaia_memory.adk.sessions.event_mapping import live_events
 from gaia_memory.engine import Engine
+from gaia_memory.engine_registry import EngineSource
 from gaia_memory.testing import ScriptedExtractor
 from support.hosts.adk_runner import echo_model
 from support.hosts.session_services import APP, session_service

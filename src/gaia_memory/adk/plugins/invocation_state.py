@@ -1,27 +1,27 @@
-"""The state of one run of a Runner: a turn that is marked in the ledger, or a slash command."""
+"""One run of a Runner, a marked turn or a slash command, and in which run the calling code is."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 from weakref import ref
 
 from gaia_memory.adk.plugins.active_context import active_context
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
-from gaia_memory.adk.plugins.live_session import warn_of_live_session
-from gaia_memory.adk.plugins.run_context import (
+from gaia_memory.adk.plugins.run_events import (
+    ShiftedClock,
     clear_metadata,
-    current_lease,
-    enter_lease,
-    enter_tool_call,
-    is_private,
     message_text,
     set_metadata,
+    shift_clock,
+    statement_of,
+    tool_answers_of,
 )
-from gaia_memory.adk.plugins.session_clock import shift_clock
+from gaia_memory.adk.plugins.turn_notes import TurnNotes
 from gaia_memory.adk.sessions.event_mapping import CHANGES_KEY, MEMORY_OFF_KEY, PRIVATE_KEY, UNMARKED_KEY
 from gaia_memory.adk.sessions.stale_session import detects_stale, reload_if_stale
 from gaia_memory.config.sections.memory_section import MemoryConfig
@@ -34,13 +34,12 @@ from gaia_memory.sessions.turns.turn_lease import TURN_WAIT_SECONDS, TurnLease
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
     from google.adk.events.event import Event
+    from google.adk.sessions.base_session_service import BaseSessionService
+    from google.adk.tools.tool_context import ToolContext
 
-    from gaia_memory.adk.plugins.session_clock import ShiftedClock
-    from gaia_memory.adk.plugins.turn_notes import TurnNotes
     from gaia_memory.engine import Engine
     from gaia_memory.errors import GaiaMemoryError
-    from gaia_memory.models import LedgerRow, SessionKey
-
+    from gaia_memory.models import LedgerRow, SessionKey, UserStatement
 
 STORED_NOTE = "The user agreed: the facts that waited for their yes are saved now. Do not save them again."
 NOT_STORED_NOTE = "The user agreed to save facts, but memory could not save them now: tell the user."
@@ -53,7 +52,7 @@ class InvocationState:
 
     `settings` are those with which memory was opened; the defaults in place of a configuration that is refused.
 
-    It `is_learned` sooner or later, unless memory is off or cannot be opened. `private_text` is the message of
+    `private_text` is the message of
     `/private`. `lease` is the lease on the conversation; it `owns_lease` unless the run is inside an outer lease: in
     our Runner, or in a tool. `may_have_due` is false if no fact of the person was due when the turn began.
     `confirmed_facts` are those that the message allowed to store, and `confirmation_note` tells the model what became
@@ -69,7 +68,6 @@ class InvocationState:
     context: ref[InvocationContext]
     settings: MemoryConfig = field(default_factory=MemoryConfig)
     is_memory_open: bool = False
-    is_learned: bool = False
     open_error: GaiaMemoryError | None = None
     ledger_row: LedgerRow | None = None
     profile_block: str = ""
@@ -104,13 +102,10 @@ class InvocationState:
         A command is not counted. An answer to a call and a resumed run count too: the agent's messages in them are
         learned. The turn gets metadata if memory is off, if the conversation is private, or if that is unknown.
         """
-        outer_lease = self.lease = current_lease(self.key)
+        outer_lease = self.lease = current_run().lease_of(self.key)
         if outer_lease is not None and outer_lease.has_user_message is None:
             outer_lease.has_user_message = False
-        self.is_learned = engine.config.memory.enabled
-        if self.is_learned:
-            if context.live_request_queue is not None:
-                warn_of_live_session()
+        if engine.config.memory.enabled:
             row = await self._mark_turn(engine, context)
         else:
             if self.command is None:
@@ -175,12 +170,6 @@ class InvocationState:
         if not self.lease.is_owner_task:
             enter_lease(self.lease)
 
-    def enter_tool(self) -> None:
-        """Record that this task calls a tool."""
-        self.heartbeat()
-        if self.lease is not None:
-            enter_tool_call(self.lease)
-
     async def end(self, engine: Engine) -> None:
         """Mark the end of the turn; after /reset, clear the session, which ADK needs until the end of the run."""
         try:
@@ -220,3 +209,129 @@ class InvocationState:
         if counted is not None:
             return counted
         return await self.waits.run(engine.turns.begin_turn(self.lease, timeout_seconds=seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class OuterCall:
+    """A call of a tool; an agent inside of the tool serves the same person, in a run with another session service."""
+
+    session_service: BaseSessionService
+    turn: InvocationState | None
+    statement: UserStatement
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentRun:
+    """What the calling code runs in: the tool `call`, the `turn`, which may have been cancelled, and all leases."""
+
+    turn: InvocationState | None = None
+    call: OuterCall | None = None
+    leases: tuple[TurnLease, ...] = ()
+
+    @property
+    def outer_turn(self) -> InvocationState | None:
+        """The turn that called the tool which this code is part of."""
+        return None if self.call is None else self.call.turn
+
+    @property
+    def lease(self) -> TurnLease | None:
+        """The lease of the turn; None outside of one, and where it could not be marked."""
+        turn = self.outer_turn or self.turn
+        leases = [*self.leases, *([turn.lease] if turn is not None and turn.lease is not None else [])]
+        return next((lease for lease in reversed(leases) if not lease.is_released), None)
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether this is a turn of a Runner with memory, marked or not."""
+        turn = self.outer_turn or self.turn
+        return self.lease is not None or (turn is not None and turn.lease is None)
+
+    @property
+    def waits(self) -> DatabaseWaits:
+        """The waits of the turn whose tool or lease this code runs under; new ones outside of a turn."""
+        if (turn := self.outer_turn) is not None:
+            return turn.waits
+        key = next((lease.key for lease in reversed(self.leases) if not lease.is_released), None)
+        return DatabaseWaits() if key is None else self.waits_of(key)
+
+    def lease_of(self, key: SessionKey) -> TurnLease | None:
+        """Return the lease of a conversation; None if there is none."""
+        return next((lease for lease in reversed(self.leases) if lease.key == key and not lease.is_released), None)
+
+    def waits_of(self, key: SessionKey) -> DatabaseWaits:
+        """Return the waits of a turn of a conversation; new ones outside of it.
+
+        A turn whose lease could not be acquired is the same turn still.
+        """
+        lease = next((lease for lease in reversed(self.leases) if lease.key == key), None)
+        return DatabaseWaits() if lease is None or lease.waits.is_over else lease.waits
+
+    def context_of(self, app: str, user: str) -> str | None:
+        """Return the active context of a person; None outside of a turn of theirs."""
+        turn = self.outer_turn or self.turn
+        return None if turn is None or (turn.key.app, turn.key.user) != (app, user) else turn.active_context
+
+    def is_in_tool_of(self, key: SessionKey) -> bool:
+        """Return True inside a tool call that a running turn of a conversation waits for."""
+        lease = None if self.outer_turn is None else self.outer_turn.lease
+        return lease is not None and lease.key == key and not lease.is_released
+
+
+_NO_RUN = CurrentRun()
+_current_run: ContextVar[CurrentRun] = ContextVar("gaia_current_run", default=_NO_RUN)
+
+
+def current_run() -> CurrentRun:
+    """Return what the calling code runs in."""
+    return _current_run.get()
+
+
+def enter_turn(turn: InvocationState | None) -> None:
+    """Make everything that runs in this context from here on part of a turn, or of none."""
+    _current_run.set(replace(_current_run.get(), turn=turn))
+
+
+def enter_lease(lease: TurnLease) -> None:
+    """Make everything that runs in this context from here on run under a lease, until it is released."""
+    run = _current_run.get()
+    if lease not in run.leases:
+        _current_run.set(replace(run, leases=(*(each for each in run.leases if not each.is_released), lease)))
+
+
+def enter_tool_call(context: ToolContext, turn: InvocationState | None) -> None:
+    """Make everything that runs in this context from here on part of a tool call, with the person's message."""
+    call = OuterCall(context.get_invocation_context().session_service, turn, statement_of(context))
+    _current_run.set(replace(_current_run.get(), call=call))
+    if turn is not None:
+        turn.heartbeat()
+
+
+def current_statement(context: ToolContext) -> UserStatement:
+    """Return the person's message of a turn.
+
+    An agent inside a tool gets its input from the calling agent, which may well repeat something forgotten; there the
+    message of the outer turn is returned.
+    """
+    if (call := _current_run.get().call) is None:
+        return statement_of(context)
+    answers = (*call.statement.tool_answers, *tool_answers_of(context.session.events))
+    return replace(call.statement, tool_answers=answers)
+
+
+def is_private(run: InvocationContext | ToolContext) -> bool:
+    """Return True if the messages of a run are private."""
+    return bool(_metadata_of(run).get(PRIVATE_KEY))
+
+
+def may_be_private(run: ToolContext) -> bool:
+    """Return True if the messages of a run are private, or if nobody could look that up."""
+    metadata = _metadata_of(run)
+    return bool(metadata.get(PRIVATE_KEY) or metadata.get(UNMARKED_KEY))
+
+
+def _metadata_of(run: InvocationContext | ToolContext) -> Mapping[str, object]:
+    turn = _current_run.get().outer_turn
+    outer = turn.context() if turn is not None else None
+    # The tools of a live session have a copy of the run's settings, and `/private` changes these in the middle.
+    config = outer.run_config if outer is not None and outer.live_request_queue is not None else run.run_config
+    return (config.custom_metadata or {}) if config else {}

@@ -13,41 +13,47 @@ from google.adk.agents.base_agent import BaseAgent
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
-from gaia_memory.adk.engine_source import ConfigSource, require_plugin_name
 from gaia_memory.adk.evaluation_runs import must_skip_evaluation
 from gaia_memory.adk.lazy_imports import load_module
 from gaia_memory.adk.memory_service import Mem0MemoryService, join_run
 from gaia_memory.adk.plugins.active_context import SessionContext
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary, never_breaks_the_turn
-from gaia_memory.adk.plugins.invocation_state import InvocationState
-from gaia_memory.adk.plugins.live_session import answer_typed_text, is_live
+from gaia_memory.adk.plugins.invocation_state import (
+    InvocationState,
+    current_run,
+    enter_tool_call,
+    enter_turn,
+    is_private,
+)
 from gaia_memory.adk.plugins.request_injection import (
-    ProfileAgentsCheck,
+    RequestNotes,
     inject,
     is_enabled_for,
     profile_block_for_session,
     refresh_profile_block,
 )
-from gaia_memory.adk.plugins.run_context import (
+from gaia_memory.adk.plugins.run_events import (
     answers_private_call,
-    current_waits,
-    is_private,
+    keep_order,
     new_message_event,
-    outer_invocation,
-    outer_session_service,
     root_agent_name,
-    running_invocation,
-    set_current_message,
     set_metadata,
 )
-from gaia_memory.adk.plugins.session_clock import keep_order
-from gaia_memory.adk.plugins.slash_commands import answer_command, drop_hidden, parse_message, with_text
-from gaia_memory.adk.plugins.turn_notes import NotesWriter
-from gaia_memory.adk.plugins.window_plugin import own_window
+from gaia_memory.adk.plugins.slash_commands import (
+    answer_command,
+    answer_typed_text,
+    drop_hidden,
+    is_live,
+    parse_message,
+    warn_of_live_session,
+    with_text,
+)
+from gaia_memory.adk.plugins.window_plugin import own_window, require_plugin_name
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, CONTEXT_KEY, PRIVATE_KEY, UNMARKED_KEY
 from gaia_memory.adk.tools.memory_tools import memory_tools
 from gaia_memory.adk.tools.tool_answers import UNAVAILABLE_RESPONSE
 from gaia_memory.database.bounded_waits import DatabaseWaits
+from gaia_memory.engine_registry import ConfigSource
 from gaia_memory.errors import ConfigError, GaiaMemoryError
 from gaia_memory.log import logger_for
 from gaia_memory.models import DEFAULT_CONTEXT, SessionKey
@@ -94,8 +100,7 @@ class MemoryPlugin(BasePlugin):
         self._turns: OrderedDict[str, InvocationState] = OrderedDict()
         self._raises_errors = False
         self._has_warned_inert = False
-        self._agents_check = ProfileAgentsCheck()
-        self._notes = NotesWriter()
+        self._notes = RequestNotes()
 
     @property
     def raises_errors(self) -> bool:
@@ -135,7 +140,7 @@ class MemoryPlugin(BasePlugin):
         events[:] = drop_hidden(events, turn.reset_at, "" if invocation_context.agent else turn.invocation_id)
         async with self._engine_for(turn) as engine:
             if engine is not None:
-                self._agents_check.check(engine.config, invocation_context.agent)
+                self._notes.check_agents(engine.config, invocation_context.agent)
                 await turn.store_confirmed_facts(engine, invocation_context)
             if engine is not None and turn.ledger_row is not None:
                 block = profile_block_for_session(engine, turn.key, turn.ledger_row, turn.active_context)
@@ -160,7 +165,7 @@ class MemoryPlugin(BasePlugin):
             turn.heartbeat(of_agent=True)
         profile_block = await self._current_profile_block(invocation, turn) if turn is not None else None
         tools = self._tools["extended" if turn is None else turn.tool_kind]
-        inject(llm_request, tools, profile_block=profile_block, is_private=is_private(invocation))
+        inject(llm_request, tools, profile_block=profile_block, has_private_message=is_private(invocation))
         if turn is not None and turn.confirmation_note:
             llm_request.append_instructions([turn.confirmation_note])
         if turn is not None and turn.ledger_row is not None and profile_block is not None:
@@ -176,12 +181,7 @@ class MemoryPlugin(BasePlugin):
         """Record which run calls a tool, to recognise runs inside that tool; each call is its own task."""
         invocation = tool_context.get_invocation_context()
         if self._is_in_charge(invocation):
-            outer_session_service.set(invocation.session_service)
-            turn = self._turns.get(invocation.invocation_id)
-            outer_invocation.set(turn)
-            set_current_message(tool_context)
-            if turn is not None:
-                turn.enter_tool()
+            enter_tool_call(tool_context, self._turns.get(invocation.invocation_id))
         return None
 
     @never_breaks_the_turn
@@ -244,10 +244,9 @@ class MemoryPlugin(BasePlugin):
 
     def _is_in_charge(self, invocation: InvocationContext) -> bool:
         """Return True if this is a run of the host itself, and this is the Runner's first MemoryPlugin."""
-        outer = outer_session_service.get()
-        if (outer is not None and outer is not invocation.session_service) or must_skip_evaluation(
-            invocation, self._source
-        ):
+        call = current_run().call
+        is_inside_tool = call is not None and call.session_service is not invocation.session_service
+        if is_inside_tool or must_skip_evaluation(invocation, self._source):
             return False
         first = next((plugin for plugin in invocation.plugin_manager.plugins if isinstance(plugin, MemoryPlugin)), self)
         if first is not self and not self._has_warned_inert:
@@ -269,7 +268,7 @@ class MemoryPlugin(BasePlugin):
             private_text=private_text,
             root_agent_name=root_agent_name(invocation),
             context=ref(invocation),
-            waits=current_waits(key),
+            waits=current_run().waits_of(key),
         )
         if turn.command is not None:
             set_metadata(invocation, COMMAND_KEY, turn.command[0])
@@ -277,7 +276,7 @@ class MemoryPlugin(BasePlugin):
             set_metadata(invocation, PRIVATE_KEY, True)
         if turn.active_context != DEFAULT_CONTEXT:
             set_metadata(invocation, CONTEXT_KEY, turn.active_context)
-        running_invocation.set(turn)
+        enter_turn(turn)
         self._turns[invocation.invocation_id] = turn
         if len(self._turns) > _MAX_TRACKED_TURNS:
             self._turns.popitem(last=False)
@@ -296,6 +295,8 @@ class MemoryPlugin(BasePlugin):
         turn.is_memory_open = True
         async with self._engine_for(turn) as engine:
             if engine is not None:
+                if engine.config.memory.enabled and invocation.live_request_queue is not None:
+                    warn_of_live_session()
                 await turn.begin(engine, invocation)
 
     async def _exclude_private_message(self, invocation: InvocationContext, turn: InvocationState) -> None:
@@ -353,7 +354,7 @@ class MemoryPlugin(BasePlugin):
 
         It gets no tools: its messages come from the calling agent, not from the user.
         """
-        turn = outer_invocation.get()
+        turn = current_run().outer_turn
         if turn is None or self._turns.get(turn.invocation_id) is not turn:
             return
         async with self._engine_for(turn) as engine:
@@ -369,7 +370,7 @@ class MemoryPlugin(BasePlugin):
             return
         if turn.shifted_clock is not None:
             turn.shifted_clock.stop()
-        running_invocation.set(None)
+        enter_turn(None)
         if turn.lease is not None:
             turn.lease.window_turns = own_window(invocation)
         async with self._engine_for(turn) as engine:

@@ -1,17 +1,21 @@
-"""Adds memory to one request: the tools, how to use them, and the profile, which is frozen for the session."""
+"""Adds memory to one request: the tools, how to use them, the profile that the session has frozen, and the notes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from google.adk.agents.base_agent import BaseAgent
 
-from gaia_memory.adk.sessions.event_mapping import is_task
+from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
+from gaia_memory.adk.plugins.invocation_state import InvocationState, is_private
+from gaia_memory.adk.plugins.run_events import message_text, user_message
+from gaia_memory.adk.plugins.turn_notes import TurnNotes, add_to_message, build_notes, local_time, select_due
+from gaia_memory.adk.sessions.event_mapping import is_task, zone_of
 from gaia_memory.adk.tools.fact_framing import INSTRUCTION_START, PRIVATE_INSTRUCTION, tool_instruction
 from gaia_memory.adk.tools.memory_tools import MemoryTool
 from gaia_memory.log import logger_for
-from gaia_memory.models import Profile
+from gaia_memory.models import Fact, Profile
 from gaia_memory.profile.prompts import render_block
 from gaia_memory.profile.session_profiles import frozen_profile_key
 from gaia_memory.redaction.credentials import mask_credentials
@@ -22,11 +26,10 @@ if TYPE_CHECKING:
     from google.adk.tools.base_tool import BaseTool
     from google.adk.workflow import BaseNode
 
-    from gaia_memory.adk.plugins.invocation_state import InvocationState
     from gaia_memory.config.schema import GaiaConfig
     from gaia_memory.config.sections.memory_section import MemoryConfig
     from gaia_memory.engine import Engine
-    from gaia_memory.models import LedgerRow, SessionKey
+    from gaia_memory.models import LedgerRow, Scope, SessionKey
 
 logger = logger_for(__name__)
 
@@ -36,7 +39,9 @@ _MAX_PROFILE_TRIES = 2
 _EMPTY_PROFILE = Profile(bullets=(), fingerprint="", revision=0)
 
 
-def inject(request: LlmRequest, tools: Sequence[BaseTool], *, profile_block: str | None, is_private: bool) -> None:
+def inject(
+    request: LlmRequest, tools: Sequence[BaseTool], *, profile_block: str | None, has_private_message: bool
+) -> None:
     """Add the tools, their instructions and `profile_block` to a request; with None, none of it is shown to the model.
 
     In a private turn the instructions say so, because the model must not promise to remember what is not learned.
@@ -54,7 +59,7 @@ def inject(request: LlmRequest, tools: Sequence[BaseTool], *, profile_block: str
         # A MemoryToolset instructs its agent itself.
         is_instructed = INSTRUCTION_START in str(request.config.system_instruction or "")
         texts = [tool_instruction(request.tools_dict)] if not missing and not is_instructed else []
-        if is_private:
+        if has_private_message:
             texts.append(PRIVATE_INSTRUCTION)
         if profile_block:
             texts.append(profile_block)
@@ -118,21 +123,21 @@ def is_enabled_for(
     return profile_agents == "all" or agent.name in profile_agents
 
 
-class ProfileAgentsCheck:
-    """Warns once about each name in `memory.profile_agents` that no agent of the tree has."""
+class RequestNotes:
+    """Adds the notes of a turn to its requests, and warns once of an agent that does not fit the configuration."""
 
     def __init__(self) -> None:
         """Start without warnings."""
-        self._warned_names: set[str] = set()
+        self._warned = set[str]()
 
-    def check(self, config: GaiaConfig, agent: BaseNode | None) -> None:
-        """Warn about names that no agent in the tree of `agent` has; the nodes of a Workflow cannot be listed."""
+    def check_agents(self, config: GaiaConfig, agent: BaseNode | None) -> None:
+        """Warn about names in `memory.profile_agents` that no agent of the tree has; a Workflow's cannot be listed."""
         profile_agents = config.memory.profile_agents
         if isinstance(profile_agents, str) or not isinstance(agent, BaseAgent):
             return
         known = list(dict.fromkeys(_agent_names(agent.root_agent)))
-        unknown = [name for name in profile_agents if name not in known and name not in self._warned_names]
-        self._warned_names.update(unknown)
+        unknown = [name for name in profile_agents if name not in known and name not in self._warned]
+        self._warned.update(unknown)
         if unknown:
             logger.warning(
                 "memory.profile_agents names %s, and no agent is called that: they get neither profile nor tools. "
@@ -140,6 +145,77 @@ class ProfileAgentsCheck:
                 ", ".join(map(repr, unknown)),
                 ", ".join(known),
             )
+
+    async def add(
+        self, engine: Engine, turn: InvocationState, invocation: InvocationContext, request: LlmRequest
+    ) -> None:
+        """Add the notes to a request of a turn: the same text to each.
+
+        Only what is forgotten or becomes sensitive in the middle of the turn leaves them.
+        """
+        async with turn.notes_lock:
+            if turn.notes is None:
+                # What fails once is not tried again in this turn.
+                turn.notes = TurnNotes()
+                turn.notes = await self._build(engine, turn, invocation)
+            elif turn.notes.facts:
+                visible = await turn.waits.run(_still_visible(engine, turn.notes.facts))
+                turn.notes = turn.notes.with_facts(visible)
+        if text := turn.notes.text:
+            add_to_message(request, text, user_message(invocation))
+
+    async def _build(self, engine: Engine, turn: InvocationState, invocation: InvocationContext) -> TurnNotes:
+        settings = engine.config.memory
+        if not settings.tail_tokens:
+            return TurnNotes()
+        now = local_time(engine.clock.now(), await zone_of(invocation.session), settings)
+        recalls = settings.preload_facts and not self._preloads_already(invocation.agent)
+        due, recalled, short_ids = list[Fact](), list[Fact](), dict[str, str]()
+        if turn.may_have_due or recalls:
+            finding = _find_facts(engine, turn, invocation, recalls=recalls)
+            due, recalled, short_ids = await turn.waits.run(finding)
+        return build_notes(
+            settings, now=now, context=turn.active_context, due=due, recalled=recalled, short_ids=short_ids
+        )
+
+    def _preloads_already(self, agent: BaseNode | None) -> bool:
+        """Return whether ADK's own tool puts recalled facts into each request of an agent; log that once."""
+        from google.adk.tools.preload_memory_tool import PreloadMemoryTool
+
+        has_tool = any(isinstance(tool, PreloadMemoryTool) for tool in getattr(agent, "tools", None) or ())
+        if has_tool and PreloadMemoryTool.__name__ not in self._warned:
+            self._warned.add(PreloadMemoryTool.__name__)
+            logger.warning(
+                "the agent has ADK's tool preload_memory, so memory.preload_facts adds nothing: remove one of the two; "
+                "preload_memory searches before each request, preload_facts once a turn"
+            )
+        return has_tool
+
+
+async def _find_facts(
+    engine: Engine, turn: InvocationState, invocation: InvocationContext, *, recalls: bool
+) -> tuple[list[Fact], list[Fact], dict[str, str]]:
+    """Return what is due, what fits the message if this turn `recalls`, and their short ids: they count as shown."""
+    scope, context = engine.scope(turn.key.app, turn.key.user), turn.active_context
+    due = select_due(await engine.memory.due(scope), context) if turn.may_have_due else []
+    recalled: list[Fact] = []
+    if recalls:
+        with ErrorBoundary("recalling facts for a turn"):
+            hits = await engine.memory.recall(scope, message_text(invocation), context=context)
+            due_ids = {fact.id for fact in due}
+            recalled = [hit.fact for hit in hits if hit.fact.id not in due_ids]
+    ids = [fact.id for fact in (*due, *recalled)]
+    is_noted = not is_private(invocation)
+    return due, recalled, await engine.conversations.show_facts(turn.key, scope, ids, is_noted=is_noted) if ids else {}
+
+
+async def _still_visible(engine: Engine, facts: Iterable[Fact]) -> set[str]:
+    """Return the ids of those facts that are neither forgotten nor sensitive by now."""
+    ids_by_scope: dict[Scope, list[str]] = {}
+    for fact in facts:
+        ids_by_scope.setdefault(fact.scope, []).append(fact.id)
+    found = [await engine.memory.get(scope, ids) for scope, ids in ids_by_scope.items()]
+    return {fact.id for facts_of_scope in found for fact in facts_of_scope.values() if not fact.sensitive}
 
 
 def _agent_names(agent: BaseAgent) -> Iterator[str]:

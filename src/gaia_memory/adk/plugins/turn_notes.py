@@ -6,16 +6,13 @@ They are never stored. So neither system instruction nor history changes with th
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from google.genai import types
 
-from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
-from gaia_memory.adk.plugins.run_context import is_private, message_text, user_message
-from gaia_memory.adk.sessions.event_mapping import zone_of
 from gaia_memory.language.printable_text import estimate_tokens
 from gaia_memory.log import logger_for
 from gaia_memory.models import DEFAULT_CONTEXT, load_time_zone
@@ -23,14 +20,10 @@ from gaia_memory.profile.fence import escape_for_prompt
 from gaia_memory.redaction.credentials import mask_credentials
 
 if TYPE_CHECKING:
-    from google.adk.agents.invocation_context import InvocationContext
     from google.adk.models.llm_request import LlmRequest
-    from google.adk.workflow import BaseNode
 
-    from gaia_memory.adk.plugins.invocation_state import InvocationState
     from gaia_memory.config.sections.memory_section import MemoryConfig
-    from gaia_memory.engine import Engine
-    from gaia_memory.models import Fact, Scope
+    from gaia_memory.models import Fact
 
 logger = logger_for(__name__)
 
@@ -88,89 +81,6 @@ class TurnNotes:
         return replace(self, lines=tuple(line for line in self.lines if line.fact is None or line.fact.id in fact_ids))
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """The facts in the notes of a turn."""
-
-    due: Sequence[Fact] = ()
-    recalled: Sequence[Fact] = ()
-    short_ids: Mapping[str, str] = field(default_factory=dict)
-
-
-class NotesWriter:
-    """Adds the notes of a turn to its requests."""
-
-    def __init__(self) -> None:
-        """Start without anything logged."""
-        self._has_named_preload = False
-
-    async def add(
-        self, engine: Engine, turn: InvocationState, invocation: InvocationContext, request: LlmRequest
-    ) -> None:
-        """Add the notes to a request of a turn: the same text to each.
-
-        Only what is forgotten or becomes sensitive in the middle of the turn leaves them.
-        """
-        async with turn.notes_lock:
-            if turn.notes is None:
-                # What fails once is not tried again in this turn.
-                turn.notes = TurnNotes()
-                turn.notes = await self._build(engine, turn, invocation)
-            elif turn.notes.facts:
-                visible = await turn.waits.run(_still_visible(engine, turn.notes.facts))
-                turn.notes = turn.notes.with_facts(visible)
-        if text := turn.notes.text:
-            add_to_message(request, text, user_message(invocation))
-
-    async def _build(self, engine: Engine, turn: InvocationState, invocation: InvocationContext) -> TurnNotes:
-        settings = engine.config.memory
-        if not settings.tail_tokens:
-            return TurnNotes()
-        now = local_time(engine.clock.now(), await zone_of(invocation.session), settings)
-        recalls = settings.preload_facts and not self._preloads_already(invocation.agent)
-        shown = _Shown()
-        if turn.may_have_due or recalls:
-            shown = await turn.waits.run(_find_facts(engine, turn, invocation, recalls=recalls))
-        return build_notes(
-            settings,
-            now=now,
-            context=turn.active_context,
-            due=shown.due,
-            recalled=shown.recalled,
-            short_ids=shown.short_ids,
-        )
-
-    def _preloads_already(self, agent: BaseNode | None) -> bool:
-        """Return whether ADK's own tool puts recalled facts into each request of an agent; log that once."""
-        from google.adk.tools.preload_memory_tool import PreloadMemoryTool
-
-        has_tool = any(isinstance(tool, PreloadMemoryTool) for tool in getattr(agent, "tools", None) or ())
-        if has_tool and not self._has_named_preload:
-            self._has_named_preload = True
-            logger.warning(
-                "the agent has ADK's tool preload_memory, so memory.preload_facts adds nothing: remove one of the two; "
-                "preload_memory searches before each request, preload_facts once a turn"
-            )
-        return has_tool
-
-
-async def _find_facts(engine: Engine, turn: InvocationState, invocation: InvocationContext, *, recalls: bool) -> _Shown:
-    """Return what is due and, if this turn `recalls`, what fits the message; both are noted as shown."""
-    scope, context = engine.scope(turn.key.app, turn.key.user), turn.active_context
-    due = select_due(await engine.memory.due(scope), context) if turn.may_have_due else []
-    recalled: list[Fact] = []
-    if recalls:
-        with ErrorBoundary("recalling facts for a turn"):
-            hits = await engine.memory.recall(scope, message_text(invocation), context=context)
-            due_ids = {fact.id for fact in due}
-            recalled = [hit.fact for hit in hits if hit.fact.id not in due_ids]
-    ids = [fact.id for fact in (*due, *recalled)]
-    if not ids:
-        return _Shown()
-    short_ids = await engine.conversations.show_facts(turn.key, scope, ids, is_noted=not is_private(invocation))
-    return _Shown(due, recalled, short_ids)
-
-
 def add_to_message(request: LlmRequest, notes: str, message: types.Content | None) -> None:
     """Put notes before the words of the person's message, for this request alone; the stored message stays as it is.
 
@@ -199,15 +109,6 @@ def without_notes(text: str) -> str:
 
 def _answers_call(content: types.Content) -> bool:
     return any(part.function_response for part in content.parts or [])
-
-
-async def _still_visible(engine: Engine, facts: Iterable[Fact]) -> set[str]:
-    """Return the ids of those facts that are neither forgotten nor sensitive by now."""
-    ids_by_scope: dict[Scope, list[str]] = {}
-    for fact in facts:
-        ids_by_scope.setdefault(fact.scope, []).append(fact.id)
-    found = [await engine.memory.get(scope, ids) for scope, ids in ids_by_scope.items()]
-    return {fact.id for facts_of_scope in found for fact in facts_of_scope.values() if not fact.sensitive}
 
 
 def local_time(moment: datetime, zone: tzinfo, settings: MemoryConfig) -> datetime:

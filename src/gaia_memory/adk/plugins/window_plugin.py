@@ -10,15 +10,16 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.base_session_service import GetSessionConfig
 from pydantic import ConfigDict
 
-from gaia_memory.adk.engine_source import ConfigSource, EngineSource, require_plugin_name
 from gaia_memory.adk.evaluation_runs import must_skip_evaluation
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.plugins.tool_results import cut_tool_results
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, USER_REQUEST_CALLS, indices_with_key
 from gaia_memory.config.sections.sessions_section import SessionsConfig
+from gaia_memory.engine_registry import ConfigSource, EngineSource
 from gaia_memory.log import logger_for
 from gaia_memory.models import SessionKey, WindowAnchor
+from gaia_memory.models.validation import raise_invalid
 from gaia_memory.sessions.replay_window import EventView, WindowSelection, WindowStart, require_window, select_window
 
 if TYPE_CHECKING:
@@ -145,6 +146,17 @@ class SessionWindowPlugin(BasePlugin):
                 window_turns,
                 min_turns,
             )
+
+
+def require_plugin_name(name: object) -> str:
+    """Return the name of a plugin in ADK; a path or a configuration in its place is refused.
+
+    Raises:
+        InvalidInputError: it is not a text, is empty, or looks like a configuration file.
+    """
+    if not isinstance(name, str) or not name or "/" in name or name.endswith((".yaml", ".yml")):
+        raise_invalid("name", name, "it is the plugin's name in ADK; pass a configuration as config=…")
+    return name
 
 
 def own_window(invocation: InvocationContext) -> int | None:

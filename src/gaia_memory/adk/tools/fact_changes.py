@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, cast
 
-from gaia_memory.adk.plugins.run_context import outer_invocation
+from gaia_memory.adk.plugins.invocation_state import current_run
 from gaia_memory.adk.tools.fact_framing import render_facts
 from gaia_memory.adk.tools.tool_answers import (
     CHANGE_NOT_REQUESTED,
@@ -100,7 +100,7 @@ async def _hold_or_refuse(call: ToolCall, text: str, details: FactDetails) -> di
     Raises:
         InvalidInputError: the fact could not be stored even with a yes.
     """
-    config, turn = call.engine.config.memory, outer_invocation.get()
+    config, turn = call.engine.config.memory, current_run().outer_turn
     if config.agent_writes == "allow" or not config.enabled:
         return None
     if config.agent_writes == "refuse" or turn is None:

@@ -11,11 +11,10 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from typing_extensions import override
 
-from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.active_context import switch_context
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
-from gaia_memory.adk.plugins.run_context import is_private, may_be_private, outer_invocation, waits_of_turn
+from gaia_memory.adk.plugins.invocation_state import current_run, is_private, may_be_private
 from gaia_memory.adk.tools import fact_changes, fact_search, tool_declarations
 from gaia_memory.adk.tools.tool_answers import (
     MEMORY_DISABLED,
@@ -27,6 +26,7 @@ from gaia_memory.adk.tools.tool_answers import (
 )
 from gaia_memory.adk.tools.tool_arguments import check_names
 from gaia_memory.adk.tools.tool_call import ToolCall
+from gaia_memory.engine_registry import EngineSource
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.log import logger_for
 
@@ -125,9 +125,10 @@ class MemoryTool(BaseTool):
                 # Memory was away at the start of the turn, so nobody knows whether the conversation is private.
                 return error_response(NOT_SAVED)
             call = ToolCall(engine, tool_context, self.name, given)
-            if self._function.writes and (turn := outer_invocation.get()) is not None:
-                turn.has_changes = True
-            return await waits_of_turn().run(self._function.run(call))
+            run = current_run()
+            if self._function.writes and run.outer_turn is not None:
+                run.outer_turn.has_changes = True
+            return await run.waits.run(self._function.run(call))
 
     def _error_response(self, message: str) -> dict[str, Any]:
         return error_response(message) if self._function.writes else error_response(message, memories=[])

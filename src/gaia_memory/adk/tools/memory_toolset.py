@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from google.adk.tools.base_toolset import BaseToolset, ToolPredicate
 from typing_extensions import override
 
-from gaia_memory.adk.engine_source import ConfigSource, EngineSource
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.tools.fact_framing import tool_instruction
 from gaia_memory.adk.tools.memory_tools import memory_tools
 from gaia_memory.config.sections.memory_section import MemoryConfig
-from gaia_memory.engine_registry import is_open
+from gaia_memory.engine_registry import ConfigSource, EngineSource, is_open
 
 if TYPE_CHECKING:
     from google.adk.agents.readonly_context import ReadonlyContext

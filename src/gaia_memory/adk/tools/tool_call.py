@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gaia_memory.adk.plugins.active_context import active_context
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
-from gaia_memory.adk.plugins.run_context import current_message, is_private, may_be_private, outer_invocation
+from gaia_memory.adk.plugins.invocation_state import current_run, current_statement, is_private, may_be_private
 from gaia_memory.adk.sessions.event_mapping import TIME_ZONE_KEY, require_zone
 from gaia_memory.adk.tools.tool_arguments import ToolArguments
 from gaia_memory.errors import InvalidInputError
@@ -47,7 +47,7 @@ class ToolCall:
     @property
     def key(self) -> SessionKey:
         """The conversation with the person: within a tool, such as an AgentTool, that of the outer run."""
-        if (turn := outer_invocation.get()) is not None:
+        if (turn := current_run().outer_turn) is not None:
             return turn.key
         session = self.context.session
         return SessionKey(session.app_name, session.user_id, session.id)
@@ -55,13 +55,13 @@ class ToolCall:
     @property
     def turn(self) -> ToolTurn:
         """The turn of that conversation."""
-        outer = outer_invocation.get()
+        outer = current_run().outer_turn
         return ToolTurn(self.key, self.context.invocation_id if outer is None else outer.invocation_id)
 
     @property
     def statement(self) -> UserStatement:
         """What the person said in this turn."""
-        return current_message(self.context)
+        return current_statement(self.context)
 
     @property
     def active_context(self) -> str:
