@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gaia_memory.adk.models.model_factory import build_model as build_model
     from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin as MemoryPlugin
     from gaia_memory.adk.plugins.window_plugin import SessionWindowPlugin as SessionWindowPlugin
-    from gaia_memory.adk.tools.memory_toolset import MemoryToolset as MemoryToolset
+    from gaia_memory.adk.tools.memory_tools import MemoryToolset as MemoryToolset
     from gaia_memory.backup.restore import restore as restore
     from gaia_memory.config.schema import GaiaConfig as GaiaConfig
     from gaia_memory.errors import ConfigError as ConfigError
@@ -38,7 +38,7 @@ _HOME_OF = {
     "Hit": "models",
     "Mem0MemoryService": "adk.memory_service",
     "MemoryPlugin": "adk.plugins.memory_plugin",
-    "MemoryToolset": "adk.tools.memory_toolset",
+    "MemoryToolset": "adk.tools.memory_tools",
     "MemoryUnavailable": "errors",
     "NewFact": "models",
     "Receipt": "models",

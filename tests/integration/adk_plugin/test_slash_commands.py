@@ -13,8 +13,8 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 
-from gaia_memory.adk.failure_replies import UNAVAILABLE_ANSWER
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
+from gaia_memory.adk.plugins.slash_commands import UNAVAILABLE_ANSWER
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.testing import ScriptedEmbedder, ScriptedExtractor, ScriptedLlm, call

@@ -18,9 +18,8 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 
 import gaia_memory
-from gaia_memory.adk.sessions.adk_tables import engine_of_known_tables
 from gaia_memory.adk.sessions.stale_session import update_marker
-from gaia_memory.adk.sessions.transcript import SessionTranscript
+from gaia_memory.adk.sessions.transcript import SessionTranscript, engine_of_known_tables
 from gaia_memory.models import SessionKey
 from support.hosts.session_services import APP, session_service
 
@@ -60,9 +59,9 @@ async def test_the_database_service_reveals_its_tables(tmp_path: Path) -> None:
     async with session_service("database", tmp_path) as service:
         await service.prepare_tables()
         classes = service._get_schema_classes()
-        assert classes.StorageEvent is StorageEvent, "ADK's events are in another table: see adk/sessions/adk_tables.py"
+        assert classes.StorageEvent is StorageEvent, "ADK's events are in another table: see adk/sessions/transcript.py"
         assert classes.StorageSession is StorageSession, (
-            "ADK's sessions are in another table: see adk/sessions/adk_tables.py"
+            "ADK's sessions are in another table: see adk/sessions/transcript.py"
         )
 
 

@@ -12,7 +12,7 @@ from google.adk.events.event import Event
 from google.adk.sessions.base_session_service import BaseSessionService
 from hypothesis import strategies as st
 
-from gaia_memory.adk.sessions import event_pages, turn_reader
+from gaia_memory.adk.sessions import turn_reader
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.models import EventPosition, SessionKey
 from support.hosts.session_services import APP, SERVICE_KINDS, append_to_session, session_service
@@ -57,7 +57,7 @@ async def compare(service: BaseSessionService, events: list[Event], looks: list[
         mark = None if last is None else EventPosition(last.timestamp, last.id)
         expected = TranscriptOracle(whole, mark, lookback_events=turn_reader.MAX_LEAD_EVENTS)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(event_pages, "PAGE_SIZE", size)
+            patch.setattr(turn_reader, "PAGE_SIZE", size)
             patch.setattr(turn_reader, "_MAX_INVOCATIONS_PER_QUERY", at_once)
             talk = await transcript.read(key, after=mark, turns_before=7)
             assert talk is not None

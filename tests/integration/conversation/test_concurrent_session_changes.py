@@ -13,7 +13,7 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from gaia_memory import open_memory
-from gaia_memory.adk.failure_replies import APOLOGY
+from gaia_memory.adk.conversation import APOLOGY
 from gaia_memory.testing import Gate, ScriptedExtractor, ScriptedLlm
 from support.conversations import USER, open_conversations
 from support.plugin_host import build_agent, contents_text, set_extractor

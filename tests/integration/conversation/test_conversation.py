@@ -15,8 +15,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from gaia_memory.adk.conversation import Reply
-from gaia_memory.adk.failure_replies import APOLOGY
+from gaia_memory.adk.conversation import APOLOGY, Reply
 from gaia_memory.adk.models.offline_model import OfflineModel
 from gaia_memory.errors import MemoryUnavailable, ModelUnavailableError
 from gaia_memory.keyless.hashed_embedder import OfflineEmbedder

@@ -10,7 +10,7 @@ from google.adk.evaluation.request_intercepter_plugin import _RequestIntercepter
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from gaia_memory import Mem0MemoryService, MemoryPlugin, Scope, SessionWindowPlugin, open_memory
-from gaia_memory.adk.evaluation_runs import EVALUATION_SESSION_PREFIXES
+from gaia_memory.adk.sessions.session_database import EVALUATION_SESSION_PREFIXES
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.testing import ScriptedLlm
 from support.hosts.adk_eval import EvalResult, EvalWorkspace

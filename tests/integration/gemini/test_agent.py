@@ -18,7 +18,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from gaia_memory import model_calls, open_memory
-from gaia_memory.adk.failure_replies import APOLOGY
+from gaia_memory.adk.conversation import APOLOGY
 from support.servers.call_limits import change_limits
 from support.servers.fake_gemini import (
     Drop,

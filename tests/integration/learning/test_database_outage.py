@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.adk.failure_replies import APOLOGY
+from gaia_memory.adk.conversation import APOLOGY
 from gaia_memory.errors import MemoryUnavailable
 from support.databases import POSTGRES_URL, memory_url
 from support.harness import Sut, facts

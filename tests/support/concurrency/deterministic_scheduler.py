@@ -22,8 +22,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
 from gaia_memory.adk.sessions import transcript
-from gaia_memory.adk.sessions.adk_tables import DatabaseEvents
-from gaia_memory.adk.sessions.transcript import SessionTranscript
+from gaia_memory.adk.sessions.transcript import DatabaseEvents, SessionTranscript
 from gaia_memory.database import session_engine
 from gaia_memory.database.sql_engine import Database
 from gaia_memory.ledger import Ledger

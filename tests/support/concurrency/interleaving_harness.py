@@ -27,7 +27,7 @@ from google.genai import types
 from sqlalchemy import func, select
 
 from gaia_memory import MemoryPlugin, open_memory
-from gaia_memory.adk.failure_replies import COMMAND_FAILED
+from gaia_memory.adk.conversation import COMMAND_FAILED
 from gaia_memory.adk.gaia import Gaia
 from gaia_memory.adk.plugins.turn_notes import without_notes
 from gaia_memory.adk.sessions.event_mapping import live_events

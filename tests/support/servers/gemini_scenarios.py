@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gaia_memory import model_calls
-from gaia_memory.adk.failure_replies import APOLOGY
+from gaia_memory.adk.conversation import APOLOGY
 from support.servers.fake_gemini import (
     Answer,
     Blocked,

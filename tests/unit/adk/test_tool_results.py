@@ -12,7 +12,7 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.load_memory_tool import LoadMemoryResponse, LoadMemoryTool
 from google.genai import types
 
-from gaia_memory.adk.plugins.tool_results import cut_tool_results
+from gaia_memory.adk.plugins.window_plugin import cut_tool_results
 
 pytestmark = pytest.mark.heavy
 

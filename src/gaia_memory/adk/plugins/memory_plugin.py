@@ -13,7 +13,6 @@ from google.adk.agents.base_agent import BaseAgent
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
-from gaia_memory.adk.evaluation_runs import must_skip_evaluation
 from gaia_memory.adk.lazy_imports import load_module
 from gaia_memory.adk.memory_service import Mem0MemoryService, join_run
 from gaia_memory.adk.plugins.active_context import SessionContext
@@ -48,10 +47,10 @@ from gaia_memory.adk.plugins.slash_commands import (
     warn_of_live_session,
     with_text,
 )
-from gaia_memory.adk.plugins.window_plugin import own_window, require_plugin_name
+from gaia_memory.adk.plugins.window_plugin import must_skip_evaluation, own_window, require_plugin_name
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, CONTEXT_KEY, PRIVATE_KEY, UNMARKED_KEY
+from gaia_memory.adk.tools.fact_framing import UNAVAILABLE_RESPONSE
 from gaia_memory.adk.tools.memory_tools import memory_tools
-from gaia_memory.adk.tools.tool_answers import UNAVAILABLE_RESPONSE
 from gaia_memory.database.bounded_waits import DatabaseWaits
 from gaia_memory.engine_registry import ConfigSource
 from gaia_memory.errors import ConfigError, GaiaMemoryError

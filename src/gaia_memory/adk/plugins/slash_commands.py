@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from gaia_memory.adk.failure_replies import UNAVAILABLE_ANSWER, UNAVAILABLE_BECAUSE
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.plugins.invocation_state import is_private
 from gaia_memory.adk.plugins.run_events import clear_metadata, message_event, set_metadata
@@ -41,6 +40,10 @@ if TYPE_CHECKING:
 
 
 logger = logger_for(__name__)
+
+UNAVAILABLE_ANSWER = "Memory cannot answer right now. Nothing was changed; please try again in a while."
+UNAVAILABLE_BECAUSE = "Memory cannot answer right now, and nothing was changed:"
+"""The answers to a slash command when memory fails, without and with a reason."""
 
 NOT_ALONE = "In a live session I cannot keep a single message private. Type /private on first, then say it again."
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Collection, Sequence, Sized
+from typing import TYPE_CHECKING, Any
 
 from google.adk.events.event import Event
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.base_session_service import GetSessionConfig
-from pydantic import ConfigDict
+from pydantic import BaseModel, ConfigDict
 
-from gaia_memory.adk.evaluation_runs import must_skip_evaluation
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
-from gaia_memory.adk.plugins.tool_results import cut_tool_results
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, USER_REQUEST_CALLS, indices_with_key
+from gaia_memory.adk.tools.memory_tools import MemoryTool
 from gaia_memory.config.sections.sessions_section import SessionsConfig
 from gaia_memory.engine_registry import ConfigSource, EngineSource
 from gaia_memory.log import logger_for
@@ -29,16 +28,27 @@ if TYPE_CHECKING:
     from google.adk.models.llm_response import LlmResponse
     from google.genai import types
 
+
 logger = logger_for(__name__)
 
 START_ANCHOR = WindowAnchor(turn_no=0, timestamp=0.0)
 """The anchor of a full load."""
+
+_EVALUATION_MODULE_PREFIX = "google.adk.evaluation."
 
 _ABORTED_ERROR_CODE = "INVOCATION_ABORTED"
 """ADK's error code of the responses to open calls of an aborted turn."""
 
 _MICROSECONDS_PER_SECOND = 1_000_000
 """Session databases store and compare the times of events in microseconds."""
+
+OWN_TOOLS = frozenset({"remember", "load_memory", "recall", "update_memory", "forget_memory", "switch_context"})
+"""The tools of memory; their answers have a budget of their own."""
+
+_SEPARATOR_CHARACTERS = 4
+"""What JSON adds for each further item, such as quotes and a comma."""
+
+_MARK_CHARACTERS = 60
 
 
 class WindowedSessionLoad(GetSessionConfig):
@@ -148,6 +158,14 @@ class SessionWindowPlugin(BasePlugin):
             )
 
 
+def must_skip_evaluation(invocation: InvocationContext, source: EngineSource) -> bool:
+    """Return True if ADK evaluates an agent, and no memory was named for it explicitly: a plugin must skip this run."""
+    service = invocation.memory_service
+    is_named = source.is_named or (isinstance(service, Mem0MemoryService) and service.source.is_named)
+    plugins = invocation.plugin_manager.plugins
+    return not is_named and any(type(plugin).__module__.startswith(_EVALUATION_MODULE_PREFIX) for plugin in plugins)
+
+
 def require_plugin_name(name: object) -> str:
     """Return the name of a plugin in ADK; a path or a configuration in its place is refused.
 
@@ -244,3 +262,94 @@ def _has_content(part: types.Part) -> bool:
     return bool(
         visible_text or part.inline_data or part.file_data or part.executable_code or part.code_execution_result
     )
+
+
+def cut_tool_results(request: LlmRequest, max_characters: int) -> None:
+    """Cut every tool result of a request to `max_characters`; marks say how much is missing.
+
+    Marks in nested results, and where the limit is below 1,000 characters, may exceed it a little. Strings are cut, and
+    list items and keys beyond the limit are left out. Files in a result stay. The contents are replaced, not changed:
+    they may belong to the session. A tool of the agent's own is cut whatever its name.
+    """
+    tools = request.tools_dict
+    exempt = {name for name in OWN_TOOLS if isinstance(tools.get(name), MemoryTool | None)}
+    request.contents = [_cut_content(content, max_characters, exempt) for content in request.contents]
+
+
+def _cut_content(content: types.Content, max_characters: int, exempt: Collection[str]) -> types.Content:
+    parts = [_cut_part(part, max_characters, exempt) for part in content.parts or []]
+    is_cut = any(new is not old for new, old in zip(parts, content.parts or [], strict=True))
+    return content.model_copy(update={"parts": parts}) if is_cut else content
+
+
+def _cut_part(part: types.Part, max_characters: int, exempt: Collection[str]) -> types.Part:
+    response = part.function_response
+    if response is None or response.name in exempt or _size(response.response) <= max_characters:
+        return part
+    room_for_marks = _MARK_CHARACTERS if max_characters >= 1_000 else 0
+    result, _ = _cut(response.response, max_characters - room_for_marks)
+    return part.model_copy(update={"function_response": response.model_copy(update={"response": result})})
+
+
+def _size(value: Any) -> int:
+    """Return the characters of a result: its texts, keys and numbers; bytes are a file and do not count."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(len(str(key)) + _size(each) for key, each in value.items()) + _separators(value)
+    if isinstance(value, list | tuple):
+        return sum(map(_size, value)) + _separators(value)
+    if isinstance(value, BaseModel):
+        return _size(_as_json(value))
+    return 0 if isinstance(value, bytes) else len(str(value))
+
+
+def _separators(items: Sized) -> int:
+    return max(len(items) - 1, 0) * _SEPARATOR_CHARACTERS
+
+
+def _as_json(value: BaseModel) -> dict[str, Any]:
+    return value.model_dump(mode="json", exclude_none=True)
+
+
+def _contains_file(value: Any) -> bool:
+    if isinstance(value, dict | list | tuple):
+        return any(map(_contains_file, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, bytes)
+
+
+def _cut(value: Any, remaining: int) -> tuple[Any, int]:
+    """Return a result cut to `remaining` characters, and how many remain after it."""
+    if isinstance(value, str):
+        excess = len(value) - max(remaining, 0)
+        return (value, -excess) if excess <= 0 else (f"{value[:-excess]}… [cut: {excess} more characters]", 0)
+    if isinstance(value, dict):
+        return _cut_mapping(value, remaining)
+    if isinstance(value, list | tuple):
+        return _cut_items(value, remaining)
+    if isinstance(value, BaseModel):
+        return _cut_mapping(_as_json(value), remaining)
+    return value, remaining - _size(value)
+
+
+def _cut_mapping(value: dict[Any, Any], remaining: int) -> tuple[dict[Any, Any], int]:
+    # The shortest first, so that a status is not lost behind a long text; the order stays.
+    kept: dict[Any, Any] = {}
+    for key in sorted(value, key=lambda key: len(str(key)) + _size(value[key])):
+        cost = len(str(key)) + (_SEPARATOR_CHARACTERS if kept else 0)
+        if remaining > cost or _contains_file(value[key]):
+            kept[key], remaining = _cut(value[key], remaining - cost)
+    missing = len(value) - len(kept)
+    note = {"…": f"[cut: {missing} more keys]"} if missing else {}
+    return {**{key: kept[key] for key in value if key in kept}, **note}, remaining
+
+
+def _cut_items(value: Sequence[Any], remaining: int) -> tuple[list[Any], int]:
+    kept: list[Any] = []
+    for each in value:
+        remaining -= _SEPARATOR_CHARACTERS if kept else 0
+        if remaining > 0 or _contains_file(each):
+            item, remaining = _cut(each, remaining)
+            kept.append(item)
+    missing = len(value) - len(kept)
+    return [*kept, *([f"… [cut: {missing} more items]"] if missing else [])], remaining

@@ -6,31 +6,29 @@ Importing ADK takes most of a second and some 60 MB, which a program that only r
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from sqlalchemy import inspect, text
+from sqlalchemy import DateTime, String, column, inspect, literal, select, table, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from gaia_memory.adk.lazy_imports import load_module
-from gaia_memory.adk.sessions.changed_sessions import (
-    VERSION_TABLE,
-    query_changed_sessions,
-    session_exists,
-)
 from gaia_memory.database.connections import open_connection
 from gaia_memory.database.read_only import database_path
 from gaia_memory.database.sqlite import READ_ONLY_OPTION
 from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.models import SessionKey
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from google.adk.sessions.database_session_service import DatabaseSessionService
     from sqlalchemy import Connection
+    from sqlalchemy.ext.asyncio import AsyncEngine
 
     from gaia_memory.engine import Engine
-    from gaia_memory.models import SessionKey
+
 
 _VERSION_KEY = "schema_version"
 _CURRENT_VERSION = "1"
@@ -44,6 +42,23 @@ _CREATE_PRIVILEGE_QUERY = text(
 TableState = Literal["none", "unversioned", "current", "other", "foreign"]
 """The tables of a session database: none; sessions without ADK's version; those of ADK's current version, complete;
 those of another version, or incomplete; or a version table that is not ADK's."""
+
+
+VERSION_TABLE = "adk_internal_metadata"
+"""ADK's `DatabaseSessionService` creates it first; a database without it is not ADK's, or has no tables yet."""
+
+EVALUATION_SESSION_PREFIXES = ("adk-eval-session-", "___eval___session___")
+"""The id prefixes of the sessions of ADK's evaluations, in its current and older versions: no sweep learns them."""
+
+_sessions = table(
+    "sessions",
+    column("app_name", String()),
+    column("user_id", String()),
+    column("id", String()),
+    # Without a type the driver's value is returned: SQLite may store text or a number.
+    column("update_time"),
+)
+_columns = _sessions.c
 
 
 class SessionDatabase:
@@ -152,3 +167,41 @@ def _inspect_tables(connection: Connection) -> TableState:
     if versions and _VERSION_KEY not in versions:
         return "foreign"
     return "current" if has_sessions and versions.get(_VERSION_KEY) == _CURRENT_VERSION else "other"
+
+
+async def query_changed_sessions(engine: AsyncEngine, app: str, *, since: float | None) -> dict[SessionKey, float]:
+    """Return when each session of an app was last changed, if at `since` or later (None: all), without evaluations."""
+    statement = select(_columns.user_id, _columns.id, _columns.update_time).where(_columns.app_name == app)
+    if since is not None:
+        # ADK stores UTC without a time zone.
+        at = datetime.fromtimestamp(since, UTC).replace(tzinfo=None)
+        statement = statement.where(_columns.update_time >= literal(at, DateTime()))
+    found: dict[SessionKey, float] = {}
+    async with open_connection(engine) as raw_connection:
+        connection = await raw_connection.execution_options(**{READ_ONLY_OPTION: True})
+        async with connection.stream(statement) as rows:
+            async for user, session, updated in rows:
+                found[SessionKey(app, user, session)] = _to_epoch_seconds(updated)
+    return without_evaluations(found)
+
+
+def without_evaluations(sessions: dict[SessionKey, float]) -> dict[SessionKey, float]:
+    """Return the sessions that no evaluation of ADK's made."""
+    return {key: at for key, at in sessions.items() if not key.session.startswith(EVALUATION_SESSION_PREFIXES)}
+
+
+async def session_exists(engine: AsyncEngine, key: SessionKey) -> bool:
+    """Return True if a session exists."""
+    statement = select(literal(1)).where(
+        _columns.app_name == key.app, _columns.user_id == key.user, _columns.id == key.session
+    )
+    async with open_connection(engine) as raw_connection:
+        connection = await raw_connection.execution_options(**{READ_ONLY_OPTION: True})
+        return (await connection.execute(statement)).first() is not None
+
+
+def _to_epoch_seconds(updated: datetime | str | float) -> float:
+    if isinstance(updated, int | float):
+        return float(updated)
+    at = datetime.fromisoformat(updated) if isinstance(updated, str) else updated
+    return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()

@@ -16,7 +16,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from gaia_memory.adk.sessions.changed_sessions import VERSION_TABLE
+from gaia_memory.adk.sessions.session_database import VERSION_TABLE
 
 MAX_ATTEMPTS = 6
 

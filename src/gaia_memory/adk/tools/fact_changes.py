@@ -6,14 +6,14 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, cast
 
 from gaia_memory.adk.plugins.invocation_state import current_run
-from gaia_memory.adk.tools.fact_framing import render_facts
-from gaia_memory.adk.tools.tool_answers import (
+from gaia_memory.adk.tools.fact_framing import (
     CHANGE_NOT_REQUESTED,
     CONFIRMATION_REQUIRED,
     FORGOTTEN,
     WITHDRAWN,
     WRITES_REFUSED,
     error_response,
+    render_facts,
 )
 from gaia_memory.adk.tools.tool_call import ToolCall
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Any
 
-from gaia_memory.adk.tools.fact_framing import DATA_NOTE, render_facts
-from gaia_memory.adk.tools.tool_answers import error_response
+from gaia_memory.adk.tools.fact_framing import DATA_NOTE, error_response, render_facts
 from gaia_memory.adk.tools.tool_arguments import ToolArguments
 from gaia_memory.adk.tools.tool_call import ToolCall
 from gaia_memory.models import DEFAULT_CONTEXT, Fact, explain_no_match
