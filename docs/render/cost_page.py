@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from gaia_memory.adk.engine_source import EngineSource
+
 from gaia_memory.adk.tools.fact_framing import TOOL_TOKENS, tool_instruction
 from gaia_memory.adk.tools.memory_tools import memory_tools
 from gaia_memory.backend.extraction_question import MAX_KNOWN_KEY_TOKENS, SYSTEM_PROMPT, TOKENS_PER_FACT

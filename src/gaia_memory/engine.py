@@ -39,8 +39,7 @@ from gaia_memory.sessions.learning.sweep_scheduler import SweepScheduler
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
-from gaia_memory.sessions.turns.message_debounce import MessageDebouncer
-from gaia_memory.sessions.turns.session_locks import SessionLocks
+from gaia_memory.sessions.turns.message_debounce import MessageDebouncer, SessionLocks
 from gaia_memory.sessions.turns.turn_presence import TurnPresence
 from gaia_memory.truth.reconciler import Reconciler
 

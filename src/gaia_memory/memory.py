@@ -26,7 +26,7 @@ from gaia_memory.learn.write_verbatim import (
     write_verbatim,
 )
 from gaia_memory.ledger.memory_stores import MemoryStores
-from gaia_memory.log import logger_for
+from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import (
     DEFAULT_CONTEXT,
     AddResult,
@@ -60,10 +60,9 @@ from gaia_memory.recall.phone_numbers import find_contact
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.reminders.due_reading import DUE_WINDOW, DueReadingMixin
-from gaia_memory.telemetry import log_fields, memory_span
+from gaia_memory.telemetry import memory_span
 from gaia_memory.threads import run_in_thread
-from gaia_memory.transfer.merge_people import Merger
-from gaia_memory.transfer.people_overview import PeopleMixin
+from gaia_memory.transfer.merge_people import Merger, PeopleMixin
 from gaia_memory.transfer.transfer import Transfer
 from gaia_memory.truth.fact_editing import FactEditingMixin
 from gaia_memory.truth.reconciler import Reconciler

@@ -17,7 +17,7 @@ from gaia_memory.models.quiet_conversations import (
     TURN_LEASE_SECONDS,
     is_in_force,
 )
-from gaia_memory.sessions.learning.backoff import failure_backoff_seconds, outage_backoff_seconds
+from gaia_memory.sessions.learning.circuit_breaker import failure_backoff_seconds, outage_backoff_seconds
 from support.databases import database
 
 __all__ = ["database"]

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete
 
-from gaia_memory.database.dialects import dialect_insert
+from gaia_memory.database.metadata import dialect_insert
 from gaia_memory.database.sql_engine import Database
 from gaia_memory.ledger import Ledger
 from gaia_memory.ledger.rows import new_row_values

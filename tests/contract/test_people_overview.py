@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.database.dialects import dialect_insert
+from gaia_memory.database.metadata import dialect_insert
 from gaia_memory.database.sql_engine import Database
 from gaia_memory.facts import Outbox, SqlFacts
 from gaia_memory.ledger import Ledger
@@ -16,7 +16,7 @@ from gaia_memory.ledger.memory_stores import MemoryStores
 from gaia_memory.ledger.rows import new_row_values
 from gaia_memory.ledger.tables import conversations
 from gaia_memory.models import PersonSummary, Scope, SessionKey
-from gaia_memory.transfer.people_overview import load_people
+from gaia_memory.transfer.merge_people import load_people
 from support.databases import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]

@@ -23,7 +23,7 @@ WORD_LISTS = {
     "keyless/hashed_embedder.py": "stored vectors were made without these words",
     "backend/model_errors.py": "words of models' error messages, which nobody says",
     "transfer/transcripts/plain_text.py": "labels of speakers in exported chats",
-    "recall/ranking/adaptive_limit.py": "`recall_limit: auto`",
+    "recall/ranking/rank.py": "`recall_limit: auto`",
 }
 """Where words of a language may be listed, and what for."""
 

@@ -8,14 +8,14 @@ import pytest
 
 from gaia_memory.model_calls import AGENT_STREAM_SECONDS, ATTEMPT_TEMPERATURES, OWN_SERVER_AGENT, SHORT_ANSWER_TOKENS
 from gaia_memory.profile.distil import BAD_ANSWER_PAUSE_SECONDS
-from gaia_memory.sessions.learning.backoff import (
+from gaia_memory.sessions.learning.circuit_breaker import (
+    FAILURE_THRESHOLD,
     JITTER_RATIO,
     MAX_RETRY_AFTER_SECONDS,
     PARK_AFTER_BAD_ANSWERS,
     failure_backoff_seconds,
     outage_backoff_seconds,
 )
-from gaia_memory.sessions.learning.circuit_breaker import FAILURE_THRESHOLD
 from gaia_memory.sessions.learning.sweep import MAX_PARALLEL_CONVERSATIONS
 
 PAGE = Path(__file__).parents[2] / "docs/explanation/when-a-model-fails.md"

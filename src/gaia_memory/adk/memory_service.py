@@ -32,14 +32,13 @@ from gaia_memory.errors import (
     ModelError,
 )
 from gaia_memory.language.printable_text import estimate_tokens, replace_unstorable
-from gaia_memory.log import logger_for
+from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import Fact, Message, Metadata, NewFact, Receipt, SessionKey
 from gaia_memory.models.masked_fact import mask_fact
 from gaia_memory.profile.fence import escape_for_prompt
 from gaia_memory.recall.ranking.token_budget import fit_texts
 from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.sessions.turns.learning_requests import LearningRequest, encode_request
-from gaia_memory.telemetry import log_fields
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:

@@ -13,11 +13,10 @@ from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError, field_va
 from gaia_memory.errors import BadAnswerError, CutAnswerError, InvalidInputError
 from gaia_memory.language.dates import read_iso
 from gaia_memory.language.printable_text import replace_unstorable
-from gaia_memory.log import logger_for
+from gaia_memory.log import log_fields, logger_for
 from gaia_memory.model_calls import CUT, REPETITION, repeats_itself
 from gaia_memory.models import ExtractedFact, parse_key, parse_recurrence
 from gaia_memory.models.validation import is_label
-from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
 

@@ -15,8 +15,7 @@ from gaia_memory.backend.extractor import Mem0Extractor
 from gaia_memory.backend.language_model import Mem0LanguageModel
 from gaia_memory.backend.model_errors import to_model_error
 from gaia_memory.backend.providers import local, resolve_provider
-from gaia_memory.backend.providers.agent_models import AgentModels
-from gaia_memory.backend.providers.offline_fallback import OfflineFallback, find_offline_fallback
+from gaia_memory.backend.providers.agent_models import AgentModels, OfflineFallback, find_offline_fallback
 from gaia_memory.backend.providers.provider_factory import create_or_defer, make_embedder, make_llm
 from gaia_memory.backend.providers.reranker import NO_RERANKER, Mem0Reranker
 from gaia_memory.backend.providers.reranker import problems as reranker_problems
@@ -34,7 +33,6 @@ from gaia_memory.database.files.empty_tables import empty_tables
 from gaia_memory.errors import ConfigError, MemoryUnavailable, ModelUnavailableError
 from gaia_memory.files.private_files import create_private_file
 from gaia_memory.keyless.hashed_embedder import OfflineEmbedder
-from gaia_memory.keyless.no_model import NoModel
 from gaia_memory.model_calls import outside_time_limits
 from gaia_memory.models import TokenSums
 from gaia_memory.telemetry.token_usage import TokenMeter
@@ -42,6 +40,7 @@ from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
+
 
 _AGENT_LABEL = "the agent's own model"
 _NEEDS_NO_MEM0 = frozenset({resolve_provider.OFFLINE, resolve_provider.AGENT})
@@ -310,3 +309,21 @@ class Backend:
 
 def _provider_label(provider: resolve_provider.Provider) -> str:
     return f"{provider.name} ({provider.model})" if provider.model else provider.name
+
+
+class NoModel:
+    """What mem0 builds for `offline` and `agent`; memory asks it nothing."""
+
+    def __init__(self, config: Any = None) -> None:
+        """Take mem0's `BaseLlmConfig`."""
+        self.config = config
+
+    def generate_response(self, messages: Any, **options: Any) -> str:
+        """Refuse a question.
+
+        Raises:
+            ModelUnavailableError: always.
+        """
+        raise ModelUnavailableError(
+            "memory has no model to ask: set GEMINI_API_KEY, or name a provider under `memory.llm` in gaia.yaml"
+        )

@@ -1,10 +1,13 @@
-"""Checked vectors from mem0's embedder, in worker threads."""
+"""Checked vectors from mem0's embedder, in worker threads, with a cache of the latest."""
 
 from __future__ import annotations
 
 import math
+import secrets
 from array import array
-from collections.abc import Awaitable, Callable, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,7 +16,6 @@ from gaia_memory.backend.model_errors import redact_user_text, to_model_error
 from gaia_memory.backend.providers.gemini import DEFAULT_DIMENSIONS
 from gaia_memory.backend.providers.resolve_provider import GEMINI, LOCAL, OFFLINE, Provider
 from gaia_memory.backend.thread_pools import WorkerPool
-from gaia_memory.backend.vector_cache import VectorCache
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.keyless.hashed_embedder import DIMENSIONS
 from gaia_memory.model_calls import EMBEDDING_DEADLINE_SECONDS, time_limit
@@ -23,6 +25,7 @@ from gaia_memory.telemetry.token_usage import TokenMeter
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
 MAX_BATCH_TEXTS = 100
 MAX_TEXT_CHARACTERS = 8_000
 """Characters of a text that are embedded: some providers refuse more, and no vector improves with more."""
@@ -30,6 +33,9 @@ MAX_TEXT_CHARACTERS = 8_000
 _MIN_SQUARED_NORM = 1e-200
 OFFLINE_MODEL = "hashed-ngrams-1"
 _PROBE_TEXT = "dimensions"
+
+MAX_NUMBERS_PER_PURPOSE = 500_000
+"""Numbers kept for each purpose, 4 MB: 1,300 vectors of 384 dimensions, or 160 of 3,072."""
 
 
 class Mem0Embedder:
@@ -180,3 +186,41 @@ def _raw_vectors(model: Any, texts: list[str], purpose: str) -> list[Any]:
     if embed_batch is None or len(texts) == 1:
         return [model.embed(text, purpose) for text in texts]
     return list(embed_batch(texts, purpose))
+
+
+class VectorCache:
+    """The latest vectors of one embedder, separate for each purpose, so that texts added in bulk evict no questions.
+
+    It contains no text. A vector's key is a hash of its text, keyed with a random secret that exists only in this
+    process. So forgotten texts can neither be read from it nor guessed later.
+    """
+
+    def __init__(self, *, max_numbers: int = MAX_NUMBERS_PER_PURPOSE) -> None:
+        """Keep at most `max_numbers` for each purpose."""
+        self._max_numbers = max_numbers
+        self._hash_key = secrets.token_bytes(32)
+        self._entries: defaultdict[str, OrderedDict[bytes, bytes]] = defaultdict(OrderedDict)
+
+    def get_many(self, texts: Iterable[str], purpose: str) -> dict[str, Vector]:
+        """Return the cached vectors of these texts."""
+        entries, found = self._entries[purpose], dict[str, Vector]()
+        for text in texts:
+            key = self._key(text)
+            if key in entries:
+                entries.move_to_end(key)
+                found[text] = array("d", entries[key])
+        return found
+
+    def put_many(self, vectors: Iterable[tuple[str, Vector]], purpose: str) -> None:
+        """Add vectors with their texts, and evict the least recently used."""
+        entries = self._entries[purpose]
+        for text, vector in vectors:
+            key = self._key(text)
+            # Bytes are immutable, and Python's own numbers take four times as much memory and time.
+            entries[key] = array("d", vector).tobytes()
+            entries.move_to_end(key)
+            while entries and len(entries) * len(vector) > self._max_numbers:
+                entries.popitem(last=False)
+
+    def _key(self, text: str) -> bytes:
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=self._hash_key).digest()

@@ -25,8 +25,8 @@ from gaia_memory.errors import (
     ModelUnavailableError,
     RefusedRequestError,
 )
-from gaia_memory.keyless.sentence_extractor import KeylessExtractor
-from gaia_memory.log import logger_for
+from gaia_memory.keyless.statements import KeylessExtractor
+from gaia_memory.log import log_fields, logger_for
 from gaia_memory.model_calls import (
     ATTEMPT_TEMPERATURES,
     ENDLESS,
@@ -39,7 +39,6 @@ from gaia_memory.model_calls import (
 from gaia_memory.models import Chunk, ExtractedFact
 from gaia_memory.outage import classify_error
 from gaia_memory.ports import AnswerCheck
-from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gaia_memory.backup.write_backup import BackupReport, write_backup
 from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.database.os_errors import translate_os_errors
-from gaia_memory.forget.finish_erasures import finish_erasures
+from gaia_memory.forget.delete import finish_erasures
 from gaia_memory.health import storage_problem
 from gaia_memory.ports import Follower
 from gaia_memory.threads import run_in_thread

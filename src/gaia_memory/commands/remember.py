@@ -14,7 +14,7 @@ from gaia_memory.learn.due_dates import DueFields, due_of_mention
 from gaia_memory.learn.excerpts import excerpt_of
 from gaia_memory.learn.screen import describe_masked
 from gaia_memory.models import Origin
-from gaia_memory.models.time_zone import machine_zone
+from gaia_memory.models.recurrence import machine_zone
 from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.threads import run_in_thread
 

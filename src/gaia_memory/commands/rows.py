@@ -13,8 +13,7 @@ from gaia_memory.language.printable_text import escape_markup, is_invisible
 from gaia_memory.language.stems import stem
 from gaia_memory.language.stop_words import STOP_WORDS
 from gaia_memory.models import DEFAULT_CONTEXT, Fact, PastFact, PendingConversation, to_local_time
-from gaia_memory.models.recurrence import describe_recurrence
-from gaia_memory.models.time_zone import load_time_zone
+from gaia_memory.models.recurrence import describe_recurrence, load_time_zone
 from gaia_memory.redaction.credentials import mask_credentials
 
 PAGE_SIZE = 20

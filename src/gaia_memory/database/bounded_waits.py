@@ -13,8 +13,7 @@ from contextvars import Context, ContextVar
 from typing import Any, TypeVar
 
 from gaia_memory.errors import MemoryClosedError, MemoryUnavailable
-from gaia_memory.log import logger_for
-from gaia_memory.telemetry import log_fields
+from gaia_memory.log import log_fields, logger_for
 
 logger = logger_for(__name__)
 

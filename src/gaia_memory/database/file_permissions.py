@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from gaia_memory.log import logger_for
-from gaia_memory.telemetry import log_fields
+from gaia_memory.log import log_fields, logger_for
 
 logger = logger_for(__name__)
 

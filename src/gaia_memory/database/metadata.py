@@ -1,13 +1,21 @@
-"""The metadata object of all tables, and shared column types."""
+"""The metadata object of all tables, shared column types, and what SQLite and PostgreSQL call differently."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import BigInteger, Double, Integer, MetaData, Text
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
+
+if TYPE_CHECKING:
+    from sqlalchemy import Table
+    from sqlalchemy.dialects import postgresql
+
+    from gaia_memory.ports import Transaction
+
 
 TABLE_PREFIX = "gaia_"
 """The prefix of every table name; a server database may contain the host's tables too."""
@@ -41,3 +49,17 @@ class Json(TypeDecorator[Any]):
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:
         """Parse the stored text."""
         return None if value is None else json.loads(value)
+
+
+def dialect_insert(tx: Transaction, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """Return an INSERT that supports ON CONFLICT, in the dialect of the database."""
+    return insert_for(tx.dialect.name, table)
+
+
+def insert_for(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """Return an INSERT that supports ON CONFLICT, in the named dialect."""
+    if dialect != "postgresql":
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql
+
+    return postgresql.insert(table)

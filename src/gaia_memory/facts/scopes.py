@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, case, func, select, update
 
-from gaia_memory.database.dialects import dialect_insert as dialect_insert
 from gaia_memory.database.id_encoding import encode_id
+from gaia_memory.database.metadata import dialect_insert as dialect_insert
 from gaia_memory.database.sqlite import READ_ONLY_OPTION
 from gaia_memory.facts.tables import outbox, scopes
 from gaia_memory.models import Scope

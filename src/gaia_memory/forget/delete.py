@@ -5,24 +5,27 @@ When `Forgetter.forget` returns, no read shows the facts, and the earlier messag
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gaia_memory.database.pooling.conflicts import retries_conflicts
-from gaia_memory.errors import InvalidInputError
-from gaia_memory.log import logger_for
+from gaia_memory.errors import InvalidInputError, StoreNotOwnedError
+from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import Fact, PendingConversation, Receipt, Scope, SessionKey
-from gaia_memory.ports import FactStore, Transaction
-from gaia_memory.telemetry import log_fields, memory_span
+from gaia_memory.ports import FactStore, Follower, Transaction
+from gaia_memory.telemetry import memory_span
 
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database
     from gaia_memory.facts.outbox import Outbox
     from gaia_memory.ledger import Ledger
+    from gaia_memory.ledger.memory_stores import MemoryStores
+
 
 logger = logger_for(__name__)
 
@@ -48,6 +51,8 @@ HOST_SESSION_NOTE = (
 The Runner may have deleted it: the ledger does not tell, and an owner who looks in vain loses less than one who is not
 told.
 """
+
+_POLL_SECONDS = 0.05
 
 
 def _copies_note(count: int, *, have_other_source: bool) -> str:
@@ -250,3 +255,32 @@ class Forgetter:
 
     async def _drop_profiles(self, tx: Transaction, scope: Scope) -> int:
         return await self.ledger.drop_profiles(tx, user=scope.user, app=scope.app)
+
+
+async def finish_erasures(stores: MemoryStores, follower: Follower, progress: Callable[[int, int], None]) -> str | None:
+    """Wait for the pending erasures if this process can own the mem0 store; else return which process finishes them.
+
+    `progress` is called with the number of steps done and their total.
+
+    Raises:
+        StoreStalledError: there is no progress.
+    """
+    follower.start()
+    settle_task = asyncio.create_task(follower.settled())
+    total = 1
+    try:
+        while not (await asyncio.wait({settle_task}, timeout=_POLL_SECONDS))[0]:
+            async with stores.database.read_transaction() as tx:
+                state = await stores.outbox.store(tx)
+            remaining = state.lag + state.erasures
+            if remaining and follower.is_ready and not follower.is_owner:
+                try:
+                    follower.mem0  # noqa: B018 - it raises with the owner's name
+                except StoreNotOwnedError as error:
+                    return f"{error.reason}, which finishes the erasure"
+            total = max(total, remaining)
+            progress(total - remaining, total)
+        await settle_task
+    finally:
+        settle_task.cancel()
+    return None

@@ -1,4 +1,4 @@
-"""What a message teaches without a model: its sentences, as the person wrote them."""
+"""What a conversation teaches without a model: the person's sentences, as they wrote them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from gaia_memory.language.text_features import QUESTION_MARKS
 from gaia_memory.language.tokenizer import index_tokens
+from gaia_memory.models import Chunk, ExtractedFact
+from gaia_memory.ports import AnswerCheck
 
 MIN_TOKENS = 3
 """Tokens of a sentence that is kept: a shorter one says nothing without those around it."""
@@ -33,6 +35,9 @@ _REQUEST_OR_GREETING = re.compile(
 )
 
 _REMEMBER = re.compile(r"\A(?:please\s+)?remember\s+that\b[\s:,]*", re.IGNORECASE)
+
+EXTRACTOR = "offline/sentences-1"
+"""Stored with each fact that it learned."""
 
 
 def find_statements(message: str) -> list[str]:
@@ -67,3 +72,19 @@ def _is_statement(sentence: str) -> bool:
         and _REQUEST_OR_GREETING.match(sentence) is None
         and len(index_tokens(sentence)) >= MIN_TOKENS
     )
+
+
+class KeylessExtractor:
+    """The port `Extractor` without a model: each sentence that a person stated is a fact, as written.
+
+    Nothing is put into other words, dated, sorted or concluded, and nothing is learned from the assistant's answers.
+    """
+
+    async def extract(self, chunk: Chunk, *, instructions: str, check: AnswerCheck) -> list[ExtractedFact]:
+        """Return the statements of a chunk, each once; nothing in the person's own words needs `check`."""
+        found: dict[str, ExtractedFact] = {}
+        for message in chunk.messages:
+            for text in find_statements(message.text) if message.role == "user" else ():
+                fact = ExtractedFact(text=text, attributed_to=message.speaker or "user", extractor=EXTRACTOR)
+                found.setdefault(text.casefold(), fact)
+        return list(found.values())

@@ -12,7 +12,6 @@ import unicodedata
 from functools import lru_cache
 
 from gaia_memory.language.printable_text import is_invisible
-from gaia_memory.language.unicode_forms import fold_case
 
 _HASHED_LETTERS = str.maketrans(
     # Cyrillic, then Greek: letters whose upper or lower case looks like a Latin letter.
@@ -102,3 +101,13 @@ def _latin_letter(char: str) -> str:
     if letter is None:
         return char
     return letter.upper() if char.isupper() else letter
+
+
+def compose(text: str) -> str:
+    """Return the text in NFC, each letter and its accent as one character: some keyboards type two."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def fold_case(text: str) -> str:
+    """Return the composed text without differences of case."""
+    return compose(compose(text).casefold())

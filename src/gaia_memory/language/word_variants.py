@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gaia_memory.language.unicode_forms import compose
+from gaia_memory.language.homoglyphs import compose
 
 _FAMILIES = """
 act actor actress acting | adopt adoption adoptive | advise advice advisor | allergic allergy allergies | answer reply

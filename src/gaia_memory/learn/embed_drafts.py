@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gaia_memory.errors import BadAnswerError, ModelError
-from gaia_memory.log import logger_for
+from gaia_memory.log import log_fields, logger_for
 from gaia_memory.model_calls import time_limit
 from gaia_memory.models import Draft, Scope, Vector
 from gaia_memory.ports import Embedder, FactStore
-from gaia_memory.telemetry import log_fields
 
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database

@@ -10,13 +10,12 @@ from typing import Literal
 
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.language.distinctive_words import ROLE_WORDS, count_shared, distinctive_words, is_role, word_forms
+from gaia_memory.language.homoglyphs import fold_case
 from gaia_memory.language.stems import stem
 from gaia_memory.language.text_features import QUESTION_MARKS
 from gaia_memory.language.tokenizer import index_tokens
-from gaia_memory.language.unicode_forms import fold_case
-from gaia_memory.log import logger_for
+from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import Chunk, ExtractedFact
-from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
 

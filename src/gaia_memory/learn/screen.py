@@ -16,7 +16,7 @@ from gaia_memory.language.text_features import QUESTION_MARKS
 from gaia_memory.learn.due_dates import due_of_answer, to_moment
 from gaia_memory.learn.excerpts import excerpt_of
 from gaia_memory.learn.lifetime import take_lifetime
-from gaia_memory.log import logger_for
+from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import (
     REMEMBERED_SOURCES,
     UNVERIFIED_KEY,
@@ -41,7 +41,6 @@ from gaia_memory.redaction.credentials import (
     masked_kinds,
 )
 from gaia_memory.redaction.forms import ACCOUNT_NUMBER
-from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
 

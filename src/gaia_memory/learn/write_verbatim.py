@@ -1,8 +1,9 @@
-"""Keeps facts that a person, a host or a model wants stored word for word."""
+"""Keeps what a person, a host or a model wants stored word for word, and judges whose word it is."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Sequence, Set
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, TypedDict, get_args
@@ -11,12 +12,15 @@ from typing_extensions import Unpack
 
 from gaia_memory.database.pooling.conflicts import retries_conflicts
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.language.distinctive_words import distinctive_stems
+from gaia_memory.language.homoglyphs import fold_homoglyphs
+from gaia_memory.language.stems import truncated_stem
+from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.learn.embed_drafts import EMBED_TIMEOUT_SECONDS, embed_in_scope
 from gaia_memory.learn.hide_sensitive import hide_sensitive, may_have_become_sensitive
 from gaia_memory.learn.lifetime import take_lifetime
 from gaia_memory.learn.screen import screen_draft
-from gaia_memory.learn.tool_statements import is_of_a_tool
-from gaia_memory.log import logger_for
+from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import (
     REMEMBERED_SOURCES,
     UNCONFIRMED_KEY,
@@ -31,11 +35,13 @@ from gaia_memory.models import (
 )
 from gaia_memory.models.validation import raise_invalid
 from gaia_memory.ports import Clock, Embedder, FactStore, Transaction
-from gaia_memory.telemetry import log_fields, memory_span
+from gaia_memory.redaction.credentials import without_masks
+from gaia_memory.telemetry import memory_span
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.ledger.memory_stores import MemoryStores
+
 
 logger = logger_for(__name__)
 
@@ -43,6 +49,14 @@ OnRefused = Literal["raise", "skip"]
 """What to do with facts that may not be kept: write nothing at all, or leave out only those."""
 
 WriteDrafts = Callable[[Transaction, Sequence[Draft]], Awaitable[AddResult]]
+
+MIN_ANSWERED_SHARE = 0.5
+"""Share of the distinctive stems of a statement in a tool's answer, from which on it may come from there."""
+
+_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.\w+|(?<![\w.])(?:[\w-]+\.)+[a-z]{2,}(?![\w.])", re.IGNORECASE)
+_LONG_NUMBER = re.compile(r"(?<![\w-])[A-Z]{0,2}\d(?:[ ()/.-]?\d){5,}(?![\w-])")
+_DAY_OR_TIME = re.compile(r"\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d{4}|\d\d?[.:]\d\d")
+_COMPARED_DIGITS = 5
 
 
 class WriteOptions(TypedDict, total=False):
@@ -225,3 +239,38 @@ async def reject_forgotten(
     )
     if any((*has_tombstone, *is_paraphrase)):
         raise InvalidInputError(_FORGOTTEN_MESSAGE)
+
+
+def is_of_a_tool(fact: NewFact, user: UserStatement) -> bool:
+    """Return whether a statement of a model's has its words from another tool's answer rather than from the person.
+
+    That is so if at least half of its distinctive stems stand in one answer and fewer of them in what the person said,
+    or if an address or a long number of it stands in an answer alone: few other words can redirect so much.
+    """
+    # "On Friday" is said, and its date is saved.
+    stems = distinctive_stems(_LONG_NUMBER.sub(" ", _DAY_OR_TIME.sub(" ", without_masks(fact.text))))
+    said = "\n".join((*user.recent_texts, user.text, user.agreed_to))
+    said_count = len(stems & _stems(said)) if user.tool_answers else 0
+    named = "\n".join(filter(None, (fact.text, fact.category, fact.entity, fact.context, fact.key)))
+    contacts = _contacts(_DAY_OR_TIME.sub(" ", named))
+    unsaid = {contact for contact in contacts - _contacts(said) if contact not in _digits(said)}
+    for answer in user.tool_answers:
+        answered_count = len(stems & _stems(answer))
+        is_answered = bool(stems) and answered_count >= MIN_ANSWERED_SHARE * len(stems)
+        if (is_answered and said_count < answered_count) or not unsaid.isdisjoint(_contacts(answer)):
+            return True
+    return False
+
+
+def _contacts(text: str) -> Set[str]:
+    """Return the addresses of a text and the last digits of its long numbers."""
+    addresses = {address.casefold() for address in _ADDRESS.findall(text)}
+    return addresses | {_digits(number)[-_COMPARED_DIGITS:] for number in _LONG_NUMBER.findall(text)}
+
+
+def _digits(text: str) -> str:
+    return re.sub(r"\D", "", text)
+
+
+def _stems(text: str) -> set[str]:
+    return {truncated_stem(word) for word in index_tokens(fold_homoglyphs(text))}

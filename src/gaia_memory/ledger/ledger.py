@@ -27,8 +27,8 @@ from sqlalchemy import (
     update,
 )
 
-from gaia_memory.database.dialects import dialect_insert
 from gaia_memory.database.id_encoding import decode_id, encode_id, index_key, replace_unstorable
+from gaia_memory.database.metadata import dialect_insert
 from gaia_memory.ledger.process_identity import dead_owners, engine_name, upper_bound
 from gaia_memory.ledger.rows import (
     UNLEARNED_TURN_NO,

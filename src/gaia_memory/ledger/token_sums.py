@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
-from gaia_memory.database.dialects import dialect_insert
+from gaia_memory.database.metadata import dialect_insert
 from gaia_memory.ledger.tables import token_sums
 from gaia_memory.models import TokenSums, TokenUsage
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, case, or_, update
 
-from gaia_memory.database.dialects import insert_for
+from gaia_memory.database.metadata import insert_for
 from gaia_memory.ledger.process_identity import dead_owners
 from gaia_memory.ledger.rows import conversation_key, is_unset_or_expired, load_row, new_row_values, to_ledger_row
 from gaia_memory.ledger.tables import conversations as c

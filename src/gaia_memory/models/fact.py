@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, overload
+from typing import Literal, NamedTuple, overload
 
-from gaia_memory.models.history.endings import FactEnd
-from gaia_memory.models.history.tool_changes import ToolTurn
 from gaia_memory.models.new_fact import DEFAULT_CONTEXT, IN_DOUBT, MARKS_OF_DOUBT, UNCONFIRMED_KEY, Metadata, NewFact
-from gaia_memory.models.scope import Scope
+from gaia_memory.models.scope import Scope, SessionKey
 
 Vector = Sequence[float]
 
@@ -21,6 +19,39 @@ Source = Literal["remember", "agent", "conversation", "add", "import"]
 """Who wrote a fact: a person or the host, a model's tool call, learning, the host in bulk, or an import."""
 REMEMBERED_SOURCES: frozenset[Source] = frozenset({"remember", "agent"})
 """The sources of facts that somebody wanted remembered, one at a time."""
+
+
+EndingReason = Literal["replaced", "retracted", "expired", "merged"]
+"""Why a fact ended: another took its place, it was taken back, its time was over, or another says the same."""
+
+
+class ToolTurn(NamedTuple):
+    """A turn whose tools change facts: the conversation and the id of ADK's invocation."""
+
+    key: SessionKey
+    invocation_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactEnd:
+    """An ending that is to be stored.
+
+    `ended_at` is since when the fact `fact_id` is no longer true, `ended_by` the fact that took its place, `actor` who
+    says so: `person`, `host`, `agent:NAME`, `model`, `rule:NAME` or `clock`. `app` and `session_id` name the
+    conversation that ended it. With a `version`, the fact ends only while it is that of `StoredFact.version`. What was
+    stored has the time of that in `noted_at` and, if it was undone, the time of that in `undone_at`.
+    """
+
+    fact_id: str
+    ended_at: datetime
+    why: EndingReason
+    actor: str
+    ended_by: str | None = None
+    version: int | None = None
+    app: str | None = None
+    session_id: str | None = None
+    noted_at: datetime | None = None
+    undone_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time
 from typing import Any
 
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.language.unicode_forms import compose
+from gaia_memory.language.homoglyphs import compose
 from gaia_memory.models.fact import Fact
 from gaia_memory.models.new_fact import LABELS, RESERVED_METADATA, Scalar
 from gaia_memory.models.validation import format_value, raise_invalid

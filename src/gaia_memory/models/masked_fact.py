@@ -9,8 +9,8 @@ from gaia_memory.models.new_fact import LABELS
 from gaia_memory.redaction.credentials import contains_credential, mask_credentials
 
 if TYPE_CHECKING:
+    from gaia_memory.models.endings import PastFact
     from gaia_memory.models.fact import Fact, Origin
-    from gaia_memory.models.history.endings import PastFact
     from gaia_memory.models.new_fact import NewFact, Scalar
 
 _Masked = TypeVar("_Masked", "Fact", "NewFact")

@@ -13,8 +13,7 @@ from zoneinfo import ZoneInfo
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import replace_unstorable
-from gaia_memory.models.recurrence import parse_recurrence
-from gaia_memory.models.time_zone import load_time_zone
+from gaia_memory.models.recurrence import load_time_zone, parse_recurrence
 from gaia_memory.models.validation import (
     format_value,
     is_label,

@@ -1,4 +1,4 @@
-"""How often a due fact comes back, and when."""
+"""How often a due fact comes back, and when, in the time zones that decide its day."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from itertools import islice
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from gaia_memory.models.validation import raise_invalid
 
@@ -176,3 +177,36 @@ def _local_end(until: re.Match[str], zone: tzinfo | None) -> str:
 def _at(local: datetime, zone: tzinfo | None) -> datetime:
     """Return the moment of a local time in UTC."""
     return (local.astimezone() if zone is None else local.replace(tzinfo=zone)).astimezone(UTC)
+
+
+@lru_cache(maxsize=256)
+def load_time_zone(name: str) -> tzinfo:
+    """Return the zone of an IANA name such as `Asia/Tokyo`. Reads a file at the first call for a name.
+
+    Raises:
+        ValueError: there is no zone with this name.
+    """
+    try:
+        return ZoneInfo(name)
+    # The name of a folder (`Asia`) and an invalid path raise errors of other types.
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError("is no time zone of the IANA list") from error
+
+
+def machine_zone() -> tzinfo:
+    """Return the zone of this machine, which knows changes of clocks."""
+    # Late: only without a zone.
+    from dateutil.tz import tzlocal
+
+    zone: tzinfo = tzlocal()
+    return zone
+
+
+def to_local_time(moment: datetime, zone: tzinfo | None) -> datetime:
+    """Return a moment in the local time of the person who spoke.
+
+    Hosts store times in plain UTC, which says nothing about the person: it is converted to `zone`, or with None
+    to the zone of this machine. Any other zone is explicit and stays, including the IANA zone `UTC`.
+    """
+    is_explicit_zone = isinstance(moment.tzinfo, ZoneInfo) or moment.tzname() != "UTC"
+    return moment if is_explicit_zone else moment.astimezone(zone)

@@ -8,8 +8,8 @@ from datetime import date, datetime, tzinfo
 from typing import Literal
 
 from gaia_memory.models.new_fact import DEFAULT_CONTEXT
+from gaia_memory.models.recurrence import to_local_time
 from gaia_memory.models.scope import SessionKey
-from gaia_memory.models.time_zone import to_local_time
 
 Role = Literal["user", "assistant"]
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from gaia_memory.language.unicode_forms import fold_case
+from gaia_memory.language.homoglyphs import fold_case
 from gaia_memory.models import Contact, Fact
 from gaia_memory.models.validation import require_text
 

@@ -32,7 +32,6 @@ from gaia_memory.recall.index.candidates import select_candidates
 from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.fact_columns import FactColumns
 from gaia_memory.recall.index.vector_search import VectorMatches, VectorSearch
-from gaia_memory.recall.model_attempt import attempt
 from gaia_memory.recall.query.expansion import (
     EXPANSION_STAGE,
     ExpandedQuery,
@@ -40,11 +39,17 @@ from gaia_memory.recall.query.expansion import (
     with_expansions,
 )
 from gaia_memory.recall.query.parsed_query import parse_query, truncate_middle
-from gaia_memory.recall.ranking.adaptive_limit import BROAD_LIMIT, adaptive_limit
 from gaia_memory.recall.ranking.diversity import DIVERSITY_WINDOW, diversify
-from gaia_memory.recall.ranking.normalise import merge_hits, to_hits, to_outdated
-from gaia_memory.recall.ranking.rank import RankedFact, rank
-from gaia_memory.recall.ranking.rerank import RERANK_STAGE, blend_reranker_scores
+from gaia_memory.recall.ranking.rank import (
+    BROAD_LIMIT,
+    RankedFact,
+    adaptive_limit,
+    merge_hits,
+    rank,
+    to_hits,
+    to_outdated,
+)
+from gaia_memory.recall.ranking.rerank import RERANK_STAGE, attempt, blend_reranker_scores
 from gaia_memory.recall.ranking.token_budget import cut_to_budget
 from gaia_memory.recall.similar_fact_search import SimilarFactMixin
 from gaia_memory.recall.visibility import Visibility

@@ -12,12 +12,11 @@ from uuid import uuid4
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.log import logger_for
+from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import Fact, next_occurrence
 from gaia_memory.ports import Clock
 from gaia_memory.ports.due_store import Claim, DueFact
 from gaia_memory.reminders.due_items import find_due_time, zone_of
-from gaia_memory.telemetry import log_fields
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from gaia_memory.ledger import Ledger
 
 
+FACTS_PER_TRANSACTION = 200
+"""Facts handled at once, so that turns wait for none of it."""
+
+MAX_TRANSACTIONS = 500
+"""Transactions of one sweep; the next one goes on."""
+
+
 class LedgerClient:
     """Reads and writes the ledger for `owner`; use `ledger` and `database` for longer transactions."""
 
@@ -151,3 +158,14 @@ class LedgerClient:
                 return False
             await self.ledger.freeze_profile(tx, key, frozen)
         return True
+
+
+async def follow_clock(client: LedgerClient) -> None:
+    """End the facts whose validity is over, and put those that have begun to hold into the outbox."""
+    now, facts = client.clock.now(), client.facts
+    for step in (facts.expire, facts.begin):
+        for _ in range(MAX_TRANSACTIONS):
+            async with client.database.transaction() as tx:
+                count = await step(tx, now=now, limit=FACTS_PER_TRANSACTION)
+            if count < FACTS_PER_TRANSACTION:
+                break

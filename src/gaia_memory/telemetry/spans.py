@@ -13,9 +13,9 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, Status, StatusCode
 
 from gaia_memory.errors import ModelError
+from gaia_memory.log import store_id
 from gaia_memory.models import Fact, Scope, TokenUsage
 from gaia_memory.outage import classify_error
-from gaia_memory.telemetry.log_fields import store_id
 
 TRACER_NAME = "gaia_memory"
 PROVIDER_NAME = "mem0"

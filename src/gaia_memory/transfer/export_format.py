@@ -24,8 +24,8 @@ from gaia_memory.models import (
 )
 from gaia_memory.models.validation import raise_invalid, require_int, require_text
 from gaia_memory.redaction.credentials import contains_credential
-from gaia_memory.transfer.ending_format import ending_to_dict
 from gaia_memory.transfer.export_values import (
+    ending_to_dict,
     parse_ids,
     parse_optional_id,
     parse_optional_text,

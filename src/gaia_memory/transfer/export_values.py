@@ -7,12 +7,16 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any, cast, get_args
 
+from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import replace_unstorable
-from gaia_memory.models import Source
+from gaia_memory.models import EndingReason, FactEnd, Source
 from gaia_memory.models.validation import raise_invalid, require_text, require_time
 
 _MAX_TEXT_CHARACTERS = 1_000
 """Characters of a short text about a source, such as an excerpt."""
+
+_TIMES = ("ended_at", "noted_at", "undone_at")
+_TEXTS = ("fact_id", "ended_by", "why", "actor", "app", "session_id")
 
 
 def require_mapping(value: object, path: str, *, known_keys: frozenset[str] | None = None) -> Mapping[str, Any]:
@@ -76,3 +80,41 @@ def parse_time(value: object, path: str) -> datetime | None:
 def to_iso(moment: datetime | None) -> str | None:
     """Return a time in ISO 8601, or None."""
     return None if moment is None else moment.isoformat()
+
+
+def ending_to_dict(ending: FactEnd) -> dict[str, Any]:
+    """Return an ending as JSON-compatible data."""
+    texts = {name: getattr(ending, name) for name in _TEXTS}
+    return {**texts, **{name: to_iso(getattr(ending, name)) for name in _TIMES}}
+
+
+def parse_endings(data: Mapping[str, Any]) -> list[FactEnd]:
+    """Validate the endings of an export; those of version 1 and of other programs have none.
+
+    Raises:
+        InvalidInputError: a value is invalid; the message names its path, the value and the fix.
+    """
+    try:
+        listed = require_sequence(data.get("endings") or [], "data['endings']")
+        return [_parse_ending(ending, f"data['endings'][{at}]") for at, ending in enumerate(listed)]
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{error}; nothing was imported") from error
+
+
+def _parse_ending(data: object, path: str) -> FactEnd:
+    ending = require_mapping(data, path, known_keys=frozenset({*_TIMES, *_TEXTS}))
+    why = ending.get("why")
+    if why not in (known := get_args(EndingReason)):
+        raise_invalid(f"{path}['why']", why, f"use one of {', '.join(known)}")
+    texts: dict[str, Any] = {
+        name: parse_optional_text(ending.get(name), f"{path}[{name!r}]") for name in ("ended_by", "app", "session_id")
+    }
+    ended_at, noted_at, undone_at = (parse_time(ending.get(name), f"{path}[{name!r}]") for name in _TIMES)
+    return FactEnd(
+        fact_id=require_text(f"{path}['fact_id']", ending.get("fact_id")),
+        actor=require_text(f"{path}['actor']", ending.get("actor")),
+        ended_at=require_time(f"{path}['ended_at']", ended_at),
+        noted_at=noted_at,
+        undone_at=undone_at,
+        **{**texts, "why": why},
+    )

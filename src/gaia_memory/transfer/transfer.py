@@ -14,8 +14,8 @@ from gaia_memory.models import Draft, Fact, FactEnd, Origin, Scope, SessionKey, 
 from gaia_memory.models.masked_fact import mask_fact, mask_origin
 from gaia_memory.ports import Clock, Embedder, Transaction
 from gaia_memory.threads import run_in_thread
-from gaia_memory.transfer.ending_format import parse_endings
 from gaia_memory.transfer.export_format import History, ImportedFact, build_export, parse_export
+from gaia_memory.transfer.export_values import parse_endings
 
 if TYPE_CHECKING:
     from gaia_memory.ledger.memory_stores import MemoryStores

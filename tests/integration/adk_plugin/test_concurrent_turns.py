@@ -17,7 +17,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
 from gaia_memory.engine import Engine
 from gaia_memory.models import LedgerRow, SessionKey, TurnRequest
-from gaia_memory.sessions.turns import turn_lease, turn_presence
+from gaia_memory.sessions.turns import turn_presence
 from gaia_memory.testing import Gate, ScriptedExtractor, ScriptedLlm, call
 from support.host_matrix import wait_until
 from support.plugin_host import (
@@ -119,8 +119,8 @@ async def test_a_cancelled_turn_delays_the_next_one_only_briefly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: str
 ) -> None:
     """ADK calls no hook when a turn is cancelled."""
-    monkeypatch.setattr(turn_lease, "TASK_GAP_SECONDS", 0.05)
-    monkeypatch.setattr(turn_lease, "HEARTBEAT_TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setattr(turn_presence, "TASK_GAP_SECONDS", 0.05)
+    monkeypatch.setattr(turn_presence, "HEARTBEAT_TIMEOUT_SECONDS", 0.5)
     gate = Gate()
     gate.shut()
 

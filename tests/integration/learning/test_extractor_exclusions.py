@@ -24,7 +24,7 @@ from google.genai import types
 
 from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY
 from gaia_memory.learn.prompts import ATTRIBUTION_INSTRUCTIONS
-from gaia_memory.sessions.turns import turn_lease
+from gaia_memory.sessions.turns import turn_presence
 from gaia_memory.testing import ScriptedLlm, call
 from support.harness import Sut, text_parts, tool_responses
 from support.hosts.extractor_input import (
@@ -285,7 +285,7 @@ async def test_a_private_message_passed_on_by_another_plugin_is_not_extracted(
     tmp_path: Path, make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ADK appends it before our plugin sees it, and the turn is cancelled, so that no event carries a stamp."""
-    monkeypatch.setattr(turn_lease, "TASK_GAP_SECONDS", 0.05)
+    monkeypatch.setattr(turn_presence, "TASK_GAP_SECONDS", 0.05)
     arrived = asyncio.Event()
 
     async def hang(_: LlmRequest) -> str:

@@ -10,7 +10,7 @@ import pytest
 from google.adk.sessions.database_session_service import DatabaseSessionService
 
 from gaia_memory.adk.sessions.transcript import SessionTranscript
-from gaia_memory.backend.vector_cache import VectorCache
+from gaia_memory.backend.embedder import VectorCache
 from gaia_memory.engine import Engine
 from gaia_memory.language import distinctive_words, stems, text_features
 from gaia_memory.learn import grounding, screen

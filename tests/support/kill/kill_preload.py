@@ -25,7 +25,7 @@ PRELOADED_MODULES = (
     "chromadb.telemetry.product.posthog",
     "filelock",
     "gaia_memory.keyless.hashed_embedder",
-    "gaia_memory.keyless.sentence_extractor",
+    "gaia_memory.keyless.statements",
     "mem0.configs.vector_stores.chroma",
     "mem0.llms.gemini",
     "mem0.utils.spacy_models",

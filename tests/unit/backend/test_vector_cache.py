@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from gaia_memory.backend.embedder import Mem0Embedder
+from gaia_memory.backend.embedder import Mem0Embedder, VectorCache
 from gaia_memory.backend.providers.resolve_provider import Provider
 from gaia_memory.backend.thread_pools import WorkerPool
-from gaia_memory.backend.vector_cache import VectorCache
 from gaia_memory.errors import ModelUnavailableError
 
 

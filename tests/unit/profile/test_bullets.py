@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaia_memory.language.printable_text import estimate_tokens
-from gaia_memory.profile.bullets import MAX_BULLET_CHARACTERS, fit_bullets, parse_bullets
+from gaia_memory.profile.distil import MAX_BULLET_CHARACTERS, fit_bullets, parse_bullets
 
 
 @pytest.mark.parametrize(

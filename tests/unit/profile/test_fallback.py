@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from gaia_memory.models import Fact, Scope, Source
-from gaia_memory.profile.bullets import MAX_BULLET_CHARACTERS, fallback_bullets, fit_bullets
+from gaia_memory.profile.distil import MAX_BULLET_CHARACTERS, fallback_bullets, fit_bullets
 
 MOMENT = datetime(2026, 3, 1, tzinfo=UTC)
 

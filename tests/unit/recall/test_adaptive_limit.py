@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.recall.ranking.adaptive_limit import BROAD_LIMIT, DEFAULT_LIMIT, NARROW_LIMIT, adaptive_limit
+from gaia_memory.recall.ranking.rank import BROAD_LIMIT, DEFAULT_LIMIT, NARROW_LIMIT, adaptive_limit
 
 CLEAR = [1.0, 0.4, 0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
 FALLING = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from gaia_memory.config.sections.recall_section import RecallWeights
 from gaia_memory.recall.index.vector_search import VectorMatches
 from gaia_memory.recall.ranking.diversity import diversify
-from gaia_memory.recall.ranking.normalise import to_hits
-from gaia_memory.recall.ranking.rank import RankedFact, rank
+from gaia_memory.recall.ranking.rank import RankedFact, rank, to_hits
 from gaia_memory.recall.ranking.rerank import blend_reranker_scores
 from support.factories import NOON, make_fact
 from support.recall_parts import matches_of, matrix_of, recall_config

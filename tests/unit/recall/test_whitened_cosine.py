@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gaia_memory.recall.index.whitened_cosine import REGULARIZATION, build_vector_matrix
+from gaia_memory.recall.index.vector_search import REGULARIZATION, build_vector_matrix
 
 NUMBERS = st.floats(-1, 1, width=32)
 ROWS = st.integers(1, 12).flatmap(lambda count: arrays(np.float32, (count, 5), elements=NUMBERS))

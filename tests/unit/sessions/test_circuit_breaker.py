@@ -7,14 +7,15 @@ from datetime import timedelta
 import pytest
 
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
-from gaia_memory.sessions.learning import backoff
-from gaia_memory.sessions.learning.backoff import (
+from gaia_memory.sessions.learning import circuit_breaker
+from gaia_memory.sessions.learning.circuit_breaker import (
+    FAILURE_THRESHOLD,
     JITTER_RATIO,
     PARK_AFTER_BAD_ANSWERS,
+    ModelCircuitBreaker,
     failure_backoff_seconds,
     outage_backoff_seconds,
 )
-from gaia_memory.sessions.learning.circuit_breaker import FAILURE_THRESHOLD, ModelCircuitBreaker
 from gaia_memory.testing import FakeClock
 
 pytestmark = pytest.mark.heavy
@@ -129,7 +130,7 @@ def test_the_delay_of_the_provider_is_respected_up_to_a_limit() -> None:
     seen.over()
     seen.miss("d", retry_after=86_400)
 
-    assert seen.pause() == backoff.MAX_RETRY_AFTER_SECONDS
+    assert seen.pause() == circuit_breaker.MAX_RETRY_AFTER_SECONDS
 
 
 def test_another_model_starts_with_a_closed_circuit() -> None:

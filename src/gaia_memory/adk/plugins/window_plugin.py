@@ -1,4 +1,4 @@
-"""Replays the last turns of a conversation instead of all of it, in any Runner."""
+"""Replays the last turns of a conversation instead of all of it, with long results of tools cut, in any Runner."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from google.adk.sessions.database_session_service import DatabaseSessionService
+from google.adk.sessions.schemas.v1 import StorageMetadata
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 from tenacity import (
@@ -16,7 +17,8 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from gaia_memory.adk.sessions.session_database import VERSION_TABLE
+VERSION_TABLE = StorageMetadata.__tablename__
+"""ADK creates it first, and inserts the version of its tables later."""
 
 MAX_ATTEMPTS = 6
 

@@ -1,4 +1,4 @@
-"""How recalled facts are shown to a model: as data, never as instructions."""
+"""How tools answer a model: facts are data, never instructions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reads the arguments of a tool call, which models get wrong in many ways; each error says what to pass."""
+"""What each tool takes, and the reading of a call, which models get wrong in many ways.
+
+The texts of the declarations are in every request, so they are short and never change.
+"""
 
 from __future__ import annotations
 

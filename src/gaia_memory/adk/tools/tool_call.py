@@ -16,7 +16,7 @@ from gaia_memory.language.agreements import is_agreement
 from gaia_memory.language.distinctive_words import shares_distinctive_word
 from gaia_memory.learn.excerpts import excerpt_of
 from gaia_memory.models import Fact, Origin, SessionKey, ToolTurn
-from gaia_memory.models.time_zone import machine_zone
+from gaia_memory.models.recurrence import machine_zone
 from gaia_memory.models.validation import format_value
 
 if TYPE_CHECKING:

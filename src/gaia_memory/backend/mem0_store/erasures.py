@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
-from gaia_memory.log import logger_for
+from gaia_memory.log import error_frames, log_fields, logger_for
 from gaia_memory.models import StoreState
 from gaia_memory.ports import Clock
-from gaia_memory.telemetry import error_frames, log_fields
 
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database

@@ -20,10 +20,9 @@ from gaia_memory.backend.mem0_store.vector_stores import resolve_location
 from gaia_memory.backend.mem0_store.wait_synced import POLL_SECONDS, wait_until_synced
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import GaiaMemoryError, MemoryUnavailable, StoreNotOwnedError, StoreStalledError
-from gaia_memory.log import logger_for
+from gaia_memory.log import error_frames, log_fields, logger_for
 from gaia_memory.models import DirtyFact, StoreState
 from gaia_memory.ports import Clock, Embedder
-from gaia_memory.telemetry import error_frames, log_fields
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:

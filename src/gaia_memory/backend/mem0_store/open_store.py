@@ -18,11 +18,11 @@ from gaia_memory.backend.mem0_store.store import (
 )
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import GaiaMemoryError, InvalidInputError
-from gaia_memory.log import logger_for
+from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import DirtyFact, Fact, StoredFact, StoreState, is_same_embedder
 from gaia_memory.models.new_fact import require_bounded
 from gaia_memory.ports import Clock, Embedder
-from gaia_memory.telemetry import log_fields, memory_span
+from gaia_memory.telemetry import memory_span
 
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from gaia_memory.errors import ModelError
-from gaia_memory.log import logger_for
+from gaia_memory.log import error_frames, log_fields, logger_for
 from gaia_memory.models import DirtyFact
 from gaia_memory.ports import Embedder
-from gaia_memory.telemetry import error_frames, log_fields
 
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database

@@ -48,7 +48,7 @@ _OPENROUTER_KEYS = frozenset({"openrouter_base_url", "models", "route", "site_ur
 """Options of mem0's `openai` that take effect only with OPENROUTER_API_KEY, which is not read."""
 
 _STORE_CONFIG_PACKAGE = "mem0.configs.vector_stores"
-_NO_MODEL = "gaia_memory.keyless.no_model.NoModel"
+_NO_MODEL = "gaia_memory.backend.builder.NoModel"
 _OFFLINE_EMBEDDER = "gaia_memory.keyless.hashed_embedder.OfflineEmbedder"
 _LOCAL_EMBEDDER = "gaia_memory.backend.providers.local.LocalEmbedder"
 

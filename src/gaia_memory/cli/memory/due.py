@@ -12,8 +12,7 @@ from gaia_memory.cli.engines import ConfigOption, JsonOption, open_engine
 from gaia_memory.cli.memory.target import Target
 from gaia_memory.cli.ui.fact_output import LongOption, fact_to_dict, print_json, print_rows, shorten_ids
 from gaia_memory.cli.ui.terminal import print_line, print_note
-from gaia_memory.models.recurrence import describe_recurrence
-from gaia_memory.models.time_zone import load_time_zone
+from gaia_memory.models.recurrence import describe_recurrence, load_time_zone
 
 if TYPE_CHECKING:
     from gaia_memory.models import Fact

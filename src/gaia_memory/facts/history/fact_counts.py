@@ -15,7 +15,7 @@ from typing_extensions import override
 from gaia_memory.facts.current import ClockedFactStore, current, current_or_past
 from gaia_memory.facts.rows import to_epoch_seconds
 from gaia_memory.facts.tables import endings, facts, past_facts
-from gaia_memory.language.unicode_forms import compose
+from gaia_memory.language.homoglyphs import compose
 from gaia_memory.models import DayCounts, FactCounts
 from gaia_memory.threads import run_in_thread
 

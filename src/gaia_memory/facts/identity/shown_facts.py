@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Select, and_, bindparam, delete, literal, or_, select
 from typing_extensions import override
 
-from gaia_memory.database.dialects import dialect_insert
 from gaia_memory.database.id_encoding import index_key
+from gaia_memory.database.metadata import dialect_insert
 from gaia_memory.facts.current import ClockedFactStore, current, current_or_past
 from gaia_memory.facts.rows import in_chunks
 from gaia_memory.facts.tables import facts, shown_facts

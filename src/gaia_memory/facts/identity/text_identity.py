@@ -6,8 +6,7 @@ import hashlib
 import re
 import unicodedata
 
-from gaia_memory.language.homoglyphs import fold_cased_homoglyphs, fold_homoglyphs, replace_look_alikes
-from gaia_memory.language.unicode_forms import fold_case
+from gaia_memory.language.homoglyphs import fold_case, fold_cased_homoglyphs, fold_homoglyphs, replace_look_alikes
 
 _FULL_STOPS = (".", "\u3002")
 

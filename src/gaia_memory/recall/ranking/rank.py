@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gaia_memory.config.sections.recall_section import RecallConfig, RecallWeights
+from gaia_memory.models import Fact, FactEnd, Hit, OutdatedHit
 from gaia_memory.recall.index.candidates import CandidateMatrix
 from gaia_memory.recall.index.vector_search import VectorMatches
 from gaia_memory.recall.query.expansion import ExpandedQuery
@@ -18,6 +21,7 @@ from gaia_memory.recall.ranking import stages
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 STAGES: Mapping[str, Callable[[ParsedQuery, CandidateMatrix], NDArray[np.float64]]] = {
     "keywords": stages.keywords,
@@ -36,6 +40,28 @@ STAGES: Mapping[str, Callable[[ParsedQuery, CandidateMatrix], NDArray[np.float64
 
 IN_DOUBT_SHARE = 0.8
 """Share of the score that a fact loses if it may hold no longer."""
+
+_ROUNDING_TOLERANCE = 1e-9
+"""Share of the greatest part below which a sum of parts counts as 0."""
+
+NARROW_LIMIT, DEFAULT_LIMIT, BROAD_LIMIT = 3, 5, 10
+
+CLEAR_LEAD_RATIO = 0.5
+"""Share of the best score below which the second fact is far behind."""
+
+FLAT_TAIL_RATIO = 0.75
+"""Share of the best score from which on the tenth fact is as relevant as the first."""
+
+_SHORT_QUESTION_CHARACTERS = 80
+"""Characters of a question about one thing; some 12 English words."""
+
+_QUESTION_MARKS = re.compile(r"[?\uff1f\u061f\u037e]+")
+_PLURAL_QUESTION = re.compile(
+    r"\b(?:all|any|both|each|every|everything|everyone|list|several|various|different|how (?:many|often))\b"
+    # Plural nouns, without verbs such as "does" and words that end in -ss or -us.
+    r"|\b(?:what|which)(?: \w+)?? (?!(?:is|was|does|has|this|his|its|yes)\b)\w+(?<![su])s\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,3 +182,63 @@ def _score_fallbacks(
         ceiling = total[is_found].min() if is_found.any() else 1.0
         part[rows] = 0.5 * ceiling * np.maximum(scores, 0.0) / max(1.0, scores.max())
     return np.where(is_found, 0.0, part)
+
+
+def to_hits(
+    ranked: Sequence[RankedFact], facts: Mapping[str, Fact], confidence: float, missing: Sequence[str] = ()
+) -> list[Hit]:
+    """Return the facts in `facts` as hits; the parts of each hit add up to its score.
+
+    The best fact scores `confidence`, and each other one in proportion to its total.
+    """
+    best = ranked[0].total if ranked else 0.0
+    # Parts that cancel each other out leave a rounding error, by which no part can be divided.
+    has_scale = ranked and best > _ROUNDING_TOLERANCE * max(map(abs, ranked[0].parts.values()), default=0.0)
+
+    def scale_part(part: float) -> float:
+        # Divided first: the reciprocal of a tiny total is infinite.
+        return confidence * (part / best) if has_scale else 0.0
+
+    existing = [item for item in ranked if item.fact_id in facts]
+    # Equal totals may differ by rounding, so each score is capped by the one before.
+    scores = accumulate((scale_part(item.total) for item in existing), min)
+    return [
+        Hit(
+            fact=facts[item.fact_id],
+            score=score,
+            why={stage: scale_part(part) for stage, part in item.parts.items()},
+            missing=tuple(missing),
+        )
+        for item, score in zip(existing, scores, strict=True)
+    ]
+
+
+def to_outdated(hit: Hit, ending: FactEnd) -> OutdatedHit:
+    """Return the hit of a fact that has ended: the reason takes its score back to 0."""
+    why = {**hit.why, ending.why: -hit.score}
+    return OutdatedHit(fact=hit.fact, score=0.0, why=why, missing=hit.missing, ending=ending)
+
+
+def merge_hits(answers: Sequence[Sequence[Hit]]) -> list[Hit]:
+    """Return the hits of several scopes, best first; of equal texts only the first is kept."""
+    hits: dict[str, Hit] = {}
+    for answer in answers:
+        for hit in answer:
+            hits.setdefault(" ".join(hit.fact.text.casefold().split()), hit)
+    return sorted(hits.values(), key=lambda hit: -hit.score)
+
+
+def adaptive_limit(question: str, scores: Sequence[float]) -> int:
+    """Return how many facts a question needs, given their scores, best first: 3, 5 or 10.
+
+    It is 10 if the question asks for several things (by English words or several question marks) or if the tenth fact
+    is nearly as good as the first. It is 3 for a short question if the second fact is far behind the first, else 5. The
+    scores work in every language, as in the "autocut" of vector databases.
+    """
+    if _PLURAL_QUESTION.search(question) or len(_QUESTION_MARKS.findall(question)) > 1:
+        return BROAD_LIMIT
+    best = scores[0] if scores else 0.0
+    if len(scores) >= BROAD_LIMIT and scores[BROAD_LIMIT - 1] >= FLAT_TAIL_RATIO * best:
+        return BROAD_LIMIT
+    has_clear_lead = len(scores) < 2 or scores[1] < CLEAR_LEAD_RATIO * best
+    return NARROW_LIMIT if has_clear_lead and len(question) <= _SHORT_QUESTION_CHARACTERS else DEFAULT_LIMIT

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
+from gaia_memory.config.sections.recall_section import RecallConfig
+from gaia_memory.errors import ModelError
+from gaia_memory.log import log_fields, logger_for
+from gaia_memory.model_calls import remaining_seconds, time_limit
+from gaia_memory.models import Scope
 from gaia_memory.recall.ranking.rank import RankedFact
 
 RERANK_STAGE = "reranker"
 """The name of this stage in `Hit.why` and `Hit.missing`."""
+
+logger = logger_for(__name__)
+
+MAX_KEPT_SECONDS = 1.0
+"""What remains of `memory.recall.seconds` for the answer without a model that is late, at most half of them."""
+
+_Answer = TypeVar("_Answer")
 
 
 def blend_reranker_scores(ranked: Sequence[RankedFact], scores: Sequence[float], share: float) -> list[RankedFact]:
@@ -31,3 +44,19 @@ def blend_reranker_scores(ranked: Sequence[RankedFact], scores: Sequence[float],
     # If all totals are equal, the scores decide.
     rescored.sort(key=lambda pair: (-pair[0].total, -pair[1]))
     return [*(item for item, _ in rescored), *rest]
+
+
+async def attempt(
+    answer: Awaitable[_Answer], name: str, scope: Scope, settings: RecallConfig
+) -> tuple[_Answer | None, tuple[str, ...]]:
+    """Return a model's answer, or None and the name of what failed; the log has only the type of the error."""
+    kept_seconds = min(MAX_KEPT_SECONDS, settings.seconds / 2)
+    try:
+        async with time_limit(remaining_seconds() - kept_seconds):
+            return await answer, ()
+    except (ModelError, TimeoutError) as error:
+        kind = type(error).__name__
+        fields = log_fields("recall.partial", scope, retriever=name, error=kind)
+        reason = "no answer in time" if isinstance(error, TimeoutError) else kind
+        logger.warning("recall goes on without %s: %s", name, reason, extra=fields)
+        return None, (name,)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
+from collections.abc import Callable
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
@@ -10,7 +12,6 @@ from starlette.requests import HTTPConnection
 
 from gaia_memory.server.access.access_tokens import ADMIN, ensure_admin_token, find_role, hash_token
 from gaia_memory.server.access.caller import Caller, caller_of
-from gaia_memory.server.access.failure_limit import FailureLimit
 from gaia_memory.server.access.login_sessions import LoginSessions
 from gaia_memory.threads import run_in_thread
 
@@ -18,8 +19,13 @@ if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
     from gaia_memory.config.sections.server_section import ServerConfig
 
+
 SESSION_COOKIE = "gaia_session"
 _LOCAL_NAME = "localhost"
+
+WINDOW_SECONDS = 60.0
+MAX_WRONG_TOKENS = 10
+_MAX_PEERS = 1000
 
 
 class AccessControl:
@@ -126,3 +132,28 @@ class AccessControl:
 def peer_of(request: HTTPConnection) -> str:
     """Return the address at the other end of the connection; empty if the host of this app does not tell it."""
     return request.client.host if request.client is not None else ""
+
+
+class FailureLimit:
+    """Counts the different wrong tokens of each address; the same one again, as of an old script, is no guess."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        """Take a monotonic clock in seconds."""
+        self._now = now
+        self._failures: OrderedDict[str, dict[str, float]] = OrderedDict()
+
+    def retry_after(self, peer: str) -> float:
+        """Return for how many seconds no token of this address is looked at; 0 if one is."""
+        times = sorted(self._recent(peer).values())
+        return 0.0 if len(times) < MAX_WRONG_TOKENS else times[-MAX_WRONG_TOKENS] + WINDOW_SECONDS - self._now()
+
+    def note(self, peer: str, hashed: str) -> None:
+        """Note a wrong token."""
+        self._failures[peer] = {**self._recent(peer), hashed: self._now()}
+        self._failures.move_to_end(peer)
+        while len(self._failures) > _MAX_PEERS:
+            self._failures.popitem(last=False)
+
+    def _recent(self, peer: str) -> dict[str, float]:
+        since = self._now() - WINDOW_SECONDS
+        return {hashed: at for hashed, at in self._failures.get(peer, {}).items() if at > since}

@@ -16,7 +16,6 @@ from gaia_memory.log import logger_for
 from gaia_memory.server.access.access_control import AccessControl
 from gaia_memory.server.access.caller import Caller
 from gaia_memory.server.pages.page_renderer import accepts_pages
-from gaia_memory.server.path_segments import with_escaped_segments
 from gaia_memory.server.problem_details import refuse
 
 logger = logger_for(__name__)
@@ -145,3 +144,15 @@ def _may_pass(caller: Caller, path: str, method: str) -> bool:
         case ["", "v1" | "status", *_]:
             return caller.is_admin
     return True
+
+
+def with_escaped_segments(scope: Scope) -> Scope:
+    """Return the scope of a request with `%` and `/` in the segments of its path escaped: `unquote` each of them.
+
+    Servers decode a path as a whole, after which nothing tells the slash of an id from one between two segments.
+    """
+    path: str = scope["path"]
+    raw: str = (scope.get("raw_path") or b"").partition(b"?")[0].decode("latin-1")
+    # A middleware that changed the path alone is right about it.
+    segments = map(unquote, raw.split("/")) if unquote(raw) == path else path.split("/")
+    return {**scope, "path": "/".join(each.replace("%", "%25").replace("/", "%2F") for each in segments)}

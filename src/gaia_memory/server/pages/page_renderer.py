@@ -14,7 +14,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 
 from gaia_memory.language.printable_text import remove_hidden
-from gaia_memory.models.history.actors import describe_actor
+from gaia_memory.models.endings import describe_actor
 from gaia_memory.models.recurrence import describe_recurrence
 from gaia_memory.server.pages.page_wording import describe_source, format_moment, shorten
 

@@ -1,10 +1,12 @@
-"""What the pages of one person share: whose they are, their paths, and how errors are shown."""
+"""What the pages of one person share: whose they are, their paths, their errors, and how a fact is shown."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,8 +17,8 @@ from gaia_memory.errors import GaiaMemoryError, InvalidInputError, MemoryUnavail
 from gaia_memory.models import Fact, Hit
 from gaia_memory.models.masked_fact import mask_fact
 from gaia_memory.redaction.redact_locations import redact_locations
-from gaia_memory.server.pages.fact_presentation import FactView, describe_score, view_fact
 from gaia_memory.server.pages.page_renderer import path_to, render, show_http_error
+from gaia_memory.server.pages.page_wording import describe_source, format_moment
 from gaia_memory.server.routes.person import person_of, require_database
 from gaia_memory.server.routes.request_forms import refuse_repeated_parameters
 
@@ -111,3 +113,63 @@ def with_error_page(page: Page) -> Page:
             return render(request, "error.html", status=503, title="Memory cannot do that now", detail=detail)
 
     return endpoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactView:
+    """One fact of a list or a card; `why` says how it was found. `is_veiled`: its text is only shown when asked for."""
+
+    id: str
+    text: str
+    path: str
+    said_at: datetime
+    told: str
+    agent: str | None
+    category: str | None
+    context: str
+    marks: tuple[str, ...]
+    is_veiled: bool
+    why: str = ""
+    details: tuple[tuple[str, str], ...] = ()
+
+
+def view_fact(fact: Fact, person: str, *, shows_sensitive: bool = False, why: str = "") -> FactView:
+    """Return a fact for a page of the person with the path `person`."""
+    return FactView(
+        id=fact.id,
+        text=fact.text,
+        path=f"{person}/facts/{quote(fact.id, safe='')}",
+        said_at=fact.said_at or fact.created_at,
+        told=describe_source(fact.source),
+        agent=fact.agent,
+        category=fact.category,
+        context=fact.context,
+        marks=tuple(dict.fromkeys(fact.marks)),
+        is_veiled=fact.sensitive and not shows_sensitive,
+        why=why,
+        details=tuple(_details(fact)),
+    )
+
+
+def describe_score(score: float, why: Mapping[str, float]) -> str:
+    """Return a hit's score with its largest parts, such as "score 1.42: keywords 1.2, vectors 0.2"."""
+    parts = sorted(why.items(), key=lambda part: -abs(part[1]))[:3]
+    shown = ", ".join(f"{name} {value:.2g}" for name, value in parts if value)
+    return f"score {score:.2f}" + (f": {shown}" if shown else "")
+
+
+def _details(fact: Fact) -> Iterator[tuple[str, str]]:
+    yield "Said", format_moment(fact.said_at or fact.created_at)
+    if fact.first_said_at is not None and fact.first_said_at != fact.said_at:
+        yield "First said", format_moment(fact.first_said_at)
+    yield "How", describe_source(fact.source)
+    labels = ("agent", "category", "key", "entity", "session_id", "every")
+    yield from ((_label(name), value) for name in labels if (value := getattr(fact, name)))
+    yield "Context", fact.context
+    times = ("due_at", "valid_from", "valid_until", "in_doubt_since")
+    yield from ((_label(name), format_moment(value)) for name in times if (value := getattr(fact, name)) is not None)
+    yield from ((name, str(value)) for name, value in sorted(fact.metadata.items()))
+
+
+def _label(name: str) -> str:
+    return {"session_id": "Conversation"}.get(name, name.replace("_", " ").removesuffix(" at").capitalize())

@@ -10,7 +10,7 @@ from gaia_memory.models.quiet_conversations import CLEAR_LEASE_SECONDS
 from gaia_memory.ports import Transcript
 from gaia_memory.sessions.learning.conversation_lease import ConversationLease
 from gaia_memory.sessions.ledger_client import LedgerClient
-from gaia_memory.sessions.turns.session_locks import SessionLocks
+from gaia_memory.sessions.turns.message_debounce import SessionLocks
 
 ClearMode = Literal["auto", "delete", "rewind", "keep"]
 

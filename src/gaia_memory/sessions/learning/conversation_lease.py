@@ -8,10 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.log import logger_for
+from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import LedgerRow, SessionKey
 from gaia_memory.sessions.ledger_client import LedgerClient
-from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
 

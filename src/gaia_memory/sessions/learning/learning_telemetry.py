@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from gaia_memory.log import logger_for
+from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import Chunk, LearnedFacts, Scope, SessionKey
-from gaia_memory.telemetry import MemorySpan, log_fields, memory_span
+from gaia_memory.telemetry import MemorySpan, memory_span
 from gaia_memory.truth.plan import AppliedPlan
 
 logger = logger_for(__name__)

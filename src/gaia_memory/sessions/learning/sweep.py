@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from gaia_memory.log import logger_for
+from gaia_memory.log import error_frames, log_fields, logger_for
 from gaia_memory.models import (
     DueConversation,
     LearnedFacts,
@@ -24,12 +24,11 @@ from gaia_memory.models.quiet_conversations import is_due, quiet_cutoff
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
 from gaia_memory.sessions.learning.discovery import Discovery
-from gaia_memory.sessions.learning.expiry import follow_clock
-from gaia_memory.sessions.ledger_client import LedgerClient
+from gaia_memory.sessions.ledger_client import LedgerClient, follow_clock
 from gaia_memory.sessions.replay_window import dropped_turn_count
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
-from gaia_memory.sessions.turns.turn_lease import TurnLease
-from gaia_memory.telemetry import error_frames, in_background, log_fields
+from gaia_memory.sessions.turns.turn_presence import TurnLease
+from gaia_memory.telemetry import in_background
 
 logger = logger_for(__name__)
 

@@ -9,8 +9,7 @@ from contextvars import Context
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from gaia_memory.log import logger_for
-from gaia_memory.telemetry import error_frames, log_fields
+from gaia_memory.log import error_frames, log_fields, logger_for
 
 if TYPE_CHECKING:
     from apscheduler.job import Job

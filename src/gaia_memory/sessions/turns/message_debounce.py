@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
 
 from gaia_memory.models import SessionKey
-from gaia_memory.sessions.turns.session_locks import SessionLocks
 
 
 class _QueuedMessage:
@@ -112,3 +112,17 @@ class MessageDebouncer:
             del self._open_bursts[key, private]
         burst.claimed.set()
         burst.wake()
+
+
+class SessionLocks:
+    """Hands out one `asyncio.Lock` for each conversation; unused locks are dropped."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[SessionKey, asyncio.Lock] = WeakValueDictionary()
+
+    def for_session(self, key: SessionKey) -> asyncio.Lock:
+        """Return the lock of a conversation: keep it in a variable while using it."""
+        lock = self._locks.get(key)
+        if lock is None:
+            lock = self._locks[key] = asyncio.Lock()
+        return lock

@@ -17,7 +17,7 @@ from gaia_memory.errors import (
 )
 from gaia_memory.facts.identity.text_identity import normal_form
 from gaia_memory.learn.embed_drafts import embed_in_scope
-from gaia_memory.log import logger_for
+from gaia_memory.log import log_fields, logger_for
 from gaia_memory.model_calls import ATTEMPT_TEMPERATURES, AnswerOptions
 from gaia_memory.models import (
     Draft,
@@ -32,7 +32,7 @@ from gaia_memory.models import (
 )
 from gaia_memory.ports import Embedder, FactStore, LanguageModel
 from gaia_memory.redaction.credentials import mask_credentials
-from gaia_memory.telemetry import log_fields, memory_span
+from gaia_memory.telemetry import memory_span
 from gaia_memory.truth.by_model.model_question import (
     SYSTEM_PROMPT,
     DatedText,
@@ -40,9 +40,10 @@ from gaia_memory.truth.by_model.model_question import (
     build_answer_schema,
     build_question,
     find_doubt,
+    is_usable,
+    merge_details,
     parse_decisions,
 )
-from gaia_memory.truth.by_model.wording import is_usable, merge_details
 from gaia_memory.truth.plan import PlannedFact, follow, may_concern, said_at, without_forgotten
 
 if TYPE_CHECKING:
