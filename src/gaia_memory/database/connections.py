@@ -14,7 +14,7 @@ from weakref import WeakSet
 from sqlalchemy import event
 
 from gaia_memory.database.files.open_file import BEGIN_WRITE, OpenFile
-from gaia_memory.database.pooling.writer_queue import WriterQueue
+from gaia_memory.database.sqlite import WriterQueue
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gaia_memory.database import sqlite
-from gaia_memory.database.pooling.writer_queue import WriterQueue
 from gaia_memory.database.sql_engine import Database
+from gaia_memory.database.sqlite import WriterQueue
 from gaia_memory.errors import MemoryUnavailable
 from support.databases import memory_database
 

@@ -5,9 +5,10 @@ It stands in the session's state under `user:memory_context`, so that all sessio
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from gaia_memory.adk.sessions.event_mapping import TIME_ZONE_KEY, require_zone
@@ -17,6 +18,7 @@ from gaia_memory.models.validation import is_label, require_label
 
 if TYPE_CHECKING:
     from google.adk.sessions.base_session_service import BaseSessionService
+    from google.adk.sessions.state import State
     from google.adk.tools.tool_context import ToolContext
 
     from gaia_memory.models import SessionKey
@@ -28,14 +30,7 @@ ACTIVE_CONTEXT_KEY = f"user:{_NAME}"
 """Key in a session's state: the name of the active context."""
 
 
-class _State(Protocol):
-    """The state of a session, as a session and as a tool has it."""
-
-    def get(self, key: str, /) -> Any:
-        """Return a value; None without one."""
-
-
-def active_context(state: _State) -> str:
+def active_context(state: Mapping[str, Any] | State) -> str:
     """Return the active context in a session's state: `global` without one, or for a value that can be none."""
     return _checked(state.get(ACTIVE_CONTEXT_KEY))
 
@@ -49,7 +44,7 @@ class SessionContext:
 
     sessions: BaseSessionService
     key: SessionKey
-    state: _State | None = None
+    state: Mapping[str, Any] | None = None
 
     async def active(self) -> str:
         """Return the active context."""
