@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from gaia_memory.adk.engine_source import EngineSource
+from gaia_memory.engine_registry import EngineSource
 
 from gaia_memory.adk.tools.fact_framing import TOOL_TOKENS, tool_instruction
 from gaia_memory.adk.tools.memory_tools import memory_tools
