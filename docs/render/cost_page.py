@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from gaia_memory.engine_registry import EngineSource
-
 from gaia_memory.adk.tools.fact_framing import TOOL_TOKENS, tool_instruction
 from gaia_memory.adk.tools.memory_tools import memory_tools
 from gaia_memory.backend.extraction_question import MAX_KNOWN_KEY_TOKENS, SYSTEM_PROMPT, TOKENS_PER_FACT
 from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.engine_registry import EngineSource
 from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS, MAX_CHUNK_TURNS
 from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.profile import distil, prompts

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gaia_memory.errors import GaiaMemoryError
-from gaia_memory.telemetry import error_frames
+from gaia_memory.log import error_frames
 from gaia_memory.testing import call
 from support.checkout import PACKAGE, ROOT, python_files
 from support.harness import Sut, facts
