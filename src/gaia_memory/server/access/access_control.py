@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import HTTPConnection
 
-from gaia_memory.server.access.access_tokens import ADMIN, ensure_admin_token, find_role, hash_token
-from gaia_memory.server.access.caller import Caller, caller_of
-from gaia_memory.server.access.login_sessions import LoginSessions
+from gaia_memory.server.access.access_tokens import (
+    ADMIN,
+    Caller,
+    LoginSessions,
+    caller_of,
+    ensure_admin_token,
+    find_role,
+    hash_token,
+)
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:

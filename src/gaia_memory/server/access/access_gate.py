@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gaia_memory.log import logger_for
 from gaia_memory.server.access.access_control import AccessControl
-from gaia_memory.server.access.caller import Caller
+from gaia_memory.server.access.access_tokens import Caller
 from gaia_memory.server.pages.page_renderer import accepts_pages
 from gaia_memory.server.problem_details import refuse
 

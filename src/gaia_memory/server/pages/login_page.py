@@ -9,8 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from gaia_memory.server.access.access_control import SESSION_COOKIE, AccessControl
-from gaia_memory.server.access.access_tokens import hash_token
-from gaia_memory.server.access.login_sessions import LIFETIME_SECONDS
+from gaia_memory.server.access.access_tokens import LIFETIME_SECONDS, hash_token
 from gaia_memory.server.pages.page_renderer import render
 
 router = APIRouter(include_in_schema=False)

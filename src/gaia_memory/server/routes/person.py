@@ -14,7 +14,7 @@ from gaia_memory.adk.gaia import Gaia
 from gaia_memory.config.schema import is_app_name
 from gaia_memory.memory import Memory
 from gaia_memory.models import Fact, Scope, SessionKey
-from gaia_memory.server.access.caller import Caller
+from gaia_memory.server.access.access_tokens import Caller
 from gaia_memory.server.fact_json import fact_to_json, fact_with_sources
 from gaia_memory.server.routes.request_forms import AppName, UserId
 
