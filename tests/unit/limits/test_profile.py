@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gaia_memory.profile.bullets import fallback_bullets
+from gaia_memory.profile.distil import fallback_bullets
 from support.factories import make_fact
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from gaia_memory.recall.query.dates import parse_dates
 from gaia_memory.recall.query.parsed_query import parse_query
-from gaia_memory.recall.ranking.adaptive_limit import DEFAULT_LIMIT, adaptive_limit
+from gaia_memory.recall.ranking.rank import DEFAULT_LIMIT, adaptive_limit
 
 
 @pytest.mark.parametrize("text", ["7 maggio 2023", "2023\u5e745\u67087\u65e5", "7 \u043c\u0430\u044f"])

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.recall.index.neighbours import build_neighbour_graph
+from gaia_memory.recall.index.fact_columns import build_neighbour_graph
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6)), max_size=10), st.data())
