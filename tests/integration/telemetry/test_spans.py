@@ -11,7 +11,7 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 
 from gaia_memory import NewFact
-from gaia_memory.telemetry import store_id
+from gaia_memory.log import store_id
 from gaia_memory.testing import call
 from support.harness import Sut, facts
 from support.host_matrix import wait_until

@@ -104,7 +104,7 @@ def parse_period(text: str, direction: Direction = "past") -> Period:
         typer.BadParameter: it names neither.
     """
     from gaia_memory.language.dates import read_date
-    from gaia_memory.models.time_zone import machine_zone
+    from gaia_memory.models.recurrence import machine_zone
 
     found = read_date(text, datetime.now(machine_zone()), machine_zone(), direction=direction)
     if found is None or found.every or found.unread_zone:

@@ -11,7 +11,7 @@ from gaia_memory.cli.memory.target import IdArgument, Target
 from gaia_memory.cli.ui.fact_output import fact_to_dict, iso, local_day, print_json, print_rows, shorten_ids
 from gaia_memory.cli.ui.terminal import print_line
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.models.history.actors import describe_actor
+from gaia_memory.models.endings import describe_actor
 
 if TYPE_CHECKING:
     from gaia_memory.models import Origin, PastFact
