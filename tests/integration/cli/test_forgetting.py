@@ -107,7 +107,7 @@ def test_a_user_is_forgotten_while_memory_is_off(config: str, what: str) -> None
     assert (done.json_output["forgotten"], done.json_output["files"]) == (what, "rewritten")
     assert done.json_output["count"] == done.json_output["removed"]["vectors"] == (3 if what == "everything" else 1)
     assert rows(config, "noa").keys() == {"likes coffee"}
-    boat = f"User's boat is made of {WORD}."
+    boat = f"My boat is made of {WORD}."
     left = {"everything": set(), "fact": {"likes tea", boat}, "conversation": {"likes tea", f"likes {WORD}"}}
     assert rows(config, "itay").keys() == left[what]
     assert bool(files_with(WORD)) == (what != "everything")
@@ -332,7 +332,7 @@ def test_forgetting_a_fact_again_after_a_kill_still_cleans_the_files(config: str
 
     assert (done.code, done.out) == (1, "")
     assert f"itay has no fact with the id '{fact_id}'" in done.err
-    assert "an earlier forget, whose files were still to be rewritten, is finished." in done.err
+    assert "an earlier forget, whose files were still to be rewritten, is finished\n" in done.err
     assert (erasures(config), files_with(WORD)) == (0, [])
 
 
