@@ -21,7 +21,7 @@ from gaia_memory.database.bounded_waits import DatabaseWaits
 from gaia_memory.database.session_engine import SessionEngine
 from gaia_memory.database.sql_engine import Database, PoolSettings, open_database
 from gaia_memory.errors import ConfigError, MemoryDisabledError
-from gaia_memory.facts import Indexes, Outbox, SqlFacts, load_dominant_embedder
+from gaia_memory.facts import FactStore, Indexes, Outbox, load_dominant_embedder
 from gaia_memory.health import EngineState
 from gaia_memory.ledger import Ledger, MemoryStores, add_token_sums, is_owner_dead, mark_dead, new_owner
 from gaia_memory.memory import Memory
@@ -71,7 +71,7 @@ class Engine:
         # Two engines of one process are two owners: neither takes the other's lease, or gives it back.
         self.owner = new_owner()
         self.database = database
-        self.facts, self.ledger, self.outbox, self.indexes = SqlFacts(clock), Ledger(), Outbox(), Indexes()
+        self.facts, self.ledger, self.outbox, self.indexes = FactStore(clock), Ledger(), Outbox(), Indexes()
         self.backend = Backend(config, stored_embedder=stored_embedder, save_tokens=partial(add_token_sums, database))
         self.agent_models = self.backend.agent_models
         self.locks = SessionLocks()

@@ -22,7 +22,7 @@ from gaia_memory.config.sources.load import LoadedConfig, load
 from gaia_memory.database.read_only import open_read_only
 from gaia_memory.database.sql_engine import Database
 from gaia_memory.errors import ConfigError, MemoryUnavailable
-from gaia_memory.facts import Indexes, Outbox, SqlFacts
+from gaia_memory.facts import FactStore, Indexes, Outbox
 from gaia_memory.learn.grounding import GroundingCheck
 from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.ledger import Ledger, is_owner_dead, load_token_sums
@@ -177,7 +177,7 @@ async def load_database_summary(url: str) -> DatabaseSummary:
     try:
         async with database.read_transaction() as tx:
             return DatabaseSummary(
-                embedder=await SqlFacts().dominant_embedder(tx),
+                embedder=await FactStore().dominant_embedder(tx),
                 outdated=await indexes.count_outdated(tx),
                 store=await Outbox().store(tx),
                 pending=await Ledger().pending(tx, user=None, app=None),

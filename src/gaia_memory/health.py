@@ -23,12 +23,12 @@ from gaia_memory.models import (
     is_same_embedder,
 )
 from gaia_memory.models.recurrence import can_recur
-from gaia_memory.ports import Follower
 from gaia_memory.ports.external import MISSING_AGENT_MODEL_REMEDY
 from gaia_memory.telemetry.token_usage import summarize_tokens
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
+    from gaia_memory.backend.mem0_store.follower import StoreFollower
     from gaia_memory.ledger.memory_stores import MemoryStores
 
 _DISABLED_STATUS = ("memory is off", "set `memory.enabled: true` in gaia.yaml")
@@ -66,26 +66,25 @@ class EngineState:
 
 
 async def load_status(
-    scope: Scope, live: LiveConfig, stores: MemoryStores, follower: Follower, engine_state: Callable[[], EngineState]
+    scope: Scope, live: LiveConfig, stores: MemoryStores, follower: StoreFollower, engine: EngineState
 ) -> Status:
     """Return the status of one person's memory.
 
     If the database gives no answer, that is the reason and nothing is counted.
     """
-    engine = engine_state()
     problem = await stores.database.find_problem()
     try:
         async with stores.database.read_transaction() as tx:
             count = await stores.facts.count(tx, scope)
             unconfirmed = await stores.facts.count_marked(tx, scope, UNCONFIRMED_KEY)
             unverified = await stores.facts.count_marked(tx, scope, UNVERIFIED_KEY)
-            judged = await stores.facts.count_compared(tx, scope)
-            replaced = await stores.facts.count_replaced(tx, scope)
-            queued = await stores.facts.count_undecided(tx, scope)
+            judged = await stores.facts.comparisons.count_compared(tx, scope)
+            replaced = await stores.facts.comparisons.count_replaced(tx, scope)
+            queued = await stores.facts.comparisons.count_undecided(tx, scope)
             pending = await stores.ledger.pending(tx, user=scope.user, app=scope.app)
             store = await stores.outbox.store(tx)
             embedders = await stores.facts.embedders(tx)
-            dated = await stores.facts.due(tx, scope, until=_LAST_MOMENT)
+            dated = await stores.facts.due_facts.due(tx, scope, until=_LAST_MOMENT)
             tokens = await load_token_sums(tx)
     except MemoryUnavailable as error:
         state: MemoryState = "degraded" if live.config.memory.enabled else "disabled"
@@ -159,7 +158,7 @@ def _vector_problem(embedder: str, counts: Mapping[str, int]) -> tuple[str, str]
     return reason, "`gaia memory reindex` embeds them with the configured embedder"
 
 
-async def storage_problem(stores: MemoryStores, follower: Follower) -> str:
+async def storage_problem(stores: MemoryStores, follower: StoreFollower) -> str:
     """Return what is wrong with the files of memory, such as a lost database, with the remedy; empty if nothing is."""
     problem = await stores.database.find_problem()
     if problem is not None:

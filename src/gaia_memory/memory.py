@@ -9,11 +9,13 @@ from typing import Any
 
 from typing_extensions import Unpack
 
+from gaia_memory.backend.mem0_store.follower import StoreFollower
 from gaia_memory.backup.memory_files import MemoryFilesMixin
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.database.os_errors import translate_os_errors
 from gaia_memory.errors import MemoryDisabledError
+from gaia_memory.facts.history.validity import PromptState
 from gaia_memory.forget.delete import ForgetPreview, Forgetter
 from gaia_memory.forget.take_back import Undoer, note_written
 from gaia_memory.health import EngineState, foreign_stores_note, load_status
@@ -50,8 +52,7 @@ from gaia_memory.models import (
     require_future_due,
 )
 from gaia_memory.models.validation import raise_invalid, require_label, require_text
-from gaia_memory.ports import Clock, Embedder, Follower
-from gaia_memory.ports.past_facts import PromptState
+from gaia_memory.ports import Clock, Embedder
 from gaia_memory.profile.distil import Distiller, ProfilePreview
 from gaia_memory.profile.session_profiles import SessionProfile, load_session_profiles
 from gaia_memory.recall.fact_reading import FactReadingMixin
@@ -84,7 +85,7 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
     recaller: Recall
     reconciler: Reconciler
     distiller: Distiller
-    follower: Follower
+    follower: StoreFollower
     engine_state: Callable[[], EngineState]
 
     @property
@@ -215,13 +216,13 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
         """Return the facts that tools have forgotten and that are not erased yet; `forget` erases them at once."""
         await self._require(scope, enabled=False)
         async with self.stores.database.read_transaction() as tx:
-            return await self.stores.facts.withdrawn(tx, scope)
+            return await self.stores.facts.tool_changes.withdrawn(tx, scope)
 
     async def tool_changes(self, scope: Scope, turn: ToolTurn) -> list[ToolChange]:
         """Return what the tools of a turn did to facts, all in all."""
         await self._require(scope, enabled=False)
         async with self.stores.database.read_transaction() as tx:
-            noted = await self.stores.facts.noted_changes(tx, scope, turn.key, turn.invocation_id)
+            noted = await self.stores.facts.tool_changes.noted_changes(tx, scope, turn.key, turn.invocation_id)
         return self._masked(join_changes(each.change for each in noted))
 
     async def undo(self, scope: Scope, key: SessionKey) -> Undone | None:
@@ -239,7 +240,7 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
         """Return whether one of these facts was forgotten, so that no conversation teaches it again."""
         await self._require(scope, enabled=False)
         async with self.stores.database.read_transaction() as tx:
-            return any(await self.stores.facts.have_tombstones(tx, scope, texts))
+            return any(await self.stores.facts.tombstones.have_tombstones(tx, scope, texts))
 
     async def merge(self, scope: Scope, into: Scope) -> MergeResult:
         """Move everything known of `scope` to `into`, another id of the same person; works while memory is off.
@@ -291,7 +292,7 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
         """Return what prompts depend on at this moment; due is what is due within 7 days."""
         now = self.clock.now()
         async with self.stores.database.single_statement(only_reads=True) as tx:
-            state = await self.stores.facts.prompt_state(tx, scope, now=now, due_until=now + DUE_WINDOW)
+            state = await self.stores.facts.validity.prompt_state(tx, scope, now=now, due_until=now + DUE_WINDOW)
         key = f"{self.live.profile_fingerprint} {self.distiller.model_name} {state.profile_key}"
         may_have_profile = state.may_have_profile or self.distiller.has_projects
         return replace(state, profile_key=key, may_have_profile=may_have_profile)
@@ -347,7 +348,7 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
     async def status(self, scope: Scope) -> Status:
         """Return how memory is doing for this person; without an answer of the database nothing is counted."""
         await self._require(scope, enabled=False)
-        return await load_status(scope, self.live, self.stores, self.follower, self.engine_state)
+        return await load_status(scope, self.live, self.stores, self.follower, self.engine_state())
 
     async def settled(self) -> None:
         """Wait until the mem0 store contains exactly the current facts and no erasure is pending.

@@ -127,7 +127,7 @@ async def test_undoing_an_ending_brings_back_the_state_before_it(opened: OpenSut
         by = (await memory.remember(scope, BERLIN)).id if why == "replaced" else None
         ending = FactEnd(fact_id=oslo.id, ended_at=sut.clock.now(), why=why, actor="model", ended_by=by)
         async with memory.stores.database.transaction() as tx:
-            assert await memory.stores.facts.end_facts(tx, scope, [ending], now=sut.clock.now()) == []
+            assert await memory.stores.facts.history.end_facts(tx, scope, [ending], now=sut.clock.now()) == []
         assert OSLO not in await sut.texts("ada")
         assert await memory.restore(scope, oslo.id) == oslo
         assert sorted(await sut.texts("ada")) == ["Likes tea", OSLO]

@@ -85,7 +85,7 @@ async def test_ten_thousand_past_facts_are_searched_in_the_time_of_reading_them(
         ids = [fact.id for fact in await memory.facts(scope)]
         ends = [FactEnd(fact_id=each, ended_at=NOW + timedelta(days=1), why="retracted", actor="host") for each in ids]
         async with memory.stores.database.transaction() as tx:
-            assert await memory.stores.facts.end_facts(tx, scope, ends, now=NOW + timedelta(days=1)) == []
+            assert await memory.stores.facts.history.end_facts(tx, scope, ends, now=NOW + timedelta(days=1)) == []
         clock.advance(timedelta(days=2))
         question = "Who went to Porto with Maria?"
         assert await memory.recall(scope, question) == []

@@ -28,7 +28,7 @@ if __package__ in (None, ""):
 
 from gaia_memory.config.sections.memory_section import MemoryConfig
 from gaia_memory.database.sql_engine import open_database
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import FactStore
 from gaia_memory.facts.history.timeline import load_timeline
 from gaia_memory.models import Draft, NewFact, Scope, StatementTime, holds
 from gaia_memory.recall.pipeline import Recall
@@ -169,7 +169,7 @@ async def measure(folder: Path, size: int, *, is_keyed: bool, seed: int = 1) -> 
     }
     database, facts, clock = (
         await open_database(f"sqlite+aiosqlite:///{folder / 'memory.db'}", home=folder),
-        SqlFacts(),
+        FactStore(),
         FakeClock(),
     )
     models: Any = SimpleNamespace(embedder=ScriptedEmbedder(), language_model=PerfectModel(), reranker=None)
@@ -192,15 +192,17 @@ async def measure(folder: Path, size: int, *, is_keyed: bool, seed: int = 1) -> 
 
 async def _compare(
     database: Any,
-    facts: SqlFacts,
+    facts: FactStore,
     learned: Sequence[Said],
     ends: dict[str, float],
     chance: random.Random,
     true_at: Callable[[Iterable[Said], str, float], str | None],
 ) -> Figures:
     async with database.read_transaction() as tx:
-        past = await facts.past(tx, SCOPE)
-        current = await facts.stored(tx, SCOPE, [fact.id for fact in await facts.facts(tx, SCOPE, all_stored=True)])
+        past = await facts.history.past(tx, SCOPE)
+        current = await facts.history.stored(
+            tx, SCOPE, [fact.id for fact in await facts.facts(tx, SCOPE, all_stored=True)]
+        )
         timeline = await load_timeline(tx, SCOPE, [*past, *current])
     ids = {each.fact.text: fact_id for fact_id, each in (past | current).items()}
     by_slot: dict[str, list[Said]] = {}

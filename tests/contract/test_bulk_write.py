@@ -10,13 +10,13 @@ import pytest
 from sqlalchemy import select, text
 
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.facts import SqlFacts, tables
+from gaia_memory.facts import FactStore, tables
 from gaia_memory.models import Draft, NewFact
 from support.databases import ITAY, NOA, NOW, database, make_draft, memory_database
 
 __all__ = ["database"]
 
-facts = SqlFacts()
+facts = FactStore()
 
 
 async def numbers(database):
@@ -31,12 +31,12 @@ async def numbers(database):
 async def test_a_row_number_is_never_reused(database):
     """Otherwise data of a deleted last fact would be taken for that of a new one."""
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [make_draft("one"), make_draft("two")], now=NOW)
-        gone = await facts.write(tx, NOA, [make_draft(f"note {number}") for number in range(30)], now=NOW)
+        await facts.writer.write(tx, ITAY, [make_draft("one"), make_draft("two")], now=NOW)
+        gone = await facts.writer.write(tx, NOA, [make_draft(f"note {number}") for number in range(30)], now=NOW)
     before, _ = await numbers(database)
     async with database.transaction() as tx:
         await facts.delete(tx, NOA, [fact.id for fact in gone])
-        await facts.write(tx, NOA, [make_draft("three"), make_draft("Three."), make_draft("four")], now=NOW)
+        await facts.writer.write(tx, NOA, [make_draft("three"), make_draft("Three."), make_draft("four")], now=NOW)
     rows, told = await numbers(database)
 
     assert rows[:2] == before[:2]
@@ -57,7 +57,7 @@ async def test_a_source_is_identified_by_a_stable_hash(database):
         event_ids=events,
     )
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [plain, full, full], now=NOW)
+        await facts.writer.write(tx, ITAY, [plain, full, full], now=NOW)
         found = (await tx.execute(select(tables.sources).order_by(tables.sources.c.row))).all()
 
     assert [row.event_ids for row in found] == [[], list(events)]
@@ -71,7 +71,9 @@ async def test_a_source_is_identified_by_a_stable_hash(database):
 async def written_into(opened, *, pages):
     async with opened.transaction() as tx:
         await tx.execute(text(f"PRAGMA max_page_count={pages}"))
-        await facts.write(tx, ITAY, [make_draft(f"secretly note {number} " * 50) for number in range(900)], now=NOW)
+        await facts.writer.write(
+            tx, ITAY, [make_draft(f"secretly note {number} " * 50) for number in range(900)], now=NOW
+        )
 
 
 async def test_a_write_to_a_full_database_is_atomic(tmp_path):

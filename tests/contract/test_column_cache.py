@@ -6,9 +6,8 @@ import dataclasses
 from itertools import cycle
 
 from sqlalchemy import case, select, update
-from support.storage.rare_tokens import planted_facts
 
-from gaia_memory.facts import SqlFacts, tables
+from gaia_memory.facts import FactStore, tables
 from gaia_memory.facts.indexing.sql_indexes import Indexes
 from gaia_memory.language.text_features import unpack_features
 from gaia_memory.recall.index import column_cache as room
@@ -19,13 +18,13 @@ from support.recall_parts import index_fact
 
 __all__ = ["database"]
 
-facts = SqlFacts()
+facts = FactStore()
 
 
 async def write(database, scope, *texts):
     drafts = [make_draft(text, session="s", seq=seq) for seq, text in enumerate(texts)]
     async with database.transaction() as tx:
-        return await facts.write(tx, scope, drafts, now=NOW)
+        return await facts.writer.write(tx, scope, drafts, now=NOW)
 
 
 def ids(shelf):
@@ -64,7 +63,12 @@ async def test_writes_and_deletes_are_visible_at_once(database):
 async def test_columns_updated_incrementally_equal_rebuilt_ones(database):
     """Words of unchanged texts are not read again."""
     shelves = ColumnCache(database, facts)
-    rows = [f"{name}: {fact}" for (fact, _), name in zip(planted_facts(44, seed=5), cycle(["Noa", "Dan", "Eli"]))]
+    words = [
+        f"{word}{number}"
+        for number in range(11)
+        for word in ("Zo\u00e9-Gwen", "\u043a\u043e\u0448\u043a\u0430", "\u4e91\u5cf0", "+49 30 ")
+    ]
+    rows = [f"{name}: I met {word} at the market" for word, name in zip(words, cycle(["Noa", "Dan", "Eli"]))]
     first = await write(database, ITAY, *rows[:30])
     await shelves.get(ITAY)
     async with database.transaction() as tx:
@@ -84,7 +88,7 @@ async def test_index_lines_read_from_the_database_equal_those_built_from_facts(d
             make_draft("Tim: hi", session="s", seq=3, said_at=NOW, author="Tim"),
             make_draft("tea", speaker="user"),
         ]
-        written = await facts.write(tx, ITAY, given, now=NOW)
+        written = await facts.writer.write(tx, ITAY, given, now=NOW)
         lines = {line.id: line for line in await facts.indexed_facts(tx, ITAY)}
         assert await facts.indexed_facts(tx, NOA) == []
 
@@ -99,7 +103,7 @@ async def test_features_of_an_older_version_are_recomputed_from_the_text(databas
         make_draft("Anna was in Rome", session="s", seq=4),
     ]
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, given, now=NOW)
+        await facts.writer.write(tx, ITAY, given, now=NOW)
         written = await facts.indexed_facts(tx, ITAY)
         missing = update(tables.facts).values(traits=case((tables.facts.c.seq == 3, None), else_=b"\x00old"))
         await tx.execute(missing)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import FactStore
 from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.query.dates import parse_dates
@@ -16,14 +16,14 @@ from support.recall_parts import Models
 
 __all__ = ["database"]
 
-facts = SqlFacts()
+facts = FactStore()
 
 
 async def said(database, scope, *moments):
     """Write one fact for each time, with the day as its text, and return the texts by id."""
     drafts = [make_draft(f"said on {moment:%Y-%m-%d}", said_at=moment) for moment in moments]
     async with database.transaction() as tx:
-        written = await facts.write(tx, scope, [*drafts, make_draft("said at no known time")], now=NOW)
+        written = await facts.writer.write(tx, scope, [*drafts, make_draft("said at no known time")], now=NOW)
     return {fact.id: fact.text for fact in written}
 
 
@@ -63,7 +63,7 @@ async def test_a_fact_without_a_word_of_the_question_is_recalled_by_its_date(dat
     rows = [("Look here, a puppy!", moment), ("Nate likes tea", moment - timedelta(300)), ("Nate sleeps", moment)]
     drafts = [make_draft(text, said_at=when) for text, when in rows]
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, drafts, now=NOW)
+        await facts.writer.write(tx, ITAY, drafts, now=NOW)
     recall = Recall(database, facts, Models(), FakeClock()).recall
 
     hits = (await recall(ITAY, "What did Nate do on 25 May 2022?", limit=5)).hits
@@ -79,7 +79,7 @@ async def test_a_fact_found_only_by_its_date_has_a_score(database, query):
     """The score is low but above the usual threshold."""
     rows = [("Look here, a puppy!", at(2022, 5, 25)), ("I love tea", at(2021, 4, 1))]
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [make_draft(text, said_at=when) for text, when in rows], now=NOW)
+        await facts.writer.write(tx, ITAY, [make_draft(text, said_at=when) for text, when in rows], now=NOW)
     recall = Recall(database, facts, Models(), FakeClock()).recall
 
     hits = (await recall(ITAY, query, limit=5, threshold=0.1)).hits

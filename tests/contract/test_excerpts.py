@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import FactStore, merge_scopes
 from gaia_memory.learn.excerpts import without_forgotten_excerpts
 from gaia_memory.models import Draft, NewFact, Scope
 from support.databases import ITAY, NOA, NOW, database
 
 __all__ = ["database"]
 
-facts = SqlFacts()
+facts = FactStore()
 
 
 def said(text: str, events: Sequence[str], *, session: str = "s", excerpt: str = "I like tea and Oslo") -> Draft:
@@ -24,7 +24,7 @@ def said(text: str, events: Sequence[str], *, session: str = "s", excerpt: str =
 async def excerpts(database, scope: Scope = ITAY) -> dict[str, list[str | None]]:
     """Return the excerpts of each fact by its text."""
     async with database.read_transaction() as tx:
-        origins = await facts.origins(tx, scope)
+        origins = await facts.provenance.origins(tx, scope)
         return {fact.text: [each.excerpt for each in origins[fact.id]] for fact in await facts.facts(tx, scope)}
 
 
@@ -32,9 +32,9 @@ async def test_the_excerpts_of_shared_events_are_emptied(database):
     """Those of other events, conversations and people stay; the sources stay, too."""
     drafts = [said("Likes tea", ["1", "2"]), said("Likes Oslo", ["2", "3"]), said("Likes Rome", ["3"])]
     async with database.transaction() as tx:
-        [tea, *_] = await facts.write(tx, ITAY, [*drafts, said("Likes Oslo", ["2"], session="other")], now=NOW)
-        await facts.write(tx, NOA, drafts, now=NOW)
-        await facts.clear_excerpts(tx, ITAY, [tea.id])
+        [tea, *_] = await facts.writer.write(tx, ITAY, [*drafts, said("Likes Oslo", ["2"], session="other")], now=NOW)
+        await facts.writer.write(tx, NOA, drafts, now=NOW)
+        await facts.provenance.clear_excerpts(tx, ITAY, [tea.id])
         await facts.delete(tx, ITAY, [tea.id])
 
     quote = "I like tea and Oslo"
@@ -46,8 +46,8 @@ async def test_a_fact_without_events_empties_no_excerpt(database):
     """A fact that the host added shares nothing with another one."""
     added = [Draft(fact=NewFact(text), source="add", excerpt=text) for text in ("Likes tea", "Likes Oslo")]
     async with database.transaction() as tx:
-        [tea, _] = await facts.write(tx, ITAY, added, now=NOW)
-        await facts.clear_excerpts(tx, ITAY, [tea.id])
+        [tea, _] = await facts.writer.write(tx, ITAY, added, now=NOW)
+        await facts.provenance.clear_excerpts(tx, ITAY, [tea.id])
 
     assert await excerpts(database) == {"Likes tea": ["Likes tea"], "Likes Oslo": ["Likes Oslo"]}
 
@@ -55,12 +55,12 @@ async def test_a_fact_without_events_empties_no_excerpt(database):
 async def test_a_merge_keeps_excerpts_but_those_of_what_the_other_id_forgot(database):
     """Facts that both know keep what was said to either."""
     async with database.transaction() as tx:
-        [tea, _] = await facts.write(tx, NOA, [said("Likes tea", ["1"]), said("Likes Rome", ["9"])], now=NOW)
-        await facts.add_tombstones(tx, NOA, [tea.id], said_until=NOW.timestamp())
+        [tea, _] = await facts.writer.write(tx, NOA, [said("Likes tea", ["1"]), said("Likes Rome", ["9"])], now=NOW)
+        await facts.tombstones.add_tombstones(tx, NOA, [tea.id], said_until=NOW.timestamp())
         await facts.delete(tx, NOA, [tea.id])
         mine = [said("Likes tea", ["4"]), said("Likes Oslo", ["4", "5"]), said("Likes Rome", ["6"], excerpt="Rome!")]
-        await facts.write(tx, ITAY, mine, now=NOW)
-        await facts.merge(tx, ITAY, NOA)
+        await facts.writer.write(tx, ITAY, mine, now=NOW)
+        await merge_scopes(facts, tx, ITAY, NOA)
 
     assert await excerpts(database, NOA) == {"Likes Rome": ["I like tea and Oslo", "Rome!"], "Likes Oslo": [None]}
 
@@ -76,10 +76,10 @@ async def test_an_excerpt_that_repeats_a_forgotten_fact_is_not_kept(database):
         Draft(fact=NewFact("Has a boat"), source="add"),
     ]
     async with database.transaction() as tx:
-        [gone] = await facts.write(tx, ITAY, [said("Loves pistachio ice", ["0"])], now=NOW)
-        await facts.add_tombstones(tx, ITAY, [gone.id], said_until=NOW.timestamp())
+        [gone] = await facts.writer.write(tx, ITAY, [said("Loves pistachio ice", ["0"])], now=NOW)
+        await facts.tombstones.add_tombstones(tx, ITAY, [gone.id], said_until=NOW.timestamp())
         await facts.delete(tx, ITAY, [gone.id])
-        kept = await without_forgotten_excerpts(facts, tx, ITAY, drafts, gone=[said("x", ["2"])])
+        kept = await without_forgotten_excerpts(facts.tombstones, tx, ITAY, drafts, gone=[said("x", ["2"])])
 
     assert [draft.excerpt for draft in kept] == [None, None, "My cat purrs", "Jazz and pistachio ice!", None]
     assert [draft.fact for draft in kept] == [draft.fact for draft in drafts]

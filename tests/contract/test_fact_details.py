@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import func, insert, select
 
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import FactStore, merge_scopes
 from gaia_memory.facts.scopes import ensure_scope
 from gaia_memory.facts.tables import endings, past_facts, sources
 from gaia_memory.models import Draft, NewFact, Origin, Scope
@@ -17,7 +17,7 @@ from support.databases import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 
-facts = SqlFacts(FakeClock(NOW))
+facts = FactStore(FakeClock(NOW))
 DAY = timedelta(days=1)
 DETAILS = {
     "category": "chores",
@@ -54,10 +54,10 @@ FULL = Draft(
 async def test_every_detail_of_a_fact_is_read_back(database):
     """The fact that the write returns equals the stored one."""
     async with database.transaction() as tx:
-        [written] = await facts.write(tx, ITAY, [FULL], now=NOW)
+        [written] = await facts.writer.write(tx, ITAY, [FULL], now=NOW)
     async with database.read_transaction() as tx:
         [stored] = await facts.facts(tx, ITAY)
-        origins = await facts.origins(tx, ITAY)
+        origins = await facts.provenance.origins(tx, ITAY)
 
     assert stored == written
     assert {name: getattr(stored, name) for name in DETAILS} == DETAILS
@@ -86,10 +86,12 @@ async def test_every_detail_of_a_fact_is_read_back(database):
 async def test_a_fact_without_details_has_the_defaults(database):
     """It was first said when it was said; its source was noted when it was written, by its agent."""
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [Draft(fact=NewFact("x", said_at=NOW - DAY, agent="a"), source="add")], now=NOW)
+        await facts.writer.write(
+            tx, ITAY, [Draft(fact=NewFact("x", said_at=NOW - DAY, agent="a"), source="add")], now=NOW
+        )
     async with database.read_transaction() as tx:
         [stored] = await facts.facts(tx, ITAY)
-        [origin] = (await facts.origins(tx, ITAY))[stored.id]
+        [origin] = (await facts.provenance.origins(tx, ITAY))[stored.id]
 
     assert (stored.category, stored.context, stored.sensitive, stored.due_at) == (None, "global", False, None)
     assert stored.first_said_at == NOW - DAY
@@ -101,7 +103,7 @@ async def test_the_category_in_the_metadata_is_that_of_the_column(database):
     async with database.transaction() as tx:
         drafts = [make_draft("one", category="health"), make_draft("two")]
         drafts[1] = replace(drafts[1], fact=replace(drafts[1].fact, category="work"))
-        await facts.write(tx, ITAY, drafts, now=NOW)
+        await facts.writer.write(tx, ITAY, drafts, now=NOW)
         await tx.exec_driver_sql("UPDATE gaia_facts SET category = 'sport' WHERE category = 'health'")
     async with database.read_transaction() as tx:
         one, two = await facts.facts(tx, ITAY)
@@ -114,7 +116,7 @@ async def test_a_tool_call_of_version_0_1_is_recognised(database):
     """Its source was `remember`: the same call again is no further source."""
     told = Draft(fact=NewFact("likes tea"), source="remember", app="gaia", event_ids=("e1",))
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [told, replace(told, source="agent")], now=NOW)
+        await facts.writer.write(tx, ITAY, [told, replace(told, source="agent")], now=NOW)
         count = (await tx.execute(select(func.count()).select_from(sources))).scalar()
 
     assert count == 1
@@ -161,7 +163,7 @@ async def test_a_merge_moves_the_history_of_this_scope_only(database):
     async with database.transaction() as tx:
         await put_into_history(tx, ITAY, "a")
         await put_into_history(tx, other, "b")
-        await facts.merge(tx, ITAY, NOA)
+        await merge_scopes(facts, tx, ITAY, NOA)
     async with database.read_transaction() as tx:
         assert await history_of(tx) == {
             "a": (NOA.partition, NOA.partition),
@@ -172,11 +174,11 @@ async def test_a_merge_moves_the_history_of_this_scope_only(database):
 async def test_sources_that_a_merge_copies_name_the_fact_they_came_from(database):
     """A fact known of both ids is stored once."""
     async with database.transaction() as tx:
-        [mine] = await facts.write(tx, ITAY, [make_draft("likes tea", session="s1", events=["e1"])], now=NOW)
-        [kept] = await facts.write(tx, NOA, [make_draft("likes tea", session="s2", events=["e2"])], now=NOW)
-        await facts.merge(tx, ITAY, NOA)
+        [mine] = await facts.writer.write(tx, ITAY, [make_draft("likes tea", session="s1", events=["e1"])], now=NOW)
+        [kept] = await facts.writer.write(tx, NOA, [make_draft("likes tea", session="s2", events=["e2"])], now=NOW)
+        await merge_scopes(facts, tx, ITAY, NOA)
     async with database.read_transaction() as tx:
-        own, copied = (await facts.origins(tx, NOA))[kept.id]
+        own, copied = (await facts.provenance.origins(tx, NOA))[kept.id]
 
     assert (own.session_id, own.origin_scope, own.origin_id) == ("s2", None, None)
     assert (copied.session_id, copied.origin_scope, copied.origin_id) == ("s1", ITAY.partition, mine.id)
@@ -186,8 +188,8 @@ async def test_an_app_wide_scope_is_stored_apart_and_listed(database):
     """No user of the app has its partition."""
     shared, tricky = Scope.app_wide("gaia"), Scope("gaia", ":app")
     async with database.transaction() as tx:
-        await facts.write(tx, shared, [make_draft("open until nine")], now=NOW)
-        await facts.write(tx, tricky, [make_draft("likes tea")], now=NOW)
+        await facts.writer.write(tx, shared, [make_draft("open until nine")], now=NOW)
+        await facts.writer.write(tx, tricky, [make_draft("likes tea")], now=NOW)
     async with database.read_transaction() as tx:
         assert set(await facts.scopes(tx)) == {shared, tricky}
         assert [fact.scope for fact in await facts.facts(tx, shared)] == [shared]
@@ -198,7 +200,7 @@ async def test_an_app_wide_scope_is_stored_apart_and_listed(database):
 async def test_the_first_and_the_last_moment_are_kept(database, moment):
     """Also as a time at which a fact is due."""
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [Draft(fact=NewFact("x", due_at=moment), source="add")], now=NOW)
+        await facts.writer.write(tx, ITAY, [Draft(fact=NewFact("x", due_at=moment), source="add")], now=NOW)
     async with database.read_transaction() as tx:
         [stored] = await facts.facts(tx, ITAY)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 from gaia_memory.database.sql_engine import Database
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import FactStore, merge_scopes
 from gaia_memory.models import DayCounts, Draft, FactChange, FactEnd, NewFact, Scope
 from support.databases import ITAY, NOA, NOW, database
 
 __all__ = ["database"]
 
-FACTS = SqlFacts()
+FACTS = FactStore()
 
 
 async def write(database: Database, scope: Scope, *texts: str, days_ago: float = 0, **details: str) -> list[str]:
@@ -19,7 +19,7 @@ async def write(database: Database, scope: Scope, *texts: str, days_ago: float =
     at = NOW - timedelta(days=days_ago)
     drafts = [Draft(fact=NewFact(text, said_at=at, **details), source="add") for text in texts]  # type: ignore[arg-type]
     async with database.transaction() as tx:
-        return [fact.id for fact in await FACTS.write(tx, scope, drafts, now=at)]
+        return [fact.id for fact in await FACTS.writer.write(tx, scope, drafts, now=at)]
 
 
 async def kinds(database: Database, scope: Scope, *, after: int = 0) -> list[tuple[str, str | None]]:
@@ -37,7 +37,7 @@ async def end(database: Database, scope: Scope, fact_id: str, **more: str) -> No
     """End a fact."""
     async with database.transaction() as tx:
         ending = FactEnd(fact_id=fact_id, ended_at=NOW, why="retracted", actor="host", **more)  # type: ignore[arg-type]
-        assert await FACTS.end_facts(tx, scope, [ending], now=NOW) == []
+        assert await FACTS.history.end_facts(tx, scope, [ending], now=NOW) == []
 
 
 async def test_counts_are_by_label_and_day_and_of_one_person(database: Database) -> None:
@@ -92,13 +92,13 @@ async def test_a_correction_is_stored_and_ends_a_statement_on_its_day(database: 
         at = NOW - timedelta(days=days_ago)
         async with database.transaction() as tx:
             draft = Draft(fact=NewFact(text, said_at=at), source="remember")
-            corrected = await FACTS.reword(tx, ITAY, fact_id, draft, actor="host", now=at)
+            corrected = await FACTS.corrections.reword(tx, ITAY, fact_id, draft, actor="host", now=at)
             assert corrected is not None
             assert corrected.created_at == NOW - timedelta(days=3)
 
     async with database.read_transaction() as tx:
         days = await FACTS.days(tx, ITAY, since=NOW - timedelta(days=9))
-        past = await FACTS.past(tx, ITAY)
+        past = await FACTS.history.past(tx, ITAY)
 
     assert [(NOW.date() - each.day, each.added, each.ended) for each in days] == [
         (timedelta(days=3), 1, 0),
@@ -141,7 +141,7 @@ async def test_changes_tell_what_happened_in_order(database: Database) -> None:
     await write(database, NOA, "Likes gin")
     await end(database, ITAY, tea)
     async with database.transaction() as tx:
-        await FACTS.restore(tx, ITAY, tea, actor="host", now=NOW)
+        await FACTS.corrections.restore(tx, ITAY, tea, actor="host", now=NOW)
         await FACTS.delete(tx, ITAY, [rum])
 
     found = await changes(database, ITAY)
@@ -165,9 +165,9 @@ async def test_a_correction_and_its_undoing_are_one_change_each(database: Databa
     [home] = await write(database, ITAY, "Lives in Rome", days_ago=1)
     draft = Draft(fact=NewFact("Lives in Oslo", said_at=NOW), source="remember")
     async with database.transaction() as tx:
-        await FACTS.reword(tx, ITAY, home, draft, actor="host", now=NOW)
+        await FACTS.corrections.reword(tx, ITAY, home, draft, actor="host", now=NOW)
     async with database.transaction() as tx:
-        await FACTS.restore(tx, ITAY, home, actor="host", now=NOW)
+        await FACTS.corrections.restore(tx, ITAY, home, actor="host", now=NOW)
 
     assert await kinds(database, ITAY) == [("added", home), ("replaced", home), ("replaced", home)]
 
@@ -188,7 +188,7 @@ async def test_a_merge_is_told_on_both_sides(database: Database) -> None:
     [tea] = await write(database, ITAY, "Likes tea")
     before = await changes(database, ITAY)
     async with database.transaction() as tx:
-        await FACTS.merge(tx, ITAY, NOA)
+        await merge_scopes(FACTS, tx, ITAY, NOA)
 
     assert await kinds(database, NOA) == [("added", tea)]
     assert await kinds(database, ITAY, after=before[-1].number) == [("forgotten", None)]

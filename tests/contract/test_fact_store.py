@@ -6,21 +6,21 @@ from datetime import timedelta
 
 import pytest
 
-from gaia_memory.facts import Outbox, SqlFacts
+from gaia_memory.facts import FactStore, Outbox
 from gaia_memory.models import Profile, Scope, ScopeState, SessionKey
 from support.concurrency.two_writers import SteppedConnection
 from support.databases import ITAY, NOA, NOW, database, fact_texts, make_draft
 
 __all__ = ["database"]
 
-facts = SqlFacts()
+facts = FactStore()
 HOSTILE = ["*", "a b", " pad ", "a:b", "it\x00ay", "\ud800", "' OR 1=1 --", "\u05d0" * 3000, "A", "a"]
 
 
 async def write(database, scope, *drafts):
     """Write drafts in a transaction."""
     async with database.transaction() as tx:
-        return await facts.write(tx, scope, drafts, now=NOW)
+        return await facts.writer.write(tx, scope, drafts, now=NOW)
 
 
 async def listed(database, scope):
@@ -81,7 +81,7 @@ async def test_equal_drafts_of_a_batch_become_one_fact_with_two_sources(database
     )
 
     async with database.read_transaction() as tx:
-        sources = await facts.sources(tx, ITAY, [one.id])
+        sources = await facts.provenance.sources(tx, ITAY, [one.id])
         ids, _ = await facts.vectors(tx, ITAY, "offline/test/2")
     assert one.id == two.id != other.id
     assert sources == {SessionKey("gaia", "itay", "s1"): {"e1"}, SessionKey("gaia", "itay", "s2"): {"e2"}}
@@ -95,7 +95,7 @@ async def test_a_repeated_source_is_stored_once(database):
     await write(database, ITAY, make_draft("likes tea", session="s1", events=["e2"]))
 
     async with database.read_transaction() as tx:
-        assert await facts.sources(tx, ITAY, [fact.id]) == {SessionKey("gaia", "itay", "s1"): {"e1", "e2"}}
+        assert await facts.provenance.sources(tx, ITAY, [fact.id]) == {SessionKey("gaia", "itay", "s1"): {"e1", "e2"}}
 
 
 async def test_a_missing_vector_is_added_and_an_existing_one_is_kept(database):
@@ -169,8 +169,10 @@ async def test_any_session_id_can_be_a_source(database, session):
     (fact,) = await write(database, ITAY, make_draft("x", session=session, events=["e\x00", "\ud800"]))
 
     async with database.read_transaction() as tx:
-        assert await facts.sources(tx, ITAY, [fact.id]) == {SessionKey("gaia", "itay", session): {"e\x00", "\ud800"}}
-        assert await facts.sourced_only_from(tx, ITAY, session) == [fact.id]
+        assert await facts.provenance.sources(tx, ITAY, [fact.id]) == {
+            SessionKey("gaia", "itay", session): {"e\x00", "\ud800"}
+        }
+        assert await facts.provenance.sourced_only_from(tx, ITAY, session) == [fact.id]
     assert fact.session_id == session
 
 
@@ -187,7 +189,7 @@ async def test_an_error_rolls_back_the_whole_transaction(database):
 
     async def fail():
         async with database.transaction() as tx:
-            await facts.write(tx, ITAY, [make_draft("likes tea")], now=NOW)
+            await facts.writer.write(tx, ITAY, [make_draft("likes tea")], now=NOW)
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -207,10 +209,10 @@ async def test_facts_learned_from_one_conversation_only_are_distinguished_from_s
     await write(database, ITAY, make_draft("told too", session="s1"), make_draft("told too", source="remember"))
 
     async with database.transaction() as tx:
-        names = await facts.get(tx, ITAY, await facts.sourced_only_from(tx, ITAY, "s1"))
-        dropped = await facts.drop_source(tx, ITAY, "s1")
+        names = await facts.get(tx, ITAY, await facts.provenance.sourced_only_from(tx, ITAY, "s1"))
+        dropped = await facts.provenance.drop_source(tx, ITAY, "s1")
         left = {fact.text: fact for fact in await facts.facts(tx, ITAY)}
-        again = await facts.drop_source(tx, ITAY, "s1")
+        again = await facts.provenance.drop_source(tx, ITAY, "s1")
 
     assert [fact.text for fact in names.values()] == ["only s1"]
     assert (dropped, again) == (2, 0)
@@ -225,14 +227,14 @@ async def test_every_query_of_an_unknown_scope_returns_an_empty_result(database)
         assert await facts.facts(tx, ITAY) == []
         assert await facts.count(tx, ITAY) == 0
         assert await facts.get(tx, ITAY, ["x"]) == {}
-        assert await facts.sources(tx, ITAY, ["x"]) == {}
+        assert await facts.provenance.sources(tx, ITAY, ["x"]) == {}
         ids, matrix = await facts.vectors(tx, ITAY, "x")
         assert (ids, matrix.shape) == ([], (0, 0))
-        assert await facts.sourced_only_from(tx, ITAY, "s") == []
-        assert await facts.drop_source(tx, ITAY, "s") == 0
-        await facts.add_tombstones(tx, ITAY, ["x"], said_until=NOW.timestamp())
-        await facts.remove_tombstones(tx, ITAY, ["x"])
-        assert await facts.have_tombstones(tx, ITAY, ["x", "y"]) == [False, False]
+        assert await facts.provenance.sourced_only_from(tx, ITAY, "s") == []
+        assert await facts.provenance.drop_source(tx, ITAY, "s") == 0
+        await facts.tombstones.add_tombstones(tx, ITAY, ["x"], said_until=NOW.timestamp())
+        await facts.tombstones.remove_tombstones(tx, ITAY, ["x"])
+        assert await facts.tombstones.have_tombstones(tx, ITAY, ["x", "y"]) == [False, False]
         assert await facts.cached_profile(tx, ITAY) is None
         assert await facts.scopes(tx) == []
 
@@ -260,14 +262,14 @@ async def test_forgetting_everything_removes_and_counts_all_rows_of_one_user(dat
     await write(database, NOA, make_draft("likes tea"))
     async with database.transaction() as tx:
         fact = (await facts.facts(tx, ITAY))[1]
-        await facts.add_tombstones(tx, ITAY, [fact.id], said_until=NOW.timestamp())
+        await facts.tombstones.add_tombstones(tx, ITAY, [fact.id], said_until=NOW.timestamp())
         revision = (await facts.state(tx, ITAY)).revision
         await facts.cache_profile(tx, ITAY, Profile(bullets=("tea",), fingerprint="f", revision=revision))
         removed = await facts.delete_all(tx, ITAY, forgotten_at=NOW.timestamp())
 
     async with database.read_transaction() as tx:
         assert await facts.cached_profile(tx, ITAY) is None
-        assert await facts.have_tombstones(tx, ITAY, ["has a dog"]) == [False]
+        assert await facts.tombstones.have_tombstones(tx, ITAY, ["has a dog"]) == [False]
         assert await facts.scopes(tx) == [NOA]
     assert removed == {"facts": 2, "sources": 2, "vectors": 1, "profiles": 1, "tombstones": 1}
 
@@ -310,13 +312,13 @@ async def test_a_tombstone_recognises_other_spellings_of_its_text(database, disg
     """Invisible, look-alike and wide characters change nothing that a reader sees."""
     (fact,) = await write(database, ITAY, make_draft("likes zebra"))
     async with database.transaction() as tx:
-        await facts.add_tombstones(tx, ITAY, [fact.id], said_until=NOW.timestamp())
+        await facts.tombstones.add_tombstones(tx, ITAY, [fact.id], said_until=NOW.timestamp())
         await facts.delete(tx, ITAY, [fact.id])
 
-        assert await facts.have_tombstones(tx, ITAY, [disguise, "likes zebras"]) == [True, False]
-        assert await facts.have_tombstones(tx, NOA, [disguise]) == [False]
-        await facts.remove_tombstones(tx, ITAY, [disguise])
-        assert await facts.have_tombstones(tx, ITAY, ["likes zebra"]) == [False]
+        assert await facts.tombstones.have_tombstones(tx, ITAY, [disguise, "likes zebras"]) == [True, False]
+        assert await facts.tombstones.have_tombstones(tx, NOA, [disguise]) == [False]
+        await facts.tombstones.remove_tombstones(tx, ITAY, [disguise])
+        assert await facts.tombstones.have_tombstones(tx, ITAY, ["likes zebra"]) == [False]
 
 
 async def test_tombstones_are_created_only_for_facts_of_the_same_user(database):
@@ -324,9 +326,9 @@ async def test_tombstones_are_created_only_for_facts_of_the_same_user(database):
     (fact,) = await write(database, NOA, make_draft("likes tea"))
     await write(database, ITAY, make_draft("has a dog"))
     async with database.transaction() as tx:
-        await facts.add_tombstones(tx, ITAY, [fact.id], said_until=NOW.timestamp())
+        await facts.tombstones.add_tombstones(tx, ITAY, [fact.id], said_until=NOW.timestamp())
 
-        assert await facts.have_tombstones(tx, ITAY, ["likes tea"]) == [False]
+        assert await facts.tombstones.have_tombstones(tx, ITAY, ["likes tea"]) == [False]
 
 
 async def test_a_profile_is_cached_only_for_the_current_revision(database):
@@ -381,6 +383,6 @@ async def test_a_thousand_facts_are_written_in_a_few_statements(database):
         statements += 1
 
     async with database.transaction() as tx:
-        await facts.write(SteppedConnection(tx, counted), ITAY, batch, now=NOW)
+        await facts.writer.write(SteppedConnection(tx, counted), ITAY, batch, now=NOW)
 
     assert 0 < statements < 100

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from gaia_memory.facts import Outbox, SqlFacts
+from gaia_memory.facts import FactStore, Outbox
 from gaia_memory.facts.identity.text_identity import normal_form
 from gaia_memory.models import Scope
 from support.databases import ITAY, NOA, NOW, make_draft, memory_database
 
-facts = SqlFacts()
+facts = FactStore()
 outbox = Outbox()
 WORDS = ["tea", "dog", "Berlin", "guitar"]
 
@@ -51,7 +51,7 @@ async def apply(database, model, change):
     kind, scope, detail = change
     async with database.transaction() as tx:
         if kind == "write":
-            for fact in await facts.write(tx, scope, [make_draft(one) for one in detail], now=NOW):
+            for fact in await facts.writer.write(tx, scope, [make_draft(one) for one in detail], now=NOW):
                 model.facts[scope].setdefault(normal_form(fact.text), fact.id)
         elif kind == "delete":
             gone = {normal: key for normal, key in model.facts[scope].items() if detail.casefold() in normal}
@@ -77,7 +77,7 @@ async def apply(database, model, change):
             await outbox.reset_store(tx, "fresh")
             model.store = {}
         else:
-            await facts.write(tx, scope, [make_draft(f"undone {one}") for one in detail], now=NOW)
+            await facts.writer.write(tx, scope, [make_draft(f"undone {one}") for one in detail], now=NOW)
             raise RuntimeError("undo")
 
 

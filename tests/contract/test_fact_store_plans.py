@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from sqlalchemy import event
 
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import FactStore
 from gaia_memory.models import Draft, NewFact
 from support.databases import ITAY, NOA, NOW, database, memory_database
 
@@ -46,9 +46,9 @@ def steps(opened):
 async def test_finding_a_few_facts_does_not_read_all_facts(tmp_path):
     """SQLite must find five of 3,000 facts in fewer steps than there are facts, without statistics."""
     async with memory_database("sqlite", tmp_path) as opened:
-        facts = SqlFacts()
+        facts = FactStore()
         async with opened.transaction() as tx:
-            written = await facts.write(tx, ITAY, drafts(FACTS), now=NOW)
+            written = await facts.writer.write(tx, ITAY, drafts(FACTS), now=NOW)
         ids = [fact.id for fact in written[:: FACTS // 5]]
         async with opened.read_transaction() as tx:
             await facts.get(tx, ITAY, ids)
@@ -62,12 +62,12 @@ async def test_finding_a_few_facts_does_not_read_all_facts(tmp_path):
 
 async def test_facts_written_in_several_statements_equal_those_read_back(database):
     """Some of the 450 facts are duplicates and some were stored before."""
-    facts = SqlFacts()
+    facts = FactStore()
     async with database.transaction() as tx:
-        known = await facts.write(tx, ITAY, drafts(3), now=NOW)
+        known = await facts.writer.write(tx, ITAY, drafts(3), now=NOW)
     many = [*drafts(450), *drafts(7)]
     async with database.transaction() as tx:
-        written = await facts.write(tx, ITAY, many, now=NOW)
+        written = await facts.writer.write(tx, ITAY, many, now=NOW)
     async with database.read_transaction() as tx:
         read = await facts.facts(tx, ITAY)
 
@@ -79,16 +79,16 @@ async def test_facts_written_in_several_statements_equal_those_read_back(databas
 async def test_finding_what_is_due_reads_neither_other_facts_nor_other_people(tmp_path):
     """Five of 3,000 facts of one person are due, and 2,000 of others."""
     async with memory_database("sqlite", tmp_path) as opened:
-        facts = SqlFacts()
+        facts = FactStore()
         due = [Draft(fact=NewFact(f"due {at}", due_at=NOW), source="add") for at in range(2_000)]
         async with opened.transaction() as tx:
-            await facts.write(tx, ITAY, [*drafts(FACTS), *due[:5]], now=NOW)
-            await facts.write(tx, NOA, due, now=NOW)
+            await facts.writer.write(tx, ITAY, [*drafts(FACTS), *due[:5]], now=NOW)
+            await facts.writer.write(tx, NOA, due, now=NOW)
         async with opened.read_transaction() as tx:
-            await facts.due(tx, ITAY, until=NOW)
+            await facts.due_facts.due(tx, ITAY, until=NOW)
         with steps(opened) as told:
             async with opened.read_transaction() as tx:
-                found = await facts.due(tx, ITAY, until=NOW)
+                found = await facts.due_facts.due(tx, ITAY, until=NOW)
 
     assert len(found) == 5
     assert told[0] * LEAST_STEPS < FACTS

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import delete, insert
 
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import FactStore
 from gaia_memory.facts.history.move_facts import settle
 from gaia_memory.facts.history.timeline import load_timeline
 from gaia_memory.facts.scopes import ensure_scope
@@ -19,7 +19,7 @@ from support.oracles.two_clocks import History, expected_to_hold, random_history
 
 __all__ = ["database"]
 
-facts = SqlFacts()
+facts = FactStore()
 TIMES = 40
 slow = (pytest.mark.slow, pytest.mark.timeout(1200))
 
@@ -53,7 +53,7 @@ async def store_histories(database, scope, histories):
         for number, each in enumerate(histories)
     ]
     async with database.transaction() as tx:
-        ids = [fact.id for fact in await facts.write(tx, scope, drafts, now=NOW)]
+        ids = [fact.id for fact in await facts.writer.write(tx, scope, drafts, now=NOW)]
         await tx.execute(delete(sources).where(sources.c.fact_id.in_(ids)))
         said = [
             {
@@ -89,7 +89,7 @@ async def store_histories(database, scope, histories):
 async def held_ids(database, scope, at, known_at):
     moment = PointInTime(seconds(at), seconds(known_at))
     async with database.read_transaction() as tx:
-        return set(await facts.ids_as_of(tx, scope, moment))
+        return set(await facts.past.ids_as_of(tx, scope, moment))
 
 
 def count_for(database, sqlite, postgresql):
@@ -124,20 +124,20 @@ async def replay(database, chance, number):
         if fact is None or kind < 0.5:
             draft = Draft(fact=NewFact(f"Statement {number}", said_at=day(at)), source="remember")
             async with database.transaction() as tx:
-                [fact] = await facts.write(tx, ITAY, [draft], now=day(noted))
+                [fact] = await facts.writer.write(tx, ITAY, [draft], now=day(noted))
             # The same source is stored once.
             sayings.setdefault(float(at), float(noted))
         elif kind < 0.8:
             ending = FactEnd(fact_id=fact.id, ended_at=day(at), why="retracted", actor="model")
             async with database.transaction() as tx:
-                was_noted = await facts.end_facts(tx, ITAY, [ending], now=day(noted)) == []
+                was_noted = await facts.history.end_facts(tx, ITAY, [ending], now=day(noted)) == []
             # The same ending is stored once.
             if was_noted and not any(end[0] == at and end[2] is None for end in ends):
                 ends.append((float(at), float(noted), None))
         else:
             async with database.transaction() as tx:
-                back = await facts.restore(tx, ITAY, fact.id, actor="host", now=day(noted))
-                was_past = fact.id not in await facts.stored(tx, ITAY, [fact.id])
+                back = await facts.corrections.restore(tx, ITAY, fact.id, actor="host", now=day(noted))
+                was_past = fact.id not in await facts.history.stored(tx, ITAY, [fact.id])
             if back is not None or was_past:
                 # It is current again: no ending stands that is as late as the last statement.
                 said_last = max(sayings)
@@ -166,14 +166,14 @@ async def test_a_restored_fact_keeps_the_end_of_an_earlier_period(database):
     for noted, at in sorted((noted, at) for at, noted in sayings):
         draft = Draft(fact=NewFact("Statement", said_at=day(at)), source="remember")
         async with database.transaction() as tx:
-            fact_ids |= {fact.id for fact in await facts.write(tx, ITAY, [draft], now=day(noted))}
+            fact_ids |= {fact.id for fact in await facts.writer.write(tx, ITAY, [draft], now=day(noted))}
     [fact_id] = fact_ids
     for at, noted in ends:
         ending = FactEnd(fact_id=fact_id, ended_at=day(at), why="retracted", actor="model")
         async with database.transaction() as tx:
-            assert await facts.end_facts(tx, ITAY, [ending], now=day(noted)) == []
+            assert await facts.history.end_facts(tx, ITAY, [ending], now=day(noted)) == []
     async with database.transaction() as tx:
-        assert await facts.restore(tx, ITAY, fact_id, actor="host", now=day(5)) is not None
+        assert await facts.corrections.restore(tx, ITAY, fact_id, actor="host", now=day(5)) is not None
 
     held = [bool(await held_ids(database, ITAY, at, 6)) for at in (0, 1, 2, 3, 12)]
     assert held == [False, True, False, True, True]

@@ -8,8 +8,8 @@ import pytest
 
 from gaia_memory.config.sections.memory_section import MemoryConfig
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.facts import Outbox, SqlFacts
-from gaia_memory.facts import sql_facts as room
+from gaia_memory.facts import FactStore, Outbox
+from gaia_memory.facts import fact_store as room
 from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.ledger.ledger import Ledger
 from gaia_memory.ledger.memory_stores import MemoryStores
@@ -22,7 +22,7 @@ from support.recall_parts import Models, recall_config
 
 __all__ = ["database"]
 
-facts = SqlFacts()
+facts = FactStore()
 HOME = Scope("gaia", "household")
 DAY = datetime(2026, 2, 1, tzinfo=UTC)
 
@@ -37,7 +37,7 @@ def recall(request, database):
 async def write(database, scope, *given):
     drafts = await embed_drafts(ScriptedEmbedder(), [Draft(fact=each, source="add") for each in given])
     async with database.transaction() as tx:
-        return await facts.write(tx, scope, drafts, now=NOW)
+        return await facts.writer.write(tx, scope, drafts, now=NOW)
 
 
 def runs(number, category):

@@ -108,7 +108,7 @@ async def test_a_fact_refused_by_the_store_is_reported_and_affects_no_other_fact
         before = await memory.store_id()
         wrong = Draft(fact=NewFact("odd one"), source="add", vector=(1.0, 0.0), embedder=memory.embedder.identity)
         async with memory.database.transaction() as tx:
-            await memory.facts.write(tx, ANN, [wrong], now=SAID)
+            await memory.facts.writer.write(tx, ANN, [wrong], now=SAID)
         await memory.add(ANN, "Ann likes tea", "Ann likes figs")
         await memory.follower.settled(stall_seconds=60)
 

@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gaia_memory.facts import Outbox, SqlFacts
+from gaia_memory.facts import FactStore, Outbox
 from gaia_memory.models import Draft, FactEnd, NewFact
 from support.databases import ITAY, NOA, NOW, database, fact_texts, make_draft
 from support.oracles.two_clocks import History, expected_to_hold
 
 __all__ = ["database"]
 
-facts, outbox = SqlFacts(), Outbox()
+facts, outbox = FactStore(), Outbox()
 OSLO, BERLIN = "Lives in Oslo", "Lives in Berlin"
 
 
@@ -26,14 +26,14 @@ def day(number: int) -> datetime:
 async def say(database, text, at, *, scope=ITAY, noted=None, **details):
     draft = Draft(fact=NewFact(text, said_at=at, **details), source="remember", vector=(1.0, 0.5), embedder="test")
     async with database.transaction() as tx:
-        [fact] = await facts.write(tx, scope, [draft], now=noted or at)
+        [fact] = await facts.writer.write(tx, scope, [draft], now=noted or at)
     return fact
 
 
 async def end(database, fact, at, *, by=None, why="replaced", scope=ITAY, version=None, noted=None):
     ending = FactEnd(fact_id=fact.id, ended_at=at, why=why, actor="rule:test", ended_by=by and by.id, version=version)
     async with database.transaction() as tx:
-        return await facts.end_facts(tx, scope, [ending], now=noted or at)
+        return await facts.history.end_facts(tx, scope, [ending], now=noted or at)
 
 
 async def texts(database, scope=ITAY):
@@ -43,7 +43,10 @@ async def texts(database, scope=ITAY):
 
 async def periods(database, fact_id, scope=ITAY):
     async with database.read_transaction() as tx:
-        return [(past.text, past.said_at, past.ended_at, past.why) for past in await facts.history(tx, scope, fact_id)]
+        return [
+            (past.text, past.said_at, past.ended_at, past.why)
+            for past in await facts.history.history(tx, scope, fact_id)
+        ]
 
 
 async def test_an_ended_fact_leaves_every_read_and_keeps_its_vector(database):
@@ -57,7 +60,7 @@ async def test_an_ended_fact_leaves_every_read_and_keeps_its_vector(database):
         assert (await facts.vectors(tx, ITAY, "test"))[0] == [berlin.id]
         assert oslo.id in {row.fact_id for row in await outbox.dirty(tx, limit=9)}
         assert await outbox.load_facts(tx, [oslo.id]) == {}
-        assert await facts.restore(tx, ITAY, oslo.id, actor="person", now=day(3)) == oslo
+        assert await facts.corrections.restore(tx, ITAY, oslo.id, actor="person", now=day(3)) == oslo
         assert (await facts.vectors(tx, ITAY, "test"))[1].tolist()[0] == [1.0, 0.5]
 
 
@@ -104,7 +107,7 @@ async def test_a_lost_race_is_reported_and_changes_nothing(database):
     """Changed, ended, unknown or another person's."""
     oslo, berlin = await say(database, OSLO, day(1)), await say(database, BERLIN, day(2))
     async with database.read_transaction() as tx:
-        shown = {fact_id: each.version for fact_id, each in (await facts.stored(tx, ITAY, [oslo.id])).items()}
+        shown = {fact_id: each.version for fact_id, each in (await facts.history.stored(tx, ITAY, [oslo.id])).items()}
     await say(database, OSLO, day(3))
     for lost in (
         await end(database, oslo, day(4), version=shown[oslo.id]),
@@ -113,7 +116,7 @@ async def test_a_lost_race_is_reported_and_changes_nothing(database):
     ):
         assert len(lost) == 1
     async with database.read_transaction() as tx:
-        version = (await facts.stored(tx, ITAY, [berlin.id]))[berlin.id].version
+        version = (await facts.history.stored(tx, ITAY, [berlin.id]))[berlin.id].version
     await end(database, berlin, day(4), why="retracted")
     assert len(await end(database, berlin, day(5), version=version)) == 1
 
@@ -126,8 +129,8 @@ async def test_a_fact_may_end_several_times_at_once(database):
     await say(database, OSLO, day(4))
     ends = [FactEnd(fact_id=oslo.id, ended_at=at, why="retracted", actor="model") for at in (day(5), day(2), day(5))]
     async with database.transaction() as tx:
-        assert await facts.end_facts(tx, ITAY, ends, now=day(6)) == []
-        assert await facts.end_facts(tx, ITAY, ends, now=day(7)) == []
+        assert await facts.history.end_facts(tx, ITAY, ends, now=day(6)) == []
+        assert await facts.history.end_facts(tx, ITAY, ends, now=day(7)) == []
     assert await texts(database) == []
     assert await periods(database, oslo.id) == [
         (OSLO, day(1), day(2), "retracted"),
@@ -135,7 +138,7 @@ async def test_a_fact_may_end_several_times_at_once(database):
     ]
 
     async with database.transaction() as tx:
-        assert (await facts.restore(tx, ITAY, oslo.id, actor="person", now=day(8))).id == oslo.id
+        assert (await facts.corrections.restore(tx, ITAY, oslo.id, actor="person", now=day(8))).id == oslo.id
     assert await periods(database, oslo.id) == [(OSLO, day(1), day(2), "retracted"), (OSLO, day(4), None, None)]
 
 
@@ -145,7 +148,7 @@ async def test_undoing_a_retraction_ends_the_sentence_that_took_it_back(database
     await end(database, meat, day(2), by=none, why="retracted")
     for number, expected in ((3, ["Eats meat"]), (4, ["No longer eats meat"])):
         async with database.transaction() as tx:
-            assert await facts.restore(tx, ITAY, meat.id, actor="person", now=day(number)) is not None
+            assert await facts.corrections.restore(tx, ITAY, meat.id, actor="person", now=day(number)) is not None
         assert await texts(database) == expected
 
 
@@ -155,7 +158,7 @@ async def test_a_statement_without_a_date_brings_a_fact_back(database):
     for moment in (day(2), day(3)):
         await end(database, oslo, moment, why="retracted")
         async with database.transaction() as tx:
-            result = await facts.write(tx, ITAY, [make_draft(OSLO)], now=moment)
+            result = await facts.writer.write(tx, ITAY, [make_draft(OSLO)], now=moment)
         assert (result[0].id, result.is_new) == (oslo.id, (False,))
         assert await texts(database) == [OSLO]
 
@@ -176,17 +179,17 @@ async def test_a_new_wording_keeps_the_id_and_can_be_undone(database):
     oslo = await say(database, OSLO, day(1), metadata={"mood": "good"})
     async with database.transaction() as tx:
         draft = Draft(fact=NewFact("Lives in Oslo, Norway", said_at=day(2)), source="remember")
-        changed = await facts.reword(tx, ITAY, oslo.id, draft, actor="host", now=day(2))
+        changed = await facts.corrections.reword(tx, ITAY, oslo.id, draft, actor="host", now=day(2))
     assert (changed.id, changed.text) == (oslo.id, "Lives in Oslo, Norway")
     assert (changed.created_at, changed.updated_at) == (oslo.created_at, day(2))
     expected = [(OSLO, day(1), day(2), "replaced"), ("Lives in Oslo, Norway", day(2), None, None)]
     assert await periods(database, oslo.id) == expected
 
     async with database.transaction() as tx:
-        assert await facts.restore(tx, ITAY, oslo.id, actor="person", now=day(3)) == oslo
+        assert await facts.corrections.restore(tx, ITAY, oslo.id, actor="person", now=day(3)) == oslo
     assert await texts(database) == [OSLO]
     async with database.transaction() as tx:
-        again = await facts.restore(tx, ITAY, oslo.id, actor="person", now=day(4))
+        again = await facts.corrections.restore(tx, ITAY, oslo.id, actor="person", now=day(4))
     assert (again.id, again.text, again.created_at) == (oslo.id, "Lives in Oslo, Norway", oslo.created_at)
     assert await texts(database) == ["Lives in Oslo, Norway"]
 
@@ -196,12 +199,12 @@ async def test_a_wording_that_is_current_already_merges_the_facts(database):
     oslo, berlin = await say(database, OSLO, day(1)), await say(database, BERLIN, day(2))
     async with database.transaction() as tx:
         draft = Draft(fact=NewFact(BERLIN, said_at=day(3)), source="remember")
-        assert (await facts.reword(tx, ITAY, oslo.id, draft, actor="host", now=day(3))).id == berlin.id
+        assert (await facts.corrections.reword(tx, ITAY, oslo.id, draft, actor="host", now=day(3))).id == berlin.id
     assert await texts(database) == [BERLIN]
     assert ("merged" in {why for *_, why in await periods(database, berlin.id)}) is True
 
     async with database.transaction() as tx:
-        assert (await facts.restore(tx, ITAY, oslo.id, actor="person", now=day(4))).id == oslo.id
+        assert (await facts.corrections.restore(tx, ITAY, oslo.id, actor="person", now=day(4))).id == oslo.id
     assert sorted(await texts(database)) == [BERLIN, OSLO]
 
 
@@ -214,8 +217,8 @@ async def test_undoing_a_replacement_ends_what_replaced_it(database):
             FactEnd(fact_id=each.id, ended_at=day(2), why="replaced", actor="model", ended_by=berlin.id)
             for each in (oslo, flat)
         ]
-        await facts.end_facts(tx, ITAY, ended, now=day(2))
-        await facts.restore(tx, ITAY, oslo.id, actor="person", now=day(3))
+        await facts.history.end_facts(tx, ITAY, ended, now=day(2))
+        await facts.corrections.restore(tx, ITAY, oslo.id, actor="person", now=day(3))
 
     assert sorted(await texts(database)) == [OSLO, "Rents a flat"]
 
@@ -226,15 +229,17 @@ async def test_undoing_an_ending_brings_back_the_fact_as_it_was(database, why):
     oslo = await say(database, OSLO, day(1), valid_until=day(2), metadata={"mood": "good"})
     if why == "expired":
         async with database.transaction() as tx:
-            assert await facts.expire(tx, now=day(2), limit=9) == 1
-            assert await facts.expire(tx, now=day(2), limit=9) == 0
+            assert await facts.validity.expire(tx, now=day(2), limit=9) == 1
+            assert await facts.validity.expire(tx, now=day(2), limit=9) == 0
     else:
         await end(database, oslo, day(1) + timedelta(hours=1), why=why)
     assert await texts(database) == []
 
     async with database.transaction() as tx:
-        back = await facts.restore(tx, ITAY, oslo.id, actor="person", now=day(3))
-        assert await facts.restore(tx, ITAY, oslo.id, actor="person", now=day(3)) is None or why == "retracted"
+        back = await facts.corrections.restore(tx, ITAY, oslo.id, actor="person", now=day(3))
+        assert (
+            await facts.corrections.restore(tx, ITAY, oslo.id, actor="person", now=day(3)) is None or why == "retracted"
+        )
     assert back == (oslo if why == "retracted" else replace(oslo, valid_until=None))
 
 
@@ -242,9 +247,9 @@ async def test_an_expired_fact_that_is_said_again_without_a_date_has_no_ending(d
     """Nobody knows that it was said after its end, so no later change takes it to history."""
     oslo = await say(database, OSLO, day(1), valid_until=day(3))
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [make_draft(OSLO)], now=day(5))
-        assert await facts.endings(tx, ITAY) == []
-        assert (await facts.stored(tx, ITAY, [oslo.id]))[oslo.id].fact.valid_until is None
+        await facts.writer.write(tx, ITAY, [make_draft(OSLO)], now=day(5))
+        assert await facts.history.endings(tx, ITAY) == []
+        assert (await facts.history.stored(tx, ITAY, [oslo.id]))[oslo.id].fact.valid_until is None
 
 
 async def test_nobody_reaches_the_history_of_another_person(database):
@@ -254,10 +259,12 @@ async def test_nobody_reaches_the_history_of_another_person(database):
     draft = Draft(fact=NewFact("Lives in Rome", said_at=day(3)), source="remember")
 
     async with database.transaction() as tx:
-        assert await facts.stored(tx, NOA, [oslo.id]) == await facts.stored(tx, ITAY, [foreign.id]) == {}
-        assert await facts.history(tx, NOA, oslo.id) == await facts.history(tx, ITAY, foreign.id) == []
-        assert await facts.restore(tx, NOA, oslo.id, actor="person", now=day(3)) is None
-        assert await facts.reword(tx, ITAY, foreign.id, draft, actor="host", now=day(3)) is None
+        assert (
+            await facts.history.stored(tx, NOA, [oslo.id]) == await facts.history.stored(tx, ITAY, [foreign.id]) == {}
+        )
+        assert await facts.history.history(tx, NOA, oslo.id) == await facts.history.history(tx, ITAY, foreign.id) == []
+        assert await facts.corrections.restore(tx, NOA, oslo.id, actor="person", now=day(3)) is None
+        assert await facts.corrections.reword(tx, ITAY, foreign.id, draft, actor="host", now=day(3)) is None
         assert fact_texts(await facts.facts(tx, NOA)) == [OSLO]
     changed = await say(database, OSLO, day(4), scope=NOA)
     assert (changed.id, await texts(database), await texts(database, NOA)) == (foreign.id, [], [OSLO])
@@ -265,7 +272,7 @@ async def test_nobody_reaches_the_history_of_another_person(database):
     rome = await say(database, "Lives in Rome", day(5))
     assert (await say(database, OSLO, day(6))).id == oslo.id
     async with database.transaction() as tx:
-        await facts.reword(tx, NOA, foreign.id, draft, actor="host", now=day(7))
+        await facts.corrections.reword(tx, NOA, foreign.id, draft, actor="host", now=day(7))
     assert (await texts(database), await texts(database, NOA)) == ([OSLO, "Lives in Rome"], ["Lives in Rome"])
     assert await periods(database, rome.id) == [("Lives in Rome", day(5), None, None)]
 
@@ -301,7 +308,7 @@ async def test_forgetting_a_conversation_leaves_what_came_after_it_in_force(data
     await end(database, berlin, day(3), by=rome)
 
     async with database.transaction() as tx:
-        await facts.lift_endings(tx, ITAY, "s", gone=[berlin.id])
+        await facts.corrections.lift_endings(tx, ITAY, "s", gone=[berlin.id])
         await facts.delete(tx, ITAY, [berlin.id])
     assert await texts(database) == ["Lives in Rome"]
     assert await periods(database, oslo.id) == [
@@ -316,14 +323,27 @@ async def test_nobody_sees_the_line_of_another_person(database):
     await end(database, oslo, day(2), by=berlin)
     ids = [oslo.id, berlin.id]
     async with database.transaction() as tx:
-        await facts.note_wordings(tx, NOA, {oslo.id: berlin.id})
-        assert await facts.wordings(tx, ITAY) == {}
-        await facts.note_wordings(tx, ITAY, {oslo.id: berlin.id})
-        assert await facts.wordings(tx, ITAY) == {oslo.id: berlin.id}
-        assert await facts.wordings(tx, NOA) == await facts.past(tx, NOA) == await facts.rivals(tx, NOA, ids) == {}
-        assert await facts.endings(tx, NOA) == []
-        assert await facts.said_around(tx, NOA, ids, day(1)) == await facts.stored(tx, NOA, ids, or_past=True) == {}
-        assert await facts.line(tx, NOA, [berlin.id]) == {berlin.id}
-        assert await facts.earlier_ids(tx, NOA, ids) == set()
-        assert set(await facts.stored(tx, ITAY, ids, or_past=True)) == await facts.line(tx, ITAY, [oslo.id]) == set(ids)
-        assert await facts.rivals(tx, ITAY, [oslo.id]) == {oslo.id: {berlin.id: "rule:test"}}
+        await facts.history.note_wordings(tx, NOA, {oslo.id: berlin.id})
+        assert await facts.history.wordings(tx, ITAY) == {}
+        await facts.history.note_wordings(tx, ITAY, {oslo.id: berlin.id})
+        assert await facts.history.wordings(tx, ITAY) == {oslo.id: berlin.id}
+        assert (
+            await facts.history.wordings(tx, NOA)
+            == await facts.history.past(tx, NOA)
+            == await facts.history.rivals(tx, NOA, ids)
+            == {}
+        )
+        assert await facts.history.endings(tx, NOA) == []
+        assert (
+            await facts.history.said_around(tx, NOA, ids, day(1))
+            == await facts.history.stored(tx, NOA, ids, or_past=True)
+            == {}
+        )
+        assert await facts.history.line(tx, NOA, [berlin.id]) == {berlin.id}
+        assert await facts.history.earlier_ids(tx, NOA, ids) == set()
+        assert (
+            set(await facts.history.stored(tx, ITAY, ids, or_past=True))
+            == await facts.history.line(tx, ITAY, [oslo.id])
+            == set(ids)
+        )
+        assert await facts.history.rivals(tx, ITAY, [oslo.id]) == {oslo.id: {berlin.id: "rule:test"}}

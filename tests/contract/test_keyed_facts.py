@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import FactStore, merge_scopes
 from gaia_memory.facts.history.timeline import load_timeline
 from gaia_memory.models import UNCONFIRMED_KEY, Draft, Fact, NewFact, StatementTime, ToolTurn, holds
 from gaia_memory.models.ledger_state import SessionKey
@@ -18,7 +18,7 @@ from support.oracles.slot_life import Said, value_at
 
 __all__ = ["database"]
 
-facts = SqlFacts()
+facts = FactStore()
 HOME = "user/home"
 OSLO, ROME, PARIS = "Lives in Oslo", "Lives in Rome", "Lives in Paris"
 
@@ -33,7 +33,7 @@ def draft(text: str, at: datetime | None, key: str | None = HOME, **fields: Any)
 
 async def say(database, *drafts: Draft, scope=ITAY, now: datetime = NOW) -> list[Fact]:
     async with database.transaction() as tx:
-        return list(await facts.write(tx, scope, drafts, now=now))
+        return list(await facts.writer.write(tx, scope, drafts, now=now))
 
 
 async def current(database, scope=ITAY) -> list[str]:
@@ -43,7 +43,7 @@ async def current(database, scope=ITAY) -> list[str]:
 
 async def periods(database, fact: Fact, scope=ITAY) -> list[tuple[Any, ...]]:
     async with database.read_transaction() as tx:
-        found = await facts.history(tx, scope, fact.id)
+        found = await facts.history.history(tx, scope, fact.id)
         return [(past.text, past.ended_at, past.why, past.actor) for past in found]
 
 
@@ -51,7 +51,7 @@ async def correct(database, fact: Fact, text: str | None = None, *, now: datetim
     fields = {"key": fact.key, "context": fact.context, "said_at": now} | changes
     new = Draft(fact=NewFact(text or fact.text, **fields), source="remember")
     async with database.transaction() as tx:
-        return await facts.reword(tx, ITAY, fact.id, new, actor="person", now=now)
+        return await facts.corrections.reword(tx, ITAY, fact.id, new, actor="person", now=now)
 
 
 async def test_a_later_fact_replaces_the_one_with_its_key(database):
@@ -103,8 +103,8 @@ async def test_another_persons_keys_are_neither_met_nor_known(database):
     """And what is replaced there is not replaced here."""
     await say(database, draft(OSLO, day(1)), scope=NOA)
     async with database.read_transaction() as tx:
-        assert await facts.known_keys(tx, ITAY, limit=9) == []
-        assert await facts.meet_keys(tx, ITAY, [draft(ROME, day(2))]) == [False]
+        assert await facts.keys.known_keys(tx, ITAY, limit=9) == []
+        assert await facts.keys.meet_keys(tx, ITAY, [draft(ROME, day(2))]) == [False]
     [rome] = await say(database, draft(ROME, day(2)))
     [paris] = await say(database, draft(PARIS, day(3)), scope=NOA)
 
@@ -163,13 +163,13 @@ async def test_what_is_restored_is_the_current_one(database):
     [oslo] = await say(database, draft(OSLO, day(1)))
     await say(database, draft(ROME, day(2)))
     async with database.transaction() as tx:
-        await facts.restore(tx, ITAY, oslo.id, actor="person", now=day(3))
+        await facts.corrections.restore(tx, ITAY, oslo.id, actor="person", now=day(3))
     assert await current(database) == [OSLO]
 
     [paris] = await say(database, draft(PARIS, day(4), "user/holiday-home"))
     await say(database, draft("Owns nothing in France", day(5), "user/holiday-home"))
     async with database.transaction() as tx:
-        await facts.restore(tx, ITAY, paris.id, actor="person", now=day(6))
+        await facts.corrections.restore(tx, ITAY, paris.id, actor="person", now=day(6))
     assert await current(database) == [OSLO, PARIS]
 
 
@@ -178,11 +178,11 @@ async def test_what_is_restored_stays_current_when_it_is_edited_or_merged(databa
     [oslo] = await say(database, draft(OSLO, day(1)))
     await say(database, draft(ROME, day(2)))
     async with database.transaction() as tx:
-        await facts.restore(tx, ITAY, oslo.id, actor="person", now=day(3))
+        await facts.corrections.restore(tx, ITAY, oslo.id, actor="person", now=day(3))
     await correct(database, oslo, now=day(4), category="home", said_at=day(1))
     assert await current(database) == [OSLO]
     async with database.transaction() as tx:
-        await facts.merge(tx, ITAY, NOA)
+        await merge_scopes(facts, tx, ITAY, NOA)
     assert await current(database, NOA) == [OSLO]
 
     await say(database, draft(PARIS, day(5)), scope=NOA)
@@ -195,8 +195,8 @@ async def test_a_merge_of_people_keeps_the_last_word(database):
     await say(database, draft("Likes tea", day(1), "user/drink"))
     await say(database, draft(ROME, day(2)))
     async with database.transaction() as tx:
-        await facts.merge(tx, ITAY, NOA)
-        assert await facts.known_keys(tx, NOA, limit=9) == [HOME, "user/drink"]
+        await merge_scopes(facts, tx, ITAY, NOA)
+        assert await facts.keys.known_keys(tx, NOA, limit=9) == [HOME, "user/drink"]
     assert await current(database, NOA) == ["Likes tea", ROME]
 
 
@@ -205,8 +205,8 @@ async def test_what_replaces_a_sensitive_fact_is_sensitive(database):
     await say(database, draft("Is ill", day(1), "user/health", sensitive=True))
     new = draft("Is well", day(2), "user/health")
     async with database.read_transaction() as tx:
-        assert await facts.are_sensitive(tx, ITAY, [new.fact]) == [True]
-        assert await facts.known_keys(tx, ITAY, limit=9) == []
+        assert await facts.past.are_sensitive(tx, ITAY, [new.fact]) == [True]
+        assert await facts.keys.known_keys(tx, ITAY, limit=9) == []
     [well] = await say(database, new)
     assert well.sensitive
 
@@ -217,7 +217,7 @@ async def test_a_fact_that_begins_later_replaces_when_it_begins(database):
     await say(database, draft(ROME, day(-1), valid_from=day(1)))
     assert await current(database) == [OSLO, ROME]
     async with database.transaction() as tx:
-        await facts.begin(tx, now=day(2), limit=9)
+        await facts.validity.begin(tx, now=day(2), limit=9)
     assert await current(database) == [ROME]
 
 
@@ -226,14 +226,14 @@ async def test_a_withdrawn_fact_that_is_put_back_is_no_second_one(database):
     turn = ToolTurn(SessionKey("gaia", "itay", "itay:cli"), "turn")
     [oslo] = await say(database, draft(OSLO, day(1)))
     async with database.transaction() as tx:
-        rows = await facts.stored_rows(tx, ITAY, {oslo.id})
+        rows = await facts.tool_changes.stored_rows(tx, ITAY, {oslo.id})
         await facts.delete(tx, ITAY, [oslo.id])
         rows |= {"number": 0, "skips": [], "erase_at": day(9).timestamp()}
-        await facts.note_change(tx, ITAY, turn, oslo.id, rows, now=day(2))
+        await facts.tool_changes.note_change(tx, ITAY, turn, oslo.id, rows, now=day(2))
     await say(database, draft(ROME, day(3)))
     async with database.transaction() as tx:
-        [noted] = await facts.noted_changes(tx, ITAY, turn.key)
-        assert await facts.take_back(tx, ITAY, noted, now=day(4))
+        [noted] = await facts.tool_changes.noted_changes(tx, ITAY, turn.key)
+        assert await facts.tool_changes.take_back(tx, ITAY, noted, now=day(4))
     assert await current(database) == [ROME]
 
 
@@ -248,7 +248,7 @@ async def test_drafts_meet_the_keys_of_current_facts_and_of_each_other(database)
         draft("Likes tea", day(2), None),
     ]
     async with database.read_transaction() as tx:
-        assert await facts.meet_keys(tx, ITAY, drafts) == [True, False, False, False, False]
+        assert await facts.keys.meet_keys(tx, ITAY, drafts) == [True, False, False, False, False]
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -270,15 +270,15 @@ async def test_the_last_word_is_current_in_any_order(database, seed):
     last = {(key, context): text for text, _, key, context in said}
     assert sorted(await current(database)) == sorted(last.values())
     async with database.read_transaction() as tx:
-        ended = {end.fact_id: end for end in await facts.endings(tx, ITAY)}
-        past = await facts.past(tx, ITAY)
+        ended = {end.fact_id: end for end in await facts.history.endings(tx, ITAY)}
+        past = await facts.history.past(tx, ITAY)
     following = {
         text: next((at for _, at, *slot in said[place + 1 :] if slot == [key, context]), None)
         for place, (text, _, key, context) in enumerate(said)
     }
     first_ends = {each.fact.text: None for each in past.values()}
     async with database.read_transaction() as tx:
-        for end in await facts.endings(tx, ITAY):
+        for end in await facts.history.endings(tx, ITAY):
             text = past[end.fact_id].fact.text
             first_ends[text] = min(filter(None, (first_ends[text], end.ended_at)))
     assert first_ends == {text: at for text, at in following.items() if at is not None}
@@ -295,8 +295,8 @@ async def test_the_order_of_learning_changes_no_period(database, seed):
         await say(database, draft(said.value, day(said.day)), now=day(100 + number))
 
     async with database.read_transaction() as tx:
-        past = await facts.past(tx, ITAY)
-        stored = past | await facts.stored(tx, ITAY, await facts.ids(tx, ITAY))
+        past = await facts.history.past(tx, ITAY)
+        stored = past | await facts.history.stored(tx, ITAY, await facts.ids(tx, ITAY))
         timeline = await load_timeline(tx, ITAY, stored)
     for fact_id, each in stored.items():
         sayings, ends = [StatementTime(*said) for said in timeline.sayings[fact_id]], timeline.ending_times(fact_id)

@@ -10,17 +10,17 @@ from datetime import datetime, timedelta
 import pytest
 
 from gaia_memory.database.sql_engine import Database
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import FactStore
 from gaia_memory.facts.history.timeline import load_timeline
 from gaia_memory.models import Draft, NewFact, StatementTime, holds
-from gaia_memory.ports import FactStore, Transaction
+from gaia_memory.ports import Transaction
 from gaia_memory.truth.plan import PlannedFact, apply_plan
 from support.databases import ITAY, NOW, database
 from support.oracles.slot_life import Said, random_life, value_at
 
 __all__ = ["database"]
 
-facts: FactStore = SqlFacts()
+facts: FactStore = FactStore()
 
 
 def day(number: float) -> datetime:
@@ -44,10 +44,10 @@ def contradicts(said: Said, text: str) -> bool:
 async def plan(tx: Transaction, said: Said) -> PlannedFact:
     """Return what a model that makes no mistake decides, which sees current facts and those that ended later."""
     draft = Draft(fact=NewFact(text_of(said), said_at=day(said.day)), source="conversation")
-    known = await facts.stored(tx, ITAY, await facts.ids(tx, ITAY))
+    known = await facts.history.stored(tx, ITAY, await facts.ids(tx, ITAY))
     if any(each.fact.text == text_of(said) and each.fact.last_said_at <= day(said.day) for each in known.values()):
         return PlannedFact(extracted=draft, draft=draft)
-    known |= await facts.past(tx, ITAY, ended_after=day(said.day))
+    known |= await facts.history.past(tx, ITAY, ended_after=day(said.day))
     existing = [each for each in known.values() if contradicts(said, each.fact.text)]
     later = tuple(each for each in existing if each.fact.last_said_at > day(said.day))
     earlier = tuple(each for each in existing if each not in later)
@@ -70,8 +70,8 @@ def describe(life: Sequence[Said]) -> str:
 async def require_truth(database: Database, life: Sequence[Said]) -> None:
     """Check what holds on each day as known after each conversation, and what is current."""
     async with database.read_transaction() as tx:
-        past = await facts.past(tx, ITAY)
-        stored = past | await facts.stored(tx, ITAY, await facts.ids(tx, ITAY))
+        past = await facts.history.past(tx, ITAY)
+        stored = past | await facts.history.stored(tx, ITAY, await facts.ids(tx, ITAY))
         timeline = await load_timeline(tx, ITAY, stored)
     values = {each.fact.text: fact_id for fact_id, each in stored.items() if not each.fact.text.startswith("No")}
     assert set(values) == {said.value for said in life if not said.is_retraction}

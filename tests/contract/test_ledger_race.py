@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from gaia_memory.database.sql_engine import open_database
-from gaia_memory.facts import Outbox, SqlFacts
+from gaia_memory.facts import FactStore, Outbox
 from gaia_memory.facts.tables import scopes
 from gaia_memory.ledger import Ledger
 from gaia_memory.models import EventPosition, SessionKey, TurnRequest
@@ -18,7 +18,7 @@ from support.databases import ITAY, NOA, NOW, database, make_draft
 __all__ = ["database"]
 
 ROUNDS = 60
-facts = SqlFacts()
+facts = FactStore()
 ledger = Ledger()
 outbox = Outbox()
 
@@ -43,7 +43,7 @@ async def test_a_read_followed_by_a_write_in_one_transaction_loses_no_update(dat
                 )
 
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [make_draft("x")], now=NOW)
+        await facts.writer.write(tx, ITAY, [make_draft("x")], now=NOW)
     await asyncio.gather(count_up(database), count_up(second))
 
     async with database.read_transaction() as tx:
@@ -56,7 +56,7 @@ async def test_a_fact_written_by_two_processes_at_once_is_stored_once(database, 
     async def write(one):
         for number in range(ROUNDS // 2):
             async with one.transaction() as tx:
-                await facts.write(
+                await facts.writer.write(
                     tx, ITAY, [make_draft(f"fact {number}", source="remember"), make_draft("same")], now=NOW
                 )
 
@@ -122,7 +122,7 @@ async def test_writers_deleters_and_followers_do_not_deadlock(database, second):
         for _ in range(ROUNDS // 3):
             async with one.transaction() as tx:
                 drafts = [make_draft(word, vector=(1.0, 0.0)) for word in chance.sample(words, 8)]
-                written = await facts.write(tx, scope, drafts, now=NOW)
+                written = await facts.writer.write(tx, scope, drafts, now=NOW)
                 await facts.delete(tx, scope, [fact.id for fact in written[:3]])
 
     async def follow(one):

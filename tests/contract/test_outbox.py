@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.facts import Outbox, SqlFacts
+from gaia_memory.facts import FactStore, Outbox
 from gaia_memory.models import DirtyFact, Scope
 from support.databases import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 
-facts = SqlFacts()
+facts = FactStore()
 outbox = Outbox()
 
 
@@ -18,7 +18,7 @@ outbox = Outbox()
 async def written(database):
     """Write two facts for ITAY, one of them with a vector."""
     async with database.transaction() as tx:
-        return await facts.write(
+        return await facts.writer.write(
             tx, ITAY, [make_draft("likes tea", vector=(1.0, 0.5)), make_draft("has a dog")], now=NOW
         )
 
@@ -58,7 +58,7 @@ async def test_facts_are_loaded_in_their_current_state_with_vector_and_scope(dat
     """A deleted fact is not loaded; the outbox keeps only its id."""
     other = Scope(None, "a b\x00")
     async with database.transaction() as tx:
-        (theirs,) = await facts.write(tx, other, [make_draft("x")], now=NOW)
+        (theirs,) = await facts.writer.write(tx, other, [make_draft("x")], now=NOW)
         await facts.delete(tx, ITAY, [written[1].id])
         ids = [row.fact_id for row in await outbox.dirty(tx, limit=10)]
         read = await outbox.load_facts(tx, ids)
@@ -87,9 +87,9 @@ async def test_a_repeated_fact_becomes_dirty_only_if_it_gets_a_vector(database, 
     """Another source changes nothing that a vector store holds."""
     await follow(database)
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [make_draft("Likes tea"), make_draft("Has a dog")], now=NOW)
+        await facts.writer.write(tx, ITAY, [make_draft("Likes tea"), make_draft("Has a dog")], now=NOW)
         assert await outbox.dirty(tx, limit=10) == []
-        await facts.write(tx, ITAY, [make_draft("Has a dog", vector=(0.0, 1.0))], now=NOW)
+        await facts.writer.write(tx, ITAY, [make_draft("Has a dog", vector=(0.0, 1.0))], now=NOW)
 
         assert [row.fact_id for row in await outbox.dirty(tx, limit=10)] == [written[1].id]
 
@@ -118,7 +118,7 @@ async def test_resetting_the_store_marks_every_current_fact_and_no_deleted_one_a
     """A new store starts empty."""
     async with database.transaction() as tx:
         before = await outbox.store(tx)
-        (theirs,) = await facts.write(tx, NOA, [make_draft("x")], now=NOW)
+        (theirs,) = await facts.writer.write(tx, NOA, [make_draft("x")], now=NOW)
         await facts.delete(tx, ITAY, [written[0].id])
         await outbox.reset_store(tx, "store-2")
         after = await outbox.store(tx)
@@ -135,9 +135,9 @@ async def test_dirty_ids_are_counted_up_to_a_place_that_later_ones_do_not_get(da
     """So one can wait for what is dirty now; a change of a dirty fact keeps its place."""
     async with database.transaction() as tx:
         assert await outbox.count_dirty(tx, up_to=None) == (0, 0)
-        (tea, dog) = await facts.write(tx, ITAY, [make_draft("tea"), make_draft("dog")], now=NOW)
+        (tea, dog) = await facts.writer.write(tx, ITAY, [make_draft("tea"), make_draft("dog")], now=NOW)
         count, last = await outbox.count_dirty(tx, up_to=None)
-        await facts.write(tx, NOA, [make_draft("x")], now=NOW)
+        await facts.writer.write(tx, NOA, [make_draft("x")], now=NOW)
         await facts.delete(tx, ITAY, [tea.id])
         later, _ = await outbox.count_dirty(tx, up_to=None)
         assert await outbox.count_dirty(tx, up_to=last) == (2, last)

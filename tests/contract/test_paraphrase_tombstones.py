@@ -7,14 +7,14 @@ from datetime import timedelta
 import pytest
 
 from gaia_memory.database.metadata import metadata
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import FactStore, merge_scopes
 from gaia_memory.language.distinctive_words import distinctive_stems
 from gaia_memory.models import NewFact, Scope
 from support.databases import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 
-facts = SqlFacts()
+facts = FactStore()
 BEFORE, AFTER = NOW - timedelta(minutes=1), NOW + timedelta(minutes=1)
 
 TOLD_AGAIN = [
@@ -66,15 +66,15 @@ SOMETHING_ELSE = [
 async def forgotten(database, text: str, scope: Scope = ITAY) -> None:
     """Store a fact and forget it."""
     async with database.transaction() as tx:
-        [fact] = await facts.write(tx, scope, [make_draft(text)], now=NOW)
-        await facts.add_tombstones(tx, scope, [fact.id], said_until=NOW.timestamp())
+        [fact] = await facts.writer.write(tx, scope, [make_draft(text)], now=NOW)
+        await facts.tombstones.add_tombstones(tx, scope, [fact.id], said_until=NOW.timestamp())
         await facts.delete(tx, scope, [fact.id])
 
 
 async def is_told_again(database, text: str, scope: Scope = ITAY, *, said_at=BEFORE) -> bool:
     """Return whether a learned fact restates the forgotten one."""
     async with database.read_transaction() as tx:
-        [found] = await facts.paraphrases_forgotten(tx, scope, [NewFact(text, said_at=said_at)])
+        [found] = await facts.tombstones.paraphrases_forgotten(tx, scope, [NewFact(text, said_at=said_at)])
     return found
 
 
@@ -107,7 +107,7 @@ async def test_other_facts_in_earlier_messages_are_not_taken_for_the_forgotten_o
 async def test_a_word_that_occurs_in_many_facts_identifies_none(database):
     """An example is the user's name, which an extractor may write into every fact."""
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [make_draft(f"Itay knows thing{number}") for number in range(30)], now=NOW)
+        await facts.writer.write(tx, ITAY, [make_draft(f"Itay knows thing{number}") for number in range(30)], now=NOW)
     await forgotten(database, "Itay juggles")
 
     assert await is_told_again(database, "Has juggled for years")
@@ -118,8 +118,8 @@ async def test_a_word_that_occurs_in_several_facts_counts_little_next_to_a_rare_
     """Forgetting what the family eats must forget that, and no other fact about the family."""
     async with database.transaction() as tx:
         told = ["climbs", "sails", "sings", "farms", "paints", "argues"]
-        await facts.write(tx, ITAY, [make_draft(f"Family {what} in summer") for what in told], now=NOW)
-        await facts.write(tx, NOA, [make_draft(f"Fact {number} of pizza") for number in range(9)], now=NOW)
+        await facts.writer.write(tx, ITAY, [make_draft(f"Family {what} in summer") for what in told], now=NOW)
+        await facts.writer.write(tx, NOA, [make_draft(f"Fact {number} of pizza") for number in range(9)], now=NOW)
     await forgotten(database, "Family loves pizza")
 
     assert not await is_told_again(database, "Family plans a trip to Norway")
@@ -140,7 +140,7 @@ async def test_facts_of_one_query_are_judged_separately(database):
         *(NewFact(f"Knows thing{number}", said_at=BEFORE) for number in range(600)),
     ]
     async with database.read_transaction() as tx:
-        found = await facts.paraphrases_forgotten(tx, ITAY, asked)
+        found = await facts.tombstones.paraphrases_forgotten(tx, ITAY, asked)
 
     assert found == [True, False, False, False, True] + [False] * 600
 
@@ -158,7 +158,7 @@ async def test_a_fact_the_user_states_again_may_be_learned_again(database):
     await forgotten(database, "Loves pistachio ice cream")
     await forgotten(database, "Lives in Berlin")
     async with database.transaction() as tx:
-        await facts.remove_tombstones(tx, ITAY, ["Pistachio ice cream is great"])
+        await facts.tombstones.remove_tombstones(tx, ITAY, ["Pistachio ice cream is great"])
 
     assert not await is_told_again(database, "Loves pistachio ice cream")
     assert await is_told_again(database, "Moved to Berlin")
@@ -168,7 +168,7 @@ async def test_restating_one_word_of_a_longer_fact_does_not_restore_the_fact(dat
     """Otherwise a short new fact would bring back all of the forgotten one."""
     await forgotten(database, "Plans a surprise trip to Oslo in May with Marta")
     async with database.transaction() as tx:
-        await facts.remove_tombstones(tx, ITAY, ["Oslo is cold"])
+        await facts.tombstones.remove_tombstones(tx, ITAY, ["Oslo is cold"])
 
     assert await is_told_again(database, "Surprises Marta in Oslo")
 
@@ -190,20 +190,20 @@ async def test_lifting_and_merging_tombstones_affect_no_other_user(database):
     for scope, text in ((ITAY, "Lives in Berlin"), (NOA, "Has a dog named Rex"), (ben, "Lives in Berlin")):
         await forgotten(database, text, scope)
     async with database.transaction() as tx:
-        await facts.merge(tx, NOA, ITAY)
-        await facts.remove_tombstones(tx, NOA, ["Lives in Berlin"])
+        await merge_scopes(facts, tx, NOA, ITAY)
+        await facts.tombstones.remove_tombstones(tx, NOA, ["Lives in Berlin"])
 
     assert await is_told_again(database, "Moved to Berlin")
     assert await is_told_again(database, "Rex barks")
     assert not await is_told_again(database, "Rex barks", NOA)
     async with database.read_transaction() as tx:
         mine = [
-            await facts.have_tombstones(tx, scope, ["Has a dog named Rex", "Lives in Berlin"])
+            await facts.tombstones.have_tombstones(tx, scope, ["Has a dog named Rex", "Lives in Berlin"])
             for scope in (ITAY, NOA, ben)
         ]
     assert mine == [[True, True], [False, False], [False, True]]
     async with database.transaction() as tx:
-        await facts.remove_tombstones(tx, ITAY, ["Lives in Berlin"])
+        await facts.tombstones.remove_tombstones(tx, ITAY, ["Lives in Berlin"])
     assert not await is_told_again(database, "Moved to Berlin")
     assert await is_told_again(database, "Moved to Berlin", ben)
 
@@ -222,7 +222,7 @@ async def test_a_merge_keeps_the_salt_if_only_word_hashes_remain(database):
     """The text tombstone was lifted by another spelling."""
     await forgotten(database, "Lives in Berlin", NOA)
     async with database.transaction() as tx:
-        await facts.remove_tombstones(tx, NOA, ["Lives in Ber lin"])
-        await facts.merge(tx, NOA, ITAY)
+        await facts.tombstones.remove_tombstones(tx, NOA, ["Lives in Ber lin"])
+        await merge_scopes(facts, tx, NOA, ITAY)
 
     assert await is_told_again(database, "Moved to Berlin")

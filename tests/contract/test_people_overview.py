@@ -10,7 +10,7 @@ import pytest
 
 from gaia_memory.database.metadata import dialect_insert
 from gaia_memory.database.sql_engine import Database
-from gaia_memory.facts import Outbox, SqlFacts
+from gaia_memory.facts import FactStore, Outbox
 from gaia_memory.ledger import Ledger
 from gaia_memory.ledger.memory_stores import MemoryStores
 from gaia_memory.ledger.rows import new_row_values
@@ -34,10 +34,10 @@ async def add_conversation(stores: MemoryStores, key: SessionKey, *, touched: fl
 @pytest.fixture
 async def stores(database: Database) -> MemoryStores:
     """Return stores with facts of two users, of which one also talks in two apps, and with a forgotten user."""
-    stores = MemoryStores(database, SqlFacts(), Ledger(), Outbox())
+    stores = MemoryStores(database, FactStore(), Ledger(), Outbox())
     async with database.transaction() as tx:
-        await stores.facts.write(tx, NOA, [make_draft("Likes tea"), make_draft("Has a dog")], now=NOW)
-        await stores.facts.write(tx, ITAY, [make_draft("Likes figs")], now=LATER)
+        await stores.facts.writer.write(tx, NOA, [make_draft("Likes tea"), make_draft("Has a dog")], now=NOW)
+        await stores.facts.writer.write(tx, ITAY, [make_draft("Likes figs")], now=LATER)
     waiting = {"turn_no": 2, "learned_turn_no": 1}
     learned = {"turn_no": 2, "learned_turn_no": 2}
     await add_conversation(stores, SessionKey("gaia", "itay", "one"), touched=1_000.0, **waiting)
@@ -65,7 +65,7 @@ async def test_everybody_is_listed_with_counts_and_times(stores: MemoryStores) -
 async def test_a_memory_across_apps_counts_the_conversations_of_all(stores: MemoryStores) -> None:
     """With `memory.scope: user` a scope has no app, but its conversations have."""
     async with stores.database.transaction() as tx:
-        await stores.facts.write(tx, Scope(None, "itay"), [make_draft("Likes figs")], now=NOW)
+        await stores.facts.writer.write(tx, Scope(None, "itay"), [make_draft("Likes figs")], now=NOW)
     found = {each.scope: each for each in await load_people(stores, app_scoped=False)}
 
     shared = PersonSummary(scope=Scope(None, "itay"), facts=1, pending=2, last_change_at=NOW)
@@ -76,6 +76,6 @@ async def test_an_app_is_nobody(stores: MemoryStores) -> None:
     """Its facts belong to all of its users."""
     before = await load_people(stores, app_scoped=True)
     async with stores.database.transaction() as tx:
-        await stores.facts.write(tx, Scope.app_wide("gaia"), [make_draft("Closes at nine")], now=NOW)
+        await stores.facts.writer.write(tx, Scope.app_wide("gaia"), [make_draft("Closes at nine")], now=NOW)
 
     assert await load_people(stores, app_scoped=True) == before

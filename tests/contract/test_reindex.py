@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
-from gaia_memory.facts import Indexes, Outbox, SqlFacts
+from gaia_memory.facts import FactStore, Indexes, Outbox
 from gaia_memory.facts.tables import facts as table
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION
 from gaia_memory.recall.index import rebuild_index as module
@@ -18,7 +18,7 @@ from support.databases import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 
-facts, indexes, outbox = SqlFacts(), Indexes(), Outbox()
+facts, indexes, outbox = FactStore(), Indexes(), Outbox()
 OLD, NEW = "old/model/2", "new/model/3"
 COUNT = 25
 BATCH = 4
@@ -63,8 +63,8 @@ async def written(database):
     """Write facts of two users with vectors of the old embedder, and acknowledge them in the outbox."""
     async with database.transaction() as tx:
         drafts = [make_draft(f"likes word{number:03d}", vector=(1.0, 0.0), embedder=OLD) for number in range(COUNT)]
-        mine = await facts.write(tx, ITAY, drafts[::2], now=NOW)
-        theirs = await facts.write(tx, NOA, drafts[1::2], now=NOW)
+        mine = await facts.writer.write(tx, ITAY, drafts[::2], now=NOW)
+        theirs = await facts.writer.write(tx, NOA, drafts[1::2], now=NOW)
         await outbox.acknowledge(tx, await outbox.dirty(tx, limit=1000))
     return [*mine, *theirs]
 
@@ -126,7 +126,7 @@ async def test_facts_indexed_by_an_older_version_are_counted_and_updated(databas
     """Newer facts have the current form already."""
     await outdate(database)
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [make_draft("newer")], now=NOW)
+        await facts.writer.write(tx, ITAY, [make_draft("newer")], now=NOW)
         before = await indexes.count_outdated(tx)
     told: list[tuple[int, int]] = []
     await reindexer.rebuild_features(lambda *now: told.append(now))
@@ -176,8 +176,8 @@ async def test_facts_without_a_vector_of_the_current_embedder_get_one_and_become
 ):
     """Facts that have one keep it, and the embedder is not asked for them."""
     async with database.transaction() as tx:
-        kept = await facts.write(tx, ITAY, [make_draft("mine", vector=(1.0, 0.0, 0.0), embedder=NEW)], now=NOW)
-        bare = await facts.write(tx, ITAY, [make_draft("bare")], now=NOW)
+        kept = await facts.writer.write(tx, ITAY, [make_draft("mine", vector=(1.0, 0.0, 0.0), embedder=NEW)], now=NOW)
+        bare = await facts.writer.write(tx, ITAY, [make_draft("bare")], now=NOW)
         await outbox.acknowledge(tx, await outbox.dirty(tx, limit=1000))
         before = await outbox.load_facts(tx, [fact.id for fact in written])
         revision = (await facts.state(tx, ITAY)).revision

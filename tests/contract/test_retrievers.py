@@ -3,7 +3,7 @@
 import pytest
 
 from gaia_memory.database.sql_engine import Database
-from gaia_memory.facts import Outbox, SqlFacts
+from gaia_memory.facts import FactStore, Outbox
 from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.models import DirtyFact, Draft, Fact, NewFact, Scope
 from gaia_memory.recall.index.column_cache import ColumnCache
@@ -23,7 +23,7 @@ class Words:
     """The search for words, by ids."""
 
     def __init__(self, database: Database) -> None:
-        self.recall = Recall(database, SqlFacts(), Models(), FakeClock())
+        self.recall = Recall(database, FactStore(), Models(), FakeClock())
 
     async def find(self, scope: Scope, query: str, *, limit: int) -> list[str]:
         """Return the ids found, best first."""
@@ -34,7 +34,7 @@ class Vectors:
     """The search by vectors, by ids."""
 
     def __init__(self, database: Database) -> None:
-        self.search = VectorSearch(database, SqlFacts(), ScriptedEmbedder())
+        self.search = VectorSearch(database, FactStore(), ScriptedEmbedder())
 
     async def find(self, scope: Scope, query: str, *, limit: int) -> list[str]:
         """Return the ids found, best first."""
@@ -51,7 +51,7 @@ async def store(database: Database, scope: Scope, texts: list[str]) -> dict[str,
     """Write facts with vectors and return them by text."""
     drafts = await embed_drafts(ScriptedEmbedder(), [Draft(fact=NewFact(text), source="add") for text in texts])
     async with database.transaction() as tx:
-        return {fact.text: fact for fact in await SqlFacts().write(tx, scope, drafts, now=NOW)}
+        return {fact.text: fact for fact in await FactStore().writer.write(tx, scope, drafts, now=NOW)}
 
 
 async def test_the_fact_that_answers_the_question_comes_first(search, database):
@@ -92,7 +92,7 @@ async def test_a_forgotten_fact_is_no_longer_found(search, database):
     gone = facts["User's sister is called Noa"].id
     assert gone in await search.find(ITAY, "sister", limit=10)
     async with database.transaction() as tx:
-        await SqlFacts().delete(tx, ITAY, [gone])
+        await FactStore().delete(tx, ITAY, [gone])
 
     assert gone not in await search.find(ITAY, "sister", limit=10)
 
@@ -120,11 +120,11 @@ async def test_vectors_of_another_embedder_are_not_searched(database):
     await store(database, ITAY, TEXTS)
     other = ScriptedEmbedder(model="other")
 
-    assert (await VectorSearch(database, SqlFacts(), other).find(ITAY, "sister", limit=10)).scores == {}
+    assert (await VectorSearch(database, FactStore(), other).find(ITAY, "sister", limit=10)).scores == {}
     assert other.texts == []
 
 
-class CountingFacts(SqlFacts):
+class CountingFacts(FactStore):
     """Counts the vectors read."""
 
     def __init__(self):
@@ -152,7 +152,7 @@ async def test_a_vector_is_read_once_until_its_fact_changes(database):
 
 async def test_cached_vectors_follow_every_kind_of_change(database):
     """A fact that is new, gone, reworded, or gets its vector later."""
-    facts = SqlFacts()
+    facts = FactStore()
     search = VectorSearch(database, facts, ScriptedEmbedder())
     known = await store(database, ITAY, TEXTS)
     [reworded] = await embed_drafts(ScriptedEmbedder(), [Draft(fact=NewFact("User drinks coffee"), source="add")])
@@ -166,14 +166,14 @@ async def test_cached_vectors_follow_every_kind_of_change(database):
     await results_agree()
     async with database.transaction() as tx:
         await facts.delete(tx, ITAY, [known[TEXTS[0]].id])
-        await facts.reword(tx, ITAY, known[TEXTS[1]].id, reworded, actor="host", now=NOW)
+        await facts.corrections.reword(tx, ITAY, known[TEXTS[1]].id, reworded, actor="host", now=NOW)
     await results_agree()
     async with database.transaction() as tx:
-        [plain] = await facts.write(tx, ITAY, [Draft(fact=NewFact("User plays guitar"), source="add")], now=NOW)
+        [plain] = await facts.writer.write(tx, ITAY, [Draft(fact=NewFact("User plays guitar"), source="add")], now=NOW)
     await results_agree()
     [vector] = await ScriptedEmbedder().embed([plain.text], purpose="add")
     async with database.transaction() as tx:
-        version = (await facts.stored(tx, ITAY, [plain.id]))[plain.id].version
+        version = (await facts.history.stored(tx, ITAY, [plain.id]))[plain.id].version
         filled = {DirtyFact(fact_id=plain.id, version=version): vector}
         await Outbox().backfill_vectors(tx, filled, ScriptedEmbedder().identity)
     await results_agree()
@@ -192,10 +192,10 @@ class Hashed(ScriptedEmbedder):
 async def test_hashed_vectors_with_a_small_cosine_are_no_hits(database):
     """Such a similarity is chance; a query without a word is not searched for at all."""
     async with database.transaction() as tx:
-        near, _ = await SqlFacts().write(
+        near, _ = await FactStore().writer.write(
             tx, ITAY, [make_draft("near", vector=(0.9, 0.44)), make_draft("far", vector=(0.1, 0.99))], now=NOW
         )
-    search = VectorSearch(database, SqlFacts(), Hashed())
+    search = VectorSearch(database, FactStore(), Hashed())
     found = await search.find(ITAY, "anything", limit=10)
 
     assert (found.name, found.is_fallback) == ("hashed", True)
@@ -212,7 +212,7 @@ async def test_an_embedder_with_unknown_dimensions_is_asked_before_its_vectors_a
             return super().identity if self.texts else "scripted/bag-of-words/?"
 
     facts = await store(database, ITAY, TEXTS)
-    found = await VectorSearch(database, SqlFacts(), Late()).find(ITAY, "sister called", limit=1)
+    found = await VectorSearch(database, FactStore(), Late()).find(ITAY, "sister called", limit=1)
 
     assert list(found.scores) == [facts["User's sister is called Noa"].id]
 
@@ -220,7 +220,7 @@ async def test_an_embedder_with_unknown_dimensions_is_asked_before_its_vectors_a
 async def test_vector_hits_have_a_contrast_score_and_a_cosine_similarity(database):
     """For the only retriever the score is the cosine, as in the mem0 store."""
     await store(database, ITAY, TEXTS)
-    search = VectorSearch(database, SqlFacts(), ScriptedEmbedder())
+    search = VectorSearch(database, FactStore(), ScriptedEmbedder())
     beside = await search.find(ITAY, TEXTS[1], limit=10)
     alone = await search.find(ITAY, TEXTS[1], limit=10, is_alone=True)
 
@@ -232,7 +232,7 @@ async def test_vector_hits_have_a_contrast_score_and_a_cosine_similarity(databas
 async def test_a_fact_near_an_added_query_alone_scores_less(database):
     """The question's own finds lead; only the cosine to the question says how well it is answered."""
     facts = await store(database, ITAY, TEXTS)
-    search = VectorSearch(database, SqlFacts(), ScriptedEmbedder())
+    search = VectorSearch(database, FactStore(), ScriptedEmbedder())
     added = await search.find(ITAY, "unknown", [TEXTS[3]], limit=1, is_alone=True)
     [only] = [facts[TEXTS[3]].id]
 
@@ -243,8 +243,8 @@ async def test_a_fact_near_an_added_query_alone_scores_less(database):
 async def test_only_allowed_facts_are_found(database):
     """As many as are asked for, however many others are nearer."""
     facts = await store(database, ITAY, TEXTS)
-    columns = await ColumnCache(database, SqlFacts()).get(ITAY)
+    columns = await ColumnCache(database, FactStore()).get(ITAY)
     allowed = columns.select(columns.known_indices([facts[TEXTS[2]].id]))
-    found = await VectorSearch(database, SqlFacts(), ScriptedEmbedder()).find(ITAY, TEXTS[0], limit=1, allowed=allowed)
+    found = await VectorSearch(database, FactStore(), ScriptedEmbedder()).find(ITAY, TEXTS[0], limit=1, allowed=allowed)
 
     assert set(found.scores) == {facts[TEXTS[2]].id}

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from gaia_memory.facts import Outbox, SqlFacts
+from gaia_memory.facts import FactStore, Outbox
 from gaia_memory.models import UNCONFIRMED_KEY, Draft, NewFact
 from support.databases import ITAY, NOW, database
 
 __all__ = ["database"]
 
-facts, outbox = SqlFacts(), Outbox()
+facts, outbox = FactStore(), Outbox()
 WRITTEN = Draft(fact=NewFact("Likes tea", metadata={UNCONFIRMED_KEY: True, "mood": "good"}), source="agent")
 
 
@@ -24,10 +24,10 @@ def again(**changes: object) -> Draft:
 async def written_twice(database, second: Draft):
     """Write the fact and a second statement of it; return what is stored, and whether the copies are outdated."""
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [WRITTEN], now=NOW)
+        await facts.writer.write(tx, ITAY, [WRITTEN], now=NOW)
         await outbox.acknowledge(tx, await outbox.dirty(tx, limit=9))
     async with database.transaction() as tx:
-        [returned] = await facts.write(tx, ITAY, [second], now=NOW)
+        [returned] = await facts.writer.write(tx, ITAY, [second], now=NOW)
     async with database.read_transaction() as tx:
         [stored] = await facts.facts(tx, ITAY)
         assert returned == stored
@@ -69,7 +69,7 @@ async def test_nobody_else_confirms_a_fact(database, second):
 async def test_a_known_fact_does_not_become_unconfirmed(database):
     """The person said it first."""
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [again()], now=NOW)
-        [fact] = await facts.write(tx, ITAY, [WRITTEN], now=NOW)
+        await facts.writer.write(tx, ITAY, [again()], now=NOW)
+        [fact] = await facts.writer.write(tx, ITAY, [WRITTEN], now=NOW)
 
     assert (fact.is_unconfirmed, fact.source) == (False, "conversation")

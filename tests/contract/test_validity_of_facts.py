@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gaia_memory.facts import Outbox, SqlFacts
+from gaia_memory.facts import FactStore, Outbox
 from gaia_memory.models import Draft, NewFact
 from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.vector_search import VectorSearch
@@ -31,7 +31,7 @@ async def write(database, *new_facts: NewFact, scope=ITAY, at=NOW):
         for fact, vector in zip(new_facts, vectors, strict=True)
     ]
     async with database.transaction() as tx:
-        return list(await SqlFacts().write(tx, scope, drafts, now=at))
+        return list(await FactStore().writer.write(tx, scope, drafts, now=at))
 
 
 async def write_three(database):
@@ -50,7 +50,7 @@ async def test_every_read_compares_the_validity_with_the_clock(database, at, exp
     """It begins with `valid_from` and is over at `valid_until`."""
     stored = await write_three(database)
     await write(database, NewFact(GUEST, valid_until=day(1)), scope=NOA)
-    facts, now = SqlFacts(FakeClock(day(at))), day(at)
+    facts, now = FactStore(FakeClock(day(at))), day(at)
     current = {fact.text: fact for fact in stored if fact.text in expected}
 
     async with database.read_transaction() as tx:
@@ -73,7 +73,7 @@ async def test_the_columns_in_memory_follow_the_clock(database):
     """Forwards and back, without a look at rows that did not change; between two moments they are the same object."""
     await write_three(database)
     clock = FakeClock(NOW)
-    cache = ColumnCache(database, SqlFacts(clock), clock)
+    cache = ColumnCache(database, FactStore(clock), clock)
     first = await cache.get(ITAY)
     clock.advance(timedelta(days=2))
     assert await cache.get(ITAY) is first
@@ -91,13 +91,13 @@ async def test_what_has_begun_to_hold_goes_into_the_outbox_once(database):
     """Also after other writes; another person's facts are left alone."""
     *_, trip = await write_three(database)
     await write(database, NewFact(TRIP, valid_from=day(50)), scope=NOA)
-    facts = SqlFacts()
+    facts = FactStore()
     async with database.transaction() as tx:
         await outbox.acknowledge(tx, await outbox.dirty(tx, limit=9))
     counts = []
     for moment in (day(4), day(5), day(6)):
         async with database.transaction() as tx:
-            counts.append(await facts.begin(tx, now=moment, limit=9))
+            counts.append(await facts.validity.begin(tx, now=moment, limit=9))
     async with database.read_transaction() as tx:
         dirty = await outbox.dirty(tx, limit=9)
 
@@ -108,11 +108,11 @@ async def test_what_has_begun_to_hold_goes_into_the_outbox_once(database):
 async def test_a_profile_outdates_when_what_is_current_turns_over(database):
     """A fact that is added changes nothing; one that expires, begins or is swept does; another person's does not."""
     _, guest, _ = await write_three(database)
-    facts, seen = SqlFacts(), []
+    facts, seen = FactStore(), []
 
     async def look(at):
         async with database.read_transaction() as tx:
-            state = await facts.prompt_state(tx, ITAY, now=day(at), due_until=day(at))
+            state = await facts.validity.prompt_state(tx, ITAY, now=day(at), due_until=day(at))
             seen.append(state.profile_key)
 
     await look(0)
@@ -122,13 +122,13 @@ async def test_a_profile_outdates_when_what_is_current_turns_over(database):
     await look(3)
     await look(5)
     async with database.transaction() as tx:
-        assert await facts.expire(tx, now=day(5), limit=9) == 2
+        assert await facts.validity.expire(tx, now=day(5), limit=9) == 2
     await look(5)
 
     assert seen[0] == seen[1]
     assert len(set(seen)) == 4
     async with database.read_transaction() as tx:
-        [period] = await facts.history(tx, ITAY, guest.id)
+        [period] = await facts.history.history(tx, ITAY, guest.id)
         assert (period.why, period.actor, period.ended_at) == ("expired", "clock", day(3))
 
 
@@ -141,17 +141,17 @@ async def test_the_state_of_a_prompt_tells_whether_something_is_due(database):
         NewFact("Pay the gas", due_at=day(1), reminded_at=day(2)),
         NewFact("Likes tea"),
     )
-    facts, seen = SqlFacts(), []
+    facts, seen = FactStore(), []
     for until in (2, 3.9, 4):
         async with database.read_transaction() as tx:
-            seen.append((await facts.prompt_state(tx, ITAY, now=NOW, due_until=day(until))).has_due)
+            seen.append((await facts.validity.prompt_state(tx, ITAY, now=NOW, due_until=day(until))).has_due)
 
     assert seen == [False, False, True]
 
 
 async def test_the_state_of_a_prompt_tells_whether_a_fact_is_true_now(database):
     """What has ended, what is yet to begin and another person's facts make no profile."""
-    facts, seen = SqlFacts(), []
+    facts, seen = FactStore(), []
     await write(database, NewFact("Likes tea"), scope=NOA)
     for fact in (
         NewFact("Has a guest", valid_until=day(-1)),
@@ -160,6 +160,6 @@ async def test_the_state_of_a_prompt_tells_whether_a_fact_is_true_now(database):
     ):
         await write(database, fact)
         async with database.read_transaction() as tx:
-            seen.append((await facts.prompt_state(tx, ITAY, now=NOW, due_until=NOW)).may_have_profile)
+            seen.append((await facts.validity.prompt_state(tx, ITAY, now=NOW, due_until=NOW)).may_have_profile)
 
     assert seen == [False, False, True]

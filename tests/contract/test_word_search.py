@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import FactStore
 from gaia_memory.models import Scope
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.testing import FakeClock
@@ -14,13 +14,13 @@ from support.recall_parts import Models
 
 __all__ = ["database"]
 
-facts = SqlFacts()
+facts = FactStore()
 
 
 async def found(database, query, *texts, scope=ITAY, limit=10):
     """Write texts for ITAY and return those that a query finds, best first."""
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [make_draft(text) for text in texts], now=NOW)
+        await facts.writer.write(tx, ITAY, [make_draft(text) for text in texts], now=NOW)
     return await search(database, query, scope=scope, limit=limit)
 
 
@@ -35,7 +35,7 @@ async def test_no_text_and_no_query_can_break_the_index(database, text, query):
     """Texts and queries are generated from any characters."""
     scope = Scope("gaia", "fuzz")
     async with database.transaction() as tx:
-        await facts.write(tx, scope, [make_draft(f"x {text}")], now=NOW)
+        await facts.writer.write(tx, scope, [make_draft(f"x {text}")], now=NOW)
     await search(database, query, scope=scope)
 
     assert await search(database, "x", scope=scope)

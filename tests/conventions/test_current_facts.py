@@ -31,7 +31,7 @@ MAY_READ_PAST_FACTS = {
     "_move_to_past": "an expired fact ends",
     "move_to_current": "a fact that comes back is indexed, whatever its validity",
     "load_texts": "history has past facts",
-    "_current_ids": "an expired fact has not ended",
+    "stored_ids": "an expired fact has not ended",
     "_is_current": "an expired fact still has its wording",
     "_rewrite": "an expired fact can be reworded",
     "facts": "an export and a forget miss none",
@@ -44,7 +44,6 @@ MAY_READ_PAST_FACTS = {
     "record_shown": "an expired fact was shown, too",
     "days": "it counts what was added, whatever its validity",
     "has_other_vectors": "an embedder is switched for every stored fact",
-    "dominant_embedder": "an embedder is switched for every stored fact",
     "embedders": "an embedder is switched for every stored fact",
     "_load_rows": "an expired fact that is said again is the same fact",
     "_insert_facts": "a fact that has not begun to hold is indexed",
@@ -69,9 +68,6 @@ MAY_READ_PAST_FACTS = {
     "stored_rows": "what a tool forgot comes back whole",
     "_keyed_rows": "an expired fact has its key until a sweep ends it",
     "_put_back": "an expired fact still has its wording",
-}
-SQL_OVER_ALL_ROWS = {
-    "unindex_all": "forgetting reaches past facts",
 }
 
 PLANTED = """
@@ -143,11 +139,7 @@ def violations(tree: ast.Module) -> Iterator[str]:
         if "current_or_past" in calls and owner not in MAY_READ_PAST_FACTS:
             yield f"{owner} may not read past facts"
         texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-        if (
-            any(map(TABLE_IN_SQL.search, texts))
-            and "current_or_past_sql" not in calls
-            and owner not in SQL_OVER_ALL_ROWS
-        ):
+        if any(map(TABLE_IN_SQL.search, texts)) and "current_or_past_sql" not in calls:
             yield f"{owner} has SQL over facts without current_or_past_sql()"
 
 

@@ -19,14 +19,14 @@ from gaia_memory.database import migrations
 from gaia_memory.database.id_encoding import encode_id, index_key
 from gaia_memory.database.sql_engine import open_database, open_engine
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.facts import Indexes, SqlFacts, scopes
+from gaia_memory.facts import FactStore, Indexes, scopes
 from gaia_memory.facts.identity.text_identity import normal_hash
 from gaia_memory.ledger import Ledger
 from gaia_memory.ledger.tables import conversations
 from gaia_memory.models import EventPosition, FrozenProfile, LearningProgress, SessionKey, WindowAnchor
 from support.databases import ITAY, NOW, fact_texts, make_draft, memory_url, on_each_database
 
-facts, ledger = SqlFacts(), Ledger()
+facts, ledger = FactStore(), Ledger()
 ME = "elsewhere:1:1.00/a"
 LONG = "\u05d0" * 2000
 """An app whose id does not fit into an index."""
@@ -158,9 +158,9 @@ async def test_everything_is_kept_and_the_keyword_index_is_gone(kind, tmp_path):
         async with database.engine.connect() as connection:
             tables = await connection.run_sync(lambda sync: inspect(sync).get_table_names())
         async with database.transaction() as tx:
-            [past] = await facts.history(tx, ITAY, "past")
-            await facts.restore(tx, ITAY, "past", actor="person", now=NOW)
-            await facts.write(tx, ITAY, [make_draft("new")], now=NOW)
+            [past] = await facts.history.history(tx, ITAY, "past")
+            await facts.corrections.restore(tx, ITAY, "past", actor="person", now=NOW)
+            await facts.writer.write(tx, ITAY, [make_draft("new")], now=NOW)
             written = await facts.facts(tx, ITAY)
         await database.close()
 

@@ -108,7 +108,9 @@ async def test_an_import_restores_every_exported_field(make: Make, tmp_path: Pat
             for _ in range(chance.randrange(1, 4)):
                 drafts = [any_draft(chance) for _ in range(chance.randrange(1, 9))]
                 async with sut.gaia.memory.stores.database.transaction() as tx:
-                    await sut.gaia.memory.stores.facts.write(tx, sut.scope(f"{seed}"), drafts, now=any_moment(chance))
+                    await sut.gaia.memory.stores.facts.writer.write(
+                        tx, sut.scope(f"{seed}"), drafts, now=any_moment(chance)
+                    )
         # A fact that has no vector yet is changed by whoever gives it one.
         await sut.gaia.memory.settled()
         for user in map(str, range(10)):

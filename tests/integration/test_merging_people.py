@@ -80,13 +80,15 @@ async def test_a_fact_forgotten_by_either_user_stays_forgotten(make: Make, forge
     last = sut.scope("elsewhere")
 
     async with memory.stores.database.read_transaction() as tx:
-        assert await memory.stores.facts.have_tombstones(tx, last, ["collects \u200bSTAMPS", "Has a dog"]) == [
+        assert await memory.stores.facts.tombstones.have_tombstones(
+            tx, last, ["collects \u200bSTAMPS", "Has a dog"]
+        ) == [
             True,
             False,
         ]
     await memory.remember(last, "Collects stamps")
     async with memory.stores.database.read_transaction() as tx:
-        assert await memory.stores.facts.have_tombstones(tx, last, ["Collects stamps"]) == [False]
+        assert await memory.stores.facts.tombstones.have_tombstones(tx, last, ["Collects stamps"]) == [False]
 
 
 async def test_a_fact_the_target_user_has_forgotten_is_dropped(make: Make) -> None:
@@ -209,7 +211,7 @@ async def test_two_opposite_merges_at_once_both_finish(make: Make) -> None:
         "_move_facts",
         *(
             pytest.param(step, marks=pytest.mark.slow)
-            for step in ("bump_revision", "_copy_sources", "SqlFacts.delete", "move_tombstones")
+            for step in ("bump_revision", "_copy_sources", "FactStore.delete", "move_tombstones")
         ),
     ],
 )
@@ -237,10 +239,10 @@ PROGRAM = """
 import asyncio, os, signal, sys
 from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
-from gaia_memory.facts import SqlFacts, move_scope
+from gaia_memory.facts import FactStore, move_scope
 from support.storage import scripted_mem0
 
-owner, step = (SqlFacts, "delete") if sys.argv[3] == "SqlFacts.delete" else (move_scope, sys.argv[3])
+owner, step = (FactStore, "delete") if sys.argv[3] == "FactStore.delete" else (move_scope, sys.argv[3])
 real = getattr(owner, step)
 
 async def die(*arguments, **options):

@@ -21,10 +21,10 @@ from gaia_memory.database import migrations
 from gaia_memory.database.metadata import TABLE_PREFIX, metadata
 from gaia_memory.database.sql_engine import open_database, open_engine, truncate_wal
 from gaia_memory.errors import ConfigError, MemoryUnavailable
-from gaia_memory.facts import Outbox, SqlFacts
+from gaia_memory.facts import FactStore, Outbox
 from support.databases import ITAY, NOW, make_draft, memory_database, memory_url, on_each_database
 
-facts = SqlFacts()
+facts = FactStore()
 
 
 def is_ours(thing, name, kind, reflected, compare_to):
@@ -195,9 +195,9 @@ async def test_after_a_scrub_no_file_contains_a_forgotten_word(tmp_path):
         for batch in range(5):
             async with database.transaction() as tx:
                 drafts = [make_draft(f"keeps zebra{batch}x{number} in the yard", note="zebra") for number in range(50)]
-                await facts.write(tx, ITAY, drafts, now=NOW)
+                await facts.writer.write(tx, ITAY, drafts, now=NOW)
         async with database.transaction() as tx:
-            await facts.write(tx, ITAY, [make_draft("keeps a quagga")], now=NOW)
+            await facts.writer.write(tx, ITAY, [make_draft("keeps a quagga")], now=NOW)
         assert files_holding(tmp_path, b"zebra") != []
         async with database.transaction() as tx:
             striped = [fact.id for fact in await facts.facts(tx, ITAY) if "zebra" in fact.text]
@@ -218,7 +218,7 @@ async def test_a_scrub_blocked_by_a_reader_says_so(tmp_path):
     """It gives up soon, blocks no one, and can be repeated."""
     async with memory_database("sqlite", tmp_path) as database:
         async with database.transaction() as tx:
-            await facts.write(tx, ITAY, [make_draft("x")], now=NOW)
+            await facts.writer.write(tx, ITAY, [make_draft("x")], now=NOW)
         async with database.read_transaction() as tx:
             await facts.count(tx, ITAY)
             async with database.transaction() as writing:

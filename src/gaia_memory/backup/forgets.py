@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from gaia_memory.database.files.snapshot import FileConnection, read_rows
 from gaia_memory.database.id_encoding import decode_id
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import FactStore
 from gaia_memory.facts.current import current_or_past_sql
 from gaia_memory.facts.rows import scope_of
 from gaia_memory.facts.tables import tombstones
@@ -92,7 +92,7 @@ def _session_key(app: str, user: str, session: str) -> SessionKey:
 
 async def apply_forgets(database: Database, outbox: Outbox, forgets: Forgets) -> int:
     """Forget in `database`, an older copy, what was forgotten since; return how many facts that removed."""
-    facts, ledger = SqlFacts(), Ledger()
+    facts, ledger = FactStore(), Ledger()
     forgetter, count = Forgetter(database, facts, ledger, outbox), 0
     async with database.transaction() as tx:
         earlier = await _marks(tx)
@@ -129,7 +129,7 @@ async def _apply_ids(tx: Transaction, forgetter: Forgetter, forgets: Forgets, ea
     fact_ids = {mark.removeprefix(ID_PREFIX) for mark in marks.difference(earlier)} - forgets.current_ids
     count = 0
     for scope in {*forgets.scopes, *await forgetter.facts.scopes(tx)} if fact_ids else ():
-        if line := await forgetter.facts.earlier_ids(tx, scope, fact_ids):
+        if line := await forgetter.facts.history.earlier_ids(tx, scope, fact_ids):
             count += (await forgetter.remove_facts(tx, scope, line))["facts"]
     return count
 
@@ -143,11 +143,11 @@ async def _apply_to_scope(tx: Transaction, forgetter: Forgetter, scope: Scope, k
         await forgetter.ledger.drop_profiles(tx, user=scope.user, app=scope.app)
     if known.hashes or known.words:
         await copy_tombstones(tx, scope, known.salt, known.hashes, known.words)
-        past = [each.fact for each in (await facts.past(tx, scope)).values()]
+        past = [each.fact for each in (await facts.history.past(tx, scope)).values()]
         found = [*await facts.facts(tx, scope, all_stored=True), *past]
-        is_forgotten = await facts.have_tombstones(tx, scope, [fact.text for fact in found])
+        is_forgotten = await facts.tombstones.have_tombstones(tx, scope, [fact.text for fact in found])
         fact_ids = [fact.id for fact, is_gone in zip(found, is_forgotten, strict=True) if is_gone]
         if fact_ids:
-            line = await facts.earlier_ids(tx, scope, fact_ids)
+            line = await facts.history.earlier_ids(tx, scope, fact_ids)
             count += (await forgetter.remove_facts(tx, scope, line))["facts"]
     return count

@@ -12,10 +12,10 @@ from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.database.os_errors import translate_os_errors
 from gaia_memory.forget.delete import finish_erasures
 from gaia_memory.health import storage_problem
-from gaia_memory.ports import Follower
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
+    from gaia_memory.backend.mem0_store.follower import StoreFollower
     from gaia_memory.ledger.memory_stores import MemoryStores
 
 
@@ -25,7 +25,7 @@ class MemoryFilesMixin:
 
     live: LiveConfig
     stores: MemoryStores
-    follower: Follower
+    follower: StoreFollower
 
     async def storage_problem(self) -> str:
         """Return what is wrong with the files, such as a lost database, with the remedy; empty if nothing is."""

@@ -5,21 +5,11 @@ A convention test (`tests/conventions/test_current_facts.py`) refuses a statemen
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 from sqlalchemy import BindParameter, ColumnElement, or_, select, true, union_all
 
 from gaia_memory.facts.tables import facts
-from gaia_memory.ports import FactStore
-
-
-class ClockedFactStore(FactStore):
-    """A part of the fact store that compares the validity of facts with a clock."""
-
-    @abstractmethod
-    def _now(self) -> float:
-        """Return the time of the store's clock, in seconds since the epoch."""
 
 
 def current(now: float | BindParameter[Any], *, by_index: bool = False) -> ColumnElement[bool]:

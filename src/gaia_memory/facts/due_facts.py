@@ -1,16 +1,16 @@
-"""The part of the fact store that finds facts by when they are due, and records what was announced."""
+"""The facts that are due, and the record of which were announced."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import BindParameter, ColumnElement, Select, and_, bindparam, false, or_, select, update
-from typing_extensions import override
 
 from gaia_memory.database.id_encoding import encode_id
-from gaia_memory.facts.current import ClockedFactStore, current
+from gaia_memory.facts.current import current
 from gaia_memory.facts.rows import (
     FACT_COLUMNS,
     fact_of,
@@ -21,11 +21,11 @@ from gaia_memory.facts.rows import (
 )
 from gaia_memory.facts.scopes import dialect_insert, ensure_scope
 from gaia_memory.facts.tables import announcements, facts, scopes
-from gaia_memory.ports.due_store import Claim, DueFact
+from gaia_memory.models import Fact
 
 if TYPE_CHECKING:
-    from gaia_memory.models import Fact, Scope
-    from gaia_memory.ports import Transaction
+    from gaia_memory.models import Scope
+    from gaia_memory.ports import Clock, Transaction
 
 
 def _is_open() -> ColumnElement[bool]:
@@ -43,18 +43,53 @@ _DUE = select(*FACT_COLUMNS).where(
 """Built once, because every turn uses it."""
 
 
-class DueFactsMixin(ClockedFactStore):
-    """The part of the fact store that knows what is due."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueFact:
+    """A fact that was first due by now, with what is on record: the time announced last, and whether that was done."""
 
-    @override
+    fact: Fact
+    version: int
+    claimed_for: datetime | None = None
+    is_announced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The right to announce a fact for the time `due_at` until `until`, and when to look at the fact next.
+
+    Without an `owner`, nothing is announced and only the rest is put on record.
+    """
+
+    due_at: datetime
+    next_at: datetime | None
+    owner: str | None = None
+    until: datetime | None = None
+
+
+class DueFacts:
+    """Finds facts by when they are due, and records what was announced."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Take the clock that says which facts have expired or not begun."""
+        self._clock = clock
+
     async def due(self, tx: Transaction, scope: Scope, *, until: datetime) -> list[Fact]:
-        values = {"its_partition": scope.partition, "its_end": to_epoch_seconds(until), "its_now": self._now()}
+        """Return the facts first due up to `until`, but for those without a recurrence that are done."""
+        values = {
+            "its_partition": scope.partition,
+            "its_end": to_epoch_seconds(until),
+            "its_now": to_epoch_seconds(self._clock.now()),
+        }
         return [fact_of(row, scope) for row in await tx.execute(_DUE, values)]
 
-    @override
     async def to_announce(
         self, tx: Transaction, *, apps: Collection[str], now: datetime, since: datetime, limit: int
     ) -> list[DueFact]:
+        """Return facts that may have to be announced, of all users of these apps and of users without an app.
+
+        They were first due between `since` and `now`, or earlier if they come back. Left out are those that are done,
+        were announced and not changed since, or that a running claim is for.
+        """
         its, seconds = announcements.c, to_epoch_seconds(now)
         is_unfinished = its.announced_at.is_(None) & (its.claimed_until <= seconds)
         columns = its.due_at.label("claimed_for"), its.announced_at, facts.c.version, scopes.c.app, scopes.c.user_id
@@ -79,8 +114,8 @@ class DueFactsMixin(ClockedFactStore):
             for row in await tx.execute(statement)
         ]
 
-    @override
     async def claim_announcement(self, tx: Transaction, due: DueFact, claim: Claim, *, now: datetime) -> bool:
+        """Put a claim on record; False if another one runs, it was announced, or the fact has changed meanwhile."""
         fact, its = due.fact, announcements.c
         # Locks the scope, so that the fact is not forgotten meanwhile.
         await ensure_scope(tx, fact.scope)
@@ -101,10 +136,10 @@ class DueFactsMixin(ClockedFactStore):
         statement = row.on_conflict_do_update(index_elements=[its.fact_id], set_=values, where=condition)
         return (await tx.execute(statement)).rowcount == 1
 
-    @override
     async def finish_announcement(
         self, tx: Transaction, fact: Fact, owner: str, *, announced_at: datetime | None, retry_at: datetime
     ) -> None:
+        """Record that the claimed time was announced; with None, let anybody claim it again at `retry_at`."""
         is_meant = announcements.c.fact_id == fact.id, announcements.c.claim == owner
         values = {"announced_at": to_optional_seconds(announced_at), "claimed_until": to_epoch_seconds(retry_at)}
         await tx.execute(update(announcements).where(*is_meant).values(values))

@@ -7,68 +7,72 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Row, case, delete, select, update
-from typing_extensions import override
 
-from gaia_memory.facts.current import ClockedFactStore, current_or_past
-from gaia_memory.facts.history.change_log import log_changes
-from gaia_memory.facts.reconciling.undecided_facts import move_comparisons
-from gaia_memory.facts.rows import from_epoch_seconds, in_chunks
-from gaia_memory.facts.scopes import bump_revision, dialect_insert, mark_dirty
+from gaia_memory.facts.current import current_or_past
+from gaia_memory.facts.reconciling.comparisons import move_comparisons
+from gaia_memory.facts.rows import change_in, in_chunks, select_in
+from gaia_memory.facts.scopes import bump_revision, dialect_insert, log_changes, mark_dirty
 from gaia_memory.facts.tables import announcements, endings, facts, past_facts, profiles, sources, tool_changes
 from gaia_memory.facts.tombstones import move_tombstones
 from gaia_memory.models import DUE_FIELDS, MergeResult
 
 if TYPE_CHECKING:
-    from gaia_memory.models import DUE_FIELDS, Scope
+    from gaia_memory.facts.fact_store import FactStore
+    from gaia_memory.facts.reconciling.comparisons import Comparisons
+    from gaia_memory.models import Scope
     from gaia_memory.ports import Transaction
 
 
-class ScopeMergeMixin(ClockedFactStore):
-    """The part of the fact store that merges two scopes."""
+async def merge_scopes(store: FactStore, tx: Transaction, scope: Scope, into: Scope) -> MergeResult:
+    """Move every fact of `scope`, with its sources and tombstones, to `into`; ids stay.
 
-    @override
-    async def merge(self, tx: Transaction, scope: Scope, into: Scope) -> MergeResult:
-        # Always in the same order: two merges of the same scopes must not wait for each other.
-        states = {each: await bump_revision(tx, each) for each in sorted((scope, into), key=lambda it: it.partition)}
-        await bump_revision(tx, into, forgotten_at=states[scope].forgotten_at)
-        rows = await _rows(tx, scope)
-        is_forgotten = await self.have_tombstones(tx, into, [row.text for row in rows])
-        dropped = [row.id for row, is_gone in zip(rows, is_forgotten, strict=True) if is_gone]
-        rows = [row for row, is_gone in zip(rows, is_forgotten, strict=True) if not is_gone]
-        existing = await _existing_ids(tx, into, [row.normal for row in rows])
-        joined = [row for row in rows if row.normal in existing]
-        same = {row.id: existing[row.normal] for row in joined}
-        await _mark_sensitive(tx, into, [same[row.id] for row in joined if row.sensitive])
-        await _relink_copies(tx, scope, into, same)
-        await _copy_sources(tx, scope, same)
-        await _rename_in_endings(tx, scope, same)
-        await self._queue_again(tx, scope, into, same)
-        await _keep_due_dates(tx, scope, into, same, states[into].revision)
-        await _keep_keys(tx, into, {same[row.id]: row.key for row in joined if row.key}, states[into].revision)
-        past = [each.fact for each in (await self.past(tx, scope)).values()]
-        is_forgotten = await self.have_tombstones(tx, into, [fact.text for fact in past])
-        dropped += [fact.id for fact, is_gone in zip(past, is_forgotten, strict=True) if is_gone]
-        await self.clear_excerpts(tx, scope, dropped)
-        await self.delete(tx, scope, [*dropped, *(row.id for row in joined)])
-        moved = [row for row in rows if row.normal not in existing]
-        await _move_facts(tx, moved, into)
-        await move_comparisons(tx, scope, into)
-        await log_changes(tx, into.partition, "added", [row.id for row in moved])
-        await log_changes(tx, scope.partition, "forgotten", [None])
-        for table in (past_facts, endings, announcements, tool_changes):
-            in_history = table.c.partition == scope.partition
-            await tx.execute(update(table).where(in_history).values(partition=into.partition))
-        await move_tombstones(tx, scope, into, states[scope].salt)
-        await tx.execute(delete(profiles).where(profiles.c.partition.in_([scope.partition, into.partition])))
-        changed = [*(row.id for row in moved), *same.values()]
-        sayings = [(fact_id, "host", None) for fact_id in changed]
-        await self.settle_keys(tx, into, sayings, now=from_epoch_seconds(self._now()))
-        return MergeResult(moved=len(moved), joined=len(joined), dropped=len(dropped))
+    A fact that both know is stored once, with the sources of both. Facts that `into` has forgotten are dropped, and
+    `into` has then forgotten whatever either scope had.
+    """
+    # Always in the same order: two merges of the same scopes must not wait for each other.
+    states = {each: await bump_revision(tx, each) for each in sorted((scope, into), key=lambda it: it.partition)}
+    await bump_revision(tx, into, forgotten_at=states[scope].forgotten_at)
+    rows = await _rows(tx, scope)
+    is_forgotten = await store.tombstones.have_tombstones(tx, into, [row.text for row in rows])
+    dropped = [row.id for row, is_gone in zip(rows, is_forgotten, strict=True) if is_gone]
+    rows = [row for row, is_gone in zip(rows, is_forgotten, strict=True) if not is_gone]
+    existing = await _existing_ids(tx, into, [row.normal for row in rows])
+    joined = [row for row in rows if row.normal in existing]
+    same = {row.id: existing[row.normal] for row in joined}
+    await _mark_sensitive(tx, into, [same[row.id] for row in joined if row.sensitive])
+    await _relink_copies(tx, scope, into, same)
+    await _copy_sources(tx, scope, same)
+    await _rename_in_endings(tx, scope, same)
+    await _queue_again(store.comparisons, tx, scope, into, same)
+    await _keep_due_dates(tx, scope, into, same, states[into].revision)
+    await _keep_keys(tx, into, {same[row.id]: row.key for row in joined if row.key}, states[into].revision)
+    past = [each.fact for each in (await store.history.past(tx, scope)).values()]
+    is_forgotten = await store.tombstones.have_tombstones(tx, into, [fact.text for fact in past])
+    dropped += [fact.id for fact, is_gone in zip(past, is_forgotten, strict=True) if is_gone]
+    await store.provenance.clear_excerpts(tx, scope, dropped)
+    await store.delete(tx, scope, [*dropped, *(row.id for row in joined)])
+    moved = [row for row in rows if row.normal not in existing]
+    await _move_facts(tx, moved, into)
+    await move_comparisons(tx, scope, into)
+    await log_changes(tx, into.partition, "added", [row.id for row in moved])
+    await log_changes(tx, scope.partition, "forgotten", [None])
+    for table in (past_facts, endings, announcements, tool_changes):
+        in_history = table.c.partition == scope.partition
+        await tx.execute(update(table).where(in_history).values(partition=into.partition))
+    await move_tombstones(tx, scope, into, states[scope].salt)
+    await tx.execute(delete(profiles).where(profiles.c.partition.in_([scope.partition, into.partition])))
+    changed = [*(row.id for row in moved), *same.values()]
+    sayings = [(fact_id, "host", None) for fact_id in changed]
+    await store.keys.settle_keys(tx, into, sayings, now=store.clock.now())
+    return MergeResult(moved=len(moved), joined=len(joined), dropped=len(dropped))
 
-    async def _queue_again(self, tx: Transaction, scope: Scope, into: Scope, same: dict[str, str]) -> None:
-        """Have facts that wait in one scope wait in the other, which has them too."""
-        waiting = [each for each in await self.undecided(tx, scope) if each.fact_id in same]
-        await self.queue_undecided(tx, into, [replace(each, fact_id=same[each.fact_id]) for each in waiting])
+
+async def _queue_again(
+    comparisons: Comparisons, tx: Transaction, scope: Scope, into: Scope, same: dict[str, str]
+) -> None:
+    """Have facts that wait in one scope wait in the other, which has them too."""
+    waiting = [each for each in await comparisons.undecided(tx, scope) if each.fact_id in same]
+    await comparisons.queue_undecided(tx, into, [replace(each, fact_id=same[each.fact_id]) for each in waiting])
 
 
 async def _rows(tx: Transaction, scope: Scope) -> Sequence[Row[Any]]:
@@ -78,11 +82,8 @@ async def _rows(tx: Transaction, scope: Scope) -> Sequence[Row[Any]]:
 
 
 async def _existing_ids(tx: Transaction, scope: Scope, normals: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for chunk in in_chunks(normals):
-        statement = select(facts.c.normal, facts.c.id).where(facts.c.partition == scope.partition, current_or_past())
-        found |= {row.normal: row.id for row in await tx.execute(statement.where(facts.c.normal.in_(chunk)))}
-    return found
+    statement = select(facts.c.normal, facts.c.id).where(facts.c.partition == scope.partition, current_or_past())
+    return {row.normal: row.id for row in await select_in(tx, statement, facts.c.normal, normals)}
 
 
 async def _mark_sensitive(tx: Transaction, scope: Scope, fact_ids: Sequence[str]) -> None:
@@ -90,9 +91,9 @@ async def _mark_sensitive(tx: Transaction, scope: Scope, fact_ids: Sequence[str]
     if not fact_ids:
         return
     state = await bump_revision(tx, scope)
-    for chunk in in_chunks(fact_ids):
-        is_meant = facts.c.partition == scope.partition, facts.c.id.in_(chunk)
-        await tx.execute(update(facts).where(*is_meant).values(sensitive=True, version=state.revision))
+    in_scope = facts.c.partition == scope.partition
+    marked = update(facts).where(in_scope).values(sensitive=True, version=state.revision)
+    await change_in(tx, marked, facts.c.id, fact_ids)
     await mark_dirty(tx, sorted(fact_ids), state.revision)
 
 
@@ -106,25 +107,20 @@ async def _relink_copies(tx: Transaction, scope: Scope, into: Scope, targets: di
 
 async def _copy_sources(tx: Transaction, scope: Scope, targets: dict[str, str]) -> None:
     """Copy the sources of facts of `scope` to the same facts of the other scope; each names the fact it came from."""
-    for chunk in in_chunks(targets):
-        statement = select(sources).where(sources.c.fact_id.in_(chunk)).order_by(sources.c.row)
-        found = [dict(row._mapping) for row in await tx.execute(statement)]
-        copies = [
-            {
-                **row,
-                "fact_id": targets[row["fact_id"]],
-                "origin_scope": row["origin_scope"] or scope.partition,
-                "origin_id": row["origin_id"] or row["fact_id"],
-            }
-            for row in found
-        ]
-        for row in copies:
-            del row["row"]
-        if copies:
-            upsert = dialect_insert(tx, sources).on_conflict_do_nothing(
-                index_elements=[sources.c.fact_id, sources.c.origin]
-            )
-            await tx.execute(upsert, copies)
+    columns = [column for column in sources.c if column.name != "row"]
+    found = await select_in(tx, select(*columns).order_by(sources.c.row), sources.c.fact_id, targets)
+    copies = [
+        {
+            **row._mapping,
+            "fact_id": targets[row.fact_id],
+            "origin_scope": row.origin_scope or scope.partition,
+            "origin_id": row.origin_id or row.fact_id,
+        }
+        for row in found
+    ]
+    upsert = dialect_insert(tx, sources).on_conflict_do_nothing(index_elements=[sources.c.fact_id, sources.c.origin])
+    for chunk in in_chunks(copies):
+        await tx.execute(upsert, chunk)
 
 
 async def _rename_in_endings(tx: Transaction, scope: Scope, new_ids: dict[str, str]) -> None:
@@ -138,13 +134,12 @@ async def _rename_in_endings(tx: Transaction, scope: Scope, new_ids: dict[str, s
 
 async def _keep_due_dates(tx: Transaction, scope: Scope, into: Scope, targets: dict[str, str], version: int) -> None:
     """Give the facts that are known of both the due date of the other, if they have none."""
-    for chunk in in_chunks(targets):
-        columns = facts.c.id, *(facts.c[name] for name in DUE_FIELDS)
-        is_meant = facts.c.partition == scope.partition, facts.c.id.in_(chunk), facts.c.due_at.is_not(None)
-        for row in (await tx.execute(select(*columns).where(*is_meant, current_or_past()))).all():
-            due = {name: getattr(row, name) for name in DUE_FIELDS} | {"version": version}
-            has_none = facts.c.id == targets[row.id], facts.c.due_at.is_(None)
-            await tx.execute(update(facts).where(facts.c.partition == into.partition, *has_none).values(due))
+    columns = facts.c.id, *(facts.c[name] for name in DUE_FIELDS)
+    is_due = facts.c.partition == scope.partition, facts.c.due_at.is_not(None)
+    for row in await select_in(tx, select(*columns).where(*is_due, current_or_past()), facts.c.id, targets):
+        due = {name: getattr(row, name) for name in DUE_FIELDS} | {"version": version}
+        has_none = facts.c.id == targets[row.id], facts.c.due_at.is_(None)
+        await tx.execute(update(facts).where(facts.c.partition == into.partition, *has_none).values(due))
 
 
 async def _keep_keys(tx: Transaction, into: Scope, keys: dict[str, str], version: int) -> None:
@@ -156,8 +151,6 @@ async def _keep_keys(tx: Transaction, into: Scope, keys: dict[str, str], version
 
 async def _move_facts(tx: Transaction, rows: Sequence[Row[Any]], into: Scope) -> None:
     state = await bump_revision(tx, into)
-    for chunk in in_chunks(rows):
-        row_ids = [row.row for row in chunk]
-        update_statement = update(facts).where(facts.c.row.in_(row_ids))
-        await tx.execute(update_statement.values(partition=into.partition, version=state.revision))
+    moved = update(facts).values(partition=into.partition, version=state.revision)
+    await change_in(tx, moved, facts.c.row, [row.row for row in rows])
     await mark_dirty(tx, sorted(row.id for row in rows), state.revision)

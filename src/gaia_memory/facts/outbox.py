@@ -9,7 +9,16 @@ from sqlalchemy import bindparam, delete, func, insert, or_, select, text, tuple
 
 from gaia_memory.facts import tables
 from gaia_memory.facts.current import current_or_past
-from gaia_memory.facts.rows import VECTORS_PER_STATEMENT, fact_of, in_chunks, pack_vector, scope_of, unpack_vector
+from gaia_memory.facts.rows import (
+    VECTORS_PER_STATEMENT,
+    change_in,
+    fact_of,
+    in_chunks,
+    pack_vector,
+    scope_of,
+    select_in,
+    unpack_vector,
+)
 from gaia_memory.facts.scopes import bump_revisions
 from gaia_memory.facts.scopes import dialect_insert as insert_or
 from gaia_memory.facts.tables import facts, outbox, scopes, store, tool_changes
@@ -52,21 +61,17 @@ class Outbox:
 
     async def load_facts(self, tx: Transaction, fact_ids: Collection[str]) -> dict[str, StoredFact]:
         """Return the stored facts with these ids, of any scope, with their vectors."""
-        found: dict[str, StoredFact] = {}
-        for chunk in in_chunks(fact_ids):
-            statement = (
-                select(facts, scopes.c.app, scopes.c.user_id)
-                .join(scopes, scopes.c.partition == facts.c.partition)
-                .where(facts.c.id.in_(chunk), current_or_past())
+        joined = facts.join(scopes, scopes.c.partition == facts.c.partition)
+        statement = select(facts, scopes.c.app, scopes.c.user_id).select_from(joined).where(current_or_past())
+        return {
+            row.id: StoredFact(
+                fact=fact_of(row, scope_of(row.app, row.user_id)),
+                version=row.version,
+                vector=None if row.vector is None else unpack_vector(row.vector),
+                embedder=row.embedder,
             )
-            for row in await tx.execute(statement):
-                found[row.id] = StoredFact(
-                    fact=fact_of(row, scope_of(row.app, row.user_id)),
-                    version=row.version,
-                    vector=None if row.vector is None else unpack_vector(row.vector),
-                    embedder=row.embedder,
-                )
-        return found
+            for row in await select_in(tx, statement, facts.c.id, fact_ids)
+        }
 
     async def acknowledge(self, tx: Transaction, rows: Iterable[DirtyFact]) -> int:
         """Remove rows whose version is unchanged; return how many were removed."""
@@ -151,8 +156,7 @@ class Outbox:
 
     async def finish_erasures(self, tx: Transaction, erasures: Collection[int]) -> None:
         """Record that these erasures are finished."""
-        for chunk in in_chunks(sorted(erasures)):
-            await tx.execute(delete(tables.erasures).where(tables.erasures.c.id.in_(chunk)))
+        await change_in(tx, delete(tables.erasures), tables.erasures.c.id, sorted(erasures))
 
     async def erase_withdrawn(self, tx: Transaction, *, now: float) -> None:
         """Delete what tools have forgotten for long enough by `now`, and record that as an erasure."""

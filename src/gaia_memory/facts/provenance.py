@@ -6,50 +6,46 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Table, delete, exists, func, select, true, update
-from typing_extensions import override
 
 from gaia_memory.database.id_encoding import decode_id, encode_id
 from gaia_memory.facts.current import current_or_past
-from gaia_memory.facts.rows import from_epoch_seconds, in_chunks, scope_of
+from gaia_memory.facts.rows import change_in, from_epoch_seconds, in_chunks, scope_of, select_in
 from gaia_memory.facts.scopes import bump_revision, mark_dirty
 from gaia_memory.facts.tables import facts, past_facts, scopes, sources
 from gaia_memory.models import Origin, SessionKey
-from gaia_memory.ports import FactStore
 
 if TYPE_CHECKING:
     from gaia_memory.models import Scope
     from gaia_memory.ports import Transaction
 
 
-class ProvenanceMixin(FactStore):
-    """The part of the fact store that knows where facts came from."""
+class Provenance:
+    """Knows where facts came from."""
 
-    @override
     async def sources(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[SessionKey, set[str]]:
+        """Return the conversations these facts were learned from, each with the ids of the events used."""
         found: dict[SessionKey, set[str]] = {}
-        for chunk in in_chunks(fact_ids):
-            statement = select(sources.c.app, sources.c.session_id, sources.c.event_ids).where(
-                sources.c.fact_id.in_(chunk), _is_of_scope(scope), sources.c.session_id.is_not(None)
-            )
-            for row in await tx.execute(statement):
-                app = scope.app if row.app is None else decode_id(row.app)
-                if app is not None:
-                    key = SessionKey(app, scope.user, decode_id(row.session_id))
-                    found.setdefault(key, set()).update(row.event_ids)
+        statement = select(sources.c.app, sources.c.session_id, sources.c.event_ids).where(
+            _is_of_scope(scope), sources.c.session_id.is_not(None)
+        )
+        for row in await select_in(tx, statement, sources.c.fact_id, fact_ids):
+            app = scope.app if row.app is None else decode_id(row.app)
+            if app is not None:
+                key = SessionKey(app, scope.user, decode_id(row.session_id))
+                found.setdefault(key, set()).update(row.event_ids)
         return found
 
-    @override
     async def origins(
         self, tx: Transaction, scope: Scope, fact_ids: Collection[str] | None = None
     ) -> dict[str, list[Origin]]:
+        """Return the sources of these facts, current or past, or of all, by the fact's id, oldest first."""
         statement = select(sources).where(_is_of_scope(scope)).order_by(sources.c.row)
-        chunks = (
-            [statement]
-            if fact_ids is None
-            else [statement.where(sources.c.fact_id.in_(ids)) for ids in in_chunks(fact_ids)]
-        )
+        if fact_ids is None:
+            rows = list(await tx.execute(statement))
+        else:
+            rows = await select_in(tx, statement, sources.c.fact_id, fact_ids)
         found: dict[str, list[Origin]] = {}
-        for row in [row for chunk in chunks for row in await tx.execute(chunk)]:
+        for row in rows:
             origin = Origin(
                 source=row.kind,
                 app=None if row.app is None else decode_id(row.app),
@@ -70,14 +66,12 @@ class ProvenanceMixin(FactStore):
             found.setdefault(row.fact_id, []).append(origin)
         return found
 
-    @override
     async def clear_excerpts(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
+        """Empty the excerpt of every source in this scope that shares an event with a source of these facts."""
         events_by_session: dict[str | None, set[str]] = {}
-        for chunk in in_chunks(fact_ids):
-            columns = sources.c.session_id, sources.c.event_ids, sources.c.turn_event_ids
-            statement = select(*columns).where(sources.c.fact_id.in_(chunk), _is_of_scope(scope))
-            for row in await tx.execute(statement):
-                events_by_session.setdefault(row.session_id, set()).update(row.event_ids, row.turn_event_ids)
+        columns = sources.c.session_id, sources.c.event_ids, sources.c.turn_event_ids
+        for row in await select_in(tx, select(*columns).where(_is_of_scope(scope)), sources.c.fact_id, fact_ids):
+            events_by_session.setdefault(row.session_id, set()).update(row.event_ids, row.turn_event_ids)
         for session_id, event_ids in events_by_session.items():
             if not event_ids:
                 continue
@@ -85,10 +79,8 @@ class ProvenanceMixin(FactStore):
             statement = select(sources.c.row, sources.c.event_ids, sources.c.turn_event_ids)
             rows = await tx.execute(statement.where(_is_of_scope(scope), is_candidate))
             shared = [row.row for row in rows if not event_ids.isdisjoint((*row.event_ids, *row.turn_event_ids))]
-            for chunk in in_chunks(shared):
-                await tx.execute(update(sources).where(sources.c.row.in_(chunk)).values(excerpt=None))
+            await change_in(tx, update(sources).values(excerpt=None), sources.c.row, shared)
 
-    @override
     async def copies(
         self,
         tx: Transaction,
@@ -98,6 +90,11 @@ class ProvenanceMixin(FactStore):
         session_id: str | None = None,
         past: bool = False,
     ) -> dict[Scope, list[str]]:
+        """Return the ids of facts that imports made in other scopes from facts of this one, by their scope.
+
+        With `fact_ids` those made from these facts, with `session_id` those that name that conversation; the facts may
+        be gone by now. These are the current ones or, if `past`, those that have ended there.
+        """
         copied = select(sources.c.fact_id).where(_is_copied(scope, fact_ids, session_id))
         table, is_there = (past_facts, true()) if past else (facts, current_or_past())
         statement = (
@@ -111,7 +108,6 @@ class ProvenanceMixin(FactStore):
             found.setdefault(scope_of(row.app, row.user_id), []).append(row.id)
         return found
 
-    @override
     async def drop_copied_sources(
         self,
         tx: Transaction,
@@ -122,6 +118,10 @@ class ProvenanceMixin(FactStore):
         origin_ids: Collection[str] | None = None,
         session_id: str | None = None,
     ) -> list[str]:
+        """Remove from facts of `scope` the sources that make them `copies`; return the ids of those without others.
+
+        A fact with other sources moves to the position of the oldest of them. Those without others are not changed.
+        """
         is_copied = _is_copied(of, origin_ids, session_id)
         without_source: list[str] = []
         state = await bump_revision(tx, scope)
@@ -135,15 +135,18 @@ class ProvenanceMixin(FactStore):
                 await mark_dirty(tx, sorted(kept), state.revision)
         return without_source
 
-    @override
     async def sourced_only_from(self, tx: Transaction, scope: Scope, session_id: str) -> list[str]:
+        """Return the ids of facts whose only source is this conversation."""
         is_taught_alone = _is_learned_from(facts, scope, session_id, has_others=False)
         statement = select(facts.c.id).where(is_taught_alone, current_or_past()).order_by(facts.c.row)
         past = select(past_facts.c.id).where(_is_learned_from(past_facts, scope, session_id, has_others=False))
         return [*(await tx.execute(statement)).scalars(), *(await tx.execute(past)).scalars()]
 
-    @override
     async def drop_source(self, tx: Transaction, scope: Scope, session_id: str) -> int:
+        """Remove this conversation from the sources of facts that have others; return how many rows.
+
+        A fact positioned in this conversation moves to the position of its latest remaining source.
+        """
         is_taught_with_others = _is_learned_from(facts, scope, session_id, has_others=True)
         shared = select(facts.c.id).where(is_taught_with_others, current_or_past()).order_by(facts.c.row)
         past = select(past_facts.c.id).where(_is_learned_from(past_facts, scope, session_id, has_others=True))

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from sqlalchemy import Row
+from sqlalchemy import ColumnElement, Delete, Row, Select, Update
 
 from gaia_memory.database.id_encoding import decode_id
 from gaia_memory.facts.tables import facts
@@ -18,6 +18,8 @@ from gaia_memory.models import LABELS, Fact, IndexedFact, Metadata, NewFact, Sco
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from gaia_memory.ports import Transaction
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _VECTOR_DTYPE = np.dtype("<f4")
@@ -63,6 +65,20 @@ def in_chunks(items: Iterable[Item], size: int = MAX_VALUES_PER_STATEMENT) -> It
     remaining = iter(items)
     while chunk := list(islice(remaining, size)):
         yield chunk
+
+
+async def select_in(
+    tx: Transaction, statement: Select[Any], column: ColumnElement[Any], values: Iterable[Any]
+) -> list[Row[Any]]:
+    """Return the rows of a statement in which a column has one of these values, however many there are."""
+    return [row for chunk in in_chunks(values) for row in await tx.execute(statement.where(column.in_(chunk)))]
+
+
+async def change_in(
+    tx: Transaction, statement: Update | Delete, column: ColumnElement[Any], values: Iterable[Any]
+) -> int:
+    """Update or delete the rows in which a column has one of these values; return how many."""
+    return sum([(await tx.execute(statement.where(column.in_(chunk)))).rowcount for chunk in in_chunks(values)])
 
 
 def to_epoch_seconds(moment: datetime) -> float:

@@ -1,19 +1,22 @@
-"""The row of a scope: its revision, when it was forgotten, and the lock that its writers share."""
+"""What every write to a scope shares: its row, which is a lock, the outbox and the log of changes."""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, case, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, case, delete, func, insert, select, update
 
 from gaia_memory.database.id_encoding import encode_id
 from gaia_memory.database.metadata import dialect_insert as dialect_insert
 from gaia_memory.database.sqlite import READ_ONLY_OPTION
-from gaia_memory.facts.tables import outbox, scopes
+from gaia_memory.facts.rows import in_chunks
+from gaia_memory.facts.tables import changes, outbox, scopes
 from gaia_memory.models import Scope
 
 if TYPE_CHECKING:
+    from gaia_memory.models import ChangeKind
     from gaia_memory.ports import Transaction
 
 
@@ -72,6 +75,19 @@ async def mark_dirty(tx: Transaction, fact_ids: list[str], version: int) -> None
             index_elements=[outbox.c.fact_id], set_={"version": statement.excluded.version}
         )
         await tx.execute(statement, [{"fact_id": fact_id, "version": version} for fact_id in fact_ids])
+
+
+async def log_changes(tx: Transaction, partition: str, kind: ChangeKind, fact_ids: Iterable[str | None]) -> None:
+    """Note what happened to facts of a scope, which the transaction has locked."""
+    for chunk in in_chunks(fact_ids):
+        rows = [{"partition": partition, "fact_id": fact_id, "kind": kind} for fact_id in chunk]
+        await tx.execute(insert(changes), rows)
+
+
+async def drop_changes(tx: Transaction, partition: str, fact_id: str | None = None) -> None:
+    """Remove what happened to a fact, or to all of a scope, from the log."""
+    statement = delete(changes).where(changes.c.partition == partition)
+    await tx.execute(statement if fact_id is None else statement.where(changes.c.fact_id == fact_id))
 
 
 def _new_row(scope: Scope) -> dict[str, Any]:

@@ -8,17 +8,13 @@ from uuid import UUID
 
 from sqlalchemy import delete as delete_from
 from sqlalchemy import exists, or_, select, update
-from typing_extensions import override
 
 from gaia_memory.facts import scopes
 from gaia_memory.facts.current import current_or_past
 from gaia_memory.facts.identity import paraphrase_tombstones
 from gaia_memory.facts.identity.text_identity import tombstone_hashes, tombstone_lookup_hashes
-from gaia_memory.facts.rows import in_chunks
+from gaia_memory.facts.rows import change_in, in_chunks, select_in
 from gaia_memory.facts.tables import facts, forgotten_words, past_facts, tombstones
-from gaia_memory.language.distinctive_words import distinctive_stems
-from gaia_memory.language.tokenizer import index_tokens
-from gaia_memory.ports import FactStore
 
 if TYPE_CHECKING:
     from gaia_memory.models import NewFact, Scope
@@ -34,13 +30,16 @@ ID_PREFIX = "id-"
 """Marks one with the random id of a forgotten fact, whose wording or scope may be another in an older copy."""
 
 
-class TombstoneMixin(FactStore):
-    """The part of the fact store that remembers, without their texts, which facts were forgotten."""
+class Tombstones:
+    """Remembers, without their texts, which facts were forgotten."""
 
-    @override
     async def add_tombstones(
         self, tx: Transaction, scope: Scope, fact_ids: Collection[str], *, said_until: float
     ) -> None:
+        """Leave a tombstone (a salted hash of the normal form) for each of these facts; call it before `delete`.
+
+        Those of their distinctive words apply to statements made up to `said_until` (seconds, wall clock).
+        """
         state = await scopes.load_scope(tx, scope)
         if state is None:
             return
@@ -54,66 +53,49 @@ class TombstoneMixin(FactStore):
             hashes = {value for text in texts.values() for value in tombstone_hashes(text, state.salt)}
             await _insert_tombstones(tx, scope, sorted(hashes))
 
-    @override
     async def record_forgotten_ids(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
+        """Note the ids of forgotten facts, so that the restore of an older copy leaves them out in every wording."""
         await _insert_tombstones(tx, scope, [ID_PREFIX + each for each in sorted(fact_ids)])
 
-    @override
     async def forgotten_ids(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> set[str]:
-        found: set[str] = set()
-        for chunk in in_chunks(sorted(fact_ids)):
-            marks = tombstones.c.hash.in_([ID_PREFIX + each for each in chunk])
-            statement = select(tombstones.c.hash).where(tombstones.c.partition == scope.partition, marks)
-            found.update(each.removeprefix(ID_PREFIX) for each in (await tx.execute(statement)).scalars())
-        return found
+        """Return those of these ids that were noted as forgotten in this scope."""
+        statement = select(tombstones.c.hash).where(tombstones.c.partition == scope.partition)
+        marks = await select_in(tx, statement, tombstones.c.hash, [ID_PREFIX + each for each in sorted(fact_ids)])
+        return {row.hash.removeprefix(ID_PREFIX) for row in marks}
 
-    @override
     async def have_tombstones(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether its normal form has a tombstone."""
         state = await scopes.load_scope(tx, scope)
         if state is None:
             return [False] * len(texts)
         salts = await _salts(tx, scope, state.salt)
         hashes = [_lookup_hashes(text, salts) for text in texts]
-        found: set[str] = set()
-        for chunk in in_chunks(sorted(set().union(*hashes))):
-            statement = select(tombstones.c.hash).where(
-                tombstones.c.partition == scope.partition, tombstones.c.hash.in_(chunk)
-            )
-            found.update((await tx.execute(statement)).scalars())
+        statement = select(tombstones.c.hash).where(tombstones.c.partition == scope.partition)
+        rows = await select_in(tx, statement, tombstones.c.hash, sorted(set().union(*hashes)))
+        found = {row.hash for row in rows}
         return [not found.isdisjoint(values) for values in hashes]
 
-    @override
     async def paraphrases_forgotten(self, tx: Transaction, scope: Scope, new_facts: Sequence[NewFact]) -> list[bool]:
+        """Return for each fact whether it repeats, perhaps in other words, a fact forgotten after it was said."""
         state = await scopes.load_scope(tx, scope)
         if state is None:
             return [False] * len(new_facts)
         salts = await _salts(tx, scope, state.salt)
         return await paraphrase_tombstones.match_forgotten(tx, scope, new_facts, salts)
 
-    @override
-    def mentions(self, user_text: str, text: str) -> bool:
-        stems = distinctive_stems(text)
-        if stems:
-            return not stems.isdisjoint(distinctive_stems(user_text))
-        words = set(index_tokens(text))
-        return not words.isdisjoint(index_tokens(user_text)) if words else text.strip() in user_text
-
-    @override
     async def remove_tombstones(
         self, tx: Transaction, scope: Scope, texts: Sequence[str], fact_ids: Collection[str] = ()
     ) -> None:
-        for chunk in in_chunks(sorted(fact_ids)):
-            marks = tombstones.c.hash.in_([ID_PREFIX + each for each in chunk])
-            await tx.execute(delete_from(tombstones).where(tombstones.c.partition == scope.partition, marks))
+        """Remove the tombstones of these texts and of the facts they paraphrase, and the marks of these ids."""
+        deletion = delete_from(tombstones).where(tombstones.c.partition == scope.partition)
+        await change_in(tx, deletion, tombstones.c.hash, [ID_PREFIX + each for each in sorted(fact_ids)])
         state = await scopes.load_scope(tx, scope)
         if state is None or not await _has_tombstones(tx, scope):
             return
         salts = await _salts(tx, scope, state.salt)
         await paraphrase_tombstones.remove_matches(tx, scope, texts, salts)
-        for chunk in in_chunks(sorted({value for text in texts for value in _lookup_hashes(text, salts)})):
-            await tx.execute(
-                delete_from(tombstones).where(tombstones.c.partition == scope.partition, tombstones.c.hash.in_(chunk))
-            )
+        hashes = {value for text in texts for value in _lookup_hashes(text, salts)}
+        await change_in(tx, deletion, tombstones.c.hash, sorted(hashes))
 
 
 async def _past_texts(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[int, str]:

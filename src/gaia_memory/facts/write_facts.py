@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from sqlalchemy import Row, bindparam, insert, select, update
-from typing_extensions import override
 
 from gaia_memory.database.id_encoding import encode_id
 from gaia_memory.facts.current import current_or_past
-from gaia_memory.facts.history.change_log import log_changes
 from gaia_memory.facts.history.fact_history import note_endings
 from gaia_memory.facts.history.repeated_statements import SAYING_COLUMNS, add_sayings
 from gaia_memory.facts.history.revive_facts import find_past, revive
@@ -33,17 +31,19 @@ from gaia_memory.facts.rows import (
     from_epoch_seconds,
     in_chunks,
     pack_vector,
+    select_in,
     to_epoch_seconds,
     to_optional_seconds,
 )
-from gaia_memory.facts.scopes import bump_revision, dialect_insert, mark_dirty
+from gaia_memory.facts.scopes import bump_revision, dialect_insert, log_changes, mark_dirty
 from gaia_memory.facts.tables import facts, sources
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION
 from gaia_memory.models import DEFAULT_CONTEXT, AddResult, Draft, Fact, FactEnd, extract_fact_features
-from gaia_memory.ports import FactStore
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
+    from gaia_memory.facts.history.past_facts import PastFacts
+    from gaia_memory.facts.reconciling.keyed_facts import KeyedFacts
     from gaia_memory.models import Scope
     from gaia_memory.ports import Transaction
 
@@ -73,14 +73,28 @@ class _NewFact:
     sources: list[dict[str, Any]]
 
 
-class FactWriteMixin(FactStore):
-    """The part of the fact store that writes drafts.
+class FactWriter:
+    """Writes drafts: new facts, further sayings of known facts, missing vectors.
 
     Large batches are prepared in a thread and written a few hundred at a time, so that other turns continue meanwhile.
     """
 
-    @override
+    def __init__(self, keys: KeyedFacts, past: PastFacts) -> None:
+        """Take the keys that writing settles, and what reads the facts that this ends."""
+        self._keys, self._past = keys, past
+
     async def write(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> AddResult:
+        """Store `drafts` and return the fact each became, in order, and whether it is new.
+
+        A draft whose normal form is already stored becomes a further source of that fact, whose text stays. If it was
+        said later, by `said_at` (else `created_at`), date, conversation and metadata are those of the draft; otherwise
+        it only adds what the fact lacks. What a model wrote is a source and changes nothing. A draft also supplies the
+        vector when the fact has none.
+
+        Raises:
+            InvalidInputError: a text is blank, a time is naive, metadata are not flat scalars, or `seq` does not fit
+                into 64 bits. Nothing is written.
+        """
         if not drafts:
             return AddResult()
         drafts = await in_context_of_key(tx, scope, drafts, to_epoch_seconds(now))
@@ -128,8 +142,8 @@ class FactWriteMixin(FactStore):
         ]
         if not sayings:
             return frozenset()
-        replaced = await self.settle_keys(tx, scope, sayings, now=now)
-        settled = await self.get_any(tx, scope, {fact_id for fact_id, _, _ in sayings})
+        replaced = await self._keys.settle_keys(tx, scope, sayings, now=now)
+        settled = await self._past.get_any(tx, scope, {fact_id for fact_id, _, _ in sayings})
         facts_by_form |= {form: settled[fact.id] for form, fact in facts_by_form.items() if fact.id in settled}
         return replaced
 
@@ -222,14 +236,9 @@ async def _add_to_past(
 
 
 async def _load_rows(tx: Transaction, scope: Scope, normals: Iterable[str]) -> dict[str, Row[Any]]:
-    found: dict[str, Row[Any]] = {}
-    for chunk in in_chunks(normals):
-        columns = *FACT_COLUMNS, facts.c.normal, facts.c.traits, facts.c.vector.is_(None).label("lacks_vector")
-        statement = select(*columns).where(
-            facts.c.partition == scope.partition, facts.c.normal.in_(chunk), current_or_past()
-        )
-        found |= {row.normal: row for row in await tx.execute(statement)}
-    return found
+    columns = *FACT_COLUMNS, facts.c.normal, facts.c.traits, facts.c.vector.is_(None).label("lacks_vector")
+    statement = select(*columns).where(facts.c.partition == scope.partition, current_or_past())
+    return {row.normal: row for row in await select_in(tx, statement, facts.c.normal, normals)}
 
 
 def _with_vector(group: Sequence[Draft]) -> Draft:

@@ -17,11 +17,13 @@ from gaia_memory.database.pooling.conflicts import retries_conflicts
 from gaia_memory.errors import InvalidInputError, StoreNotOwnedError
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import Fact, PendingConversation, Receipt, Scope, SessionKey
-from gaia_memory.ports import FactStore, Follower, Transaction
+from gaia_memory.ports import Transaction
 from gaia_memory.telemetry import memory_span
 
 if TYPE_CHECKING:
+    from gaia_memory.backend.mem0_store.follower import StoreFollower
     from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts import FactStore
     from gaia_memory.facts.outbox import Outbox
     from gaia_memory.ledger import Ledger
     from gaia_memory.ledger.memory_stores import MemoryStores
@@ -93,9 +95,9 @@ class Forgetter:
     async def preview(self, scope: Scope, session_id: str | None) -> ForgetPreview:
         """Return the data that a forget would affect; change nothing."""
         async with self.database.read_transaction() as tx:
-            only = () if session_id is None else await self.facts.sourced_only_from(tx, scope, session_id)
-            copied = await self.facts.copies(tx, scope, session_id=session_id)
-            withdrawn = await self.facts.withdrawn(tx, scope)
+            only = () if session_id is None else await self.facts.provenance.sourced_only_from(tx, scope, session_id)
+            copied = await self.facts.provenance.copies(tx, scope, session_id=session_id)
+            withdrawn = await self.facts.tool_changes.withdrawn(tx, scope)
             return ForgetPreview(
                 facts=(*await self.facts.facts(tx, scope, all_stored=True), *withdrawn),
                 session_fact_ids=tuple(only),
@@ -140,11 +142,11 @@ class Forgetter:
         said_until: float,
     ) -> Receipt:
         async with self.database.transaction() as tx:
-            line = None if fact_id is None else {fact_id, *await self.facts.earlier_ids(tx, scope, [fact_id])}
-            copied = await self.facts.copies(tx, scope, fact_ids=line, session_id=session_id)
+            line = None if fact_id is None else {fact_id, *await self.facts.history.earlier_ids(tx, scope, [fact_id])}
+            copied = await self.facts.provenance.copies(tx, scope, fact_ids=line, session_id=session_id)
             ended: dict[Scope, list[str]] = {}
             if copies:
-                ended = await self.facts.copies(tx, scope, fact_ids=line, session_id=session_id, past=True)
+                ended = await self.facts.provenance.copies(tx, scope, fact_ids=line, session_id=session_id, past=True)
             # Locks the scopes, so that the facts read are those deleted: on a server, a concurrent learner could
             # otherwise commit between the read and the delete. In one order, or two calls might wait for each other.
             for each in sorted({scope, *(copied if copies else ()), *ended}, key=lambda it: it.partition):
@@ -188,17 +190,19 @@ class Forgetter:
         keys = await self.ledger.foreign_sessions(tx, user=scope.user, app=scope.app)
         if fact_id is None:
             return [key for key in keys if session_id in (None, key.session)]
-        sources = await self.facts.sources(tx, scope, await self.facts.earlier_ids(tx, scope, [fact_id]))
+        sources = await self.facts.provenance.sources(
+            tx, scope, await self.facts.history.earlier_ids(tx, scope, [fact_id])
+        )
         return [key for key in keys if key in sources]
 
     async def _forget_fact(self, tx: Transaction, scope: Scope, fact_id: str, said_until: float) -> dict[str, int]:
         """Forget one fact and its earlier wordings, or what a tool has withdrawn; returns nothing for an unknown id."""
-        line = await self.facts.earlier_ids(tx, scope, [fact_id])
+        line = await self.facts.history.earlier_ids(tx, scope, [fact_id])
         if not line:
-            withdrawn = await self.facts.drop_withdrawn(tx, scope, fact_id=fact_id)
+            withdrawn = await self.facts.tool_changes.drop_withdrawn(tx, scope, fact_id=fact_id)
             return {"facts": withdrawn} if withdrawn else {}
         # What it replaced is erased with it, and may be said again.
-        await self.facts.add_tombstones(tx, scope, [fact_id], said_until=said_until)
+        await self.facts.tombstones.add_tombstones(tx, scope, [fact_id], said_until=said_until)
         return await self.remove_facts(tx, scope, line)
 
     async def _forget_copies(
@@ -215,13 +219,13 @@ class Forgetter:
         """
         count = Counter[str]()
         for other, copy_ids in copied.items():
-            line = {*copy_ids, *await self.facts.earlier_ids(tx, other, copy_ids)}
-            await self.facts.clear_excerpts(tx, other, line)
-            deleted_ids = await self.facts.drop_copied_sources(
+            line = {*copy_ids, *await self.facts.history.earlier_ids(tx, other, copy_ids)}
+            await self.facts.provenance.clear_excerpts(tx, other, line)
+            deleted_ids = await self.facts.provenance.drop_copied_sources(
                 tx, other, line, of=scope, origin_ids=origin_ids, session_id=session_id
             )
             count.update(await self.facts.delete(tx, other, deleted_ids))
-            await self.facts.record_forgotten_ids(tx, other, deleted_ids)
+            await self.facts.tombstones.record_forgotten_ids(tx, other, deleted_ids)
             await self._drop_profiles(tx, other)
         return count
 
@@ -232,13 +236,13 @@ class Forgetter:
 
         Imports do not restore its facts.
         """
-        fact_ids = await self.facts.sourced_only_from(tx, scope, session_id)
-        apps = {key.app for key in await self.facts.sources(tx, scope, fact_ids)}
-        await self.facts.lift_endings(tx, scope, session_id, gone=fact_ids)
+        fact_ids = await self.facts.provenance.sourced_only_from(tx, scope, session_id)
+        apps = {key.app for key in await self.facts.provenance.sources(tx, scope, fact_ids)}
+        await self.facts.corrections.lift_endings(tx, scope, session_id, gone=fact_ids)
         removed = await self.remove_facts(tx, scope, fact_ids) if fact_ids else {}
-        if withdrawn := await self.facts.drop_withdrawn(tx, scope, session_id=session_id):
+        if withdrawn := await self.facts.tool_changes.drop_withdrawn(tx, scope, session_id=session_id):
             removed["facts"] = removed.get("facts", 0) + withdrawn
-        removed["sources"] = removed.get("sources", 0) + await self.facts.drop_source(tx, scope, session_id)
+        removed["sources"] = removed.get("sources", 0) + await self.facts.provenance.drop_source(tx, scope, session_id)
         # With memory across apps, an app without a ledger row is known only as a source of facts.
         for app in (scope.app, *sorted(apps)):
             await self.ledger.forget_session(tx, user=scope.user, app=app, session=session_id, said_until=said_until)
@@ -246,18 +250,20 @@ class Forgetter:
 
     async def remove_facts(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
         """Remove facts and never learn from their events again; return the number of rows removed by kind."""
-        for key, event_ids in (await self.facts.sources(tx, scope, fact_ids)).items():
+        for key, event_ids in (await self.facts.provenance.sources(tx, scope, fact_ids)).items():
             await self.ledger.skip_events(tx, key, event_ids)
-        await self.facts.clear_excerpts(tx, scope, fact_ids)
+        await self.facts.provenance.clear_excerpts(tx, scope, fact_ids)
         removed = await self.facts.delete(tx, scope, fact_ids)
-        await self.facts.record_forgotten_ids(tx, scope, fact_ids)
+        await self.facts.tombstones.record_forgotten_ids(tx, scope, fact_ids)
         return removed | {"profiles": removed["profiles"] + await self._drop_profiles(tx, scope)}
 
     async def _drop_profiles(self, tx: Transaction, scope: Scope) -> int:
         return await self.ledger.drop_profiles(tx, user=scope.user, app=scope.app)
 
 
-async def finish_erasures(stores: MemoryStores, follower: Follower, progress: Callable[[int, int], None]) -> str | None:
+async def finish_erasures(
+    stores: MemoryStores, follower: StoreFollower, progress: Callable[[int, int], None]
+) -> str | None:
     """Wait for the pending erasures if this process can own the mem0 store; else return which process finishes them.
 
     `progress` is called with the number of steps done and their total.

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from gaia_memory.database.pooling.conflicts import retries_conflicts
 from gaia_memory.forget.delete import Forgetter
@@ -20,7 +21,10 @@ from gaia_memory.models import (
     Undone,
     join_changes,
 )
-from gaia_memory.ports import FactStore, Transaction
+from gaia_memory.ports import Transaction
+
+if TYPE_CHECKING:
+    from gaia_memory.facts import FactStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +36,18 @@ class Undoer(Forgetter):
         """Forget one fact for a tool; its rows are kept until `erase_at`, where no reader finds them."""
         async with self.database.transaction() as tx:
             await self.facts.state(tx, scope)
-            line = await self.facts.earlier_ids(tx, scope, [fact_id])
+            line = await self.facts.history.earlier_ids(tx, scope, [fact_id])
             if not line:
                 return
-            rows = await self.facts.stored_rows(tx, scope, line)
-            number = (await self.facts.before_change(tx, scope, fact_id=fact_id)).get("number", 0)
+            rows = await self.facts.tool_changes.stored_rows(tx, scope, line)
+            number = (await self.facts.tool_changes.before_change(tx, scope, fact_id=fact_id)).get("number", 0)
             skips = []
-            for key, event_ids in (await self.facts.sources(tx, scope, line)).items():
+            for key, event_ids in (await self.facts.provenance.sources(tx, scope, line)).items():
                 skipped = await self.ledger.skipped_events(tx, key, event_ids=event_ids)
                 skips.append((key.app, key.session, sorted(event_ids - skipped)))
             await self._forget_fact(tx, scope, fact_id, time.time())
             rows |= {"number": number, "skips": skips, "erase_at": erase_at.timestamp() if erase_at > now else None}
-            if not await self.facts.note_change(tx, scope, turn, fact_id, rows, now=now):
+            if not await self.facts.tool_changes.note_change(tx, scope, turn, fact_id, rows, now=now):
                 await self.outbox.record_erasure(tx, scope, now=now.timestamp())
 
     @retries_conflicts
@@ -51,7 +55,7 @@ class Undoer(Forgetter):
         """Take back the last turn of a conversation that has changes; None if there is none."""
         async with self.database.transaction() as tx:
             await self.facts.state(tx, scope)
-            noted = await self.facts.noted_changes(tx, scope, key)
+            noted = await self.facts.tool_changes.noted_changes(tx, scope, key)
             if not noted:
                 return None
             changes, turn = join_changes(each.change for each in noted), noted[0].turn
@@ -61,7 +65,7 @@ class Undoer(Forgetter):
                 if not await self._take_back(tx, scope, noted[-1], now):
                     failed.add(noted[-1].change["id"])
                 # What is put back may bring earlier notes of the turn.
-                noted = await self.facts.noted_changes(tx, scope, key, turn.invocation_id)
+                noted = await self.facts.tool_changes.noted_changes(tx, scope, key, turn.invocation_id)
         return Undone(
             taken_back=[each for each in changes if each["id"] not in failed],
             changed_since=[each for each in changes if each["id"] in failed - erased],
@@ -69,7 +73,7 @@ class Undoer(Forgetter):
         )
 
     async def _take_back(self, tx: Transaction, scope: Scope, noted: NotedChange, now: datetime) -> bool:
-        is_done = await self.facts.take_back(tx, scope, noted, now=now)
+        is_done = await self.facts.tool_changes.take_back(tx, scope, noted, now=now)
         if is_done and noted.change["action"] == "remembered":
             await self._forget_fact(tx, scope, noted.change["id"], time.time())
             await self.outbox.record_erasure(tx, scope, now=now.timestamp())
@@ -82,9 +86,9 @@ def note_written(facts: FactStore, scope: Scope, turn: ToolTurn, write: WriteDra
     """Return what writes the draft of a tool and notes what that changed."""
 
     async def note(tx: Transaction, drafts: Sequence[Draft]) -> AddResult:
-        before = await facts.before_change(tx, scope, text=drafts[0].fact.text)
+        before = await facts.tool_changes.before_change(tx, scope, text=drafts[0].fact.text)
         written = await write(tx, drafts)
-        await facts.note_change(tx, scope, turn, written[0].id, before, now=now)
+        await facts.tool_changes.note_change(tx, scope, turn, written[0].id, before, now=now)
         return written
 
     return note

@@ -111,6 +111,15 @@ def count_shared(words: Iterable[str], forms: Collection[str]) -> int:
     return sum(not _forms_of(word).isdisjoint(forms) for word in words)
 
 
+def mentions(user_text: str, text: str) -> bool:
+    """Return whether `user_text` shares a distinctive word with `text`; any word if `text` has no such word."""
+    stems = distinctive_stems(text)
+    if stems:
+        return not stems.isdisjoint(distinctive_stems(user_text))
+    words = set(index_tokens(text))
+    return not words.isdisjoint(index_tokens(user_text)) if words else text.strip() in user_text
+
+
 def shares_distinctive_word(text: str, statement: str) -> bool:
     """Return whether a text has a distinctive word of a statement; common words such as "likes" and "old" are none.
 

@@ -13,10 +13,11 @@ from gaia_memory.errors import BadAnswerError, ModelError
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.model_calls import time_limit
 from gaia_memory.models import Draft, Scope, Vector
-from gaia_memory.ports import Embedder, FactStore
+from gaia_memory.ports import Embedder
 
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts import FactStore
 
 logger = logger_for(__name__)
 
@@ -42,7 +43,7 @@ async def embed_in_scope(
     left_out: Collection[int] = ()
     if not embeds_sensitive and drafts:
         async with database.read_transaction() as tx:
-            are_sensitive = await facts.are_sensitive(tx, scope, [draft.fact for draft in drafts])
+            are_sensitive = await facts.past.are_sensitive(tx, scope, [draft.fact for draft in drafts])
         left_out = {place for place, is_sensitive in enumerate(are_sensitive) if is_sensitive}
     return await embed_drafts(embedder, drafts, timeout_seconds=timeout_seconds, progress=progress, left_out=left_out)
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from gaia_memory.language.printable_text import replace_unstorable
 from gaia_memory.models import Draft, NewFact, Scope
-from gaia_memory.ports import FactStore, Transaction
+from gaia_memory.ports import Transaction
 from gaia_memory.redaction.credentials import cut_text, is_all_masked, mask_credentials
+
+if TYPE_CHECKING:
+    from gaia_memory.facts.tombstones import Tombstones
 
 MAX_EXCERPT_CHARACTERS = 200
 
@@ -26,7 +30,7 @@ def excerpt_of(message: str) -> str | None:
 
 
 async def without_forgotten_excerpts(
-    facts: FactStore, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, gone: Iterable[Draft]
+    tombstones: Tombstones, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, gone: Iterable[Draft]
 ) -> list[Draft]:
     """Return the drafts; an excerpt that may hold forgotten words is left out.
 
@@ -35,7 +39,7 @@ async def without_forgotten_excerpts(
     gone_events = {event_id for draft in gone for event_id in draft.event_ids}
     claims = dict.fromkeys(_claim(draft) for draft in drafts if draft.excerpt)
     new_facts = [NewFact(excerpt, said_at=said_at) for excerpt, said_at in claims]
-    repeats_forgotten = dict(zip(claims, await facts.paraphrases_forgotten(tx, scope, new_facts), strict=True))
+    repeats_forgotten = dict(zip(claims, await tombstones.paraphrases_forgotten(tx, scope, new_facts), strict=True))
     return [
         replace(draft, excerpt=None)
         if repeats_forgotten.get(_claim(draft)) or not gone_events.isdisjoint(draft.event_ids)

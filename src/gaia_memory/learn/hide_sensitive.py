@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gaia_memory.models import AddResult, Fact, Scope
-from gaia_memory.ports import FactStore, Transaction
+from gaia_memory.ports import Transaction
 
 if TYPE_CHECKING:
+    from gaia_memory.facts import FactStore
     from gaia_memory.ledger import Ledger
 
 
@@ -22,5 +23,5 @@ async def hide_sensitive(
 ) -> None:
     """Drop the profiles that may contain facts, and mark their earlier wordings as sensitive, too."""
     if fact_ids := {fact.id for fact in sensitive}:
-        await facts.hide_wordings(tx, scope, fact_ids)
+        await facts.corrections.hide_wordings(tx, scope, fact_ids)
         await ledger.drop_profiles(tx, user=scope.user, app=scope.app)

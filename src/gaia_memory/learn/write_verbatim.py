@@ -12,7 +12,7 @@ from typing_extensions import Unpack
 
 from gaia_memory.database.pooling.conflicts import retries_conflicts
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.language.distinctive_words import distinctive_stems
+from gaia_memory.language.distinctive_words import distinctive_stems, mentions
 from gaia_memory.language.homoglyphs import fold_homoglyphs
 from gaia_memory.language.stems import truncated_stem
 from gaia_memory.language.tokenizer import index_tokens
@@ -34,12 +34,13 @@ from gaia_memory.models import (
     UserStatement,
 )
 from gaia_memory.models.validation import raise_invalid
-from gaia_memory.ports import Clock, Embedder, FactStore, Transaction
+from gaia_memory.ports import Clock, Embedder, Transaction
 from gaia_memory.redaction.credentials import without_masks
 from gaia_memory.telemetry import memory_span
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
+    from gaia_memory.facts import FactStore
     from gaia_memory.ledger.memory_stores import MemoryStores
 
 
@@ -174,9 +175,9 @@ async def write_verbatim(
             async with stores.database.transaction() as tx:
                 if user_statement is not None:
                     await reject_forgotten(stores.facts, tx, scope, texts, user_statement)
-                await stores.facts.remove_tombstones(tx, scope, texts)
+                await stores.facts.tombstones.remove_tombstones(tx, scope, texts)
                 if write is None:
-                    written = await stores.facts.write(tx, scope, embedded, now=clock.now())
+                    written = await stores.facts.writer.write(tx, scope, embedded, now=clock.now())
                 else:
                     await stores.facts.state(tx, scope)
                     written = await write(tx, embedded)
@@ -222,7 +223,7 @@ async def reject_forgotten(
     Raises:
         InvalidInputError: one of them was forgotten.
     """
-    unmentioned = [text for text in texts if not facts.mentions(user_statement.text, text)]
+    unmentioned = [text for text in texts if not mentions(user_statement.text, text)]
     forgotten_at = (await facts.state(tx, scope)).forgotten_at
     # Everything was forgotten, perhaps during this turn, and the model still sees the old messages.
     is_before_forget = (
@@ -230,11 +231,11 @@ async def reject_forgotten(
         and (user_statement.turn_started_at if not unmentioned else user_statement.visible_since) <= forgotten_at
     )
     new_facts = [NewFact(text, said_at=datetime.fromtimestamp(user_statement.turn_started_at, UTC)) for text in texts]
-    if is_before_forget or any(await facts.paraphrases_forgotten(tx, scope, new_facts)):
+    if is_before_forget or any(await facts.tombstones.paraphrases_forgotten(tx, scope, new_facts)):
         raise InvalidInputError(_FORGOTTEN_MESSAGE)
-    has_tombstone = await facts.have_tombstones(tx, scope, unmentioned)
+    has_tombstone = await facts.tombstones.have_tombstones(tx, scope, unmentioned)
     # Compared as if said before every forgetting.
-    is_paraphrase = await facts.paraphrases_forgotten(
+    is_paraphrase = await facts.tombstones.paraphrases_forgotten(
         tx, scope, [NewFact(text, said_at=_EPOCH) for text in unmentioned]
     )
     if any((*has_tombstone, *is_paraphrase)):

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts import FactStore
     from gaia_memory.facts.outbox import Outbox
     from gaia_memory.ledger.ledger import Ledger
-    from gaia_memory.ports import FactStore
 
 
 class MemoryStores(NamedTuple):

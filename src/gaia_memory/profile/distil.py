@@ -18,7 +18,7 @@ from gaia_memory.language.printable_text import estimate_tokens
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.model_calls import asking_about, time_limit
 from gaia_memory.models import IN_DOUBT_MARK, REMEMBERED_SOURCES, UNCONFIRMED_MARK, Fact, Profile, Scope
-from gaia_memory.ports import Clock, FactStore, LanguageModel, ProjectsProvider
+from gaia_memory.ports import Clock, LanguageModel, ProjectsProvider
 from gaia_memory.profile.prompts import SYSTEM_PROMPT, build_profile_prompt
 from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.telemetry import memory_span
@@ -26,6 +26,7 @@ from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts import FactStore
 
 
 logger = logger_for(__name__)

@@ -35,12 +35,12 @@ async def load_page(
     facts = stores.facts
     async with stores.database.read_transaction() as tx:
         if moment is not None:
-            ids = await facts.ids_as_of(tx, scope, moment)
+            ids = await facts.past.ids_as_of(tx, scope, moment)
             if predicate is not None:
-                held = await facts.get_any(tx, scope, ids)
+                held = await facts.past.get_any(tx, scope, ids)
                 ids = [fact_id for fact_id in ids if predicate(held[fact_id])]
             total, page_ids = len(ids), ids[offset : offset + limit]
-            found = await facts.get_any(tx, scope, page_ids)
+            found = await facts.past.get_any(tx, scope, page_ids)
             page_facts = [found[fact_id] for fact_id in page_ids]
         elif predicate is None:
             total = await facts.count(tx, scope)
@@ -50,7 +50,7 @@ async def load_page(
             total, page_ids = len(ids), ids[offset : offset + limit]
             found = await facts.get(tx, scope, page_ids)
             page_facts = [found[fact_id] for fact_id in page_ids]
-        origins = await facts.origins(tx, scope, [fact.id for fact in page_facts]) if include_origins else {}
+        origins = await facts.provenance.origins(tx, scope, [fact.id for fact in page_facts]) if include_origins else {}
     return Page(facts=tuple(page_facts), total=total, offset=offset, origins=origins)
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gaia_memory.language.distinctive_words import mentions
 from gaia_memory.models import Fact, FactPredicate, PastIndex, PointInTime, Scope
-from gaia_memory.ports import Embedder, FactStore
+from gaia_memory.ports import Embedder
 from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.fact_columns import FactColumns, build_fact_columns
 from gaia_memory.recall.index.word_matches import MAX_WORD_MATCHES, ids_by_words
@@ -18,6 +19,7 @@ from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts import FactStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +61,13 @@ class FactPools:
         """Return the facts that a question may see, whether they are stored or have ended."""
         stored = await self._columns.get_stored(scope)
         async with self._database.read_transaction() as tx:
-            past = await self._facts.past_index(tx, scope, self._embedder.identity)
+            past = await self._facts.past.past_index(tx, scope, self._embedder.identity)
         columns = await self._visible(scope, await run_in_thread(_with_past, stored, past), visibility)
         return FactPool(columns, columns, past)
 
     async def get(self, scope: Scope, fact_ids: Collection[str], pool: FactPool) -> dict[str, Fact]:
         """Return those of these facts that still exist: current ones or, in a pool with past facts, any."""
-        read = self._facts.get if pool.past is None else self._facts.get_any
+        read = self._facts.get if pool.past is None else self._facts.past.get_any
         async with self._database.read_transaction() as tx:
             return await read(tx, scope, fact_ids)
 
@@ -78,11 +80,11 @@ class FactPools:
         moment: PointInTime,
     ) -> FactPool:
         async with self._database.read_transaction() as tx:
-            held_ids: Collection[str] = await self._facts.ids_as_of(tx, scope, moment)
+            held_ids: Collection[str] = await self._facts.past.ids_as_of(tx, scope, moment)
             if predicate is not None:
-                held = await self._facts.get_any(tx, scope, held_ids)
+                held = await self._facts.past.get_any(tx, scope, held_ids)
                 held_ids = [fact_id for fact_id, fact in held.items() if predicate(fact)]
-            past = await self._facts.past_index(tx, scope, self._embedder.identity)
+            past = await self._facts.past.past_index(tx, scope, self._embedder.identity)
         columns = await run_in_thread(_with_past, stored, past)
         columns = columns.select(np.sort(columns.known_indices(held_ids)))
         columns = await self._visible(scope, columns, visibility)
@@ -94,8 +96,8 @@ class FactPools:
             sensitive = visibility.sensitive_facts(columns)
             found = await run_in_thread(ids_by_words, sensitive, visibility.person_said, MAX_WORD_MATCHES)
             async with self._database.read_transaction() as tx:
-                facts = await self._facts.get_any(tx, scope, found)
-            named_ids = [each.id for each in facts.values() if self._facts.mentions(visibility.person_said, each.text)]
+                facts = await self._facts.past.get_any(tx, scope, found)
+            named_ids = [each.id for each in facts.values() if mentions(visibility.person_said, each.text)]
         return await run_in_thread(visibility.apply, columns, named_ids)
 
 

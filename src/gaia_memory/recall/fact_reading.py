@@ -189,7 +189,7 @@ class FactReadingMixin:
         """Return where a fact comes from, with what the person said, oldest first; [] for an unknown or foreign id."""
         await self._require(scope)
         async with self.stores.database.read_transaction() as tx:
-            return (await self.stores.facts.origins(tx, scope, [fact_id])).get(fact_id, [])
+            return (await self.stores.facts.provenance.origins(tx, scope, [fact_id])).get(fact_id, [])
 
     async def holding(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
         """Return the facts that contain one of these words in any form, best first; calls no embedder."""
@@ -200,7 +200,7 @@ class FactReadingMixin:
         """Return the facts that a current one may contradict or repeat, most similar first; calls no model."""
         await self._require(scope)
         async with self.stores.database.read_transaction() as tx:
-            known = (await self.stores.facts.stored(tx, scope, [fact_id])).get(fact_id)
+            known = (await self.stores.facts.history.stored(tx, scope, [fact_id])).get(fact_id)
         if known is None:
             return []
         vector = known.vector if known.embedder == self.embedder.identity else None

@@ -26,7 +26,7 @@ from gaia_memory.models import (
 )
 from gaia_memory.models.fact import OTHER_VECTORS
 from gaia_memory.models.validation import raise_invalid, require_int
-from gaia_memory.ports import Clock, Embedder, FactStore, LanguageModel, Reranker
+from gaia_memory.ports import Clock, Embedder, LanguageModel, Reranker
 from gaia_memory.recall.fact_pool import FactPool, FactPools
 from gaia_memory.recall.index.candidates import select_candidates
 from gaia_memory.recall.index.column_cache import ColumnCache
@@ -59,6 +59,7 @@ from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts import FactStore
 
 MAX_LIMIT = 1_000
 """The highest `limit` of one recall."""
@@ -250,7 +251,7 @@ class Recall(SimilarFactMixin):
         ranked, _ = await self._rank(scope, question, pool)
         best = ranked[:limit]
         async with self._database.read_transaction() as tx:
-            found = await self._facts.outdated(tx, scope, [item.fact_id for item in best])
+            found = await self._facts.past.outdated(tx, scope, [item.fact_id for item in best])
         is_wanted = question.predicate or (lambda _: True)
         facts = {fact_id: fact for fact_id, (fact, _) in found.items() if is_wanted(fact)}
         return [to_outdated(hit, found[hit.fact.id][1]) for hit in to_hits(best, facts, _confidence(ranked))]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gaia_memory.models import Draft, Fact, Scope, SimilarFact, StoredFact, Vector
-from gaia_memory.ports import FactStore
 from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.vector_search import VectorSearch
 from gaia_memory.recall.index.word_matches import MAX_WORD_MATCHES, ids_by_words
@@ -15,6 +14,7 @@ from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts import FactStore
 
 
 class SimilarFactMixin:

@@ -12,10 +12,10 @@ from uuid import uuid4
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.facts.due_facts import Claim, DueFact
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import Fact, next_occurrence
 from gaia_memory.ports import Clock
-from gaia_memory.ports.due_store import Claim, DueFact
 from gaia_memory.reminders.due_items import find_due_time, zone_of
 from gaia_memory.threads import run_in_thread
 
@@ -115,7 +115,7 @@ class Announcer:
         while config.memory.enabled:
             now = self._clock.now()
             async with self._stores.database.read_transaction() as tx:
-                found = await self._stores.facts.to_announce(
+                found = await self._stores.facts.due_facts.to_announce(
                     tx, apps=[config.app], now=now, since=now - LONGEST_DELAY - timedelta(days=1), limit=_BATCH_FACTS
                 )
             claims = await run_in_thread(self._plan, found, now, config.memory.zone) if found else []
@@ -168,7 +168,7 @@ class Announcer:
             # Sorted: each locks the scope of its fact.
             for due, planned in sorted(batch, key=lambda each: each[0].fact.scope.partition):
                 claim = planned if planned.owner is None else replace(planned, until=now + self._lease)
-                is_claimed = await self._stores.facts.claim_announcement(tx, due, claim, now=now)
+                is_claimed = await self._stores.facts.due_facts.claim_announcement(tx, due, claim, now=now)
                 if is_claimed and claim.owner is not None:
                     claimed[due.fact.id] = claim
         return [(due, claimed[due.fact.id]) for due, _ in batch if due.fact.id in claimed]
@@ -178,7 +178,9 @@ class Announcer:
         now = self._clock.now()
         async with self._stores.database.transaction() as tx:
             for due, _ in claimed:
-                await self._stores.facts.finish_announcement(tx, due.fact, self._owner, announced_at=None, retry_at=now)
+                await self._stores.facts.due_facts.finish_announcement(
+                    tx, due.fact, self._owner, announced_at=None, retry_at=now
+                )
 
     async def _announce_claimed(self, due: DueFact, claim: Claim) -> bool:
         """Announce and record a fact, unless it has changed since the look; return whether it was announced."""
@@ -194,7 +196,7 @@ class Announcer:
         if is_done:
             self._unrecorded.add(announcement.id)
         async with self._stores.database.transaction() as tx:
-            await self._stores.facts.finish_announcement(
+            await self._stores.facts.due_facts.finish_announcement(
                 tx, fact, self._owner, announced_at=now if is_done else None, retry_at=now + RETRY_DELAY
             )
         self._unrecorded.discard(announcement.id)

@@ -55,7 +55,7 @@ class DueReadingMixin:
             raise_invalid("within", within, "pass a timedelta from 0 to 36,500 days")
         now = self.clock.now()
         async with self.stores.database.single_statement(only_reads=True) as tx:
-            facts = await self.stores.facts.due(tx, scope, until=now + within)
+            facts = await self.stores.facts.due_facts.due(tx, scope, until=now + within)
         if not include_sensitive:
             facts = [fact for fact in facts if not fact.sensitive]
         if not facts:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import Fact, FrozenProfile, LedgerRow, Profile, Scope, SessionKey, TurnRequest, WindowAnchor
 from gaia_memory.models.quiet_conversations import LEASE_SECONDS
-from gaia_memory.ports import Clock, FactStore
+from gaia_memory.ports import Clock
 
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts import FactStore
     from gaia_memory.ledger import Ledger
 
 
@@ -64,7 +65,7 @@ class LedgerClient:
         async with self.database.transaction() as tx:
             await self.ledger.release(tx, key, self.owner, is_done=True, reset_at=reset_at)
             if reset_at is not None:
-                await self.facts.forget_shown(tx, key)
+                await self.facts.shown.forget_shown(tx, key)
 
     async def drop_requests(self, key: SessionKey, done: str) -> None:
         """Remove requests that were learned."""
@@ -125,17 +126,17 @@ class LedgerClient:
         Unless `is_noted` is false, the model's tools may name these facts from then on.
         """
         async with self.database.single_statement(only_reads=True) as tx:
-            found = await self.facts.short_ids(tx, scope, key, fact_ids)
+            found = await self.facts.shown.short_ids(tx, scope, key, fact_ids)
         new = [fact_id for fact_id, each in found.items() if not each.is_shown] if is_noted else []
         if new:
             async with self.database.transaction() as tx:
-                await self.facts.record_shown(tx, scope, key, new)
+                await self.facts.shown.record_shown(tx, scope, key, new)
         return {fact_id: each.text for fact_id, each in found.items()}
 
     async def shown_facts(self, key: SessionKey, scope: Scope) -> list[Fact]:
         """Return the current facts that a model was shown in a conversation."""
         async with self.database.read_transaction() as tx:
-            shown = await self.facts.get(tx, scope, await self.facts.shown_ids(tx, scope, key))
+            shown = await self.facts.get(tx, scope, await self.facts.shown.shown_ids(tx, scope, key))
         return list(shown.values())
 
     async def freeze_profile(
@@ -162,8 +163,8 @@ class LedgerClient:
 
 async def follow_clock(client: LedgerClient) -> None:
     """End the facts whose validity is over, and put those that have begun to hold into the outbox."""
-    now, facts = client.clock.now(), client.facts
-    for step in (facts.expire, facts.begin):
+    now, validity = client.clock.now(), client.facts.validity
+    for step in (validity.expire, validity.begin):
         for _ in range(MAX_TRANSACTIONS):
             async with client.database.transaction() as tx:
                 count = await step(tx, now=now, limit=FACTS_PER_TRANSACTION)

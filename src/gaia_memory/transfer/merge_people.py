@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.facts.move_scope import merge_scopes
 from gaia_memory.models import MergeResult, PendingConversation, PersonSummary, Scope
-from gaia_memory.ports import FactStore, Transaction
+from gaia_memory.ports import Transaction
 
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts import FactStore
     from gaia_memory.facts.outbox import Outbox
     from gaia_memory.ledger import Ledger
     from gaia_memory.ledger.memory_stores import MemoryStores
@@ -45,7 +47,7 @@ class Merger:
         async with self.database.transaction() as tx:
             for each in sorted((scope, into), key=lambda it: it.partition):
                 await self._require_mergeable(tx, each, is_known_user=each == into and into.user in known_users)
-            merged = await self.facts.merge(tx, scope, into)
+            merged = await merge_scopes(self.facts, tx, scope, into)
             # Keep forgotten sessions forgotten: an older export could bring them back under the other id.
             for key, until in (await self.ledger.forgotten_sessions(tx, user=scope.user, app=scope.app)).items():
                 await self.ledger.forget_session(tx, user=into.user, app=key.app, session=key.session, said_until=until)

@@ -39,10 +39,10 @@ class Transfer:
         """Return a consistent snapshot of everything known about a user."""
         async with self.stores.database.read_transaction() as tx:
             facts = await self.stores.facts.facts(tx, scope, all_stored=True)
-            origins = await self.stores.facts.origins(tx, scope)
-            past = await self.stores.facts.past(tx, scope)
-            endings = await self.stores.facts.endings(tx, scope)
-            wordings = await self.stores.facts.wordings(tx, scope)
+            origins = await self.stores.facts.provenance.origins(tx, scope)
+            past = await self.stores.facts.history.past(tx, scope)
+            endings = await self.stores.facts.history.endings(tx, scope)
+            wordings = await self.stores.facts.history.wordings(tx, scope)
             profile = await self.stores.facts.cached_profile(tx, scope)
             pending = await self.stores.ledger.pending(tx, user=scope.user, app=scope.app)
         facts_with_origins = [(fact, origins.get(fact.id, [])) for fact in facts]
@@ -113,22 +113,22 @@ class Transfer:
         async with self.stores.database.transaction() as tx:
             if restore_forgotten:
                 ids = [item.id for item in embedded if item.id is not None]
-                await self.stores.facts.remove_tombstones(tx, scope, [item.text for item in embedded], ids)
+                await self.stores.facts.tombstones.remove_tombstones(tx, scope, [item.text for item in embedded], ids)
             else:
                 embedded = await self._without_forgotten(tx, scope, embedded)
             drafts = [draft for item in embedded for draft in item.drafts]
-            stored = await self.stores.facts.write(tx, scope, drafts, now=self.clock.now())
+            stored = await self.stores.facts.writer.write(tx, scope, drafts, now=self.clock.now())
             places = accumulate((len(item.drafts) for item in embedded), initial=0)
             ids = [stored[place].id for place, _ in zip(places, embedded, strict=False)]
             await self._store_history(tx, scope, embedded, ids, endings)
             sayings = [(fact_id, "host", None) for fact_id in ids]
-            await self.stores.facts.settle_keys(tx, scope, sayings, now=self.clock.now())
+            await self.stores.facts.keys.settle_keys(tx, scope, sayings, now=self.clock.now())
             known = may_have_become_sensitive(stored)
             await hide_sensitive(self.stores.facts, self.stores.ledger, tx, scope, known)
             if reconcile:
                 current = [fact_id for item, fact_id in zip(embedded, ids, strict=True) if not item.is_past]
                 waiting = [UndecidedFact(fact_id=fact_id, app=scope.app) for fact_id in dict.fromkeys(current)]
-                await self.stores.facts.queue_undecided(tx, scope, waiting)
+                await self.stores.facts.comparisons.queue_undecided(tx, scope, waiting)
         return len({fact_id for item, fact_id in zip(embedded, ids, strict=True) if not item.is_past})
 
     async def _store_history(
@@ -147,18 +147,18 @@ class Transfer:
             if ending.fact_id in id_here
         ]
         if ended:
-            await self.stores.facts.end_facts(tx, scope, ended, now=self.clock.now())
+            await self.stores.facts.history.end_facts(tx, scope, ended, now=self.clock.now())
         wordings = [(item.id or "", item.wording_of or "") for item in imported]
         here = {id_here[one]: id_here[other] for one, other in wordings if one in id_here and other in id_here}
-        await self.stores.facts.note_wordings(tx, scope, here)
+        await self.stores.facts.history.note_wordings(tx, scope, here)
 
     async def _without_forgotten(
         self, tx: Transaction, scope: Scope, imported: Sequence[ImportedFact]
     ) -> list[ImportedFact]:
         state = await self.stores.facts.state(tx, scope)
-        has_tombstone = await self.stores.facts.have_tombstones(tx, scope, [item.text for item in imported])
+        has_tombstone = await self.stores.facts.tombstones.have_tombstones(tx, scope, [item.text for item in imported])
         ids = [item.id for item in imported if item.id is not None]
-        forgotten_ids = await self.stores.facts.forgotten_ids(tx, scope, ids)
+        forgotten_ids = await self.stores.facts.tombstones.forgotten_ids(tx, scope, ids)
         forgotten_at = state.forgotten_at
         forgotten_sessions = await self.stores.ledger.forgotten_sessions(tx, user=scope.user, app=scope.app)
         remaining = [
@@ -174,7 +174,7 @@ class Transfer:
         kept = [draft for item in remaining for draft in item.drafts]
         kept_ids = set(map(id, kept))
         gone = [draft for item in imported for draft in item.drafts if id(draft) not in kept_ids]
-        quoting = iter(await without_forgotten_excerpts(self.stores.facts, tx, scope, kept, gone=gone))
+        quoting = iter(await without_forgotten_excerpts(self.stores.facts.tombstones, tx, scope, kept, gone=gone))
         remaining = [replace(item, drafts=tuple(next(quoting) for _ in item.drafts)) for item in remaining]
         return [item for item in remaining if item.drafts]
 

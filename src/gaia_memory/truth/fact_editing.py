@@ -40,10 +40,11 @@ from gaia_memory.models import (
 )
 from gaia_memory.models.new_fact import require_known_zone
 from gaia_memory.models.validation import format_value, require_text
-from gaia_memory.ports import Clock, Embedder, Follower
+from gaia_memory.ports import Clock, Embedder
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
+    from gaia_memory.backend.mem0_store.follower import StoreFollower
     from gaia_memory.ledger.memory_stores import MemoryStores
 
 
@@ -55,7 +56,7 @@ class FactEditingMixin:
 
     clock: Clock
     stores: MemoryStores
-    follower: Follower
+    follower: StoreFollower
 
     @property
     @abstractmethod
@@ -102,7 +103,7 @@ class FactEditingMixin:
         if text is None and metadata is None and not changes:
             raise InvalidInputError("update has nothing to change: pass text, metadata or a field such as category")
         async with self.stores.database.read_transaction() as tx:
-            known = (await self.stores.facts.stored(tx, scope, [fact_id])).get(fact_id)
+            known = (await self.stores.facts.history.stored(tx, scope, [fact_id])).get(fact_id)
         if known is None:
             raise _unknown_id(fact_id)
         if text is None and user_statement is not None:
@@ -142,11 +143,13 @@ class FactEditingMixin:
             draft = replace(draft, fact=replace(draft.fact, said_at=now))
             if user_statement is not None:
                 await reject_forgotten(self.stores.facts, tx, scope, [draft.fact.text], user_statement)
-            await self.stores.facts.remove_tombstones(tx, scope, [draft.fact.text])
-            before = {} if turn is None else await self.stores.facts.before_change(tx, scope, fact_id=fact_id)
-            fact = await self.stores.facts.reword(tx, scope, fact_id, draft, actor=actor, now=now)
+            await self.stores.facts.tombstones.remove_tombstones(tx, scope, [draft.fact.text])
+            before = (
+                {} if turn is None else await self.stores.facts.tool_changes.before_change(tx, scope, fact_id=fact_id)
+            )
+            fact = await self.stores.facts.corrections.reword(tx, scope, fact_id, draft, actor=actor, now=now)
             if turn is not None and fact is not None:
-                await self.stores.facts.note_change(tx, scope, turn, fact.id, before, now=now)
+                await self.stores.facts.tool_changes.note_change(tx, scope, turn, fact.id, before, now=now)
             sensitive = [fact] if fact is not None and fact.sensitive else []
             await hide_sensitive(self.stores.facts, self.stores.ledger, tx, scope, sensitive)
         return fact
@@ -170,13 +173,13 @@ class FactEditingMixin:
         """
         await self._require(scope)
         async with self.stores.database.read_transaction() as tx:
-            return await self.stores.facts.history(tx, scope, fact_id)
+            return await self.stores.facts.history.history(tx, scope, fact_id)
 
     async def past_facts(self, scope: Scope) -> list[Fact]:
         """Return the facts that ended and are not current again, in the order in which they were stored."""
         await self._require(scope)
         async with self.stores.database.read_transaction() as tx:
-            return [each.fact for each in (await self.stores.facts.past(tx, scope)).values()]
+            return [each.fact for each in (await self.stores.facts.history.past(tx, scope)).values()]
 
     async def restore(self, scope: Scope, fact_id: str, *, actor: str = "host") -> Fact:
         """Undo the last ending of a fact and return what is current again.
@@ -190,7 +193,7 @@ class FactEditingMixin:
         """
         await self._require(scope)
         async with self.stores.database.transaction() as tx:
-            fact = await self.stores.facts.restore(tx, scope, fact_id, actor=actor, now=self.clock.now())
+            fact = await self.stores.facts.corrections.restore(tx, scope, fact_id, actor=actor, now=self.clock.now())
         self.follower.wake()
         if fact is None:
             fix = "pass the id of a fact that ended or that replaced another one"

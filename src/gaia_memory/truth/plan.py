@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gaia_memory.models import (
     DEFAULT_CONTEXT,
@@ -20,7 +20,10 @@ from gaia_memory.models import (
     StoredFact,
     UndecidedFact,
 )
-from gaia_memory.ports import FactStore, Transaction
+from gaia_memory.ports import Transaction
+
+if TYPE_CHECKING:
+    from gaia_memory.facts import FactStore
 
 Action = Literal["ADD", "UPDATE", "DELETE", "NONE"]
 """What a fact does: it stands beside the stored ones, replaces some, takes some back, or says the same as one."""
@@ -107,7 +110,7 @@ async def without_forgotten(
     """Return a plan with None for what repeats a forgotten fact, and without wordings that do."""
     extracted = await _are_forgotten(facts, tx, scope, [planned.extracted.fact for planned in plan])
     repeated = [planned.repeats.fact.text if planned.repeats else planned.extracted.fact.text for planned in plan]
-    is_target_gone = await facts.have_tombstones(tx, scope, repeated)
+    is_target_gone = await facts.tombstones.have_tombstones(tx, scope, repeated)
     written = [planned.draft.fact if planned.draft else planned.extracted.fact for planned in plan]
     is_wording_gone = await _are_forgotten(facts, tx, scope, written)
     return [
@@ -125,12 +128,12 @@ async def apply_plan(
     # Locks the scope.
     revision = (await facts.state(tx, scope)).revision
     shown = {target.fact.id for planned in plan if planned for target in (*planned.targets, *planned.in_doubt)}
-    current = await facts.stored(tx, scope, shown, or_past=True)
+    current = await facts.history.stored(tx, scope, shown, or_past=True)
     steps = [
         planned if planned is None or _is_as_shown(planned.targets, current) else _undone(planned) for planned in plan
     ]
     drafts = [_in_place_of(step.draft, step.targets) for step in steps if step and step.draft and step.stored is None]
-    written = await facts.write(tx, scope, drafts, now=now)
+    written = await facts.writer.write(tx, scope, drafts, now=now)
     new = iter(written)
     results = [None if step is None else await _fact_of(facts, tx, scope, step, new, now) for step in steps]
     new_ids = [None if fact is None else fact.id for fact in results]
@@ -140,30 +143,30 @@ async def apply_plan(
     for step, fact in zip(steps, results, strict=True):
         if step is None or fact is None:
             continue
-        await facts.note_compared(tx, scope, fact, [each.fact for each in step.compared])
+        await facts.comparisons.note_compared(tx, scope, fact, [each.fact for each in step.compared])
         # What the same plan says once more is confirmed.
         doubted = [each.fact.id for each in step.in_doubt if each.fact.id not in said and _is_as_shown([each], current)]
-        await facts.doubt(tx, scope, doubted, since=step.extracted.fact.said_at or now)
+        await facts.comparisons.doubt(tx, scope, doubted, since=step.extracted.fact.said_at or now)
         waiting = UndecidedFact(fact_id=fact.id, app=step.extracted.app)
         if step.is_undecided or step.revision not in (None, revision):
             undecided.append(waiting)
         if step.sibling is not None and new_ids[step.sibling] not in (None, fact.id):
             undecided.append(replace(waiting, other_id=new_ids[step.sibling]))
-    await facts.queue_undecided(tx, scope, undecided)
+    await facts.comparisons.queue_undecided(tx, scope, undecided)
     return AppliedPlan(
         written=written,
         facts=tuple(fact for fact in results if fact is not None),
         judged=sum(bool(step and (step.actor or step.compared)) for step in steps),
         replaced=len(ended) + len(written.replaced),
-        past_ids=written.replaced | frozenset(ended) - (await facts.stored(tx, scope, ended)).keys(),
+        past_ids=written.replaced | frozenset(ended) - (await facts.history.stored(tx, scope, ended)).keys(),
         queued=len(undecided),
         lost=sum(step is not planned for step, planned in zip(steps, plan, strict=True)),
     )
 
 
 async def _are_forgotten(facts: FactStore, tx: Transaction, scope: Scope, new: Sequence[NewFact]) -> list[bool]:
-    has_tombstone = await facts.have_tombstones(tx, scope, [fact.text for fact in new])
-    is_paraphrase = await facts.paraphrases_forgotten(tx, scope, new)
+    has_tombstone = await facts.tombstones.have_tombstones(tx, scope, [fact.text for fact in new])
+    is_paraphrase = await facts.tombstones.paraphrases_forgotten(tx, scope, new)
     return [any(each) for each in zip(has_tombstone, is_paraphrase, strict=True)]
 
 
@@ -198,7 +201,7 @@ async def _fact_of(
     draft = _in_place_of(step.draft, step.targets)
     if (draft.fact.text, draft.fact.sensitive) == (step.stored.fact.text, step.stored.fact.sensitive):
         return step.stored.fact
-    reworded = await facts.reword(tx, scope, step.stored.fact.id, draft, actor=step.actor, now=now)
+    reworded = await facts.corrections.reword(tx, scope, step.stored.fact.id, draft, actor=step.actor, now=now)
     return reworded or step.stored.fact
 
 
@@ -255,7 +258,7 @@ async def end_outdated(
     """
     ended: list[str] = []
     said = [step.extracted.fact.said_at or now if step else now for step in steps]
-    rivals = await facts.rivals(tx, scope, {each for each in new_ids if each is not None})
+    rivals = await facts.history.rivals(tx, scope, {each for each in new_ids if each is not None})
     for place in sorted(range(len(steps)), key=lambda at: (said[at], at)):
         step, fact_id = steps[place], new_ids[place]
         if step is None:
@@ -278,7 +281,7 @@ async def end_outdated(
         said_after = {new_ids[at] for at in range(place + 1, len(steps)) if said[at] == said[place]}
         kept = [each for each in found if each.fact_id not in {each.ended_by, *said_after}]
         if kept:
-            lost = await facts.end_facts(tx, scope, kept, now=now)
+            lost = await facts.history.end_facts(tx, scope, kept, now=now)
             ended += [each.fact_id for each in kept if each not in lost]
     return ended
 
@@ -288,16 +291,16 @@ async def _decided_endings(
 ) -> list[FactEnd]:
     """Return the endings of what was decided to be outdated by a statement, and that of a statement that came late."""
     later = {target.fact.id for target in step.outdated_by}
-    around = await facts.said_around(tx, scope, decided | later, ending.ended_at)
-    current = await facts.stored(tx, scope, decided)
+    around = await facts.history.said_around(tx, scope, decided | later, ending.ended_at)
+    current = await facts.history.stored(tx, scope, decided)
     if not later and all(fact_id in current and around[fact_id].again is None for fact_id in decided):
         return [replace(ending, fact_id=fact_id) for fact_id in sorted(decided)]
     is_by_model = step.actor == "model" and step.why == "replaced"
     if is_by_model:
         # Of the line, a model was shown only a part. The rest contradicts the statement, too, as far as one can tell.
         shown = {each.fact.id for each in step.compared} - decided - later
-        line = await facts.line(tx, scope, decided | later) - shown - {ending.ended_by or ""}
-        around = await facts.said_around(tx, scope, line, ending.ended_at)
+        line = await facts.history.line(tx, scope, decided | later) - shown - {ending.ended_by or ""}
+        around = await facts.history.said_around(tx, scope, line, ending.ended_at)
     held = {fact_id for fact_id, said in around.items() if said.since is not None}
     ended = held & (decided | later if is_by_model else decided)
     if not ended and is_by_model and len(held) == 1:
@@ -314,8 +317,8 @@ async def _endings_of_repetition(
     """
     if not rivals:
         return []
-    around = await facts.said_around(tx, scope, rivals.keys(), ending.ended_at)
-    current = await facts.stored(tx, scope, rivals)
+    around = await facts.history.said_around(tx, scope, rivals.keys(), ending.ended_at)
+    current = await facts.history.stored(tx, scope, rivals)
     held = [each for each, said in around.items() if said.since and (said.again or each not in current)]
     ended = [replace(ending, fact_id=fact_id, actor=rivals[fact_id]) for fact_id in sorted(held)]
     late = [replace(each, actor=rivals[each.ended_by or ""]) for each in _end_of_late(ending, around)]

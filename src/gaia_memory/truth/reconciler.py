@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from gaia_memory.facts.identity.saved_in_turn import SavedInTurn
 from gaia_memory.model_calls import asking_about
 from gaia_memory.models import (
     AddResult,
@@ -20,13 +19,15 @@ from gaia_memory.models import (
     UndecidedFact,
     is_of_model,
 )
-from gaia_memory.ports import Clock, Embedder, FactStore, Transaction
+from gaia_memory.ports import Clock, Embedder, Transaction
 from gaia_memory.truth.by_model.model_reconciler import ModelPlanner, ReconcileModels, SimilarFacts
 from gaia_memory.truth.plan import PlannedFact, apply_plan, repeat, said_at
+from gaia_memory.truth.saved_in_turn import SavedInTurn
 
 if TYPE_CHECKING:
     from gaia_memory.config.sections.memory_section import MemoryConfig
     from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts import FactStore
 
 MAX_SAVED_FACTS = 300
 """Facts with a word in common among which one that a tool has saved is looked for."""
@@ -81,7 +82,7 @@ class Reconciler:
         """
         async with self._database.read_transaction() as tx:
             revision = (await self._facts.state(tx, scope)).revision
-            are_settled = await self._facts.meet_keys(tx, scope, drafts)
+            are_settled = await self._facts.keys.meet_keys(tx, scope, drafts)
         asks_model = self.asks_model(app)
         plan = [PlannedFact(extracted=draft, draft=draft) for draft in drafts]
         plan = [await self._without_saved(scope, planned) for planned in plan]
@@ -98,7 +99,7 @@ class Reconciler:
         """Return what writes drafts and queues what the model is to be asked about."""
 
         async def write(tx: Transaction, drafts: Sequence[Draft]) -> AddResult:
-            are_settled = await self._facts.meet_keys(tx, scope, drafts)
+            are_settled = await self._facts.keys.meet_keys(tx, scope, drafts)
             asks_model = {app: self.asks_model(app) for app in {draft.app for draft in drafts}}
             plan = [PlannedFact(extracted=draft, draft=draft) for draft in drafts]
             steps = [
@@ -122,7 +123,7 @@ class Reconciler:
         """
         ids = [waiting.fact_id, *([waiting.other_id] if waiting.other_id else [])]
         async with self._database.read_transaction() as tx:
-            stored = (await self._facts.stored(tx, scope, ids)).values()
+            stored = (await self._facts.history.stored(tx, scope, ids)).values()
         if len(stored) < len(ids) or any(is_of_model(each.fact.metadata) for each in stored):
             return None
         *others, known = sorted(stored, key=_order)
@@ -133,7 +134,9 @@ class Reconciler:
         if not waiting.other_id:
             others = await self._load_similar(scope, known, waiting_ids)
         async with self._database.read_transaction() as tx:
-            compared = await self._facts.find_compared(tx, scope, known.fact, [each.fact for each in others])
+            compared = await self._facts.comparisons.find_compared(
+                tx, scope, known.fact, [each.fact for each in others]
+            )
         others = [each for each in others if each.fact.id not in compared]
         if not others:
             return plan
@@ -156,7 +159,7 @@ class Reconciler:
     async def _load_similar(self, scope: Scope, known: StoredFact, waiting_ids: Collection[str]) -> list[StoredFact]:
         ids = [each.fact.id for each in await self._model.find_similar(scope, known)]
         async with self._database.read_transaction() as tx:
-            stored = (await self._facts.stored(tx, scope, ids)).values()
+            stored = (await self._facts.history.stored(tx, scope, ids)).values()
         return [each for each in stored if each.fact.id not in waiting_ids or _order(each) < _order(known)]
 
 

@@ -149,7 +149,7 @@ async def test_a_fact_also_learned_from_another_conversation_survives_forgetting
 
     async def check(both: EnginePair) -> None:
         async with both.first.database.read_transaction() as tx:
-            origins = await both.first.facts.origins(tx, SCOPE)
+            origins = await both.first.facts.provenance.origins(tx, SCOPE)
         assert [[source.session_id for source in sources] for sources in origins.values()] == [[OTHER.session]]
 
     await everywhere(both, prepared, learn_other, forget_talk, check)
@@ -215,7 +215,7 @@ async def test_a_fact_is_either_remembered_or_forgotten(both: EnginePair) -> Non
 
     async def check(both: EnginePair) -> None:
         async with both.first.database.read_transaction() as tx:
-            [is_buried] = await both.first.facts.have_tombstones(tx, SCOPE, ["F"])
+            [is_buried] = await both.first.facts.tombstones.have_tombstones(tx, SCOPE, ["F"])
         assert await texts(both.first) == ([] if is_buried else ["F"])
 
     await everywhere(both, prepared, remember, forget_fact, check)

@@ -20,7 +20,7 @@ TOMORROW = NOW + timedelta(days=1)
 BERLIN = ZoneInfo("Europe/Berlin")
 BORDER = Mutant(
     "gaia_memory.facts.due_facts",
-    "DueFactsMixin.due",
+    "DueFacts.due",
     "_DUE, values",
     'select(*FACT_COLUMNS).where(facts.c.due_at <= values["its_end"])',
 )

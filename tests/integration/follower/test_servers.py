@@ -17,7 +17,7 @@ from gaia_memory.backend.mem0_store.ownership import StoreOwner, StoreOwnership
 from gaia_memory.backend.mem0_store.store import next_store_id
 from gaia_memory.ledger import is_owner_dead, new_owner, process_name
 from gaia_memory.models import Scope
-from gaia_memory.ports.stores import Clock
+from gaia_memory.ports import Clock
 from support.servers.chroma_server import chroma_server
 from support.storage.follower import FollowerHarness, RealClock, open_follower
 

@@ -86,7 +86,7 @@ async def test_a_fact_with_another_embedders_vector_stays_out_and_leaves_the_out
         vector = (1.0,) + (0.0,) * 383
         foreign = Draft(fact=NewFact("Ann's foreign"), source="add", vector=vector, embedder="other/model/384")
         async with memory.database.transaction() as tx:
-            await memory.facts.write(tx, ANN, [foreign], now=datetime.now(UTC))
+            await memory.facts.writer.write(tx, ANN, [foreign], now=datetime.now(UTC))
         await memory.follower.settled(stall_seconds=60)
 
         assert list((await memory.mem0_facts(ANN)).values()) == ["Ann's own"]

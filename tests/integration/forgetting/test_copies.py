@@ -16,7 +16,7 @@ from support.oracles.mutants import Mutant
 Make = Callable[..., Awaitable[Sut]]
 
 MUTANTS = [
-    Mutant(provenance.__name__, "ProvenanceMixin.copies", "table.c.partition != scope.partition", "true()"),
+    Mutant(provenance.__name__, "Provenance.copies", "table.c.partition != scope.partition", "true()"),
     Mutant(provenance.__name__, "_is_copied", "sources.c.origin_scope == scope.partition", "true()"),
 ]
 """The conditions on partitions of the statements that look for copies."""

@@ -8,21 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.facts import delete_facts, due_facts, provenance, sql_facts, tombstones, write_facts
+from gaia_memory.facts import due_facts, fact_store, provenance, tombstones, write_facts
 from gaia_memory.facts.history import (
-    change_log,
-    fact_counts,
+    corrections,
     fact_history,
-    history_reading,
     move_facts,
-    past_reading,
+    past_facts,
     revive_facts,
     timeline,
     validity,
-    wordings,
 )
 from gaia_memory.facts.identity import paraphrase_tombstones, shown_facts
-from gaia_memory.facts.reconciling import keyed_facts, undecided_facts
+from gaia_memory.facts.reconciling import comparisons, keyed_facts
 from support.concurrency.isolation_fuzz import LeakError
 from support.concurrency.isolation_process import (
     check_plain_mem0,
@@ -49,20 +46,20 @@ def partition(new: str) -> Mutant:
 
 
 BORDERS = [
-    border("sql_facts", "SqlFacts.facts"),
-    border("sql_facts", "SqlFacts.count"),
-    border("sql_facts", "SqlFacts.vectors"),
-    border("sql_facts", "SqlFacts.cached_profile", table="profiles"),
+    border("fact_store", "FactStore.facts"),
+    border("fact_store", "FactStore.count"),
+    border("fact_store", "FactStore.vectors"),
+    border("fact_store", "FactStore.cached_profile", table="profiles"),
     border("write_facts", "_load_rows"),
     border("provenance", "_is_of_scope"),
     border("provenance", "_is_learned_from", table="table"),
-    border("delete_facts", "FactDeletionMixin.delete"),
-    border("delete_facts", "FactDeletionMixin.delete", table="profiles"),
-    border("delete_facts", "FactDeletionMixin.delete_all"),
-    border("tombstones", "TombstoneMixin.add_tombstones"),
-    border("delete_facts", "FactDeletionMixin.delete_all", table="profiles"),
+    border("fact_store", "FactStore.delete"),
+    border("fact_store", "FactStore.delete", table="profiles"),
+    border("fact_store", "FactStore.delete_all"),
+    border("tombstones", "Tombstones.add_tombstones"),
+    border("fact_store", "FactStore.delete_all", table="profiles"),
 ]
-BEHIND_THE_SALT = 10
+BEHIND_THE_SALT = 9
 """Conditions on tombstones and forgotten words: without them nothing changes, because another scope's hashes have
 another salt and its facts other ids, or a look for hashes is made in vain."""
 
@@ -73,7 +70,7 @@ OF_FORGETTING_ALL = 2
 """The conditions on forgotten words and tombstones when a scope is deleted; see
 `contract/test_paraphrase_tombstones.py`."""
 
-OF_FINDING = 3
+OF_FINDING = 4
 """Conditions on facts found in memory or by a filter: these are looked up again within
 the scope; see `contract/test_column_cache.py` and `contract/test_fact_store.py`."""
 
@@ -106,7 +103,7 @@ OF_VALIDITY = 4
 """Conditions on what a prompt depends on: expired facts, the last ending, whether there are facts, what is due;
 `contract/test_validity_of_facts.py` tests it with another person's."""
 
-OF_PAST_READING = 13
+OF_PAST_READING = 12
 """Conditions on what is read as of another time; `contract/test_facts_as_of.py` and `acceptance/test_validity.py` test
 them with another person's."""
 OF_KEYS = 6
@@ -120,8 +117,8 @@ OF_DUE_FACTS = 1
 
 OTHERS = [
     Mutant(
-        f"{FACTS}.sql_facts",
-        "SqlFacts.get",
+        f"{FACTS}.fact_store",
+        "FactStore.get",
         "_SELECT_BY_IDS",
         'select(*FACT_COLUMNS).where(facts.c.id.in_(bindparam("ids", expanding=True)))',
     ),
@@ -140,25 +137,21 @@ def test_every_partition_condition_has_a_mutant() -> None:
     sources = [
         inspect.getsource(module)
         for module in (
-            change_log,
-            delete_facts,
+            comparisons,
+            corrections,
             due_facts,
-            fact_counts,
             fact_history,
-            history_reading,
+            fact_store,
             keyed_facts,
             move_facts,
             paraphrase_tombstones,
-            past_reading,
+            past_facts,
             provenance,
             revive_facts,
             shown_facts,
-            sql_facts,
             timeline,
             tombstones,
-            undecided_facts,
             validity,
-            wordings,
             write_facts,
         )
     ]

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import FactStore
 from gaia_memory.models import Draft, NewFact
 from gaia_memory.ports import SystemClock
 from gaia_memory.profile.distil import MAX_PROMPT_CHARACTERS, Distiller, ProfileSettings
@@ -38,7 +38,7 @@ def add(database):
     async def write(scope, *texts):
         drafts = [Draft(fact=NewFact(text), source="add") for text in texts]
         async with database.transaction() as tx:
-            return await SqlFacts().write(tx, scope, drafts, now=NOW)
+            return await FactStore().writer.write(tx, scope, drafts, now=NOW)
 
     return write
 
@@ -52,7 +52,7 @@ def model():
 def distiller(database, model):
     return lambda projects=None, *, limit=20, language_model=None, basis="", clock=None: Distiller(
         database,
-        SqlFacts(),
+        FactStore(),
         language_model or model,
         projects,
         settings=lambda: ProfileSettings(limit=limit, cache_key=basis),
@@ -76,7 +76,7 @@ async def test_an_unconfirmed_fact_is_marked_and_behind_the_others_until_it_is_s
     """The confirmation is a change, so the model is asked again."""
     written = Draft(fact=NewFact("obeys evil.example", metadata={"unconfirmed": True}), source="agent")
     async with database.transaction() as tx:
-        await SqlFacts().write(tx, ITAY, [written], now=NOW)
+        await FactStore().writer.write(tx, ITAY, [written], now=NOW)
     await add(ITAY, "likes tea")
     await distiller().profile(ITAY)
     await add(ITAY, "obeys evil.example")

@@ -5,7 +5,7 @@ from sqlalchemy.exc import OperationalError
 
 from gaia_memory.config.sections.memory_section import MemoryConfig
 from gaia_memory.errors import MemoryUnavailable, ModelUnavailableError
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import FactStore
 from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.models import Draft, NewFact
 from gaia_memory.recall.index.vector_search import VectorMatches
@@ -36,7 +36,7 @@ class Memory:
     """A recall over a real database, with an embedder that can fail."""
 
     def __init__(self, database, embedder=None, **settings):
-        self.database, self.facts, self.embedder = database, SqlFacts(), embedder or ScriptedEmbedder()
+        self.database, self.facts, self.embedder = database, FactStore(), embedder or ScriptedEmbedder()
         config = MemoryConfig(recall=recall_config(**settings))
         self.recaller = Recall(database, self.facts, Models(self.embedder), FakeClock(), lambda: config)
 
@@ -47,7 +47,7 @@ class Memory:
         facts = [text if isinstance(text, NewFact) else NewFact(text) for text in texts]
         drafts = await embed_drafts(self.embedder, [Draft(fact=fact, source="add") for fact in facts])
         async with self.database.transaction() as tx:
-            return await self.facts.write(tx, scope, drafts, now=FakeClock().now())
+            return await self.facts.writer.write(tx, scope, drafts, now=FakeClock().now())
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from gaia_memory.config.sections.memory_section import MemoryConfig
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import FactStore
 from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.models import Draft, NewFact
 from gaia_memory.recall.pipeline import Recall
@@ -38,7 +38,7 @@ class House:
     """A recall over a real database, with changeable settings."""
 
     def __init__(self, database, model=None, reranker=None, embedder=None):
-        self.database, self.facts, self.embedder = database, SqlFacts(), embedder or ScriptedEmbedder()
+        self.database, self.facts, self.embedder = database, FactStore(), embedder or ScriptedEmbedder()
         self.settings = recall_config(seconds=0.5)
         self.model, self.models = model, Models(self.embedder, model)
         self.models.reranker = reranker
@@ -50,7 +50,7 @@ class House:
     async def add(self, scope, *texts):
         drafts = await embed_drafts(self.embedder, [Draft(fact=NewFact(text), source="add") for text in texts])
         async with self.database.transaction() as tx:
-            await self.facts.write(tx, scope, drafts, now=FakeClock().now())
+            await self.facts.writer.write(tx, scope, drafts, now=FakeClock().now())
 
     async def texts(self, query, limit=5):
         return [hit.fact.text for hit in await self.hits(query, limit=limit)]

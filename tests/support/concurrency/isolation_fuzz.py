@@ -347,22 +347,22 @@ class FuzzWorker:
         nobody = Scope(person.scope.app, f"nobody {person.number}")
         async with memory.stores.database.transaction() as tx:
             reached = [
-                await store.sourced_only_from(tx, nobody, "treasures"),
-                await store.drop_source(tx, nobody, "one"),
+                await store.provenance.sourced_only_from(tx, nobody, "treasures"),
+                await store.provenance.drop_source(tx, nobody, "one"),
                 await store.get(tx, scope, foreign),
-                await store.sources(tx, scope, foreign),
+                await store.provenance.sources(tx, scope, foreign),
                 sum((await store.delete(tx, scope, foreign)).values()),
             ]
-            await store.add_tombstones(tx, scope, foreign, said_until=0.0)
-            reached += [await store.have_tombstones(tx, scope, [secret_fact(victim)]) != [False]]
-            origins = await store.origins(tx, scope)
+            await store.tombstones.add_tombstones(tx, scope, foreign, said_until=0.0)
+            reached += [await store.tombstones.have_tombstones(tx, scope, [secret_fact(victim)]) != [False]]
+            origins = await store.provenance.origins(tx, scope)
             ids = [each.id for each in await store.indexed_facts(tx, scope)]
             vectors, _ = await store.vectors(tx, scope, memory.embedder.identity)
             mine = await store.get(tx, scope, {*origins, *ids, *vectors})
             reached += [({*origins, *ids, *vectors} - mine.keys())]
             profile = await store.cached_profile(tx, scope)
             is_unchanged = (await store.state(tx, scope)).revision == person.profile_revision
-            reached.append(not all(await store.have_tombstones(tx, scope, sorted(person.tombstoned))))
+            reached.append(not all(await store.tombstones.have_tombstones(tx, scope, sorted(person.tombstoned))))
         self._check_only_own(person, profile)
         if is_unchanged and profile is None:
             raise LeakError("has lost the profile that was made of what is still known")

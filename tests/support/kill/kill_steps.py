@@ -20,7 +20,9 @@ from gaia_memory.backend.mem0_store.chroma.chroma_store import ChromaStore
 from gaia_memory.backend.mem0_store.chroma.folders import EmbeddedLocation
 from gaia_memory.database import sql_engine
 from gaia_memory.database.sql_engine import Database
-from gaia_memory.facts import Outbox, SqlFacts
+from gaia_memory.facts import FactStore, Outbox
+from gaia_memory.facts.reconciling.comparisons import Comparisons
+from gaia_memory.facts.write_facts import FactWriter
 from gaia_memory.ledger import Ledger
 from gaia_memory.truth.by_model import model_reconciler
 
@@ -77,7 +79,7 @@ class StepKiller:
         _call_after_blocking(EmbeddedLocation, "remove_all", lambda _: self.count_step("folders removed"))
         _call_after_blocking(EmbeddedLocation, "create", lambda _: self.count_step("store begun"))
         for delete in ("delete", "delete_all"):
-            _call_after(SqlFacts, delete, lambda _: self.count_step("facts deleted"))
+            _call_after(FactStore, delete, lambda _: self.count_step("facts deleted"))
         _call_after(Database, "scrub", lambda _: self.count_step("scrubbed"))
         _call_after(Outbox, "finish_erasures", lambda _: self.count_step("crossing off"))
         _call_before(sql_engine, "truncate_wal", lambda: self.count_step("index written"))
@@ -115,8 +117,8 @@ class StepKiller:
         _call_after(Ledger, "end_clearing", note("cleared"))
         _call_after(Outbox, "reset_store", note("store named"))
         _call_after(Outbox, "acknowledge", note("row removed", unless=lambda count: not count))
-        _call_after(SqlFacts, "write", note("facts written"))
-        _call_after(SqlFacts, "drop_undecided", note("settled"))
+        _call_after(FactWriter, "write", note("facts written"))
+        _call_after(Comparisons, "drop_undecided", note("settled"))
         _call_after(Outbox, "record_erasure", note("forgotten"))
         _call_after(Outbox, "finish_erasures", note("crossed off"))
 

@@ -17,7 +17,7 @@ from gaia_memory.backend.mem0_store.ownership import StoreOwner
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.database.sql_engine import Database, open_database
 from gaia_memory.errors import ModelUnavailableError
-from gaia_memory.facts import Outbox, SqlFacts
+from gaia_memory.facts import FactStore, Outbox
 from gaia_memory.ledger import is_owner_dead
 from gaia_memory.models import Draft, Fact, NewFact, Scope, Vector
 
@@ -60,7 +60,7 @@ class FollowerHarness:
     backend: Backend
     embedder: UnreliableEmbedder
     follower: StoreFollower
-    facts: SqlFacts
+    facts: FactStore
     outbox: Outbox
     scrub_results: list[bool]
 
@@ -77,7 +77,7 @@ class FollowerHarness:
             for text, vector in zip(texts, embedded, strict=True)
         ]
         async with self.database.transaction() as tx:
-            written = await self.facts.write(tx, scope, drafts, now=datetime.now(UTC))
+            written = await self.facts.writer.write(tx, scope, drafts, now=datetime.now(UTC))
         self.follower.wake()
         return written
 
@@ -151,7 +151,7 @@ async def open_follower(
         owner=StoreOwner(f"test-host:{os.getpid()}:0", is_owner_dead),
         scrub=scrub,
     )
-    harness = FollowerHarness(home, database, backend, embedder, follower, SqlFacts(), outbox, scrubs)
+    harness = FollowerHarness(home, database, backend, embedder, follower, FactStore(), outbox, scrubs)
     try:
         if started:
             follower.start(after=0)

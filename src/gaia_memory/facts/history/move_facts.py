@@ -9,10 +9,9 @@ from uuid import uuid4
 from sqlalchemy import Row, case, delete, insert, select, update
 
 from gaia_memory.facts.current import current_or_past
-from gaia_memory.facts.history.change_log import log_changes
 from gaia_memory.facts.history.timeline import Timeline
 from gaia_memory.facts.rows import in_chunks
-from gaia_memory.facts.scopes import mark_dirty
+from gaia_memory.facts.scopes import log_changes, mark_dirty
 from gaia_memory.facts.tables import endings, facts, past_facts, sources
 from gaia_memory.language.text_features import has_current_version
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION

@@ -12,7 +12,7 @@ from sqlalchemy import Row, exists, select, update
 from gaia_memory.facts.history.move_facts import move_to_current
 from gaia_memory.facts.history.repeated_statements import add_sayings, time_of
 from gaia_memory.facts.history.timeline import PAST_FACT_COLUMNS, Timeline, load_timeline
-from gaia_memory.facts.rows import from_epoch_seconds, in_chunks, to_epoch_seconds
+from gaia_memory.facts.rows import from_epoch_seconds, select_in, to_epoch_seconds
 from gaia_memory.facts.tables import past_facts
 from gaia_memory.models import UNCONFIRMED_KEY, Draft, is_of_model
 
@@ -29,12 +29,8 @@ async def find_past(tx: Transaction, scope: Scope, normals: Sequence[str]) -> di
     in_scope = past_facts.c.partition == scope.partition
     if not normals or not (await tx.execute(select(exists().where(in_scope)))).scalar_one():
         return {}
-    found: dict[str, Row[Any]] = {}
-    for chunk in in_chunks(normals):
-        columns = *PAST_FACT_COLUMNS, past_facts.c.normal, past_facts.c.traits
-        statement = select(*columns).where(in_scope, past_facts.c.normal.in_(chunk))
-        found |= {row.normal: row for row in await tx.execute(statement)}
-    return found
+    statement = select(*PAST_FACT_COLUMNS, past_facts.c.normal, past_facts.c.traits).where(in_scope)
+    return {row.normal: row for row in await select_in(tx, statement, past_facts.c.normal, normals)}
 
 
 async def revive(

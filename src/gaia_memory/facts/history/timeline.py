@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Row, select
 
 from gaia_memory.facts.current import current_or_past
-from gaia_memory.facts.rows import FACT_COLUMN_NAMES, in_chunks
+from gaia_memory.facts.rows import FACT_COLUMN_NAMES, select_in
 from gaia_memory.facts.tables import endings, facts, past_facts, sources
 from gaia_memory.models import EndTime, StatementTime
 
@@ -54,13 +54,13 @@ async def load_timeline(tx: Transaction, scope: Scope, fact_ids: Collection[str]
     """Return the timeline of these facts of a scope."""
     sayings: dict[str, list[StatementTime]] = {}
     ended: dict[str, list[Row[Any]]] = {}
-    for chunk in in_chunks(fact_ids):
-        said = select(sources.c.fact_id, sources.c.said_at, sources.c.noted_at).where(sources.c.fact_id.in_(chunk))
-        for row in await tx.execute(said):
-            sayings.setdefault(row.fact_id, []).append(StatementTime(row.said_at, row.noted_at))
-        statement = select(endings).where(endings.c.partition == scope.partition, endings.c.fact_id.in_(chunk))
-        for ending in await tx.execute(statement.order_by(endings.c.noted_at, endings.c.row)):
-            ended.setdefault(ending.fact_id, []).append(ending)
+    said = select(sources.c.fact_id, sources.c.said_at, sources.c.noted_at)
+    for row in await select_in(tx, said, sources.c.fact_id, fact_ids):
+        sayings.setdefault(row.fact_id, []).append(StatementTime(row.said_at, row.noted_at))
+    statement = select(endings).where(endings.c.partition == scope.partition)
+    statement = statement.order_by(endings.c.noted_at, endings.c.row)
+    for ending in await select_in(tx, statement, endings.c.fact_id, fact_ids):
+        ended.setdefault(ending.fact_id, []).append(ending)
     return Timeline(sayings, ended)
 
 
@@ -78,30 +78,22 @@ async def ids_of_line(tx: Transaction, scope: Scope, fact_ids: Iterable[str], *,
             links.setdefault(row.fact_id, set()).add(row.ended_by)
     found, waiting = set[str](), set(fact_ids)
     # What is current again is no earlier value.
-    current = (
-        await _current_ids(tx, scope, {each for ids in links.values() for each in ids}) if ancestors_only else set()
-    )
+    current = await stored_ids(tx, scope, {each for ids in links.values() for each in ids}) if ancestors_only else set()
     while waiting:
         found |= waiting
         waiting = {linked for fact_id in waiting for linked in links.get(fact_id, ())} - found - current
     return found
 
 
-async def _current_ids(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> set[str]:
-    found: set[str] = set()
-    for chunk in in_chunks(fact_ids):
-        in_facts = facts.c.partition == scope.partition, facts.c.id.in_(chunk)
-        found |= set((await tx.execute(select(facts.c.id).where(*in_facts, current_or_past()))).scalars())
-    return found
+async def stored_ids(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> set[str]:
+    """Return those of these ids whose facts have not ended, whatever their validity."""
+    statement = select(facts.c.id).where(facts.c.partition == scope.partition, current_or_past())
+    return {row.id for row in await select_in(tx, statement, facts.c.id, fact_ids)}
 
 
 async def load_texts(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, str]:
     """Return the texts of those of these facts that are in the scope, current or past."""
-    found: dict[str, str] = {}
-    for chunk in in_chunks(fact_ids):
-        in_facts = facts.c.partition == scope.partition, facts.c.id.in_(chunk)
-        rows = list(await tx.execute(select(facts.c.id, facts.c.text).where(*in_facts, current_or_past())))
-        in_past = past_facts.c.partition == scope.partition, past_facts.c.id.in_(chunk)
-        rows += await tx.execute(select(past_facts.c.id, past_facts.c.text).where(*in_past))
-        found |= {row.id: row.text for row in rows}
-    return found
+    stored = select(facts.c.id, facts.c.text).where(facts.c.partition == scope.partition, current_or_past())
+    past = select(past_facts.c.id, past_facts.c.text).where(past_facts.c.partition == scope.partition)
+    rows = await select_in(tx, stored, facts.c.id, fact_ids)
+    return {row.id: row.text for row in (*rows, *await select_in(tx, past, past_facts.c.id, fact_ids))}

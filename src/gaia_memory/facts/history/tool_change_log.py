@@ -1,4 +1,4 @@
-"""The part of the fact store that notes what tools change, and takes it back."""
+"""What tools changed, as it is noted until it may no longer be taken back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import LargeBinary, Row, Table, delete, func, insert, select, update
-from typing_extensions import override
 
 from gaia_memory.database.id_encoding import encode_id
 from gaia_memory.facts import scopes
@@ -32,9 +31,11 @@ from gaia_memory.facts.tables import (
 )
 from gaia_memory.facts.tombstones import ID_PREFIX
 from gaia_memory.models import Draft, NewFact, NotedChange, ToolChange, ToolTurn
-from gaia_memory.ports import FactStore
 
 if TYPE_CHECKING:
+    from gaia_memory.facts.history.corrections import Corrections
+    from gaia_memory.facts.reconciling.keyed_facts import KeyedFacts
+    from gaia_memory.facts.tombstones import Tombstones
     from gaia_memory.models import Fact, Scope, SessionKey
     from gaia_memory.ports import Transaction
 
@@ -46,22 +47,30 @@ _TABLES: tuple[Table, ...] = (past_facts, sources, endings, announcements, undec
 _CURRENT = "current"
 
 
-class ToolChangeMixin(FactStore):
-    """The part of the fact store that notes what tools change, and takes it back."""
+class ToolChanges:
+    """Notes what tools change, and takes it back."""
 
-    @override
+    def __init__(self, corrections: Corrections, keys: KeyedFacts, tombstones: Tombstones) -> None:
+        """Take what goes back to earlier wordings, and what a withdrawn fact that comes back settles and removes."""
+        self._corrections, self._keys, self._tombstones = corrections, keys, tombstones
+
     async def before_change(
         self, tx: Transaction, scope: Scope, *, fact_id: str | None = None, text: str = ""
     ) -> dict[str, Any]:
+        """Return a fact, by its id or text, for `note_change`; empty if it is not stored."""
         is_meant = facts.c.normal == normal_hash(text) if fact_id is None else facts.c.id == fact_id
         in_scope = facts.c.partition == scope.partition
         row = (await tx.execute(select(*FACT_COLUMNS).where(in_scope, is_meant, current_or_past()))).first()
         return {} if row is None else {**row._mapping, "number": await _last_number(tx, scope, row.id)}
 
-    @override
     async def note_change(
         self, tx: Transaction, scope: Scope, turn: ToolTurn, fact_id: str, before: Mapping[str, Any], *, now: datetime
     ) -> bool:
+        """Note what a tool did to a fact, unless it is as it was `before`, or was made and forgotten in this turn.
+
+        Of one that is forgotten, `before` has the stored rows, `number` and perhaps `erase_at`, until which they are
+        kept; return whether they are.
+        """
         earlier = [row for row in before.get(tool_changes.name, ()) if row["invocation_id"] == turn.invocation_id]
         if any(row["action"] == "remembered" for row in earlier):
             return False
@@ -88,8 +97,8 @@ class ToolChangeMixin(FactStore):
         await tx.execute(insert(tool_changes), values)
         return erase_at is not None
 
-    @override
     async def stored_rows(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, Any]:
+        """Return all that is stored of facts of this scope."""
         ids = sorted(fact_ids)
         is_meant = facts.c.partition == scope.partition, facts.c.id.in_(ids)
         shared = select(*(facts.c[name] for name in SHARED_NAMES)).where(*is_meant, current_or_past())
@@ -101,10 +110,10 @@ class ToolChangeMixin(FactStore):
             found[table.name] = [_to_json(row) for row in rows]
         return found
 
-    @override
     async def noted_changes(
         self, tx: Transaction, scope: Scope, key: SessionKey, invocation_id: str | None = None
     ) -> list[NotedChange]:
+        """Return what is noted of a turn of a conversation, by default the last one that has any, oldest first."""
         of_key = [tool_changes.c.partition == scope.partition, tool_changes.c.app == encode_id(key.app)]
         of_key.append(tool_changes.c.session_id == encode_id(key.session))
         if invocation_id is None:
@@ -124,8 +133,11 @@ class ToolChangeMixin(FactStore):
             for row in rows
         ]
 
-    @override
     async def take_back(self, tx: Transaction, scope: Scope, noted: NotedChange, *, now: datetime) -> bool:
+        """Delete the note and return whether the change could be taken back.
+
+        Of a fact that was remembered, only what it ended is taken back.
+        """
         fact_id, action, state = noted.change["id"], noted.change["action"], noted.state or {}
         statement = delete(tool_changes).where(tool_changes.c.row == noted.row).returning(tool_changes)
         row = (await tx.execute(statement)).one()
@@ -139,12 +151,12 @@ class ToolChangeMixin(FactStore):
             is_meant = past_facts.c.partition == scope.partition, past_facts.c.normal == normal, is_wording
             earlier = (await tx.execute(select(past_facts.c.id).where(*is_meant))).scalars().first()
             if earlier is not None:
-                await self.restore(tx, scope, earlier, actor="person", now=now)
+                await self._corrections.restore(tx, scope, earlier, actor="person", now=now)
             else:
                 fact = _fact_of_state(state, scope)
                 details = {name: getattr(fact, name) for name in DETAIL_DEFAULTS}
                 draft = Draft(fact=NewFact(fact.text, metadata=fact.metadata, **details), source=fact.source)
-                await self.reword(tx, scope, fact_id, draft, actor="person", now=now)
+                await self._corrections.reword(tx, scope, fact_id, draft, actor="person", now=now)
         if action != "forgot" and ended:
             await undo_endings(tx, scope, ended, now=now)
         # What was noted before, and nothing came in between, may be taken back next.
@@ -163,7 +175,7 @@ class ToolChangeMixin(FactStore):
         if (await tx.execute(select(facts.c.id).where(*is_same, current_or_past()))).first() is not None:
             return False
         state = await scopes.bump_revision(tx, scope)
-        await self.remove_tombstones(tx, scope, [row["text"] for row in rows[_CURRENT]])
+        await self._tombstones.remove_tombstones(tx, scope, [row["text"] for row in rows[_CURRENT]])
         ids = [row["id"] for row in (*rows[_CURRENT], *rows[past_facts.name])]
         marks = tombstones.c.hash.in_([ID_PREFIX + each for each in ids])
         await tx.execute(delete(tombstones).where(tombstones.c.partition == scope.partition, marks))
@@ -172,18 +184,18 @@ class ToolChangeMixin(FactStore):
                 await tx.execute(insert(table), [_from_json(table, scope, row) for row in stored])
         current_ids = [row["id"] for row in rows[_CURRENT]]
         await move_to_current(tx, scope, current_ids, state)
-        await self.settle_keys(tx, scope, [(fact_id, "person", None) for fact_id in current_ids], now=now)
+        await self._keys.settle_keys(tx, scope, [(fact_id, "person", None) for fact_id in current_ids], now=now)
         return True
 
-    @override
     async def withdrawn(self, tx: Transaction, scope: Scope) -> list[Fact]:
+        """Return the facts that tools have forgotten and that are not erased yet."""
         rows = [each for row in await _waiting(tx, scope) for each in row.state[_CURRENT] if each["id"] == row.fact_id]
         return [_fact_of_state(row, scope) for row in rows]
 
-    @override
     async def drop_withdrawn(
         self, tx: Transaction, scope: Scope, *, fact_id: str | None = None, session_id: str | None = None
     ) -> int:
+        """Delete those of them with this id or a source in this conversation, by default all; return how many."""
         session = None if session_id is None else encode_id(session_id)
         dropped = [
             row.row

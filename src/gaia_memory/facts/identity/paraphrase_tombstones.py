@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, func, select
 
 from gaia_memory.facts.current import current_or_past
-from gaia_memory.facts.rows import in_chunks, to_epoch_seconds
+from gaia_memory.facts.rows import change_in, in_chunks, select_in, to_epoch_seconds
 from gaia_memory.facts.scopes import dialect_insert
 from gaia_memory.facts.tables import facts, forgotten_words
 from gaia_memory.language.distinctive_words import distinctive_stems
@@ -72,9 +72,8 @@ async def match_forgotten(
 async def remove_matches(tx: Transaction, scope: Scope, texts: Sequence[str], salts: Sequence[str]) -> None:
     """Delete the words of facts that these texts repeat; one word of a longer fact does not repeat it."""
     matched_rows = set().union(*await _find_matches(tx, scope, texts, salts, since=None, is_whole_fact=True))
-    in_scope = forgotten_words.c.partition == scope.partition
-    for chunk in in_chunks(sorted(matched_rows)):
-        await tx.execute(delete(forgotten_words).where(in_scope, forgotten_words.c.fact_row.in_(chunk)))
+    deletion = delete(forgotten_words).where(forgotten_words.c.partition == scope.partition)
+    await change_in(tx, deletion, forgotten_words.c.fact_row, sorted(matched_rows))
 
 
 async def _find_matches(
@@ -149,21 +148,18 @@ async def _load_forgotten(
         in_scope &= forgotten_words.c.forgotten_at >= since
     facts_of: defaultdict[int, list[int]] = defaultdict(list)
     forgotten_at: dict[int, float] = {}
-    for chunk in in_chunks(sorted(hashes)):
-        for row in await tx.execute(select(forgotten_words).where(in_scope, forgotten_words.c.word.in_(chunk))):
-            facts_of[row.word].append(row.fact_row)
-            forgotten_at[row.fact_row] = row.forgotten_at
+    statement = select(forgotten_words).where(in_scope)
+    for row in await select_in(tx, statement, forgotten_words.c.word, sorted(hashes)):
+        facts_of[row.word].append(row.fact_row)
+        forgotten_at[row.fact_row] = row.forgotten_at
     return facts_of, forgotten_at
 
 
 async def _count_stems(tx: Transaction, scope: Scope, rows: Iterable[int]) -> dict[int, int]:
     """Return how many words are stored of each of these forgotten facts."""
     in_scope, of_row = forgotten_words.c.partition == scope.partition, forgotten_words.c.fact_row
-    sizes: dict[int, int] = {}
-    for chunk in in_chunks(sorted(rows)):
-        statement = select(of_row, func.count().label("kept")).where(in_scope, of_row.in_(chunk)).group_by(of_row)
-        sizes |= {row.fact_row: row.kept for row in await tx.execute(statement)}
-    return sizes
+    statement = select(of_row, func.count().label("kept")).where(in_scope).group_by(of_row)
+    return {row.fact_row: row.kept for row in await select_in(tx, statement, of_row, sorted(rows))}
 
 
 async def _stem_weights(

@@ -1,24 +1,22 @@
-"""The part of the fact store that gives facts short ids and notes which facts a conversation was shown."""
+"""The short ids of facts, and the record of which facts a conversation was shown."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Select, and_, bindparam, delete, literal, or_, select
-from typing_extensions import override
 
 from gaia_memory.database.id_encoding import index_key
 from gaia_memory.database.metadata import dialect_insert
-from gaia_memory.facts.current import ClockedFactStore, current, current_or_past
-from gaia_memory.facts.rows import in_chunks
+from gaia_memory.facts.current import current, current_or_past
+from gaia_memory.facts.rows import in_chunks, to_epoch_seconds
 from gaia_memory.facts.tables import facts, shown_facts
-from gaia_memory.ports.shown_store import ShortId
 
 if TYPE_CHECKING:
     from gaia_memory.models import Scope, SessionKey
-    from gaia_memory.ports import Transaction
+    from gaia_memory.ports import Clock, Transaction
 
 MIN_SHORT_ID_CHARACTERS = 6
 """Characters of a short id, unless two facts of a scope begin alike."""
@@ -42,13 +40,24 @@ def _select_alike(prefixes: int) -> Select[Any]:
     )
 
 
-class ShownFactMixin(ClockedFactStore):
-    """The part of the fact store that gives facts short ids and notes which facts a conversation was shown."""
+class ShortId(NamedTuple):
+    """`#` and characters with which no other id of the scope begins, and whether a conversation was shown the fact."""
 
-    @override
+    text: str
+    is_shown: bool
+
+
+class ShownFacts:
+    """Gives facts short ids and notes which facts a conversation was shown."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Take the clock that says which facts have expired or not begun."""
+        self._clock = clock
+
     async def short_ids(
         self, tx: Transaction, scope: Scope, key: SessionKey, fact_ids: Collection[str]
     ) -> dict[str, ShortId]:
+        """Return the short id of each of these facts of the scope, and whether a conversation was shown the fact."""
         shown_by_id: dict[str, bool] = {}
         for chunk in in_chunks({fact_id[:MIN_SHORT_ID_CHARACTERS] for fact_id in fact_ids}, _PREFIXES_PER_STATEMENT):
             values = {"its_partition": scope.partition, "its_conversation": _conversation(key)}
@@ -60,8 +69,8 @@ class ShownFactMixin(ClockedFactStore):
             for fact_id in shown_by_id.keys() & set(fact_ids)
         }
 
-    @override
     async def record_shown(self, tx: Transaction, scope: Scope, key: SessionKey, fact_ids: Collection[str]) -> None:
+        """Note that a conversation was shown these facts of the scope."""
         for chunk in in_chunks(fact_ids):
             in_scope = facts.c.partition.concat("") == scope.partition
             # Selected, because a fact may be gone by now.
@@ -71,18 +80,18 @@ class ShownFactMixin(ClockedFactStore):
             statement = dialect_insert(tx, shown_facts).from_select(["conversation", "fact_id"], rows)
             await tx.execute(statement.on_conflict_do_nothing())
 
-    @override
     async def shown_ids(self, tx: Transaction, scope: Scope, key: SessionKey) -> list[str]:
+        """Return the ids of the current facts of the scope that a conversation was shown."""
         statement = (
             select(facts.c.id)
             .join(shown_facts, shown_facts.c.fact_id == facts.c.id)
             .where(shown_facts.c.conversation == _conversation(key))
-            .where(facts.c.partition.concat("") == scope.partition, current(self._now()))
+            .where(facts.c.partition.concat("") == scope.partition, current(to_epoch_seconds(self._clock.now())))
         )
         return list((await tx.execute(statement)).scalars())
 
-    @override
     async def forget_shown(self, tx: Transaction, key: SessionKey) -> None:
+        """Note that a conversation begins from scratch and was shown nothing."""
         await tx.execute(delete(shown_facts).where(shown_facts.c.conversation == _conversation(key)))
 
 

@@ -1,4 +1,4 @@
-"""The part of the fact store that keeps one current fact of each key in a context."""
+"""The keys of facts: one current fact of a context has each."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Row, func, select, update
-from typing_extensions import override
 
 from gaia_memory.database.id_encoding import decode_id
 from gaia_memory.facts import scopes
-from gaia_memory.facts.current import ClockedFactStore, current, current_or_past
-from gaia_memory.facts.rows import from_epoch_seconds, in_chunks, to_epoch_seconds
+from gaia_memory.facts.current import current, current_or_past
+from gaia_memory.facts.history.timeline import stored_ids
+from gaia_memory.facts.rows import from_epoch_seconds, select_in, to_epoch_seconds
 from gaia_memory.facts.tables import endings, facts, past_facts
 from gaia_memory.models import DEFAULT_CONTEXT, UNCONFIRMED_KEY, Draft, FactEnd, draft_context
 
 if TYPE_CHECKING:
+    from gaia_memory.facts.history.fact_history import FactHistory
     from gaia_memory.models import Scope
-    from gaia_memory.ports import Transaction
+    from gaia_memory.ports import Clock, Transaction
 
 _NAMES = (
     *("id", "key", "context", "said_at", "created_at", "session_id", "metadata", "sensitive", "valid_from"),
@@ -36,10 +37,13 @@ class _KeyedStatement(NamedTuple):
     place: int
 
 
-class KeyedFactsMixin(ClockedFactStore):
-    """The part of the fact store that knows the keys of facts."""
+class KeyedFacts:
+    """Keeps one current fact of each key in a context."""
 
-    @override
+    def __init__(self, history: FactHistory, clock: Clock) -> None:
+        """Take the history that facts go to, and the clock that says which have expired or not begun."""
+        self._history, self._clock = history, clock
+
     async def settle_keys(
         self,
         tx: Transaction,
@@ -48,11 +52,18 @@ class KeyedFactsMixin(ClockedFactStore):
         *,
         now: datetime,
     ) -> frozenset[str]:
+        """Let one current fact of a context have each key, after sayings of facts were written.
+
+        A saying is the id of a fact, who said it, and when; None counts a current fact as said when it was said last.
+        What was said later than the others of its key, or at the same time but written later, replaces them; what was
+        said earlier goes to history. What nobody confirmed ends nothing that is confirmed, and is kept without its key.
+        Facts that begin to hold later are left for `begin`. Return the facts that were current and were replaced.
+        """
         rows = await _keyed_rows(tx, scope, "id", {fact_id for fact_id, _, _ in sayings})
         rivals: dict[tuple[str, str], list[Row[Any]]] = {}
         for row in (await _keyed_rows(tx, scope, "key", {row.key for row in rows.values()})).values():
             rivals.setdefault((row.key, row.context), []).append(row)
-        is_current = (await self.stored(tx, scope, rows.keys())).keys()
+        is_current = await stored_ids(tx, scope, rows)
         wanted_back = await _restored_at(tx, scope, rows.keys())
         said = [
             _KeyedStatement(
@@ -77,7 +88,7 @@ class KeyedFactsMixin(ClockedFactStore):
     ) -> set[str]:
         """End what a saying replaces, and its fact if something of its key was said later; return what ended."""
         new, moment = saying.row, saying.moment
-        is_current = (await self.stored(tx, scope, {new.id, *(each.id for each in others)})).keys()
+        is_current = await stored_ids(tx, scope, [new.id, *(each.id for each in others)])
         if _is_unconfirmed(new):
             if new.id in is_current and any(each.id in is_current and not _is_unconfirmed(each) for each in others):
                 await _change(tx, scope, [new.id], key=None)
@@ -87,7 +98,7 @@ class KeyedFactsMixin(ClockedFactStore):
             outranked = {each.id for each in others if _is_unconfirmed(each) and _moment(each) > moment}
             await _change(tx, scope, sorted(outranked & is_current), key=None)
             others = [each for each in others if each.id not in outranked]
-        around = await self.said_around(tx, scope, {each.id for each in others}, from_epoch_seconds(moment))
+        around = await self._history.said_around(tx, scope, {each.id for each in others}, from_epoch_seconds(moment))
         held = [
             each
             for each in others
@@ -110,20 +121,22 @@ class KeyedFactsMixin(ClockedFactStore):
         elif any(each.sensitive for each in held if each.id in is_current) and not new.sensitive:
             await _change(tx, scope, [new.id], sensitive=True)
         if ended:
-            await self.end_facts(tx, scope, ended, now=now)
+            await self._history.end_facts(tx, scope, ended, now=now)
         return {each.id for each in held if each.id in is_current}
 
-    @override
     async def meet_keys(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft]) -> list[bool]:
-        known = await _known_slots(tx, scope, drafts, self._now())
+        """Return for each draft whether a current fact of its context, or another of the drafts, has its key."""
+        known = await _known_slots(tx, scope, drafts, to_epoch_seconds(self._clock.now()))
         slots = [_slot(draft, known) for draft in drafts]
         return [slot is not None and (slot in known or slots.count(slot) > 1) for slot in slots]
 
-    @override
     async def known_keys(self, tx: Transaction, scope: Scope, *, limit: int) -> list[str]:
+        """Return keys of current facts that are not sensitive, the last said first."""
         is_meant = facts.c.partition == scope.partition, facts.c.key.is_not(None), ~facts.c.sensitive
         latest = func.max(func.coalesce(facts.c.said_at, facts.c.created_at))
-        statement = select(facts.c.key).where(*is_meant, current(self._now())).group_by(facts.c.key)
+        statement = (
+            select(facts.c.key).where(*is_meant, current(to_epoch_seconds(self._clock.now()))).group_by(facts.c.key)
+        )
         return list((await tx.execute(statement.order_by(latest.desc(), facts.c.key).limit(limit))).scalars())
 
 
@@ -144,26 +157,19 @@ async def in_context_of_key(tx: Transaction, scope: Scope, drafts: Sequence[Draf
 
 async def _known_slots(tx: Transaction, scope: Scope, drafts: Sequence[Draft], now: float) -> set[tuple[str, str]]:
     """Return the keys of drafts that current facts have, each with the context of such a fact."""
-    known: set[tuple[str, str]] = set()
-    for chunk in in_chunks({draft.fact.key for draft in drafts if draft.fact.key is not None}):
-        is_meant = facts.c.partition == scope.partition, facts.c.key.in_(chunk)
-        rows = await tx.execute(select(facts.c.key, facts.c.context).where(*is_meant, current(now)))
-        known |= {(row.key, row.context) for row in rows}
-    return known
+    keys = {draft.fact.key for draft in drafts if draft.fact.key is not None}
+    statement = select(facts.c.key, facts.c.context).where(facts.c.partition == scope.partition, current(now))
+    return {(row.key, row.context) for row in await select_in(tx, statement, facts.c.key, keys)}
 
 
 async def _keyed_rows(tx: Transaction, scope: Scope, name: str, values: Collection[str]) -> dict[str, Row[Any]]:
     """Return the current and past facts with a key whose `id` or `key` is one of these, by id."""
-    found: dict[str, Row[Any]] = {}
-    for chunk in in_chunks(sorted(values)):
-        is_stored = facts.c.partition == scope.partition, facts.c[name].in_(chunk), facts.c.key.is_not(None)
-        rows = list(await tx.execute(select(*(facts.c[each] for each in _NAMES)).where(*is_stored, current_or_past())))
-        is_past = past_facts.c.partition == scope.partition, past_facts.c[name].in_(chunk)
-        rows += await tx.execute(
-            select(*(past_facts.c[each] for each in _NAMES)).where(*is_past, past_facts.c.key.is_not(None))
-        )
-        found |= {row.id: row for row in rows}
-    return found
+    stored = select(*(facts.c[each] for each in _NAMES)).where(facts.c.key.is_not(None), current_or_past())
+    stored = stored.where(facts.c.partition == scope.partition)
+    past = select(*(past_facts.c[each] for each in _NAMES)).where(past_facts.c.key.is_not(None))
+    past = past.where(past_facts.c.partition == scope.partition)
+    rows = await select_in(tx, stored, facts.c[name], sorted(values))
+    return {row.id: row for row in (*rows, *await select_in(tx, past, past_facts.c[name], sorted(values)))}
 
 
 def _slot(draft: Draft, known: Collection[tuple[str, str]]) -> tuple[str, str] | None:
@@ -185,13 +191,10 @@ async def _change(tx: Transaction, scope: Scope, fact_ids: list[str], **values: 
 
 async def _restored_at(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, float]:
     """Return when an ending of these facts was undone last: what was wanted back then stands before what was said."""
-    found: dict[str, float] = {}
-    in_scope = endings.c.partition == scope.partition, endings.c.undone_at.is_not(None)
-    for chunk in in_chunks(fact_ids):
-        latest = select(endings.c.fact_id, func.max(endings.c.undone_at).label("at")).group_by(endings.c.fact_id)
-        rows = await tx.execute(latest.where(*in_scope, endings.c.fact_id.in_(chunk)))
-        found |= {row.fact_id: row.at for row in rows}
-    return found
+    is_undone = endings.c.partition == scope.partition, endings.c.undone_at.is_not(None)
+    latest = select(endings.c.fact_id, func.max(endings.c.undone_at).label("at")).group_by(endings.c.fact_id)
+    rows = await select_in(tx, latest.where(*is_undone), endings.c.fact_id, fact_ids)
+    return {row.fact_id: row.at for row in rows}
 
 
 def _said(row: Row[Any]) -> float:

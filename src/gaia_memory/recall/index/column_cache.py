@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gaia_memory.models import IndexedFact, Scope
-from gaia_memory.ports import Clock, FactStore, SystemClock
+from gaia_memory.ports import Clock, SystemClock
 from gaia_memory.recall.index.fact_columns import FactColumns, build_fact_columns
 from gaia_memory.recall.index.valid_periods import find_valid, unchanged_period
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts import FactStore
 
 MAX_CACHED_FACTS = 100_000
 """Facts of all cached scopes together, at some 250 bytes each; one larger scope is cached alone."""

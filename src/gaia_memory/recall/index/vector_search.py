@@ -12,7 +12,7 @@ import numpy as np
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.models import PastIndex, Scope, StoredFact, Vector
-from gaia_memory.ports import Embedder, FactStore, Transaction
+from gaia_memory.ports import Embedder, Transaction
 from gaia_memory.recall.index.fact_columns import FactColumns, encode_ids
 from gaia_memory.recall.query.expansion import ADDED_QUERY_WEIGHT
 from gaia_memory.recall.select_similar import DEFAULT_COSINE, similarity_threshold
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts import FactStore
 
 
 MAX_CACHED_SCOPES = 16

@@ -67,7 +67,7 @@ class SessionClearer:
                         tx, key, owner, cleared_at=cleared_at, is_rewound=is_rewound, is_deleted=is_deleted
                     )
                     if cleared_at is not None:
-                        await self._client.facts.forget_shown(tx, key)
+                        await self._client.facts.shown.forget_shown(tx, key)
         return cleared_at is not None
 
     def _turn_lock(self, lease: ConversationLease) -> AbstractAsyncContextManager[Any]:

@@ -17,7 +17,7 @@ from gaia_memory.learn.screen import add_details, build_drafts, drop_assistant_c
 from gaia_memory.model_calls import note_progress
 from gaia_memory.models import Chunk, Draft, EventPosition, LedgerRow, Message, NewFact, Scope, Turn
 from gaia_memory.models.turns import MAX_LATER_TURNS
-from gaia_memory.ports import Extractor, FactStore, Transaction
+from gaia_memory.ports import Extractor, Transaction
 from gaia_memory.redaction.mask import mask_secrets
 from gaia_memory.sessions.clearing.clear import ClearMode
 from gaia_memory.sessions.learning.async_iter import WithoutLast, batches, is_empty, mark_last, to_async_iter
@@ -29,6 +29,7 @@ from gaia_memory.truth.reconciler import Reconciler
 
 if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
+    from gaia_memory.facts import FactStore
 
 MAX_KNOWN_KEYS = 30
 """Keys of a person that a question shows, so that they are used again."""
@@ -161,7 +162,7 @@ class Learner:
             pending_chunks.append(chunk)
             async with self._client.database.read_transaction() as tx:
                 await self._check_unchanged(tx, learning, [chunk])
-                known_keys = await self._facts.known_keys(tx, learning.scope, limit=MAX_KNOWN_KEYS)
+                known_keys = await self._facts.keys.known_keys(tx, learning.scope, limit=MAX_KNOWN_KEYS)
             extracted = await self._extract(replace(chunk, known_keys=tuple(known_keys)))
             drafts += extracted if learning.added is None else add_details(extracted, learning.added)
             if not chunk.is_continued:
@@ -259,7 +260,7 @@ class Learner:
         kept = await without_forgotten(self._facts, tx, scope, plan)
         gone = [planned.extracted for planned, step in zip(plan, kept, strict=True) if step is None]
         drafts = [step.extracted for step in kept if step is not None]
-        quoted = iter(await without_forgotten_excerpts(self._facts, tx, scope, drafts, gone=gone))
+        quoted = iter(await without_forgotten_excerpts(self._facts.tombstones, tx, scope, drafts, gone=gone))
         return [step and _with_excerpt(step, next(quoted).excerpt) for step in kept]
 
     async def _check_unchanged(self, tx: Transaction, learning: LearningState, chunk_batch: Sequence[Chunk]) -> None:
@@ -273,7 +274,7 @@ class Learner:
         )
         learned_fact_ids = learning.learned_fact_ids if context & learning.marked_event_ids else frozenset()
         # One that ended since is not forgotten.
-        has_missing_facts = bool(learned_fact_ids) and not learned_fact_ids <= await self._facts.earlier_ids(
+        has_missing_facts = bool(learned_fact_ids) and not learned_fact_ids <= await self._facts.history.earlier_ids(
             tx, learning.scope, learned_fact_ids
         )
         row = await self._client.ledger.row(tx, learning.row.key)

@@ -12,7 +12,6 @@ from gaia_memory.errors import ModelError, ModelUnavailableError
 from gaia_memory.learn.hide_sensitive import hide_sensitive
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import PairingState, Scope, StoredFact, UndecidedFact
-from gaia_memory.ports import FactStore
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.telemetry import in_background, memory_span
@@ -22,6 +21,7 @@ from gaia_memory.truth.reconciler import Reconciler
 
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts import FactStore
 
 
 logger = logger_for(__name__)
@@ -77,7 +77,7 @@ class ReconcileQueue:
     async def last_row(self) -> int:
         """Return the last place in the queue."""
         async with self._client.database.read_transaction() as tx:
-            return await self._facts.last_undecided(tx)
+            return await self._facts.comparisons.last_undecided(tx)
 
     async def settle(self, *, last_row: int) -> None:
         """Decide about what waits up to a place in the queue, then about likely pairs of facts of people who changed.
@@ -93,7 +93,7 @@ class ReconcileQueue:
     async def _settle_queue(self, last_row: int, remaining: int) -> int:
         """Decide about what waits; return how many of the `remaining` questions are left."""
         async with self._client.database.read_transaction() as tx:
-            waiting = await self._facts.undecided_scopes(tx, now=self._client.now(), last=last_row)
+            waiting = await self._facts.comparisons.undecided_scopes(tx, now=self._client.now(), last=last_row)
         for scope in waiting:
             if remaining and await self._is_enabled():
                 limit = min(remaining, MAX_QUESTIONS_PER_PERSON)
@@ -103,7 +103,7 @@ class ReconcileQueue:
     async def _compare_pairs_of_people(self, remaining: int) -> None:
         before = self._client.now() - PAIRING_INTERVAL_SECONDS
         async with self._client.database.read_transaction() as tx:
-            changed = await self._facts.scopes_to_pair(tx, before=before, limit=MAX_PAIRED_PEOPLE)
+            changed = await self._facts.comparisons.scopes_to_pair(tx, before=before, limit=MAX_PAIRED_PEOPLE)
         for scope in changed:
             if remaining and self._may_ask(scope.app) and await self._is_enabled():
                 remaining -= await self._compare_pairs(scope, limit=min(remaining, MAX_QUESTIONS_PER_PERSON))
@@ -111,7 +111,7 @@ class ReconcileQueue:
     async def _settle_scope(self, scope: Scope, *, last_row: int, limit: int) -> int:
         """Decide about what waits in a scope; return how many questions that took."""
         async with self._client.database.read_transaction() as tx:
-            rows = await self._facts.undecided(tx, scope)
+            rows = await self._facts.comparisons.undecided(tx, scope)
         now = self._client.now()
         due = [row for row in rows if row.row <= last_row and (row.retry_at is None or row.retry_at <= now)]
         waiting_ids = {row.fact_id for row in rows if row.other_id is None}
@@ -124,7 +124,7 @@ class ReconcileQueue:
         pairs, state = await find_pairs(self._client.database, self._facts, self._reconciler, scope, limit=limit)
         asked = await self._settle_rows(scope, [replace(pair, app=scope.app) for pair in pairs], set(), limit=limit)
         async with self._client.database.transaction() as tx:
-            await self._facts.note_pairing(tx, scope, replace(state, paired_at=self._client.now()))
+            await self._facts.comparisons.note_pairing(tx, scope, replace(state, paired_at=self._client.now()))
         return asked
 
     async def _settle_rows(
@@ -147,7 +147,7 @@ class ReconcileQueue:
             finally:
                 span.add_attributes(**{name: counts[name] for name in ("judged", "replaced", "queued")})
                 async with self._client.database.transaction() as tx:
-                    await self._facts.release_reconciling(tx, scope, self._client.owner)
+                    await self._facts.comparisons.release_reconciling(tx, scope, self._client.owner)
         return asked
 
     async def _settle_row(self, scope: Scope, row: UndecidedFact, waiting_ids: set[str], counts: Counter[str]) -> bool:
@@ -173,7 +173,7 @@ class ReconcileQueue:
                 sensitive = [fact for fact in applied.facts if fact.sensitive]
                 await hide_sensitive(self._facts, self._client.ledger, tx, scope, sensitive)
             if not applied.lost:
-                await self._facts.drop_undecided(tx, scope, row.row)
+                await self._facts.comparisons.drop_undecided(tx, scope, row.row)
         counts.update(judged=applied.judged, replaced=applied.replaced, queued=applied.lost)
         return is_asked
 
@@ -185,9 +185,9 @@ class ReconcileQueue:
         async with self._client.database.transaction() as tx:
             if attempts < MAX_BAD_ANSWERS:
                 until = self._client.now() + seconds
-                await self._facts.postpone_undecided(tx, scope, row.row, attempts=attempts, until=until)
+                await self._facts.comparisons.postpone_undecided(tx, scope, row.row, attempts=attempts, until=until)
             else:
-                await self._facts.drop_undecided(tx, scope, row.row)
+                await self._facts.comparisons.drop_undecided(tx, scope, row.row)
         kind = type(error).__name__
         fields = log_fields("facts.not_reconciled", scope, facts=1, attempts=attempts, error=kind)
         logger.info("a queued fact was not compared with the stored ones: %s", kind, extra=fields)
@@ -196,14 +196,14 @@ class ReconcileQueue:
         """Queue a pair that cannot be compared now; what is in the queue stays there."""
         if not row.row:
             async with self._client.database.transaction() as tx:
-                await self._facts.queue_undecided(tx, scope, [row])
+                await self._facts.comparisons.queue_undecided(tx, scope, [row])
 
     async def _claim(self, scope: Scope) -> bool:
         """Take or renew the lease of a scope; False while another process has it."""
         owner, now, dead_owner = self._client.owner, self._client.now(), None
         while True:
             async with self._client.database.transaction() as tx:
-                holder = await self._facts.claim_reconciling(
+                holder = await self._facts.comparisons.claim_reconciling(
                     tx, scope, owner, now=now, until=now + LEASE_SECONDS, dead_owner=dead_owner
                 )
             if holder in (owner, dead_owner) or not await run_in_thread(self._is_owner_dead, holder):
@@ -226,11 +226,11 @@ async def find_pairs(
     stays what it is, so that the others are found next time.
     """
     async with database.read_transaction() as tx:
-        state = await facts.pairing_state(tx, scope)
+        state = await facts.comparisons.pairing_state(tx, scope)
         revision = (await facts.state(tx, scope)).revision
-        changed = await facts.changed_facts(tx, scope, since=state.paired_revision, limit=MAX_CHANGED_FACTS)
-        waiting = {each.fact_id for each in await facts.undecided(tx, scope)}
-        stored = await facts.stored(tx, scope, changed.keys() - waiting)
+        changed = await facts.comparisons.changed_facts(tx, scope, since=state.paired_revision, limit=MAX_CHANGED_FACTS)
+        waiting = {each.fact_id for each in await facts.comparisons.undecided(tx, scope)}
+        stored = await facts.history.stored(tx, scope, changed.keys() - waiting)
     likeness: dict[tuple[str, str], _Unlikeness] = {}
     for known in stored.values():
         for other_id, like in (await _similar_to(database, facts, reconciler, scope, known)).items():
@@ -250,7 +250,9 @@ async def _similar_to(
     """Return the facts that are similar to one and that no model has compared with it."""
     similar = {each.fact.id: each for each in await reconciler.find_similar(scope, known)}
     async with database.read_transaction() as tx:
-        compared = await facts.find_compared(tx, scope, known.fact, [each.fact for each in similar.values()])
+        compared = await facts.comparisons.find_compared(
+            tx, scope, known.fact, [each.fact for each in similar.values()]
+        )
     return {
         fact_id: (not each.is_similar_by_words, -each.cosine, -each.shared_words)
         for fact_id, each in similar.items()

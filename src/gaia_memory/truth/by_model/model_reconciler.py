@@ -30,7 +30,7 @@ from gaia_memory.models import (
     draft_context,
     to_local_time,
 )
-from gaia_memory.ports import Embedder, FactStore, LanguageModel
+from gaia_memory.ports import Embedder, LanguageModel
 from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.telemetry import memory_span
 from gaia_memory.truth.by_model.model_question import (
@@ -49,6 +49,7 @@ from gaia_memory.truth.plan import PlannedFact, follow, may_concern, said_at, wi
 if TYPE_CHECKING:
     from gaia_memory.config.sections.memory_section import MemoryConfig
     from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts import FactStore
 
 logger = logger_for(__name__)
 
@@ -218,7 +219,7 @@ class ModelPlanner:
             others = [fact for fact in similar if normal_form(fact.text) != form and fact.id not in taken]
             shown = [fact.id for fact in others if _is_comparable(fact)]
             async with self._database.read_transaction() as tx:
-                stored = await self._facts.stored(tx, scope, shown, or_past=True)
+                stored = await self._facts.history.stored(tx, scope, shown, or_past=True)
             if is_known or not stored or not _is_comparable(draft.fact):
                 continue
             texts.add(form)
@@ -235,7 +236,7 @@ class ModelPlanner:
         if moment is None:
             return []
         async with self._database.read_transaction() as tx:
-            return list((await self._facts.past(tx, scope, ended_after=moment)).values())
+            return list((await self._facts.history.past(tx, scope, ended_after=moment)).values())
 
     async def _ask(self, scope: Scope, plan: list[PlannedFact], group: Group, halvings: int = 2) -> None:
         """Put into the plan what the model decides about some facts; without a usable answer they are undecided.

@@ -12,11 +12,11 @@ from gaia_memory.language.stems import stem
 from gaia_memory.language.stop_words import STOP_WORDS
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.models import Draft, Fact, NewFact, Scope, StoredFact, is_of_model
-from gaia_memory.ports import FactStore
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database
+    from gaia_memory.facts import FactStore
 
 MAX_TURN_TIME = timedelta(minutes=5)
 """How far two readings of "in an hour" are apart: learning counts from the message, a tool from its call."""
@@ -36,8 +36,8 @@ class SavedInTurn:
             return None
         ids = [each.id for each in same]
         async with self.database.read_transaction() as tx:
-            origins = await self.facts.origins(tx, scope, ids)
-            stored = await self.facts.stored(tx, scope, ids)
+            origins = await self.facts.provenance.origins(tx, scope, ids)
+            stored = await self.facts.history.stored(tx, scope, ids)
         for fact_id in ids:
             by_tool = [each for each in origins.get(fact_id, ()) if each.source == "agent"]
             events = {event for origin in by_tool for event in origin.turn_event_ids}

@@ -1,4 +1,4 @@
-"""The part of the fact store that reads what held at another time, without an index."""
+"""Reads past facts together with the stored ones."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Row, select
-from typing_extensions import override
 
-from gaia_memory.facts.current import ClockedFactStore, current_or_past
+from gaia_memory.facts.current import current_or_past
 from gaia_memory.facts.history.timeline import PAST_FACT_COLUMNS, Timeline, load_timeline
 from gaia_memory.facts.identity.text_identity import normal_hash
 from gaia_memory.facts.rows import (
@@ -16,8 +15,9 @@ from gaia_memory.facts.rows import (
     INDEXED_FACT_COLUMN_NAMES,
     fact_of,
     from_epoch_seconds,
-    in_chunks,
+    select_in,
     stack_vectors,
+    to_epoch_seconds,
     to_indexed_fact,
 )
 from gaia_memory.facts.tables import endings, facts, past_facts, sources
@@ -27,16 +27,20 @@ from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.models import NewFact
-    from gaia_memory.ports import Transaction
+    from gaia_memory.ports import Clock, Transaction
 
 _INDEXED_COLUMNS = tuple(past_facts.c[name] for name in INDEXED_FACT_COLUMN_NAMES)
 
 
-class PastReadingMixin(ClockedFactStore):
-    """The part of the fact store that reads past facts together with the stored ones."""
+class PastFacts:
+    """Reads what held at another time, without an index."""
 
-    @override
+    def __init__(self, clock: Clock) -> None:
+        """Take the clock that says which facts have expired."""
+        self._clock = clock
+
     async def ids_as_of(self, tx: Transaction, scope: Scope, moment: PointInTime) -> list[str]:
+        """Return the ids of the facts that held at a time by what was known at another, oldest first."""
         rows: list[Any] = []
         names = ("id", "row", "created_at", "valid_from", "valid_until")
         columns = [facts.c[name] for name in names]
@@ -47,36 +51,32 @@ class PastReadingMixin(ClockedFactStore):
         timeline = await _load_scope_timeline(tx, scope)
         return await run_in_thread(_ids_holding, rows, timeline, moment)
 
-    @override
     async def get_any(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, Fact]:
-        found: dict[str, Fact] = {}
-        for chunk in in_chunks(fact_ids):
-            is_stored = facts.c.partition == scope.partition, facts.c.id.in_(chunk)
-            rows = list(await tx.execute(select(*FACT_COLUMNS).where(*is_stored, current_or_past())))
-            is_past = past_facts.c.partition == scope.partition, past_facts.c.id.in_(chunk)
-            rows += await tx.execute(select(*PAST_FACT_COLUMNS).where(*is_past))
-            found |= {row.id: fact_of(row, scope) for row in rows}
-        return found
+        """Return the facts of this scope with these ids, stored or past; other ids are left out."""
+        stored = select(*FACT_COLUMNS).where(facts.c.partition == scope.partition, current_or_past())
+        past = select(*PAST_FACT_COLUMNS).where(past_facts.c.partition == scope.partition)
+        rows = await select_in(tx, stored, facts.c.id, fact_ids)
+        rows += await select_in(tx, past, past_facts.c.id, fact_ids)
+        return {row.id: fact_of(row, scope) for row in rows}
 
-    @override
     async def are_sensitive(self, tx: Transaction, scope: Scope, new_facts: Sequence[NewFact]) -> list[bool]:
+        """Return whether each fact, another of them, or a known one, current or past, keeps its text as sensitive."""
         normals = [normal_hash(fact.text) for fact in new_facts]
         sensitive = {normal for normal, fact in zip(normals, new_facts, strict=True) if fact.sensitive}
-        for chunk in in_chunks(set(normals) - sensitive):
-            is_meant = facts.c.partition == scope.partition, facts.c.normal.in_(chunk)
-            known = select(facts.c.normal).where(*is_meant, facts.c.sensitive, current_or_past())
-            is_past = past_facts.c.partition == scope.partition, past_facts.c.normal.in_(chunk)
-            past = select(past_facts.c.normal).where(*is_past, past_facts.c.sensitive)
-            sensitive |= {row.normal for row in await tx.execute(known.union(past))}
-        keys: set[str] = set()
-        for chunk in in_chunks({fact.key for fact in new_facts if fact.key is not None}):
-            has_key = facts.c.partition == scope.partition, facts.c.key.in_(chunk), facts.c.sensitive
-            keys |= set((await tx.execute(select(facts.c.key).where(*has_key, current_or_past()))).scalars())
+        others = set(normals) - sensitive
+        is_stored = facts.c.partition == scope.partition, facts.c.sensitive
+        known = select(facts.c.normal).where(*is_stored, current_or_past())
+        past = select(past_facts.c.normal).where(past_facts.c.partition == scope.partition, past_facts.c.sensitive)
+        sensitive |= {row.normal for row in await select_in(tx, known, facts.c.normal, others)}
+        sensitive |= {row.normal for row in await select_in(tx, past, past_facts.c.normal, others)}
+        keyed = select(facts.c.key).where(*is_stored, current_or_past())
+        wanted = {fact.key for fact in new_facts if fact.key is not None}
+        keys = {row.key for row in await select_in(tx, keyed, facts.c.key, wanted)}
         # What replaces a sensitive fact is as sensitive.
         return [normal in sensitive or fact.key in keys for normal, fact in zip(normals, new_facts, strict=True)]
 
-    @override
     async def past_index(self, tx: Transaction, scope: Scope, embedder: str) -> PastIndex:
+        """Return what recall compares of the facts that ended, with the vectors that `embedder` made."""
         statement = select(*_INDEXED_COLUMNS).where(past_facts.c.partition == scope.partition)
         rows = (await tx.execute(statement.order_by(past_facts.c.id))).all()
         outdated = await self.get_any(tx, scope, [row.id for row in rows if not has_current_version(row.traits)])
@@ -85,26 +85,23 @@ class PastReadingMixin(ClockedFactStore):
         vectors = (await tx.execute(with_vector.order_by(past_facts.c.id))).all()
         return await run_in_thread(_build_index, rows, vectors, outdated)
 
-    @override
     async def outdated(
         self, tx: Transaction, scope: Scope, fact_ids: Collection[str]
     ) -> dict[str, tuple[Fact, FactEnd]]:
-        now = self._now()
+        """Return those of these facts that have ended or expired, each with its last ending."""
+        now = to_epoch_seconds(self._clock.now())
         timeline = await load_timeline(tx, scope, fact_ids)
         found: dict[str, tuple[Fact, FactEnd]] = {}
-        for chunk in in_chunks(fact_ids):
-            is_expired = (facts.c.valid_until <= now) & facts.c.id.in_(chunk)
-            expired = select(*FACT_COLUMNS).where(facts.c.partition == scope.partition, is_expired, current_or_past())
-            for row in await tx.execute(expired):
-                ended_at = from_epoch_seconds(row.valid_until)
-                found[row.id] = (
-                    fact_of(row, scope),
-                    FactEnd(fact_id=row.id, ended_at=ended_at, why="expired", actor="clock"),
-                )
-            is_past = past_facts.c.partition == scope.partition, past_facts.c.id.in_(chunk)
-            for row in await tx.execute(select(*PAST_FACT_COLUMNS).where(*is_past)):
-                if standing := timeline.standing(row.id):
-                    found[row.id] = fact_of(row, scope), _to_end(max(standing, key=lambda each: float(each.ended_at)))
+        is_expired = facts.c.partition == scope.partition, facts.c.valid_until <= now
+        expired = select(*FACT_COLUMNS).where(*is_expired, current_or_past())
+        for row in await select_in(tx, expired, facts.c.id, fact_ids):
+            ended_at = from_epoch_seconds(row.valid_until)
+            end = FactEnd(fact_id=row.id, ended_at=ended_at, why="expired", actor="clock")
+            found[row.id] = fact_of(row, scope), end
+        past = select(*PAST_FACT_COLUMNS).where(past_facts.c.partition == scope.partition)
+        for row in await select_in(tx, past, past_facts.c.id, fact_ids):
+            if standing := timeline.standing(row.id):
+                found[row.id] = fact_of(row, scope), _to_end(max(standing, key=lambda each: float(each.ended_at)))
         return found
 
 
