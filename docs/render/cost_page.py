@@ -10,8 +10,8 @@ from gaia_memory.adk.tools.memory_tools import memory_tools
 from gaia_memory.backend.extraction_question import MAX_KNOWN_KEY_TOKENS, SYSTEM_PROMPT, TOKENS_PER_FACT
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.engine_registry import EngineSource
-from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS, MAX_CHUNK_TURNS
-from gaia_memory.learn.prompts import extraction_instructions
+from gaia_memory.learning.chunk import MAX_CHUNK_CHARACTERS, MAX_CHUNK_TURNS
+from gaia_memory.learning.prompts import extraction_instructions
 from gaia_memory.profile import distil, prompts
 from gaia_memory.truth.by_model import model_question, model_reconciler
 

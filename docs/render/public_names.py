@@ -37,7 +37,7 @@ def render_public() -> str:
     from gaia_memory.adk.gaia import Gaia
     from gaia_memory.commands.command import Reply
     from gaia_memory.config.schema import GaiaConfig
-    from gaia_memory.learn.screen import MAX_FACT_CHARACTERS, MAX_VERBATIM_CHARACTERS
+    from gaia_memory.drafts.screen import MAX_FACT_CHARACTERS, MAX_VERBATIM_CHARACTERS
     from gaia_memory.memory import Memory
 
     lengths = _LENGTH_NOTE.format(remembered=MAX_FACT_CHARACTERS, added=MAX_VERBATIM_CHARACTERS)

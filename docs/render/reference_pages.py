@@ -138,7 +138,7 @@ def render_cli() -> str:
 def render_commands() -> str:
     """Return the page of slash commands."""
     from gaia_memory.commands.dispatch import COMMANDS
-    from gaia_memory.learn.screen import MAX_FACT_CHARACTERS
+    from gaia_memory.drafts.screen import MAX_FACT_CHARACTERS
 
     remember_note = _REMEMBER_NOTE.format(longest=MAX_FACT_CHARACTERS)
     rows = [

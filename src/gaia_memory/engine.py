@@ -23,6 +23,12 @@ from gaia_memory.database.sql_engine import Database, PoolSettings, open_databas
 from gaia_memory.errors import ConfigError, MemoryDisabledError
 from gaia_memory.facts import FactStore, Indexes, Outbox, load_dominant_embedder
 from gaia_memory.health import EngineState
+from gaia_memory.learning.circuit_breaker import ModelCircuitBreaker
+from gaia_memory.learning.consolidate import Consolidator, ForgottenSessions, Outcome
+from gaia_memory.learning.learner import Learner, learn_settings
+from gaia_memory.learning.reconcile_queue import ReconcileQueue
+from gaia_memory.learning.sweep import Progress, Sweeper
+from gaia_memory.learning.sweep_scheduler import SweepScheduler
 from gaia_memory.ledger import Ledger, MemoryStores, add_token_sums, is_owner_dead, mark_dead, new_owner
 from gaia_memory.memory import Memory
 from gaia_memory.models import LearnedFacts, Metadata, Scope, SessionKey, SweepReport, Turn
@@ -30,17 +36,11 @@ from gaia_memory.ports import Clock, ProjectsProvider, SystemClock, Transcript
 from gaia_memory.profile.distil import Distiller, profile_settings
 from gaia_memory.recall.index.rebuild_index import Reindexer
 from gaia_memory.recall.pipeline import Recall
-from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
-from gaia_memory.sessions.learning.consolidate import Consolidator, ForgottenSessions, Outcome
-from gaia_memory.sessions.learning.learner import Learner, learn_settings
-from gaia_memory.sessions.learning.reconcile_queue import ReconcileQueue
-from gaia_memory.sessions.learning.sweep import Progress, Sweeper
-from gaia_memory.sessions.learning.sweep_scheduler import SweepScheduler
 from gaia_memory.sessions.ledger_client import LedgerClient
+from gaia_memory.sessions.message_debounce import MessageDebouncer, SessionLocks
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
-from gaia_memory.sessions.turns.message_debounce import MessageDebouncer, SessionLocks
-from gaia_memory.sessions.turns.turn_presence import TurnPresence
+from gaia_memory.sessions.turn_presence import TurnPresence
 from gaia_memory.truth.reconciler import Reconciler
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from gaia_memory.database.read_only import open_read_only
 from gaia_memory.database.sql_engine import Database
 from gaia_memory.errors import ConfigError, MemoryUnavailable
 from gaia_memory.facts import FactStore, Indexes, Outbox
-from gaia_memory.learn.grounding import GroundingCheck
-from gaia_memory.learn.prompts import extraction_instructions
+from gaia_memory.learning.grounding import GroundingCheck
+from gaia_memory.learning.prompts import extraction_instructions
 from gaia_memory.ledger import Ledger, is_owner_dead, load_token_sums
 from gaia_memory.models import (
     Chunk,

@@ -14,19 +14,19 @@ from gaia_memory.backup.memory_files import MemoryFilesMixin
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.database.os_errors import translate_os_errors
-from gaia_memory.errors import MemoryDisabledError
-from gaia_memory.facts.history.validity import PromptState
-from gaia_memory.forget.delete import ForgetPreview, Forgetter
-from gaia_memory.forget.take_back import Undoer, note_written
-from gaia_memory.health import EngineState, foreign_stores_note, load_status
-from gaia_memory.learn.lifetime import take_lifetime
-from gaia_memory.learn.write_verbatim import (
+from gaia_memory.drafts.lifetime import take_lifetime
+from gaia_memory.drafts.write_verbatim import (
     OnRefused,
     WriteOptions,
     build_remembered_draft,
     build_verbatim_drafts,
     write_verbatim,
 )
+from gaia_memory.errors import MemoryDisabledError
+from gaia_memory.facts.history.validity import PromptState
+from gaia_memory.forget.delete import ForgetPreview, Forgetter
+from gaia_memory.forget.take_back import Undoer, note_written
+from gaia_memory.health import EngineState, foreign_stores_note, load_status
 from gaia_memory.ledger.memory_stores import MemoryStores
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import (

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from google.genai.errors import ClientError
 
-from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
+from gaia_memory.learning.chunk import MAX_CHUNK_CHARACTERS
 from gaia_memory.testing import call
 from support.database_matrix import make
 from support.harness import ALL, Sut, facts, text_parts

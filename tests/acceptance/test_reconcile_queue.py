@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gaia_memory import NewFact
-from gaia_memory.sessions.learning.reconcile_queue import (
+from gaia_memory.learning.reconcile_queue import (
     BAD_ANSWER_PAUSE_SECONDS,
     MAX_BAD_ANSWERS,
     MAX_QUESTIONS,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gaia_memory.errors import BadAnswerError
+from gaia_memory.learning.learner import Learner
 from gaia_memory.models import Origin
-from gaia_memory.sessions.learning.learner import Learner
 from gaia_memory.testing import call
 from support.harness import ALL, Sut, facts
 

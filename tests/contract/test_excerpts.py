@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
+from gaia_memory.drafts.excerpts import without_forgotten_excerpts
 from gaia_memory.facts import FactStore, merge_scopes
-from gaia_memory.learn.excerpts import without_forgotten_excerpts
 from gaia_memory.models import Draft, NewFact, Scope
 from support.databases import ITAY, NOA, NOW, database
 

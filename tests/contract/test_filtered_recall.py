@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gaia_memory.config.sections.memory_section import MemoryConfig
+from gaia_memory.drafts.embed_drafts import embed_drafts
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.facts import FactStore, Outbox
 from gaia_memory.facts import fact_store as room
-from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.ledger.ledger import Ledger
 from gaia_memory.ledger.memory_stores import MemoryStores
 from gaia_memory.models import Draft, NewFact, Scope, compile_filters

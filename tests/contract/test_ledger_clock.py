@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
+from gaia_memory.learning.circuit_breaker import failure_backoff_seconds, outage_backoff_seconds
 from gaia_memory.ledger import Ledger
 from gaia_memory.ledger.rows import is_unset_or_expired, where_session
 from gaia_memory.ledger.tables import conversations as c
@@ -17,7 +18,6 @@ from gaia_memory.models.quiet_conversations import (
     TURN_LEASE_SECONDS,
     is_in_force,
 )
-from gaia_memory.sessions.learning.circuit_breaker import failure_backoff_seconds, outage_backoff_seconds
 from support.databases import database
 
 __all__ = ["database"]

@@ -3,8 +3,8 @@
 import pytest
 
 from gaia_memory.database.sql_engine import Database
+from gaia_memory.drafts.embed_drafts import embed_drafts
 from gaia_memory.facts import FactStore, Outbox
-from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.models import DirtyFact, Draft, Fact, NewFact, Scope
 from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.vector_search import VectorSearch

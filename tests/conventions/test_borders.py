@@ -86,7 +86,7 @@ def calls(name: str, *, but: tuple[str, ...]) -> list[str]:
 def test_every_logger_escapes_its_arguments():
     """An id with a line break or an escape sequence could forge a log line."""
     # These silence the logs of other packages.
-    others = ("backend/mem0_import.py", "cli/ui/terminal.py", "sessions/learning/sweep_scheduler.py")
+    others = ("backend/mem0_import.py", "cli/ui/terminal.py", "learning/sweep_scheduler.py")
     strays = calls("logging.getLogger", but=("log.py", *others))
     loud = [place for level in ("info", "warning", "error") for place in calls(f"logging.{level}", but=())]
 

@@ -49,12 +49,12 @@ CATCH_ALL = {
     "src/gaia_memory/cli/doctor/model_checks.py": "a model of ADK's may raise anything",
     "src/gaia_memory/server/access/access_gate.py": "a server that prints an error would print what people said",
     "src/gaia_memory/reminders/announcer.py": "the host's callback may fail in any way",
-    "src/gaia_memory/sessions/learning/sweep_scheduler.py": "a database outage must not end the scheduler",
+    "src/gaia_memory/learning/sweep_scheduler.py": "a database outage must not end the scheduler",
     "src/gaia_memory/profile/distil.py": "the host's hook may fail in any way",
-    "src/gaia_memory/sessions/learning/consolidate.py": "a broken conversation is counted, reported and retried",
-    "src/gaia_memory/sessions/learning/discovery.py": "a host's session service may fail in any way",
+    "src/gaia_memory/learning/consolidate.py": "a broken conversation is counted, reported and retried",
+    "src/gaia_memory/learning/discovery.py": "a host's session service may fail in any way",
     "src/gaia_memory/threads.py": "a task cannot receive every error that a thread raises",
-    "src/gaia_memory/sessions/learning/sweep.py": "one conversation that breaks must not keep the others waiting",
+    "src/gaia_memory/learning/sweep.py": "one conversation that breaks must not keep the others waiting",
 }
 
 CONSTRUCTOR_ARGUMENTS = 8

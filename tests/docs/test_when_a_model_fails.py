@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.model_calls import AGENT_STREAM_SECONDS, ATTEMPT_TEMPERATURES, OWN_SERVER_AGENT, SHORT_ANSWER_TOKENS
-from gaia_memory.profile.distil import BAD_ANSWER_PAUSE_SECONDS
-from gaia_memory.sessions.learning.circuit_breaker import (
+from gaia_memory.learning.circuit_breaker import (
     FAILURE_THRESHOLD,
     JITTER_RATIO,
     MAX_RETRY_AFTER_SECONDS,
@@ -16,7 +14,9 @@ from gaia_memory.sessions.learning.circuit_breaker import (
     failure_backoff_seconds,
     outage_backoff_seconds,
 )
-from gaia_memory.sessions.learning.sweep import MAX_PARALLEL_CONVERSATIONS
+from gaia_memory.learning.sweep import MAX_PARALLEL_CONVERSATIONS
+from gaia_memory.model_calls import AGENT_STREAM_SECONDS, ATTEMPT_TEMPERATURES, OWN_SERVER_AGENT, SHORT_ANSWER_TOKENS
+from gaia_memory.profile.distil import BAD_ANSWER_PAUSE_SECONDS
 
 PAGE = Path(__file__).parents[2] / "docs/explanation/when-a-model-fails.md"
 

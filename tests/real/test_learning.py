@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gaia_memory.backend.extraction_question import SYSTEM_PROMPT
-from gaia_memory.learn.prompts import DEFAULT_INSTRUCTIONS
+from gaia_memory.learning.prompts import DEFAULT_INSTRUCTIONS
 from gaia_memory.models import SweepReport
 from gaia_memory.testing import ScriptedLlm
 from support.conversations import Conversations, open_conversations

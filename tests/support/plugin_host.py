@@ -30,7 +30,7 @@ from gaia_memory.ports import Embedder, Extractor, LanguageModel
 from gaia_memory.profile.distil import Distiller, ProfileSettings
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.sessions.ledger_client import LedgerClient
-from gaia_memory.sessions.turns.turn_presence import TurnLease
+from gaia_memory.sessions.turn_presence import TurnLease
 
 APP, USER, SESSION = "host", "itay", "s1"
 KEY = SessionKey(APP, USER, SESSION)

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from gaia_memory.adk.memory_service import Mem0MemoryService
     from gaia_memory.adk.runner import GaiaRunner
     from gaia_memory.engine import Engine
+    from gaia_memory.learning.sweep import Progress
     from gaia_memory.memory import Memory
     from gaia_memory.reminders.announcer import Announce
-    from gaia_memory.sessions.learning.sweep import Progress
 
 logger = logger_for(__name__)
 

@@ -38,7 +38,7 @@ from gaia_memory.models.masked_fact import mask_fact
 from gaia_memory.profile.fence import escape_for_prompt
 from gaia_memory.recall.ranking.token_budget import fit_texts
 from gaia_memory.redaction.credentials import mask_credentials
-from gaia_memory.sessions.turns.learning_requests import LearningRequest, encode_request
+from gaia_memory.sessions.learning_requests import LearningRequest, encode_request
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:

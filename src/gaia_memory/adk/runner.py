@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from google.genai import types
 
     from gaia_memory.engine import Engine
-    from gaia_memory.sessions.turns.turn_presence import TurnLease
+    from gaia_memory.sessions.turn_presence import TurnLease
 
 CLOSE_TIMEOUT_SECONDS = 30.0
 """ADK cancels a plugin that takes longer to close: leases and the store must be released in this time."""

@@ -8,11 +8,11 @@ from itertools import pairwise
 
 from gaia_memory.commands.command import Call, Command
 from gaia_memory.commands.rows import format_due
+from gaia_memory.drafts.due_dates import DueFields, due_of_mention
+from gaia_memory.drafts.excerpts import excerpt_of
+from gaia_memory.drafts.screen import describe_masked
 from gaia_memory.language.dates import DateMention, read_dates
 from gaia_memory.language.printable_text import escape_markup
-from gaia_memory.learn.due_dates import DueFields, due_of_mention
-from gaia_memory.learn.excerpts import excerpt_of
-from gaia_memory.learn.screen import describe_masked
 from gaia_memory.models import Origin
 from gaia_memory.models.recurrence import machine_zone
 from gaia_memory.redaction.credentials import mask_credentials

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gaia_memory.database.pooling.conflicts import retries_conflicts
+from gaia_memory.drafts.write_verbatim import WriteDrafts
 from gaia_memory.forget.delete import Forgetter
-from gaia_memory.learn.write_verbatim import WriteDrafts
 from gaia_memory.models import (
     AddResult,
     Draft,

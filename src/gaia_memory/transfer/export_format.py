@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from gaia_memory.drafts.excerpts import excerpt_of
+from gaia_memory.drafts.screen import screen_draft
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.learn.excerpts import excerpt_of
-from gaia_memory.learn.screen import screen_draft
 from gaia_memory.models import (
     LABELS,
     REMEMBERED_SOURCES,

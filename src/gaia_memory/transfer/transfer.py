@@ -7,9 +7,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from gaia_memory.learn.embed_drafts import embed_in_scope
-from gaia_memory.learn.excerpts import without_forgotten_excerpts
-from gaia_memory.learn.hide_sensitive import hide_sensitive, may_have_become_sensitive
+from gaia_memory.drafts.embed_drafts import embed_in_scope
+from gaia_memory.drafts.excerpts import without_forgotten_excerpts
+from gaia_memory.drafts.hide_sensitive import hide_sensitive, may_have_become_sensitive
 from gaia_memory.models import Draft, Fact, FactEnd, Origin, Scope, SessionKey, UndecidedFact
 from gaia_memory.models.masked_fact import mask_fact, mask_origin
 from gaia_memory.ports import Clock, Embedder, Transaction

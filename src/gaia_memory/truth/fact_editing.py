@@ -12,14 +12,14 @@ from zoneinfo import ZoneInfo
 from typing_extensions import Unpack
 
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.errors import InvalidInputError
-from gaia_memory.learn.embed_drafts import embed_in_scope
-from gaia_memory.learn.hide_sensitive import hide_sensitive
-from gaia_memory.learn.write_verbatim import (
+from gaia_memory.drafts.embed_drafts import embed_in_scope
+from gaia_memory.drafts.hide_sensitive import hide_sensitive
+from gaia_memory.drafts.write_verbatim import (
     REMEMBER_EMBED_TIMEOUT_SECONDS,
     build_remembered_draft,
     reject_forgotten,
 )
+from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import (
     DEFAULT_CONTEXT,
     LABELS,

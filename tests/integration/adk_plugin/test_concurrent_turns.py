@@ -17,7 +17,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
 from gaia_memory.engine import Engine
 from gaia_memory.models import LedgerRow, SessionKey, TurnRequest
-from gaia_memory.sessions.turns import turn_presence
+from gaia_memory.sessions import turn_presence
 from gaia_memory.testing import Gate, ScriptedExtractor, ScriptedLlm, call
 from support.host_matrix import wait_until
 from support.plugin_host import (

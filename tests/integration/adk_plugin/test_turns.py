@@ -20,7 +20,7 @@ from google.genai import types
 
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
-from gaia_memory.sessions.turns import turn_presence
+from gaia_memory.sessions import turn_presence
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call
 from support.plugin_host import (
     APP,

@@ -19,8 +19,8 @@ from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
 from gaia_memory.engine import Engine
 from gaia_memory.engine_registry import EngineSource
+from gaia_memory.learning.sweep import Sweeper
 from gaia_memory.models import SessionKey
-from gaia_memory.sessions.learning.sweep import Sweeper
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call
 from support.host_matrix import wait_until
 from support.hosts.adk_runner import APP, SESSION, USER, run_turn

@@ -14,7 +14,7 @@ import pytest
 from blockbuster import BlockBuster
 
 from gaia_memory.engine import Engine
-from gaia_memory.sessions.clearing.clear import ClearMode
+from gaia_memory.sessions.clear import ClearMode
 from support.concurrency.deterministic_scheduler import LEARNING_STEPS, DeterministicEventLoop
 from support.concurrency.interleaving_harness import InterleavingHarness, open_harness
 from support.concurrency.interleaving_scenarios import (
@@ -56,7 +56,7 @@ def staged(kind: str) -> Iterator[tuple[InterleavingHarness, Play]]:
     ):
         folder = Path(name)
         patch.setattr(Engine, "start", lambda *_, **__: None)
-        patch.setattr("gaia_memory.sessions.turns.turn_presence._AcquireWait.next_poll_seconds", lambda _: 0.0)
+        patch.setattr("gaia_memory.sessions.turn_presence._AcquireWait.next_poll_seconds", lambda _: 0.0)
         loop = runner.get_loop()
         assert isinstance(loop, DeterministicEventLoop)
         loop.stepper.instrument(patch)

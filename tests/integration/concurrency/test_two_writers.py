@@ -264,7 +264,7 @@ async def test_a_turn_during_learning_and_clearing_is_learned_too(
     both: EnginePair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Turn and clear wait for each other; each message reaches the extractor once."""
-    monkeypatch.setattr("gaia_memory.sessions.turns.turn_presence.CLEAR_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("gaia_memory.sessions.turn_presence.CLEAR_WAIT_SECONDS", 0.05)
     asked: Counter[str] = Counter()
 
     async def turn(engine: Engine) -> None:

@@ -15,8 +15,8 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools import load_memory, preload_memory
 
 from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin
+from gaia_memory.drafts import write_verbatim as verbatim_module
 from gaia_memory.errors import ConfigError, MemoryUnavailable
-from gaia_memory.learn import write_verbatim as verbatim_module
 from gaia_memory.testing import ScriptedLlm, call
 from support.hosts.plain_runner import APP, USER, build_runner, fact_texts_in, run_turn
 from support.plugin_host import TOOLS, function_responses, offered_tools

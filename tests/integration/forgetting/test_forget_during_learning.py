@@ -16,10 +16,10 @@ from gaia_memory.adk.memory_service import _learn
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.engine import Engine
 from gaia_memory.errors import LeaseLostError
-from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
+from gaia_memory.learning.chunk import MAX_CHUNK_CHARACTERS
+from gaia_memory.learning.learner import Learner
 from gaia_memory.models import Chunk, ExtractedFact, Scope, SessionKey, Vector
 from gaia_memory.ports import AnswerCheck
-from gaia_memory.sessions.learning.learner import Learner
 from gaia_memory.testing import ScriptedEmbedder
 from support.databases import on_each_database
 from support.oracles.long_conversations import APP, START, learning_engine

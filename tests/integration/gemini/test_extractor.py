@@ -14,7 +14,7 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import model_calls, open_memory
-from gaia_memory.sessions.learning.circuit_breaker import PARK_AFTER_BAD_ANSWERS
+from gaia_memory.learning.circuit_breaker import PARK_AFTER_BAD_ANSWERS
 from gaia_memory.testing import FakeClock
 from support.servers.fake_gemini import (
     Answer,

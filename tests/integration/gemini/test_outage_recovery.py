@@ -18,9 +18,9 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from gaia_memory import model_calls, open_memory
+from gaia_memory.learning.circuit_breaker import FAILURE_THRESHOLD
+from gaia_memory.learning.sweep import MAX_PARALLEL_CONVERSATIONS
 from gaia_memory.models import SessionKey, SweepReport
-from gaia_memory.sessions.learning.circuit_breaker import FAILURE_THRESHOLD
-from gaia_memory.sessions.learning.sweep import MAX_PARALLEL_CONVERSATIONS
 from gaia_memory.testing import FakeClock
 from support.plugin_host import record_turn
 from support.servers.fake_gemini import Answer, Failure, facts

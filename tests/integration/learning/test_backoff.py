@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.sessions.learning.circuit_breaker import PARK_AFTER_BAD_ANSWERS
+from gaia_memory.learning.circuit_breaker import PARK_AFTER_BAD_ANSWERS
 from support.harness import Sut, facts
 
 Make = Callable[..., Awaitable[Sut]]

@@ -12,7 +12,7 @@ from google.genai import types
 
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.engine import Engine
-from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
+from gaia_memory.learning.chunk import MAX_CHUNK_CHARACTERS
 from gaia_memory.models import Chunk, EventPosition, ExtractedFact, Scope, SessionKey
 from gaia_memory.ports import AnswerCheck
 from support.databases import on_each_database

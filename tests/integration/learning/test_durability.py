@@ -86,7 +86,7 @@ async def test_a_host_whose_sessions_cannot_be_listed_delays_no_other_app(tmp_pa
 
 async def test_a_heartbeat_continues_after_one_failure(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lease that is not renewed lets another process extract the same conversation."""
-    monkeypatch.setattr("gaia_memory.sessions.learning.conversation_lease.RENEWAL_INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr("gaia_memory.sessions.conversation_lease.RENEWAL_INTERVAL_SECONDS", 0.01)
     asked, go_on = threading.Event(), threading.Event()
 
     def slow(_: str) -> str:

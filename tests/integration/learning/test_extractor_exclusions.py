@@ -23,8 +23,8 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY
-from gaia_memory.learn.prompts import ATTRIBUTION_INSTRUCTIONS
-from gaia_memory.sessions.turns import turn_presence
+from gaia_memory.learning.prompts import ATTRIBUTION_INSTRUCTIONS
+from gaia_memory.sessions import turn_presence
 from gaia_memory.testing import ScriptedLlm, call
 from support.harness import Sut, text_parts, tool_responses
 from support.hosts.extractor_input import (

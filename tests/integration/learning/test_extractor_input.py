@@ -13,7 +13,7 @@ from google.adk.platform.time import reset_time_provider, set_time_provider
 from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT
 
 from gaia_memory.backend.extraction_question import MAX_FACT_CHARACTERS, SYSTEM_PROMPT
-from gaia_memory.learn.prompts import (
+from gaia_memory.learning.prompts import (
     ATTRIBUTION_INSTRUCTIONS,
     CATEGORY_INSTRUCTIONS,
     DEFAULT_INSTRUCTIONS,

@@ -11,10 +11,11 @@ from google.adk.sessions.database_session_service import DatabaseSessionService
 
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.backend.embedder import VectorCache
+from gaia_memory.drafts import screen
 from gaia_memory.engine import Engine
 from gaia_memory.language import distinctive_words, stems, text_features
-from gaia_memory.learn import grounding, screen
-from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
+from gaia_memory.learning import grounding
+from gaia_memory.learning.chunk import MAX_CHUNK_CHARACTERS
 from gaia_memory.models import Scope
 from support.databases import on_each_database
 from support.oracles.long_conversations import APP, CountingExtractor, learning_engine, session_key, store_conversation

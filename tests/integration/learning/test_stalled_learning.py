@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from gaia_memory.sessions.learning import consolidate
+from gaia_memory.learning import consolidate
 from support.harness import Sut, facts
 
 Make = Callable[..., Awaitable[Sut]]

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.sessions.learning import sweep as sweeping
-from gaia_memory.sessions.learning.sweep import MAX_PARALLEL_CONVERSATIONS
+from gaia_memory.learning import sweep as sweeping
+from gaia_memory.learning.sweep import MAX_PARALLEL_CONVERSATIONS
 from support.harness import Sut, facts
 from support.host_matrix import wait_until
 

@@ -13,8 +13,8 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import open_memory
+from gaia_memory.learning.circuit_breaker import PARK_AFTER_BAD_ANSWERS
 from gaia_memory.model_calls import SHORT_ANSWER_TOKENS
-from gaia_memory.sessions.learning.circuit_breaker import PARK_AFTER_BAD_ANSWERS
 from gaia_memory.testing import FakeClock
 from support.harness import facts
 from support.servers.call_limits import change_limits

@@ -4,9 +4,9 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from gaia_memory.config.sections.memory_section import MemoryConfig
+from gaia_memory.drafts.embed_drafts import embed_drafts
 from gaia_memory.errors import MemoryUnavailable, ModelUnavailableError
 from gaia_memory.facts import FactStore
-from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.models import Draft, NewFact
 from gaia_memory.recall.index.vector_search import VectorMatches
 from gaia_memory.recall.pipeline import Recall

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from gaia_memory.config.sections.memory_section import MemoryConfig
+from gaia_memory.drafts.embed_drafts import embed_drafts
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.facts import FactStore
-from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.models import Draft, NewFact
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.testing import FakeClock, ScriptedEmbedder, ScriptedLanguageModel

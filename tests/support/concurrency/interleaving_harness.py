@@ -35,7 +35,7 @@ from gaia_memory.adk.sessions.stale_session import is_stale_error
 from gaia_memory.facts.tables import facts, scopes, sources
 from gaia_memory.models import Chunk, ExtractedFact, Scope, SessionKey, Vector
 from gaia_memory.ports import AnswerCheck
-from gaia_memory.sessions.clearing.clear import ClearMode
+from gaia_memory.sessions.clear import ClearMode
 from gaia_memory.testing import ScriptedEmbedder, ScriptedLanguageModel, ScriptedLlm
 from support.concurrency.deterministic_scheduler import (
     LEARNING_STEPS,

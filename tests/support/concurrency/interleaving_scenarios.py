@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import Literal
 
-from gaia_memory.sessions.clearing.clear import ClearMode
+from gaia_memory.sessions.clear import ClearMode
 from support.concurrency.deterministic_scheduler import LEARNING_STEPS, Chooser, PausedActor
 
 Kind = Literal["ours", "database", "sqlite", "memory"]

@@ -20,8 +20,8 @@ from gaia_memory.config.sources.load import load
 from gaia_memory.database.sql_engine import Database
 from gaia_memory.engine import Engine
 from gaia_memory.errors import LeaseLostError
+from gaia_memory.learning.async_iter import to_async_iter
 from gaia_memory.models import EventPosition, Message, Scope, SessionKey, TranscriptSlice, Turn
-from gaia_memory.sessions.learning.async_iter import to_async_iter
 from gaia_memory.testing import ScriptedExtractor
 from support.plugin_host import set_extractor
 

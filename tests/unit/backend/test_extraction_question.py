@@ -16,7 +16,7 @@ from gaia_memory.backend.extraction_question import (
     build_question,
 )
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.learn.prompts import extraction_instructions
+from gaia_memory.learning.prompts import extraction_instructions
 from gaia_memory.models import Chunk, EventPosition, Message, SessionKey, Turn
 
 SAID_AT = datetime(2026, 11, 20, 12, tzinfo=UTC)

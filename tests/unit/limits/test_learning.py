@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from gaia_memory.drafts.screen import build_drafts, drop_assistant_claims
+from gaia_memory.drafts.write_verbatim import is_of_a_tool
 from gaia_memory.keyless.statements import find_statements
-from gaia_memory.learn.grounding import ConversationWords
-from gaia_memory.learn.screen import build_drafts, drop_assistant_claims
-from gaia_memory.learn.write_verbatim import is_of_a_tool
+from gaia_memory.learning.grounding import ConversationWords
 from gaia_memory.models import ExtractedFact, NewFact, UserStatement
 from gaia_memory.redaction.credentials import contains_credential
 from support.factories import make_chunk, make_turn

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from gaia_memory.sessions.turns.message_debounce import MessageDebouncer
+from gaia_memory.sessions.message_debounce import MessageDebouncer
 from support.factories import KEY
 
 SOON = 0.05

@@ -29,7 +29,7 @@ from gaia_memory.database.bounded_waits import DatabaseWaits
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.language.agreements import is_agreement
 from gaia_memory.models import DEFAULT_CONTEXT, ToolTurn
-from gaia_memory.sessions.turns.turn_presence import TURN_WAIT_SECONDS, TurnLease
+from gaia_memory.sessions.turn_presence import TURN_WAIT_SECONDS, TurnLease
 
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext

@@ -16,8 +16,8 @@ from gaia_memory.adk.tools.fact_framing import (
     render_facts,
 )
 from gaia_memory.adk.tools.tool_call import ToolCall
+from gaia_memory.drafts.screen import describe_masked, screen_draft
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError
-from gaia_memory.learn.screen import describe_masked, screen_draft
 from gaia_memory.models import Draft, Fact, FactDetails, NewFact
 from gaia_memory.models.validation import require_text
 from gaia_memory.profile.fence import escape_for_prompt

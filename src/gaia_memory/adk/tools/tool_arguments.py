@@ -11,9 +11,9 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 from gaia_memory.adk.plugins.active_context import context_of
+from gaia_memory.drafts.due_dates import due_of_mention
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.dates import DateMention, Direction, read_date
-from gaia_memory.learn.due_dates import due_of_mention
 from gaia_memory.models import DEFAULT_CONTEXT, FactChanges, parse_key
 from gaia_memory.models.validation import format_value, raise_invalid, require_int, require_label
 

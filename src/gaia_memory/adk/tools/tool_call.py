@@ -11,10 +11,10 @@ from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.plugins.invocation_state import current_run, current_statement, is_private, may_be_private
 from gaia_memory.adk.sessions.event_mapping import TIME_ZONE_KEY, require_zone
 from gaia_memory.adk.tools.tool_arguments import ToolArguments
+from gaia_memory.drafts.excerpts import excerpt_of
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.agreements import is_agreement
 from gaia_memory.language.distinctive_words import shares_distinctive_word
-from gaia_memory.learn.excerpts import excerpt_of
 from gaia_memory.models import Fact, Origin, SessionKey, ToolTurn
 from gaia_memory.models.recurrence import machine_zone
 from gaia_memory.models.validation import format_value

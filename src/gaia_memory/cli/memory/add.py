@@ -181,7 +181,7 @@ def _screen(
     entries: Sequence[FileFact], *, allow_numbers: bool, skip_refused: bool
 ) -> tuple[list[NewFact], list[tuple[str, str]]]:
     """Return the facts as they would be kept, and the place and the reason of each that would not."""
-    from gaia_memory.learn.screen import screen_draft
+    from gaia_memory.drafts.screen import screen_draft
     from gaia_memory.models import Draft
 
     facts, refused = [], []

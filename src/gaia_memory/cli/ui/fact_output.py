@@ -93,7 +93,7 @@ def print_json(data: Any) -> None:
 
 def print_left_out(refused: Sequence[tuple[str, str]], facts: Iterable[Fact | NewFact]) -> None:
     """Print which facts were refused and why, and which credentials were left out of the others, as notes."""
-    from gaia_memory.learn.screen import describe_masked
+    from gaia_memory.drafts.screen import describe_masked
 
     for place, reason in refused:
         print_note(f"left out {place}: {reason}")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
+from gaia_memory.drafts.embed_drafts import embed_in_scope
 from gaia_memory.errors import (
     BadAnswerError,
     ContextSizeError,
@@ -16,7 +17,6 @@ from gaia_memory.errors import (
     RefusedRequestError,
 )
 from gaia_memory.facts.identity.text_identity import normal_form
-from gaia_memory.learn.embed_drafts import embed_in_scope
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.model_calls import ATTEMPT_TEMPERATURES, AnswerOptions
 from gaia_memory.models import (

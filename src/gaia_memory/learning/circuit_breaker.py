@@ -17,7 +17,7 @@ from gaia_memory.errors import BadAnswerError, ModelError, ModelUnavailableError
 from gaia_memory.log import error_frames, log_fields, logger_for
 from gaia_memory.models import LedgerRow, ModelOutage
 from gaia_memory.ports import Clock
-from gaia_memory.sessions.learning.conversation_lease import ConversationLease
+from gaia_memory.sessions.conversation_lease import ConversationLease
 from gaia_memory.sessions.ledger_client import LedgerClient
 
 logger = logger_for(__name__)

@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gaia_memory.drafts.hide_sensitive import hide_sensitive
 from gaia_memory.errors import ModelError, ModelUnavailableError
-from gaia_memory.learn.hide_sensitive import hide_sensitive
+from gaia_memory.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import PairingState, Scope, StoredFact, UndecidedFact
-from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.telemetry import in_background, memory_span
 from gaia_memory.threads import run_in_thread

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from gaia_memory.errors import GaiaMemoryError
+from gaia_memory.learning.async_iter import is_empty
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import LedgerRow, SessionKey
 from gaia_memory.models.quiet_conversations import MAX_CLOCK_SKEW_SECONDS
-from gaia_memory.sessions.learning.async_iter import is_empty
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
 

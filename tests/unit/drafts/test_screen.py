@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.errors import InvalidInputError
-from gaia_memory.learn.screen import (
+from gaia_memory.drafts.screen import (
     MAX_FACT_CHARACTERS,
     build_drafts,
     describe_masked,
@@ -16,6 +15,7 @@ from gaia_memory.learn.screen import (
     drop_unkeepable,
     screen_draft,
 )
+from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import Draft, ExtractedFact, NewFact, SessionKey, load_time_zone
 from support.factories import KEY, make_chunk, make_turn
 

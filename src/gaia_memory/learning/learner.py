@@ -7,22 +7,22 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
+from gaia_memory.drafts.excerpts import without_forgotten_excerpts
+from gaia_memory.drafts.hide_sensitive import hide_sensitive, may_have_become_sensitive
+from gaia_memory.drafts.screen import add_details, build_drafts, drop_assistant_claims
 from gaia_memory.errors import LeaseLostError, MemoryDisabledError
-from gaia_memory.learn.chunk import split_into_chunks
-from gaia_memory.learn.excerpts import without_forgotten_excerpts
-from gaia_memory.learn.grounding import GroundingCheck
-from gaia_memory.learn.hide_sensitive import hide_sensitive, may_have_become_sensitive
-from gaia_memory.learn.prompts import extraction_instructions
-from gaia_memory.learn.screen import add_details, build_drafts, drop_assistant_claims
+from gaia_memory.learning.async_iter import WithoutLast, batches, is_empty, mark_last, to_async_iter
+from gaia_memory.learning.chunk import split_into_chunks
+from gaia_memory.learning.circuit_breaker import ModelCircuitBreaker
+from gaia_memory.learning.grounding import GroundingCheck
+from gaia_memory.learning.learning_telemetry import LearningRecord
+from gaia_memory.learning.prompts import extraction_instructions
 from gaia_memory.model_calls import note_progress
 from gaia_memory.models import Chunk, Draft, EventPosition, LedgerRow, Message, NewFact, Scope, Turn
 from gaia_memory.models.turns import MAX_LATER_TURNS
 from gaia_memory.ports import Extractor, Transaction
 from gaia_memory.redaction.mask import mask_secrets
-from gaia_memory.sessions.clearing.clear import ClearMode
-from gaia_memory.sessions.learning.async_iter import WithoutLast, batches, is_empty, mark_last, to_async_iter
-from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
-from gaia_memory.sessions.learning.learning_telemetry import LearningRecord
+from gaia_memory.sessions.clear import ClearMode
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.truth.plan import PlannedFact, apply_plan, without_forgotten
 from gaia_memory.truth.reconciler import Reconciler

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gaia_memory.backend.answers import parse_extraction
+from gaia_memory.drafts.due_dates import DueFields, due_of_answer, due_of_mention
 from gaia_memory.language.dates import read_dates
-from gaia_memory.learn.due_dates import DueFields, due_of_answer, due_of_mention
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 24, 10, tzinfo=BERLIN)

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from gaia_memory.drafts.embed_drafts import EMBED_BATCH_SIZE, embed_drafts
 from gaia_memory.errors import ModelUnavailableError
-from gaia_memory.learn.embed_drafts import EMBED_BATCH_SIZE, embed_drafts
 from gaia_memory.models import Draft, NewFact
 from gaia_memory.testing import ScriptedEmbedder
 

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from gaia_memory.learning.circuit_breaker import ModelCircuitBreaker
+from gaia_memory.learning.consolidate import Consolidator, Outcome
+from gaia_memory.learning.discovery import Discovery
 from gaia_memory.log import error_frames, log_fields, logger_for
 from gaia_memory.models import (
     DueConversation,
@@ -21,13 +24,10 @@ from gaia_memory.models import (
     SweepReport,
 )
 from gaia_memory.models.quiet_conversations import is_due, quiet_cutoff
-from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
-from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
-from gaia_memory.sessions.learning.discovery import Discovery
 from gaia_memory.sessions.ledger_client import LedgerClient, follow_clock
 from gaia_memory.sessions.replay_window import dropped_turn_count
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
-from gaia_memory.sessions.turns.turn_presence import TurnLease
+from gaia_memory.sessions.turn_presence import TurnLease
 from gaia_memory.telemetry import in_background
 
 logger = logger_for(__name__)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
+from gaia_memory.drafts.screen import read_added_details
 from gaia_memory.errors import (
     LeaseLostError,
     MemoryDisabledError,
@@ -18,22 +19,21 @@ from gaia_memory.errors import (
     ModelError,
     ModelUnavailableError,
 )
-from gaia_memory.learn.screen import read_added_details
+from gaia_memory.learning.async_iter import is_empty, to_async_iter
+from gaia_memory.learning.circuit_breaker import record_failure
+from gaia_memory.learning.learner import Learner, LearningState, LearnSettings
+from gaia_memory.learning.learning_telemetry import LearningRecord, record_learning
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.model_calls import stall_limit
 from gaia_memory.models import LearnedFacts, LedgerRow, Metadata, NewFact, Scope, SessionKey, TranscriptSlice, Turn
 from gaia_memory.ports import Transcript
 from gaia_memory.ports.external import MISSING_AGENT_MODEL, MISSING_AGENT_MODEL_REMEDY
-from gaia_memory.sessions.clearing.clear import SessionClearer
-from gaia_memory.sessions.learning.async_iter import is_empty, to_async_iter
-from gaia_memory.sessions.learning.circuit_breaker import record_failure
-from gaia_memory.sessions.learning.conversation_lease import ConversationLease, acquire_lease
-from gaia_memory.sessions.learning.learner import Learner, LearningState, LearnSettings
-from gaia_memory.sessions.learning.learning_telemetry import LearningRecord, record_learning
+from gaia_memory.sessions.clear import SessionClearer
+from gaia_memory.sessions.conversation_lease import ConversationLease, acquire_lease
+from gaia_memory.sessions.learning_requests import decode_requests
 from gaia_memory.sessions.ledger_client import LedgerClient
+from gaia_memory.sessions.message_debounce import SessionLocks
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
-from gaia_memory.sessions.turns.learning_requests import decode_requests
-from gaia_memory.sessions.turns.message_debounce import SessionLocks
 
 logger = logger_for(__name__)
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 from typing_extensions import Unpack
 
 from gaia_memory.database.pooling.conflicts import retries_conflicts
+from gaia_memory.drafts.embed_drafts import EMBED_TIMEOUT_SECONDS, embed_in_scope
+from gaia_memory.drafts.hide_sensitive import hide_sensitive, may_have_become_sensitive
+from gaia_memory.drafts.lifetime import take_lifetime
+from gaia_memory.drafts.screen import screen_draft
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.distinctive_words import distinctive_stems, mentions
 from gaia_memory.language.homoglyphs import fold_homoglyphs
 from gaia_memory.language.stems import truncated_stem
 from gaia_memory.language.tokenizer import index_tokens
-from gaia_memory.learn.embed_drafts import EMBED_TIMEOUT_SECONDS, embed_in_scope
-from gaia_memory.learn.hide_sensitive import hide_sensitive, may_have_become_sensitive
-from gaia_memory.learn.lifetime import take_lifetime
-from gaia_memory.learn.screen import screen_draft
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import (
     REMEMBERED_SOURCES,

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
-from gaia_memory.sessions.learning import circuit_breaker
-from gaia_memory.sessions.learning.circuit_breaker import (
+from gaia_memory.learning import circuit_breaker
+from gaia_memory.learning.circuit_breaker import (
     FAILURE_THRESHOLD,
     JITTER_RATIO,
     PARK_AFTER_BAD_ANSWERS,

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gaia_memory.sessions.learning.sweep_scheduler import SweepScheduler
+from gaia_memory.learning.sweep_scheduler import SweepScheduler
 from support.host_matrix import wait_until
 
 pytestmark = pytest.mark.heavy
@@ -95,7 +95,7 @@ async def test_a_blocked_loop_makes_up_for_missed_runs_once() -> None:
 
 async def test_stop_cancels_a_running_sweep_and_starts_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """Uncommitted work is learned later."""
-    monkeypatch.setattr("gaia_memory.sessions.learning.sweep_scheduler.SHUTDOWN_GRACE_SECONDS", 0.01)
+    monkeypatch.setattr("gaia_memory.learning.sweep_scheduler.SHUTDOWN_GRACE_SECONDS", 0.01)
     sweeps = Sweeps()
     sweeps.gate.clear()
     async with beating(sweeps) as beat:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaia_memory.errors import BadAnswerError
-from gaia_memory.learn.grounding import ConversationWords, GroundingCheck
+from gaia_memory.learning.grounding import ConversationWords, GroundingCheck
 from gaia_memory.models import Chunk, ExtractedFact
 from support.factories import make_chunk, make_message, make_turn
 

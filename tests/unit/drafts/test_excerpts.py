@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gaia_memory.learn.excerpts import excerpt_of
-from gaia_memory.learn.screen import build_drafts
+from gaia_memory.drafts.excerpts import excerpt_of
+from gaia_memory.drafts.screen import build_drafts
 from gaia_memory.models import ExtractedFact
 from support.factories import make_chunk, make_turn
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.learn.prompts import (
+from gaia_memory.learning.prompts import (
     ATTRIBUTION_INSTRUCTIONS,
     CATEGORY_INSTRUCTIONS,
     DEFAULT_INSTRUCTIONS,

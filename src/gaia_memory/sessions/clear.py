@@ -8,9 +8,9 @@ from typing import Any, Literal
 from gaia_memory.models import LedgerRow, TranscriptSlice
 from gaia_memory.models.quiet_conversations import CLEAR_LEASE_SECONDS
 from gaia_memory.ports import Transcript
-from gaia_memory.sessions.learning.conversation_lease import ConversationLease
+from gaia_memory.sessions.conversation_lease import ConversationLease
 from gaia_memory.sessions.ledger_client import LedgerClient
-from gaia_memory.sessions.turns.message_debounce import SessionLocks
+from gaia_memory.sessions.message_debounce import SessionLocks
 
 ClearMode = Literal["auto", "delete", "rewind", "keep"]
 

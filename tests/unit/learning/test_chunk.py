@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS, split_into_chunks
+from gaia_memory.learning.async_iter import to_async_iter
+from gaia_memory.learning.chunk import MAX_CHUNK_CHARACTERS, split_into_chunks
 from gaia_memory.models import Chunk, Turn, load_time_zone
 from gaia_memory.models.turns import MAX_CONTEXT_CHARACTERS
-from gaia_memory.sessions.learning.async_iter import to_async_iter
 from support.factories import KEY, NOON, make_message, make_turn
 
 

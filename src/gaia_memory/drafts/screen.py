@@ -9,13 +9,13 @@ from dataclasses import replace
 from datetime import datetime, time, timedelta
 from typing import get_args
 
+from gaia_memory.drafts.due_dates import due_of_answer, to_moment
+from gaia_memory.drafts.excerpts import excerpt_of
+from gaia_memory.drafts.lifetime import take_lifetime
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import is_blank
 from gaia_memory.language.stems import stem
 from gaia_memory.language.text_features import QUESTION_MARKS
-from gaia_memory.learn.due_dates import due_of_answer, to_moment
-from gaia_memory.learn.excerpts import excerpt_of
-from gaia_memory.learn.lifetime import take_lifetime
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import (
     REMEMBERED_SOURCES,

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from gaia_memory.drafts.lifetime import take_lifetime
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.learn.lifetime import take_lifetime
 from gaia_memory.models import NewFact
 
 NOW = datetime(2026, 3, 16, 9, tzinfo=UTC)
