@@ -8,7 +8,7 @@ from itertools import cycle
 from sqlalchemy import case, select, update
 
 from gaia_memory.facts import FactStore, tables
-from gaia_memory.facts.indexing.sql_indexes import Indexes
+from gaia_memory.facts.sql_indexes import Indexes
 from gaia_memory.language.text_features import unpack_features
 from gaia_memory.recall.index import column_cache as room
 from gaia_memory.recall.index.column_cache import ColumnCache

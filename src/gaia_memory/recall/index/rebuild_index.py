@@ -14,8 +14,8 @@ from gaia_memory.ports import Embedder
 
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database
-    from gaia_memory.facts.indexing.sql_indexes import Indexes
     from gaia_memory.facts.outbox import Outbox
+    from gaia_memory.facts.sql_indexes import Indexes
 
 FEATURES_BATCH_SIZE = 100
 VECTOR_BATCH_SIZE = 64
