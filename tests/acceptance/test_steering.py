@@ -245,7 +245,7 @@ async def test_in_a_third_party_runner_admins_come_only_from_the_people_section(
 def without_embedder(text: str) -> list[str]:
     """Return the lines of a configuration without the embedder's section."""
     lines = text.splitlines()
-    first = lines.index("  embedder:")
+    first = next(at for at, line in enumerate(lines) if line.startswith("  embedder:"))
     last = next(at for at in range(first + 1, len(lines)) if not lines[at].startswith("    "))
     return lines[:first] + lines[last:]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gaia_memory.cli.engines import ConfigOption, JsonOption, finish_erasures, open_engine
-from gaia_memory.cli.ui.terminal import LOGGER_NAME, pluralize, print_error, print_line, progress_bar, silence_logger
+from gaia_memory.cli.ui.terminal import pluralize, print_error, print_line, progress_bar, silence_logger
 from gaia_memory.language.printable_text import escape_line
 
 if TYPE_CHECKING:
@@ -67,10 +67,11 @@ async def sweep(
 async def _sweep(engine: Engine, *, force: bool) -> SweepReport:
     """Sweep behind a progress bar; failures are reported at the end, with their reasons."""
     from gaia_memory.adk.gaia import Gaia
+    from gaia_memory.learning import circuit_breaker, discovery
 
     with (
-        silence_logger(f"{LOGGER_NAME}.sessions.learning.backoff"),
-        silence_logger(f"{LOGGER_NAME}.sessions.learning.discovery"),
+        silence_logger(circuit_breaker.__name__),
+        silence_logger(discovery.__name__),
         progress_bar(f"Learning with {engine.model_name}") as advance,
     ):
 

@@ -86,16 +86,26 @@ def _edit_text(text: str, path: KeyPath, value: object) -> str:
     line = _flow(_nested(missing, value))
     if root is None or node is None or (node is root and not isinstance(node, yaml.ScalarNode)):
         return f"{text}{'' if text.endswith(newline) or not text else newline}{line[1:-1]}{newline}"
-    if isinstance(node, yaml.CollectionNode) and node.value:
-        if not missing and not node.flow_style:
+    is_block = isinstance(node, yaml.CollectionNode) and bool(node.value) and not node.flow_style
+    if isinstance(node, yaml.CollectionNode) and node.value and missing:
+        # In front of the other settings of its section.
+        first = node.value[0][0].start_mark
+        gap = newline + " " * first.column if is_block else ", "
+        return f"{text[: first.index]}{line[1:-1]}{gap}{text[first.index :]}"
+    start, end = node.start_mark.index, _last_of(node).end_mark.index
+    if is_block:
+        if "#" in text[start:end] + text[end:].partition(newline)[0]:
             raise ValueError("the comments of a section would be lost")
-        if missing:
-            # In front of the other settings of its section.
-            first = node.value[0][0].start_mark
-            gap = ", " if node.flow_style else newline + " " * first.column
-            return f"{text[: first.index]}{line[1:-1]}{gap}{text[first.index :]}"
-    start, end = node.start_mark.index, node.end_mark.index
-    return f"{text[:start]}{'' if end > start else ' '}{line}{text[end:]}"
+        start = len(text[:start].rstrip())
+    return f"{text[:start]}{'' if end > start and not is_block else ' '}{line}{text[end:]}"
+
+
+def _last_of(node: yaml.Node) -> yaml.Node:
+    """Return where the text of a node ends: a block seems to reach to what stands behind it."""
+    while isinstance(node, yaml.CollectionNode) and node.value and not node.flow_style:
+        last = node.value[-1]
+        node = last[1] if isinstance(last, tuple) else last
+    return node
 
 
 def _nested(path: KeyPath, value: object) -> object:
