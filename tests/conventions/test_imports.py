@@ -78,10 +78,14 @@ def run_alone(program: str, home: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("program", "absent"),
     [
-        ("from gaia_memory import MemoryPlugin, SessionWindowPlugin, open_memory", (*MODELS_AND_STORES, *DATABASE)),
+        pytest.param(
+            "from gaia_memory import MemoryPlugin, SessionWindowPlugin, open_memory",
+            (*MODELS_AND_STORES, *DATABASE),
+            marks=pytest.mark.slow,
+        ),
         (command("--help"), (*MODELS_AND_STORES, *DATABASE, *ADK, "pydantic")),
         (command("memory", "search", "--user", "ada", "words that no fact contains"), AT_AN_OPEN_HOME),
-        (command("sweep"), AT_AN_OPEN_HOME),
+        pytest.param(command("sweep"), AT_AN_OPEN_HOME, marks=pytest.mark.slow),
         (command("config", "check"), (*MODELS_AND_STORES, *ADK, *OTHER_DIALECTS, "alembic")),
         (_A_LEARNED_CONVERSATION, MODELS_AND_STORES),
     ],

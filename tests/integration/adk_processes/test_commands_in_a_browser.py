@@ -9,7 +9,7 @@ import pytest
 from support.cli import chromium
 from support.hosts.adk_process import APP, OFFLINE_MODEL, AgentsFolder, adk_server, agent_source
 
-pytestmark = chromium.NEEDS_CHROMIUM
+pytestmark = [chromium.NEEDS_CHROMIUM, pytest.mark.slow]
 
 SETTINGS = "sessions: {idle_consolidate_minutes: 60}\n"
 BROWSERS_USER = "user"

@@ -97,6 +97,7 @@ def test_the_printed_commands_run_an_agent_that_remembers(tmp_path: Path) -> Non
     assert {each["state"] for each in doctor["findings"]} == {"ok"}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_gaia_web_serves_the_agents_with_their_memory(tmp_path: Path) -> None:
     """The one line that `gaia init` prints starts ADK's server with services, plugins and further options.

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.cli.cli_runner import GAIA_COMMAND
 from support.hosts.unknown_user import UNKNOWN_USER, empty_environment, needs_root, open_folder
 
@@ -50,6 +52,7 @@ def test_gaia_home_is_all_that_memory_needs(open_folder: Path) -> None:
     assert "This conversation waits to be learned" in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_mem0_store_follows(open_folder: Path) -> None:
     """Chroma asks for the home folder of the account when it is imported."""
     done = subprocess.run(

@@ -80,10 +80,10 @@ def test_a_message_is_read_without_its_notes() -> None:
     assert without_notes("hi") == "hi"
 
 
-def test_the_time_of_every_zone_fits_beside_the_mark_for_what_was_left_out() -> None:
+def test_the_time_of_the_longest_zones_fits_beside_the_mark_for_what_was_left_out() -> None:
     """With fewer tokens the mark stands alone."""
     day = max(_DAYS, key=len)
-    for name in available_timezones():
+    for name in sorted(available_timezones(), key=len)[-40:]:
         now = datetime(2026, 3, 25, 9, 30, tzinfo=ZoneInfo(name))
         lines = _Line(f"Now: {day} {now:%Y-%m-%d %H:%M} ({_zone_name(now)})"), *[_Line("x" * 999)] * 99
         text = TurnNotes(lines, 85).text
