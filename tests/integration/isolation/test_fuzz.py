@@ -21,7 +21,7 @@ slow = (pytest.mark.slow, pytest.mark.timeout(900))
 
 
 @pytest.mark.acceptance("C01", "C02", "C03", "L12", "Q04", "P14", "R07")
-@pytest.mark.parametrize("operations", [100, pytest.param(10_000, marks=slow)])
+@pytest.mark.parametrize("operations", [300, pytest.param(10_000, marks=slow)])
 @on_each_database
 async def test_no_user_is_shown_another_users_data(kind: str, operations: int, tmp_path: Path) -> None:
     """Mixed operations in two processes, threads and tasks match the record of who said what, everywhere."""
