@@ -37,7 +37,6 @@ def at(year, month, day):
         ("What happened in May 2023?", ["said on 2023-05-31", "said on 2023-05-01"]),
         ("What happened on 31 May 2023?", ["said on 2023-05-31", "said on 2023-05-01"]),
         ("What happened in May?", ["said on 2024-05-02", "said on 2023-05-31", "said on 2023-05-01"]),
-        ("What happened on 31 April 2023?", []),
         (
             "What happened in 2023?",
             ["said on 2023-12-31", "said on 2023-06-01", "said on 2023-05-31", "said on 2023-05-01"],

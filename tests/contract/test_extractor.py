@@ -152,7 +152,6 @@ BAD = {
     "a number that Python does not read": f'{{"memory": {"9" * 6000}}}',
     "a nested text": '{"memory": [{"text": {"en": "tea"}}]}',
     "one bad among good": '{"memory": [{"text": "User likes tea"}, {"text": null}]}',
-    "half a character": '{"memory": [{"text": "tea \\ud83c"}]}',
     "two answers": '{"memory": []} {"memory": []}',
     "thoughts without an end": f"<think>I could say {facts('User likes tea')}",
     "sentences around it": f"Here it is: {facts('User likes tea')} Enjoy!",
