@@ -24,7 +24,7 @@ Exit codes: 0, success; 1, failure, with one line on standard error that says wh
 to standard output; progress, warnings and questions go to standard error.
 
 `gaia --install-completion` enables the Tab key in bash, zsh, fish and PowerShell from the next shell on;
-`gaia --show-completion` prints the script. Both accept the name of a shell: `gaia --show-completion zsh`.
+`gaia --show-completion` prints the script.
 """
 
 MIN_SHARING_COMMANDS = 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from gaia_memory.cli import backup, chat, config, init, learn, people, serve, sweep
 from gaia_memory.cli.demo import demo
@@ -13,14 +14,13 @@ from gaia_memory.cli.engines import command
 from gaia_memory.cli.memory import add, due, forget, history, profile, reindex, search, transfer
 from gaia_memory.cli.memory import list as facts_list
 from gaia_memory.cli.setup import adk_servers
-from gaia_memory.cli.ui.command_app import CommandApp, PlainGroup
 from gaia_memory.cli.ui.output_files import describe_os_error
 from gaia_memory.cli.ui.terminal import configure_logging, print_error, print_line, print_text
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.language.printable_text import escape_lines
 
 
-class ErrorReportingGroup(PlainGroup):
+class ErrorReportingGroup(TyperGroup):
     """A group of commands that turns an error of this package or of a file into one message and exit code 1."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -42,7 +42,7 @@ class ErrorReportingGroup(PlainGroup):
             raise typer.Exit(1) from error
 
 
-app = CommandApp(
+app = typer.Typer(
     cls=ErrorReportingGroup,
     name="gaia",
     no_args_is_help=True,
@@ -84,8 +84,7 @@ def show_help(
     for name in command or []:
         group = shown.command
         if name not in getattr(group, "commands", {}):
-            choices = group.describe_choices(name) if isinstance(group, PlainGroup) else ""
-            raise typer.BadParameter(f"{shown.command_path} has no command {name!r}{choices}", param_hint="COMMAND")
+            raise typer.BadParameter(f"{shown.command_path} has no command {name!r}", param_hint="COMMAND")
         shown = type(context)(group.commands[name], info_name=name, parent=shown)
     print_text(shown.get_help(), end="")
 
@@ -104,7 +103,7 @@ app.command("due", epilog=due.ANNOUNCE_EXAMPLES)(command(due.announce))
 app.command("learn", epilog=learn.EXAMPLES)(learn.learn)
 app.command("backup", epilog=backup.BACKUP_EXAMPLES)(backup.backup)
 app.command("restore", epilog=backup.RESTORE_EXAMPLES)(backup.restore)
-memory = CommandApp(
+memory = typer.Typer(
     no_args_is_help=True, help="List, add, search, explain, edit, forget and move the facts about a user."
 )
 memory.command("list", epilog=facts_list.EXAMPLES)(command(facts_list.list_facts))

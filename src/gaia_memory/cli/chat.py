@@ -129,20 +129,15 @@ async def _chat(config: LoadedConfig, user: str, channel: str, chat_end: _ChatEn
 
 async def _describe_end(gaia: Gaia, conversation: Conversation) -> str:
     """Return what happens to this conversation once the chat is over."""
-    if not gaia.config.memory.enabled:
-        return "Bye. Memory is off: nothing of this conversation is learned."
-    if await conversation.is_private():
-        return "Bye. This conversation is private: nothing said since /private is learned."
+    settings = gaia.config.memory
+    if not (settings.enabled and settings.auto_ingest) or await conversation.is_private():
+        return "Bye. Nothing of this conversation is learned."
     pending = await gaia.memory.pending(gaia.scope(conversation.key.user))
     if not any(each.messages for each in pending if each.key == conversation.key):
         return "Bye. Nothing of this conversation waits to be learned."
-    if not gaia.config.memory.auto_ingest:
-        return "Bye. This conversation is saved; `memory.auto_ingest` is off, so nothing of it is learned."
-    now, later = "`gaia sweep --force`", "chat, server or `gaia sweep` that runs"
-    if gaia.config.memory.llm.is_of_agent:
-        now, later = "/reset in the next chat", "chat in which the agent answers"
+    now = "/reset in the next chat" if settings.llm.is_of_agent else "`gaia sweep --force`"
     return (
-        f"Bye. This conversation waits to be learned. {now} does it now; else the next {later} after "
+        f"Bye. This conversation waits to be learned: {now} does it now, else it is learned after "
         f"{gaia.config.sessions.idle_consolidate_minutes:g} quiet minutes."
     )
 

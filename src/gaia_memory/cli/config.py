@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gaia_memory.cli.engines import ConfigOption, JsonOption, load_config
-from gaia_memory.cli.ui.command_app import CommandApp
 from gaia_memory.cli.ui.fact_output import print_json, print_rows
 from gaia_memory.cli.ui.terminal import print_error, print_line, print_note, print_text, silence_logger
 from gaia_memory.threads import run_in_thread
@@ -19,7 +18,7 @@ from gaia_memory.threads import run_in_thread
 if TYPE_CHECKING:
     from gaia_memory.config.sources.load import LoadedConfig
 
-app = CommandApp(no_args_is_help=True, help="Check, show and describe the configuration.")
+app = typer.Typer(no_args_is_help=True, help="Check, show and describe the configuration.")
 
 _CHECK_EXAMPLES = """
 Examples:

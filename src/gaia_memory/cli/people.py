@@ -17,7 +17,6 @@ from gaia_memory.cli.engines import (
     print_other_scopes,
     require_app_name,
 )
-from gaia_memory.cli.ui.command_app import CommandApp
 from gaia_memory.cli.ui.fact_output import iso, print_json, print_rows
 from gaia_memory.cli.ui.read_input import confirm
 from gaia_memory.cli.ui.terminal import pluralize, print_line
@@ -34,7 +33,7 @@ Examples:
 """
 _PAGE_PEOPLE = 100
 
-app = CommandApp(help="List everybody who is known; merge user ids that belong to one person.")
+app = typer.Typer(help="List everybody who is known; merge user ids that belong to one person.")
 
 _MERGE_EXAMPLES = """
 Examples:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gaia_memory.cli.engines import ConfigOption, load_config
-from gaia_memory.cli.ui.command_app import CommandApp
 from gaia_memory.cli.ui.terminal import print_line, print_note
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.threads import run_in_thread
@@ -31,7 +30,7 @@ Examples:
 `curl -H "Authorization: Bearer $(cat ~/.gaia/server.token)" localhost:8100/v1/people` lists everybody.
 """
 
-app = CommandApp(name="serve", invoke_without_command=True)
+app = typer.Typer(name="serve", invoke_without_command=True)
 
 
 @app.callback(epilog=EXAMPLES)

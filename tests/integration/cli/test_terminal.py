@@ -13,7 +13,6 @@ from support.cli.terminal import SLOW_COMMAND, command_in_terminal
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo terminals are of Unix")
 
 ENTER, CTRL_C, CTRL_D = b"\r", b"\x03", b"\x04"
-ESCAPE = b"\x1b"
 
 
 @pytest.fixture
@@ -45,51 +44,21 @@ def test_commands_are_completed_and_ctrl_d_ends_the_chat(config: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_streaming_answer_is_not_redrawn_and_typed_ahead_lines_wait(config: str) -> None:
-    """Every piece stays where it was printed; each of the lines typed ahead is answered, in order, once."""
+def test_a_streaming_answer_is_not_redrawn(config: str) -> None:
+    """Every piece stays where it was printed, and Ctrl-C leaves the chat."""
     slow = ("chat", "--user", "itay", "--config", config, "--model", "slow-5-0.1")
     with command_in_terminal(*slow, command=SLOW_COMMAND) as (screen, process):
         screen.read_until(b">")
         screen.type_keys(b"one" + ENTER)
         screen.read_until(b"piece1 ")
-        screen.type_keys(b"two" + ENTER + b"three" + ENTER)
-        streamed = screen.read_until(b"answer to <one>\r\n")
-        rest = []
-        for word in (b"two", b"three"):
-            screen.read_until(b"piece1 ")
-            rest.append(screen.read_until(b"answer to <%b>\r\n" % word))
-        screen.read_until(b">")
-        screen.type_keys(CTRL_D)
+        streamed = screen.read_until(b"piece5 ")
+        screen.read_until(b"you>")
+        screen.type_keys(CTRL_C)
         screen.read_until(b"Bye")
         code = process.wait(timeout=60)
 
-    assert streamed == b"piece2 piece3 piece4 piece5 answer to <one>\r\n"
-    assert [ESCAPE in shown for shown in rest] == [False, False]
+    assert streamed == b"piece2 piece3 piece4 piece5 "
     assert code == 0
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_the_answer_then_the_line_then_the_chat(config: str) -> None:
-    """It cancels the current action, and exits only if there is none."""
-    slow = ("chat", "--user", "itay", "--config", config, "--model", "slow-200-0.1")
-    with command_in_terminal(*slow, command=SLOW_COMMAND) as (screen, process):
-        screen.read_until(b">")
-        screen.type_keys(b"one" + ENTER)
-        screen.read_until(b"piece2 ")
-        screen.interrupt(process)
-        screen.read_until(b"The answer was interrupted.")
-        screen.read_until(b">")
-        screen.type_keys(b"half")
-        screen.read_until(b"half")
-        screen.type_keys(CTRL_C + b"/nope" + ENTER)
-        screen.read_until(b"There is no command /nope.")
-        screen.read_until(b">")
-        screen.type_keys(CTRL_C)
-        said = screen.read_until(b"Bye")
-        code = process.wait(timeout=60)
-
-    assert code == 0
-    assert b"Traceback" not in said
 
 
 @pytest.mark.slow
@@ -101,7 +70,7 @@ def test_the_prompt_says_that_a_conversation_is_private_and_quit_leaves(config: 
         screen.read_until(b"gaia> ")
         screen.read_until(b"you (private)> ")
         screen.type_keys(b"quit" + ENTER)
-        screen.read_until(b"nothing said since /private is learned")
+        screen.read_until(b"Nothing of this conversation is learned.")
         code = process.wait(timeout=60)
 
     assert b"Ctrl-D or quit leaves" in banner

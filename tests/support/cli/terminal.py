@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import subprocess
 import sys
 import time
@@ -50,10 +49,6 @@ class TerminalScreen:
     def type_keys(self, keys: bytes) -> None:
         """Press keys."""
         os.write(self._terminal, keys)
-
-    def interrupt(self, process: subprocess.Popen[bytes]) -> None:
-        """Press Ctrl-C while no prompt reads it: the terminal turns it into a signal."""
-        process.send_signal(signal.SIGINT)
 
 
 @contextmanager
