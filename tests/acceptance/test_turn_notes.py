@@ -219,7 +219,7 @@ async def test_a_fact_leaves_the_notes_in_the_middle_of_a_turn(make: Make) -> No
 async def test_without_memory_there_are_no_notes_and_the_turn_is_answered(
     make: Make, cause: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While it is off or its database does not answer; nor with `memory.tail_tokens: 0`."""
+    """While it is off or its database does not answer; nor with `memory.tail_tokens: 0`. Off has no tools, either."""
     settings = {"off": "memory: {enabled: false}", "cut": "{}", "no_tokens": "memory: {tail_tokens: 0}"}
     sut = await make(settings[cause], main=["fine"])
     if cause == "cut":
@@ -229,7 +229,7 @@ async def test_without_memory_there_are_no_notes_and_the_turn_is_answered(
         assert await sut.chat("ada", "cli", "hi") == ["fine"]
 
     assert "TURN_NOTES" not in ALL(sut.REQ[0])
-    assert (tool_names(sut.REQ[0]) == set()) == (cause != "no_tokens")
+    assert (tool_names(sut.REQ[0]) == set()) == (cause == "off")
 
 
 async def test_the_active_context_is_noted(make: Make) -> None:

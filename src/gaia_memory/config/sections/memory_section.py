@@ -234,6 +234,12 @@ class MemoryConfig(Section):
         description="What a turn does if memory is unavailable: continue without it, or fail.",
     )
 
+    @field_validator("reconcile", mode="before")
+    @classmethod
+    def _reconcile(cls, value: object) -> object:
+        # YAML reads a bare `off` as false.
+        return "off" if value is False else value
+
     @field_validator("time_zone")
     @classmethod
     def _time_zone(cls, value: str | None) -> str | None:
