@@ -31,7 +31,7 @@ from gaia_memory.database.files.file_swap import LOG_SUFFIXES, StagedFiles, fini
 from gaia_memory.database.files.snapshot import FileConnection, find_damage, read_column, read_rows, without_log
 from gaia_memory.database.migrate import require_known_schema
 from gaia_memory.database.read_only import database_path
-from gaia_memory.database.sql_engine import open_database
+from gaia_memory.database.sql_engine import open_database, truncate_wal
 from gaia_memory.errors import ConfigError, InvalidInputError, MemoryUnavailable
 from gaia_memory.facts import Outbox
 from gaia_memory.facts.current import current_or_past_sql
@@ -242,7 +242,7 @@ async def _prepare(path: Path, home: Path, forgets: Forgets) -> int:
         async with database.transaction() as tx:
             # The store may contain what was added or forgotten since the backup.
             await outbox.reset_store(tx, next_store_id((await outbox.store(tx)).store_id))
-        await database.scrub()
+        await truncate_wal(database.engine)
     finally:
         await database.close()
     await run_in_thread(without_log, path)

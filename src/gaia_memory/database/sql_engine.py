@@ -24,7 +24,7 @@ from gaia_memory.database.connections import (
     registry_of,
 )
 from gaia_memory.database.file_permissions import warn_if_accessible
-from gaia_memory.database.files.file_swap import finish_swap
+from gaia_memory.database.files.file_swap import finish_swap, remove_leftovers
 from gaia_memory.database.files.open_file import OpenFile
 from gaia_memory.database.metadata import metadata
 from gaia_memory.database.migrations import REVISIONS
@@ -323,14 +323,16 @@ class Database:
         self._checked_at = time.monotonic()
 
     async def scrub(self) -> bool:
-        """Rewrite whatever still contains deleted text: index segments, the write-ahead log, dead rows of a server.
+        """Remove deleted text from the write-ahead log, what a killed restore left, or the dead rows of a server.
 
         Returns False while another reader or process keeps the old pages in use: call again later.
         """
         self.require_open()
-        if not self._is_sqlite:
+        file = sqlite.database_path(self.engine.url)
+        if file is None:
             await self._vacuum()
             return True
+        await run_in_thread(remove_leftovers, file.parent)
         async with self._turn_to_write():
             return await truncate_wal(self.engine)
 

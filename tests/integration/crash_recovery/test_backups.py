@@ -16,6 +16,7 @@ import pytest
 import gaia_memory
 from gaia_memory import NewFact, open_memory
 from gaia_memory.models import Scope
+from support.storage.residual_data import SearchTerms, find_residual_data
 
 ADA = Scope("gaia", "ada")
 KILLED = """
@@ -24,7 +25,7 @@ from pathlib import Path
 
 where, count, action, *arguments = sys.argv[1:]
 module, _, name = where.rpartition(".")
-owner = Path if module == "Path" else importlib.import_module(module)
+owner = importlib.import_module(module)
 real, calls = getattr(owner, name), 0
 
 def killing(*args, **options):
@@ -48,11 +49,11 @@ RESTORE_KILLS = {
     "while the first file is unpacked": ("gaia_memory.backup.restore.find_damage", 1),
     "between two files": ("gaia_memory.backup.restore.find_damage", 2),
     "before the forgets are carried over": ("gaia_memory.backup.restore.apply_forgets", 1),
-    "before the files are replaced": ("gaia_memory.database.files.file_swap.fsync_paths", 1),
-    "before the list is in force": ("Path.replace", 1),
-    "before the first replacement": ("Path.replace", 2),
-    "between two replacements": ("Path.replace", 3),
-    "before the list is removed": ("gaia_memory.database.files.file_swap.fsync_paths", 3),
+    "before the files are replaced": ("gaia_memory.database.files.file_swap.sync_to_disk", 1),
+    "before the list is in force": ("os.replace", 1),
+    "before the first replacement": ("os.replace", 2),
+    "between two replacements": ("os.replace", 3),
+    "before the list is removed": ("gaia_memory.database.files.file_swap.sync_to_disk", 2),
 }
 
 
@@ -89,7 +90,7 @@ async def state(home: Path) -> tuple[int, int, str]:
 @pytest.mark.parametrize(
     ("where", "count"),
     [
-        ("Path.replace", 1),
+        ("os.replace", 1),
         ("gaia_memory.backup.write_backup.write_archive", 1),
         ("gaia_memory.backup.write_backup.copy_databases", 1),
     ],
@@ -134,3 +135,20 @@ def test_a_killed_restore_leaves_the_old_home_or_the_new_one(tmp_path: Path, kil
     gaia_memory.restore(file, home=home, force=True)
     assert asyncio.run(state(home)) == (10, 10, "ok")
     assert not {path.name for path in home.iterdir() if path.name.startswith((".", "restore"))}
+
+
+@pytest.mark.acceptance("C11")
+async def test_a_forget_reaches_what_a_killed_restore_left(tmp_path: Path) -> None:
+    """The copy that it had unpacked beside the database."""
+    home, file, word = tmp_path / "home", tmp_path / "b", "quzvrkpltmnxw"
+    async with open_memory(home=home, model="offline") as gaia:
+        await gaia.memory.add(ADA, [NewFact(f"Keeps the {word} at home")])
+        await gaia.memory.backup(file)
+    where, count = RESTORE_KILLS["before the files are replaced"]
+    await asyncio.to_thread(run_killed, where, count, "restore", str(home), str(file))
+    assert any(word.encode() in path.read_bytes() for path in home.glob(".*.staged"))
+
+    async with open_memory(home=home, model="offline") as gaia:
+        await gaia.memory.forget(ADA)
+        await gaia.memory.settled()
+    assert await find_residual_data(home, SearchTerms([word], [])) == []

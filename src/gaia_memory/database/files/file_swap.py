@@ -47,6 +47,8 @@ class StagedFiles:
         """
         sync_to_disk(self.paths.values())
         pairs = [[str(new), str(old)] for old, new in self.paths.items()]
+        for leftover in home.glob(f".{LIST_NAME}.*"):
+            leftover.unlink(missing_ok=True)
         replace_file(home / LIST_NAME, json.dumps(pairs).encode())
         finish_swap(home)
 
@@ -70,3 +72,12 @@ def finish_swap(home: Path) -> None:
             Path(new).replace(old)
     sync_to_disk({target.parent for target in targets})
     (home / LIST_NAME).unlink(missing_ok=True)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Delete the new files of a restore that was killed before it wrote the list. Blocking.
+
+    Only for a process that has the database in this folder open: it keeps a restore from running.
+    """
+    for leftover in folder.glob(f".*{_STAGED_SUFFIX}*"):
+        leftover.unlink(missing_ok=True)
