@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli.engines import ChannelOption, ConfigOption, UserOption, finish_erasures, load_config
+from gaia_memory.cli.engines import NEXT_OPENER, ChannelOption, ConfigOption, UserOption, finish_erasures, load_config
 from gaia_memory.cli.ui.prompt import is_goodbye
 from gaia_memory.cli.ui.read_input import is_interactive, iter_stdin_lines, require_stdin
-from gaia_memory.cli.ui.receipt import NEXT_OPENER
 from gaia_memory.cli.ui.terminal import coloured, print_line, print_note, print_speaker, print_text
 from gaia_memory.commands.undo import describe_changes
 from gaia_memory.errors import GaiaMemoryError

@@ -81,6 +81,7 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
+NEXT_OPENER = "the next process that opens this memory rewrites them"
 _MISSING_HOME_REMEDY = "check `home` and GAIA_HOME; `gaia chat` and `gaia memory add` make a new one"
 _DISABLED_REMEDY = (
     "set `memory.enabled: true` in gaia.yaml; `gaia memory export` and `gaia memory forget` work while it is off"

@@ -75,7 +75,7 @@ def test_another_configuration_can_be_named(agents: Path, adk_arguments: list[li
 def test_an_agent_runs_at_the_terminal_with_the_configuration_of_its_folder(
     agents: Path, adk_arguments: list[list[str]]
 ) -> None:
-    """Not with the copy beside it. `adk run` takes plugins from the App alone, so one without them is refused."""
+    """`adk run` takes plugins from the App alone, so one without them is refused."""
     run_gaia("init", str(agents))
     without_plugins = run_gaia("run", str(agents / "shop"))
     (agents / "shop" / "agent.py").write_text(f"{BARE}# MemoryPlugin\n", encoding="utf-8")
@@ -103,7 +103,6 @@ def test_the_folders_of_a_fresh_checkout_are_made(
     file = Path(adk_arguments[0][4].partition(":///")[2])
 
     assert done.code == 0, done.err
-    assert f"{agents / 'shop' / 'gaia.yaml'} is an older copy" in words(done) or sessions == "sqlite:///sessions.db"
     assert {stat.S_IMODE(path.stat().st_mode) for path in (agents / ".gaia", file.parent)} == {0o700}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 

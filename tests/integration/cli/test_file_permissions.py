@@ -88,7 +88,7 @@ def test_commands_write_no_file_that_others_may_read_or_everyone_may_write(tmp_p
     found = open_files(tmp_path)
     assert {name for name in found if name.startswith(("home", "ada.json"))} == set()
     assert (tmp_path / "ada.json").is_file()
-    assert found["agents/gaia.yaml"] == "0664"
+    assert found["agents/gaia.yaml"] == "0644"
     assert {name for name, mode in found.items() if int(mode, 8) & 0o002} == set()
 
 

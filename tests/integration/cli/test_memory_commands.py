@@ -353,43 +353,18 @@ def test_forget_claims_nothing_about_the_files_of_a_server(tmp_path: Path) -> No
     assert "nothing forgotten is left" not in done.out
 
 
-def test_a_receipt_lists_removals_by_place_and_contains_no_forgotten_word(config: str, tmp_path: Path) -> None:
-    """It is readable by its owner alone, agrees with `--json`, and says what stays."""
-    paper = tmp_path / "receipt.json"
+def test_a_receipt_lists_removals_by_place_and_contains_no_forgotten_word(config: str) -> None:
+    """It says what stays."""
     memory(config, "add", "itay", "likes zebrawood", "likes tea")
     run_gaia("chat", "--user", "itay", "--config", config, stdin="My cellar holds zebrawood.\n")
-    done = memory(config, "forget", "itay", "-y", "--receipt", str(paper), "--json")
-    kept = json.loads(paper.read_text(encoding="utf-8"))
+    done = memory(config, "forget", "itay", "-y", "--json")
+    kept = done.json_output
 
     assert done.code == 0
-    assert kept == done.json_output
     assert (kept["forgotten"], kept["count"], kept["pending"], kept["files"]) == ("everything", 2, False, "rewritten")
     assert kept["removed"]["facts"] == kept["removed"]["vectors"] == kept["removed"]["sources"] == 2
-    assert kept["waiting_conversations"] == 1
     assert kept["notes"] == []
-    assert paper.stat().st_mode & 0o777 == 0o600
-    assert "zebrawood" not in paper.read_text(encoding="utf-8")
-
-
-def test_an_existing_receipt_is_replaced_only_with_force_and_checked_before_forgetting(
-    config: str, tmp_path: Path
-) -> None:
-    """No file is left if nothing was forgotten."""
-    paper, other = tmp_path / "receipt.json", tmp_path / "other.json"
-    paper.write_text("mine", encoding="utf-8")
-    memory(config, "add", "itay", "likes tea")
-    refused = memory(config, "forget", "itay", "-y", "--receipt", str(paper))
-    nowhere = memory(config, "forget", "itay", "-y", "--receipt", str(tmp_path / "none" / "r.json"))
-    asked = memory(config, "forget", "itay", "--receipt", str(other), typed="n\n")
-
-    assert [refused.code, nowhere.code, asked.code] == [1, 1, 1]
-    assert "--force" in refused.err
-    assert paper.read_text(encoding="utf-8") == "mine"
-    assert not other.exists()
-    assert texts(config, "itay") == ["likes tea"]
-
-    assert memory(config, "forget", "itay", "-y", "--receipt", str(paper), "--force").code == 0
-    assert json.loads(paper.read_text(encoding="utf-8"))["count"] == 1
+    assert "zebrawood" not in done.out
 
 
 def test_forgetting_a_conversation_leaves_other_facts(config: str, tmp_path: Path) -> None:

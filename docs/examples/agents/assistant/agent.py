@@ -8,7 +8,7 @@ from google.adk.apps import App
 from gaia_memory import MemoryPlugin, SessionWindowPlugin, build_model
 
 ABOVE = Path(__file__).parents[1] / "gaia.yaml"
-# An image of `adk deploy` has this folder alone, with the copy that `gaia init` renews.
+# An image of `adk deploy` has this folder alone: copy gaia.yaml into it.
 CONFIG = ABOVE if ABOVE.is_file() else Path(__file__).with_name("gaia.yaml")
 
 root_agent = LlmAgent(

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli.engines import YesOption, finish_erasures
+from gaia_memory.cli.engines import NEXT_OPENER, YesOption, finish_erasures
 from gaia_memory.cli.memory.target import Target, UserMemory, find_fact
-from gaia_memory.cli.ui.fact_output import not_current_note, print_json
+from gaia_memory.cli.ui.fact_output import print_json
 from gaia_memory.cli.ui.read_input import confirm
-from gaia_memory.cli.ui.receipt import EARLIER_FINISHED_NOTE, NEXT_OPENER, ForgetReport, receipt_file
-from gaia_memory.cli.ui.terminal import pluralize, print_error, print_line, print_note, progress_bar
+from gaia_memory.cli.ui.terminal import pluralize, print_error, print_line, progress_bar
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.language.printable_text import escape_line
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from gaia_memory.forget.delete import ForgetPreview
     from gaia_memory.models import Receipt
 
@@ -28,18 +24,14 @@ Examples:
 
 `gaia memory forget --user ada` asks, forgets everything and waits until the files are rewritten.
 
-`gaia memory forget --user ada -y --json` does not ask, and prints the receipt.
+`gaia memory forget --user ada -y --json` does not ask, and prints what was deleted where, and what stays.
 
-`--receipt FILE` writes a file that only you can read: what was deleted where, and what stays.
-
-`--copies` also deletes the copies that imports gave to other users; the receipt of a forget counts them.
+`--copies` also deletes the copies that imports gave to other users.
 
 `--session ada:telegram` forgets what only that conversation taught.
 
 `--id` with the beginning of an id, as `gaia memory list` shows it, forgets one fact.
 """
-
-_REWRITTEN_MESSAGE = "The files are rewritten: nothing of what was deleted is in them."
 
 
 async def forget(
@@ -54,53 +46,60 @@ async def forget(
     copies: Annotated[
         bool, typer.Option("--copies", help="Delete the copies that imports gave to other users, too.")
     ] = False,
-    receipt: Annotated[
-        Path | None,
-        typer.Option("--receipt", help="Write what was deleted where, and what stays, to this file as JSON."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing receipt.")] = False,
     yes: YesOption = False,
 ) -> None:
     """Forget everything about a user, one fact, or a conversation. Earlier messages are never learned again.
 
     Without `--id`, open conversations without anything left to learn are deleted; a note says if one has to stay.
     Copies that imports gave to other users stay, except those that `--copies` deletes: what nothing else taught there.
-    Works while memory is off. Exits with 1 if the user, the fact or the conversation is unknown, or if a file or the
-    receipt could not be written after the facts were deleted. While memory is on, a user whose facts are all forgotten
-    is still known.
+    Works while memory is off. Exits with 1 if the user, the fact or the conversation is unknown, or if a file could not
+    be rewritten after the facts were deleted. While memory is on, a user whose facts are all forgotten is still known.
     """
     if fact_id is not None and session is not None:
         raise typer.BadParameter("pass --id or --session, not both")
-    with receipt_file(receipt, overwrite=force) as file:
-        async with target.open(allow_disabled=True) as opened:
-            preview = await opened.memory.preview_forget(opened.scope, session_id=session)
-            try:
-                chosen_id, question = await _choose(opened, preview, fact_id, session, copies=copies)
-            except typer.Exit:
-                await _finish_earlier_erasures(opened)
-                raise
-            if not yes:
-                question += " with the copies that others have" if copies else ""
-                confirm(f"{question}? This cannot be undone.", unchanged_message="nothing was forgotten")
-            report = await _forget(opened, preview, chosen_id, session, copies=copies)
-            if not target.as_json:
-                # Before anything that may fail or be interrupted.
-                _print_summary(report, preview)
-            report.save(file)
-            report = replace(report, receipt=await _delete_sessions(opened, report))
-            finisher, erasure_error = await _rewrite_files(opened, report)
-            report = replace(report, finisher=finisher)
-            receipt_error = report.save(file)
+    async with target.open(allow_disabled=True) as opened:
+        # Those of a forget that was interrupted: its facts are gone, but files may still contain them.
+        await finish_erasures(opened.memory)
+        preview = await opened.memory.preview_forget(opened.scope, session_id=session)
+        chosen_id, question = await _choose(opened, preview, fact_id, session, copies=copies)
+        if not yes:
+            question += " with the copies that others have" if copies else ""
+            confirm(f"{question}? This cannot be undone.", unchanged_message="nothing was forgotten")
+        forgotten_at = opened.engine.clock.now()
+        receipt = await opened.memory.forget(opened.scope, fact_id=chosen_id, session_id=session, copies=copies)
+        if not target.as_json:
+            # Before anything that may fail or be interrupted.
+            _print_summary(receipt, target.user)
+        receipt = receipt if chosen_id else await _delete_sessions(opened, receipt, session)
+        finisher, error = await _rewrite_files(opened, receipt)
+        remote = opened.engine.remote_stores
+    files = "pending" if finisher else "on a server" if remote else "rewritten"
+    notes = [*receipt.notes, *(f"rows are deleted from {each}; the server cleans its own files" for each in remote)]
+    notes += [f"files are still to be rewritten: {finisher}"] if finisher else []
     if target.as_json:
-        print_json(report.to_dict())
+        print_json(
+            {
+                "user": target.user,
+                "app": opened.scope.app,
+                "forgotten": "fact" if chosen_id else "conversation" if session else "everything",
+                "id": chosen_id,
+                "session": session,
+                "at": forgotten_at.isoformat(),
+                "count": receipt.count,
+                "removed": {"facts": receipt.count, **receipt.removed},
+                "pending": files == "pending",
+                "files": files,
+                "copies": receipt.copies,
+                "notes": notes,
+            }
+        )
     else:
-        _print_report(report, is_unsaved=receipt_error is not None)
-    if receipt_error:
-        receipt_error = f"the receipt could not be written, and is on standard output instead: {receipt_error}"
-    errors = [erasure_error and f"files still contain them: {erasure_error}", receipt_error]
-    for error in filter(None, errors):
-        print_error(f"the facts are deleted, but {error}")
-    if any(errors):
+        if files == "rewritten" and receipt.pending:
+            print_line("The files are rewritten: nothing of what was deleted is in them.")
+        for note in notes:
+            print_line(f"Note: {note}.")
+    if error:
+        print_error(f"the facts are deleted, but files still contain them: {error}")
         raise typer.Exit(1)
 
 
@@ -109,7 +108,7 @@ async def _choose(
 ) -> tuple[str | None, str]:
     """Return the id of the fact to forget, None for several, and the question; exit if there is nothing to forget."""
     facts, pending, user = preview.facts, preview.pending, opened.scope.user
-    has_copies, is_enabled = copies and bool(preview.copies), opened.engine.config.memory.enabled
+    has_copies = copies and bool(preview.copies)
     if not facts or (fact_id is None and session is None):
         await opened.print_other_scopes()
     if fact_id is not None:
@@ -118,114 +117,53 @@ async def _choose(
             return fact_id, f"Forget {fact_id!r}"
         fact = find_fact(facts, fact_id, escape_line(user))
         return fact.id, f"Forget {opened.mask(fact).text!r}"
-    # While memory is off nothing new is learned, but files may still have to be rewritten.
-    is_known = preview.was_written and (preview.pending_erasures or is_enabled)
+    is_known = preview.was_written and opened.engine.config.memory.enabled
     if not (facts or pending or has_copies or is_known):
-        off_note = "" if is_enabled else " (memory is off, `memory.enabled: false`)"
-        print_error(f"nothing to forget about {user!r}{off_note}")
+        print_error(f"nothing to forget about {user!r}")
         raise typer.Exit(1)
-    note = _not_current_note(preview, session, opened.engine.clock.now())
     if session is None:
         waiting = sum(each.messages > 0 for each in pending)
         unlearned = f" and {pluralize(waiting, 'conversation')} not learned yet" if waiting else ""
-        return None, f"Forget {pluralize(len(facts), 'fact')}{note}{unlearned} about {user}"
-    if not (
-        has_copies
-        or preview.session_fact_ids
-        or session in {fact.session_id for fact in facts}
-        or session in {each.key.session for each in pending}
-    ):
-        message = f"no fact about {escape_line(user)} comes from the conversation {session!r}"
-        print_error(f"{message}, and nothing in it is pending")
+        return None, f"Forget {pluralize(len(facts), 'fact')}{unlearned} about {user}"
+    known = {*(fact.session_id for fact in facts), *(each.key.session for each in pending)}
+    if not (has_copies or preview.session_fact_ids or session in known):
+        print_error(f"no fact about {escape_line(user)} comes from the conversation {session!r}")
         raise typer.Exit(1)
-    count = pluralize(len(preview.session_fact_ids), "fact")
-    return None, f"Forget {count}{note} that only {session!r} taught about {user}"
+    return None, f"Forget {pluralize(len(preview.session_fact_ids), 'fact')} that only {session!r} taught about {user}"
 
 
-def _not_current_note(preview: ForgetPreview, session: str | None, now: datetime) -> str:
-    affected = [fact for fact in preview.facts if session is None or fact.id in preview.session_fact_ids]
-    return not_current_note(affected, now)
-
-
-async def _finish_earlier_erasures(opened: UserMemory) -> None:
-    """Rewrite the files of an interrupted forget: its facts are gone, but files may still contain them."""
-    if await opened.memory.pending_erasures():
-        remaining = await finish_erasures(opened.memory)
-        print_note(
-            f"files of an earlier forget are still to be rewritten: {remaining}" if remaining else EARLIER_FINISHED_NOTE
-        )
-
-
-async def _forget(
-    opened: UserMemory, preview: ForgetPreview, fact_id: str | None, session: str | None, *, copies: bool
-) -> ForgetReport:
-    dropped = [each for each in preview.pending if each.messages and session in (None, each.key.session)]
-    forgotten_at = opened.engine.clock.now()
-    receipt = await opened.memory.forget(opened.scope, fact_id=fact_id, session_id=session, copies=copies)
-    return ForgetReport(
-        user=opened.scope.user,
-        app=opened.scope.app,
-        fact_id=fact_id,
-        session=session,
-        forgotten_at=forgotten_at,
-        receipt=receipt,
-        waiting_conversations=0 if fact_id else len(dropped),
-        remote_stores=opened.engine.remote_stores,
-        earlier_erasures=preview.pending_erasures,
-        finisher=NEXT_OPENER if receipt.pending else None,
-    )
-
-
-async def _delete_sessions(opened: UserMemory, report: ForgetReport) -> Receipt:
-    """Delete the sessions that the forget left without anything to learn; forgetting one fact leaves all of them."""
+async def _delete_sessions(opened: UserMemory, receipt: Receipt, session: str | None) -> Receipt:
+    """Delete the sessions that the forget left without anything to learn."""
     from gaia_memory.forget.delete import HOST_SESSION_NOTE, OPEN_SESSION_NOTE, REWOUND_SESSION_NOTE
 
-    receipt, notes = report.receipt, report.receipt.notes
-    if report.fact_id or {OPEN_SESSION_NOTE, REWOUND_SESSION_NOTE, HOST_SESSION_NOTE}.isdisjoint(notes):
+    if {OPEN_SESSION_NOTE, REWOUND_SESSION_NOTE, HOST_SESSION_NOTE}.isdisjoint(receipt.notes):
         return receipt
     from gaia_memory.adk.gaia import Gaia
 
     # `Gaia` makes the sessions readable for the engine.
-    sessions = await Gaia(opened.engine, None).engine.delete_forgotten(opened.scope, report.session)
+    sessions = await Gaia(opened.engine, None).engine.delete_forgotten(opened.scope, session)
     counts = {
         OPEN_SESSION_NOTE: sessions.open,
         REWOUND_SESSION_NOTE: sessions.hidden,
         HOST_SESSION_NOTE: sessions.elsewhere,
     }
-    true_notes = [note for note, count in counts.items() if count]
-    removed = {**receipt.removed, "conversations": sessions.deleted}
-    return replace(receipt, removed=removed, notes=(*true_notes, *(each for each in notes if each not in counts)))
+    notes = tuple(note for note in receipt.notes if counts.get(note, 1))
+    return replace(receipt, removed={**receipt.removed, "conversations": sessions.deleted}, notes=notes)
 
 
-async def _rewrite_files(opened: UserMemory, report: ForgetReport) -> tuple[str | None, str | None]:
+async def _rewrite_files(opened: UserMemory, receipt: Receipt) -> tuple[str | None, str | None]:
     """Wait until no file contains forgotten text; return what rewrites those that still do, and what went wrong."""
-    if not report.finisher:
+    if not receipt.pending:
         return None, None
     try:
         with progress_bar("Rewriting files") as advance:
             return await opened.memory.finish_erasures(advance), None
     except MemoryUnavailable as error:
-        return report.finisher, str(error)
+        return NEXT_OPENER, str(error)
 
 
-def _print_summary(report: ForgetReport, preview: ForgetPreview) -> None:
-    note = "" if report.fact_id else _not_current_note(preview, report.session, report.forgotten_at)
-    summary = f"Forgot {pluralize(report.receipt.count, 'fact')}{note} about {report.user}."
-    if deleted := report.receipt.removed.get("copies", 0):
-        summary += f" {deleted} of the copies that others had {'is' if deleted == 1 else 'are'} deleted."
-    if waiting := report.waiting_conversations:
-        summary += f" {pluralize(waiting, 'conversation')} that waited to be learned will not be."
+def _print_summary(receipt: Receipt, user: str) -> None:
+    summary = f"Forgot {pluralize(receipt.count, 'fact')} about {user}."
+    if deleted := receipt.removed.get("copies", 0):
+        summary += f" Deleted {deleted} of the copies that others had."
     print_line(summary)
-
-
-def _print_report(report: ForgetReport, *, is_unsaved: bool) -> None:
-    """Report the conversations, the files and what stays; the deleted facts were reported before."""
-    if conversations := report.receipt.removed.get("conversations"):
-        print_line(f"Deleted {pluralize(conversations, 'conversation')} with all messages.")
-    if report.files == "rewritten" and (report.receipt.pending or report.earlier_erasures):
-        print_line(_REWRITTEN_MESSAGE)
-    for note in report.notes:
-        print_line(f"Note: {note}.")
-    if is_unsaved:
-        print_line("The receipt:")
-        print_json(report.to_dict())

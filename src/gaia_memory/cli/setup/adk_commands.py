@@ -31,12 +31,12 @@ def adk_arguments(command: AdkCommand, agents: AgentFolder, loaded: LoadedConfig
 
 def command_lines(agents: AgentFolder, loaded: LoadedConfig, folder_name: str) -> dict[str, Any]:
     """Return what to type to start the agents of a folder, by the command it runs."""
-    services, members = _service_options(loaded), agents.members
+    services = _service_options(loaded)
     servers: dict[str, AdkCommand] = {"adk web": "web", "adk api_server": "api_server"}
     return {
         "gaia web": _command_line("gaia", "web", folder_name),
         **{name: _command_line("adk", *adk_arguments(command, agents, loaded)) for name, command in servers.items()},
-        "adk run": {agent.name: _command_line("adk", "run", *services, str(agent.folder)) for agent in members},
+        "adk run": {agent.name: _command_line("adk", "run", *services, str(agent.folder)) for agent in agents.members},
         "gaia doctor": _command_line("gaia", "doctor", "--config", str(loaded.path)),
     }
 

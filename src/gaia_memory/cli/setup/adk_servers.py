@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gaia_memory.cli.engines import ConfigOption, load_config
-from gaia_memory.cli.ui.terminal import print_note
 from gaia_memory.errors import ConfigError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -59,8 +58,7 @@ def api_server(context: typer.Context, folder: FolderArgument = Path(), config: 
 def run(context: typer.Context, folder: FolderArgument = Path(), config: ConfigOption = None) -> None:
     """Start `adk run` for the folder of one agent, with memory.
 
-    The agent needs MemoryPlugin in its App. The configuration is found as by `gaia web`; for a copy of the `gaia.yaml`
-    in the folder above, that one is used.
+    The agent needs MemoryPlugin in its App. The configuration is found as by `gaia web`.
     """
     _serve("run", folder, config, context)
 
@@ -68,9 +66,8 @@ def run(context: typer.Context, folder: FolderArgument = Path(), config: ConfigO
 def _serve(command: AdkCommand, path: Path, config: Path | None, context: typer.Context) -> None:
     from gaia_memory.cli.setup.adk_commands import adk_arguments, typed_name
     from gaia_memory.cli.setup.agent_folders import find_agents
-    from gaia_memory.cli.setup.own_files import folder_config, stale_copies
     from gaia_memory.cli.setup.prepare import prepare_home
-    from gaia_memory.cli.setup.services import SCHEME, inspect_services
+    from gaia_memory.cli.setup.services import inspect_services
     from gaia_memory.config.sources.load import FILE_NAME
 
     folder = path.expanduser().absolute()
@@ -84,18 +81,16 @@ def _serve(command: AdkCommand, path: Path, config: Path | None, context: typer.
         raise InvalidInputError(f"{path} has no agent: {remedy[:-1]} --agent assistant` creates one")
     if command == "run" and (agents.members[0].folder != folder or not agents.all_have_memory):
         need = "its App needs MemoryPlugin" if agents.members[0].folder == folder else "name the folder of one agent"
-        raise InvalidInputError(f"{path} cannot run with memory, {need}: {remedy} shows how")
-    own_config = folder_config(folder)
-    loaded = load_config(own_config if config is None and own_config.is_file() else config)
+        raise InvalidInputError(f"{path} cannot run with memory: {need}")
+    places = (folder, folder.parent) if command == "run" else (folder,)
+    own_config = next((place / FILE_NAME for place in places if (place / FILE_NAME).is_file()), None)
+    loaded = load_config(own_config if config is None else config)
     if loaded.path is None:
         raise ConfigError([f"there is no {FILE_NAME}: {remedy} writes it"], source=str(path))
     services = inspect_services(folder)
     if services.verdict != "right":
-        reason = services.message or f"it has no entry for {SCHEME}://"
-        raise InvalidInputError(f"{services.path} does not lead ADK to memory ({reason}): {remedy} writes it")
+        raise InvalidInputError(f"{services.path} is {services.verdict}: {services.message or f'{remedy} writes it'}")
     prepare_home(loaded.path.parent, loaded)
-    for copy in stale_copies(agents, loaded.path):
-        print_note(f"note: {copy} is an older copy of {loaded.path}: {remedy} renews it")
     arguments = [*adk_arguments(command, agents, loaded), *context.args]
     # From here on logging is ADK's.
     context.find_root().close()

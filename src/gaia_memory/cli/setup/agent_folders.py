@@ -10,7 +10,6 @@ _AGENT_NAME = re.compile(r"[a-zA-Z0-9_]+")
 _AGENT_DECLARATION = re.compile(
     r"^[ \t]*(?:from\s.*\bimport\b.*\b(?:agent|app|root_agent)\b|(?:app|root_agent)\s*[:=])", re.MULTILINE
 )
-_MEMORY_PLUGIN = re.compile(r"\bMemoryPlugin\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +18,6 @@ class Agent:
 
     folder: Path
     has_memory: bool
-    is_yaml: bool = False
 
     @property
     def name(self) -> str:
@@ -38,11 +36,6 @@ class AgentFolder:
     def all_have_memory(self) -> bool:
         """Whether there are agents and each names MemoryPlugin."""
         return bool(self.members) and all(agent.has_memory for agent in self.members)
-
-    @property
-    def without_plugins(self) -> list[Agent]:
-        """The Python agents that do not name MemoryPlugin, which `adk run` needs."""
-        return [agent for agent in self.members if not agent.has_memory and not agent.is_yaml]
 
 
 def is_agent_folder(folder: Path) -> bool:
@@ -65,9 +58,7 @@ def _looks_like_agent(folder: Path) -> bool:
 
 
 def _read_agent(folder: Path) -> Agent:
-    programs = [folder / "agent.py", folder / "__init__.py"]
-    has_memory = any(_MEMORY_PLUGIN.search(_read_text(path)) for path in programs)
-    return Agent(folder, has_memory, is_yaml=not programs[0].is_file() and (folder / "root_agent.yaml").is_file())
+    return Agent(folder, any("MemoryPlugin" in _read_text(folder / name) for name in ("agent.py", "__init__.py")))
 
 
 def _read_text(path: Path) -> str:

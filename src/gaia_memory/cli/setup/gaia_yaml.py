@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gaia_memory.cli.ui.output_files import FileStep, back_up, write_file
+from gaia_memory.cli.ui.output_files import FileStep, write_file
 from gaia_memory.config.render import yaml_scalar
 from gaia_memory.config.sources.load import FILE_NAME, load
 from gaia_memory.errors import ConfigError
@@ -45,18 +45,13 @@ sessions:
 """
 
 
-def write_gaia_yaml(folder: Path, app: str, *, force: bool) -> FileStep:
-    """Write the file, or check an existing one; `force` replaces it and keeps a backup."""
-    path, text = folder / FILE_NAME, _TEMPLATE.format(app=yaml_scalar(app))
+def write_gaia_yaml(folder: Path, app: str) -> FileStep:
+    """Write the file, or check an existing one."""
+    path = folder / FILE_NAME
     if not path.exists():
-        write_file(path, text)
+        write_file(path, _TEMPLATE.format(app=yaml_scalar(app)))
         return FileStep(path, "made")
-    if force:
-        copy = back_up(path)
-        write_file(path, text)
-        return FileStep(path, "replaced", f"the previous file is {copy.name}")
     try:
-        warnings = load(path).warnings
+        return FileStep(path, "kept", "; ".join(load(path).warnings))
     except ConfigError as error:
-        return FileStep(path, "wrong", f"{'; '.join(error.problems)}: correct it, or pass --force")
-    return FileStep(path, "kept", "; ".join(warnings) or "it is valid")
+        return FileStep(path, "wrong", "; ".join(error.problems))

@@ -8,14 +8,13 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from gaia_memory.cli.setup.agent_folders import is_agent_folder
-from gaia_memory.cli.setup.own_files import CONFIG_LINES
 from gaia_memory.cli.ui.output_files import FileStep, write_file
 from gaia_memory.config.schema import is_app_name
 
 _RESERVED_MODULE = "services"
 """ADK imports a module of this name to register services, so an agent cannot have it."""
 
-_AGENT_TEMPLATE = f'''\
+_AGENT_TEMPLATE = '''\
 """An agent that remembers the people it talks to. `gaia init` wrote it; it is yours to change."""
 
 from pathlib import Path
@@ -25,9 +24,12 @@ from google.adk.apps import App
 
 from gaia_memory import MemoryPlugin, SessionWindowPlugin, build_model
 
-{CONFIG_LINES}
+ABOVE = Path(__file__).parents[1] / "gaia.yaml"
+# An image of `adk deploy` has this folder alone: copy gaia.yaml into it.
+CONFIG = ABOVE if ABOVE.is_file() else Path(__file__).with_name("gaia.yaml")
+
 root_agent = LlmAgent(
-    name="{{name}}",
+    name="{name}",
     # Gemini if GEMINI_API_KEY is set in the environment or in a file `.env` next to this one, else an offline model
     # that needs no key. You can use any ADK model, such as model="gemini-2.5-pro".
     model=build_model("auto"),
@@ -36,7 +38,7 @@ root_agent = LlmAgent(
 
 # ADK reads the plugins from the App. Its name must be that of the folder.
 app = App(
-    name="{{name}}",
+    name="{name}",
     root_agent=root_agent,
     plugins=[SessionWindowPlugin(config=CONFIG), MemoryPlugin(config=CONFIG)],
 )
