@@ -44,19 +44,28 @@ async def sweep(
         # If only `gaia sweep` ever runs, nothing else finishes them.
         remaining = await finish_erasures(engine.memory)
         pending = await engine.memory.pending()
-        failed = [each for each in pending if each.attempts > attempts_before.get(each.key, 0)]
         # A forced sweep waits for nobody to be quiet: what it leaves waits for something else.
-        waiting = [] if force else _quiet_times(engine, pending)
-        error, problems = _problems(engine, report, pending, failed)
-        notes = [*_learned_lines(report), *_waiting_lines(waiting, engine)]
-    if remaining:
-        problems.insert(0, f"files still contain forgotten text: {remaining}")
+        waiting = 0 if force else _count_not_quiet(engine, pending)
+        error = _error(engine, report, pending)
+    failed = [each for each in pending if each.attempts > attempts_before.get(each.key, 0)]
+    problems = [
+        f"{escape_line(each.key.session)} of {escape_line(each.key.user)} is not learned yet: {each.reason}"
+        for each in failed[:_MAX_NAMED_CONVERSATIONS]
+    ]
+    if report.reason:
+        skipped = pluralize(report.skipped, "conversation")
+        problems.append(f"{skipped} not tried, because the model gives no answer: {report.reason}")
+    if report.failed or report.reason:
+        problems.append("failed conversations are kept and tried again: `gaia doctor` shows them")
+    problems += [error] if error else []
+    problems += [f"files still contain forgotten text: {remaining}"] if remaining else []
     if as_json:
         counts = {"consolidated": report.consolidated, "failed": report.failed, "skipped": report.skipped}
-        print_line(json.dumps({**counts, "facts": report.fact_count, "waiting": len(waiting), "error": error}))
+        print_line(json.dumps({**counts, "facts": report.fact_count, "waiting": waiting, "error": error}))
     else:
         learned = pluralize(report.consolidated, "conversation")
-        for line in [f"{learned} learned, {report.failed} failed, {report.skipped} skipped", *notes]:
+        print_line(f"{learned} learned, {report.failed} failed, {report.skipped} skipped")
+        for line in _notes(report, waiting):
             print_line(line)
     for problem in problems:
         print_error(problem)
@@ -82,13 +91,15 @@ async def _sweep(engine: Engine, *, force: bool) -> SweepReport:
         return await Gaia(engine, None).sweep(force=force, progress=report_progress)
 
 
-def _learned_lines(report: SweepReport) -> list[str]:
-    """Return lines with the new facts and whose they are."""
+def _notes(report: SweepReport, waiting: int) -> list[str]:
+    """Return lines with what gave no fact, what waits, and the new facts with whose they are."""
     lines = []
     if report.private:
         lines.append(f"{pluralize(report.private, 'private conversation')}: nothing of it is learned")
     if empty := report.nothing_left + report.without_facts:
         lines.append(f"{pluralize(empty, 'conversation')} gave no new fact")
+    if waiting:
+        lines.append(f"{pluralize(waiting, 'conversation')} not quiet yet: see --force")
     if report.fact_count:
         lines.append(f"I learned {pluralize(report.fact_count, 'thing')}:")
         lines += [f"- {fact.scope.user}: {' '.join(fact.text.split())}" for fact in report.facts]
@@ -96,73 +107,34 @@ def _learned_lines(report: SweepReport) -> list[str]:
     return [*lines, f"- and {more} more: `gaia memory list` shows the facts about a user"] if more else lines
 
 
-def _quiet_times(engine: Engine, pending: Sequence[PendingConversation]) -> list[float]:
-    """Return when the conversations that only wait for quiet will be quiet, the first one first, since the epoch."""
+def _count_not_quiet(engine: Engine, pending: Sequence[PendingConversation]) -> int:
+    """Return how many conversations wait for nothing but quiet: they neither failed nor are in a turn."""
     from gaia_memory.models.quiet_conversations import is_due, quiet_cutoff
 
-    now, idle_seconds = engine.clock.now().timestamp(), engine.config.sessions.idle_consolidate_minutes * 60
-    quiet_since = quiet_cutoff(now, idle_seconds=idle_seconds)
+    now = engine.clock.now().timestamp()
+    quiet_since = quiet_cutoff(now, idle_seconds=engine.config.sessions.idle_consolidate_minutes * 60)
     readable = set(engine.readable_apps()).difference(engine.listing_errors)
     waiting = [each for each in pending if each.key.app in readable and each.touched > quiet_since]
-    # Due but for the time: neither failed, nor in a turn.
-    return sorted(each.touched + idle_seconds for each in waiting if is_due(each, now=now, quiet_since=each.touched))
+    return sum(is_due(each, now=now, quiet_since=each.touched) for each in waiting)
 
 
-def _waiting_lines(quiet_times: Sequence[float], engine: Engine) -> list[str]:
-    """Return a line about the conversations that are not quiet yet."""
-    if not quiet_times:
-        return []
-    from gaia_memory.health import format_time
-
-    is_of_agent = engine.config.memory.llm.is_of_agent
-    learner = "the process of the agent learns then" if is_of_agent else "--force learns now"
-    waits = pluralize(len(quiet_times), "conversation waits", "conversations wait")
-    return [f"{waits}: the first is quiet at {format_time(quiet_times[0])}; {learner}"]
-
-
-def _problems(
-    engine: Engine,
-    report: SweepReport,
-    pending: Sequence[PendingConversation],
-    failed: Sequence[PendingConversation],
-) -> tuple[str | None, list[str]]:
-    """Return why nothing could be learned at all, if so, and a line for each problem, that one included."""
-    from gaia_memory.health import missing_model_problem
-
-    problems = [
-        f"{escape_line(each.key.session)} of {escape_line(each.key.user)} is not learned yet: {each.reason}"
-        for each in failed[:_MAX_NAMED_CONVERSATIONS]
-    ]
-    if (more := len(failed) - _MAX_NAMED_CONVERSATIONS) > 0:
-        problems.append(f"{more} more are not learned yet: see `gaia doctor`")
-    if report.reason:
-        skipped = pluralize(report.skipped, "conversation")
-        problems.append(f"{skipped} not tried, because the model gives no answer: {report.reason}")
-    if report.failed or report.reason:
-        problems.append("failed conversations are kept and tried again")
-    error = _unread_message(engine, pending) or ": ".join(filter(None, missing_model_problem(report.without_model)))
-    if unreadable := [each.key.app for each in pending if each.key.app not in engine.readable_apps()]:
-        where = "not in `sessions.database_url`: that app has to learn them"
-        message = f"conversations of {', '.join(sorted(set(unreadable)))} are pending, but {where}"
-        if error or report.consolidated or len(unreadable) < len(pending):
-            problems.append(message)
-        else:
-            error = message
-    return error or None, [*problems, *([error] if error else [])]
-
-
-def _unread_message(engine: Engine, pending: Sequence[PendingConversation]) -> str:
-    """Return the message if the sessions of an app could not be listed; empty if all could."""
+def _error(engine: Engine, report: SweepReport, pending: Sequence[PendingConversation]) -> str | None:
+    """Return why this process can learn nothing, or nothing of some apps; None if it can."""
     from gaia_memory.database.read_only import database_path
+    from gaia_memory.health import missing_model_problem
     from gaia_memory.redaction.mask import mask_secrets
 
-    url, unread = engine.config.sessions_url, engine.listing_errors
-    if not unread:
-        return ""
-    known = pluralize(sum(each.key.app in unread for each in pending), "conversation")
-    apps, kinds = ", ".join(sorted(unread)), ", ".join(sorted(set(unread.values())))
-    return (
-        f"{database_path(url) or mask_secrets(url)} cannot be read ({kinds}), so no conversation of {apps} is learned "
-        f"({known} known to be pending): see `gaia doctor`; if it is damaged, restore a backup, or move it away to "
-        "start with an empty one"
-    )
+    if unread := engine.listing_errors:
+        url = engine.config.sessions_url
+        kinds = ", ".join(sorted(set(unread.values())))
+        return (
+            f"{database_path(url) or mask_secrets(url)} cannot be read ({kinds}), so no conversation of "
+            f"{', '.join(sorted(unread))} is learned: see `gaia doctor`; if it is damaged, restore a backup"
+        )
+    if report.without_model:
+        return ": ".join(missing_model_problem(report.without_model))
+    unreadable = {each.key.app for each in pending}.difference(engine.readable_apps())
+    if unreadable and not report.consolidated and all(each.key.app in unreadable for each in pending):
+        where = "not in `sessions.database_url`: that app has to learn them"
+        return f"conversations of {', '.join(sorted(unreadable))} are pending, but {where}"
+    return None

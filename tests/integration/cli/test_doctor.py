@@ -189,7 +189,6 @@ def test_agents_beside_the_configuration_are_checked(config: Path) -> None:
     assert [state for state, _, _ in right] == ["ok"]
     assert "shop" in right[0][1]
     assert [state for state, _, _ in wrong] == ["fail"]
-    assert "--force" in wrong[0][2]
 
 
 def test_a_home_that_is_a_file_is_reported(config: Path) -> None:
@@ -376,23 +375,23 @@ def test_the_process_that_has_the_store_open_is_named_and_not_disturbed(used: Pa
     killed = run_doctor(used)
 
     assert (running.code, killed.code) == (0, 0)
-    assert findings_of(running, "store")[0][1].endswith(f"is open in process {process.pid}")
+    assert findings_of(running, "store")[0][1].rpartition(" is open in ")[2].startswith(f"process {process.pid}")
     assert findings_of(killed, "store")[0][1].endswith("is intact, and no process has it open")
 
 
 def test_the_backlog_of_the_store_is_reported(used: Path) -> None:
-    """Facts and forgets, with the process that will handle them."""
+    """Facts and forgets."""
     run_gaia("memory", "add", "--user", "ada", "--config", str(used), "likes tea", "likes cake")
     with closing(sqlite3.connect(database())) as connection:
         connection.execute("INSERT INTO gaia_erasures (noted_at) VALUES (1)")
         connection.commit()
     _, lag, erasure = findings_of(run_doctor(used), "store")
 
-    assert lag[:2] == ("ok", "still to be copied from the database: 2 facts, by the next agent or `gaia chat`")
+    assert lag[:2] == ("ok", "still to be copied from the database: 2 facts")
     assert (erasure[0], "1 forget may still have text in files" in erasure[1]) == ("warn", True)
 
 
-def test_failed_conversations_are_reported_with_reason_and_next_attempt(used: Path) -> None:
+def test_failed_conversations_are_reported_with_their_reason(used: Path) -> None:
     """Parked ones are reported with a remedy."""
     notes = {"last_error": "the model said 503", "attempts": 2, "retry_at": time.time() + 3600}
     _note(**notes)
@@ -401,9 +400,8 @@ def test_failed_conversations_are_reported_with_reason_and_next_attempt(used: Pa
     parked = findings_of(run_doctor(used), "conversations")
 
     assert [state for state, _, _ in failed] == ["warn"]
-    assert re.search(r"1 conversation, such as itay:cli, .* 2 times: the model said 503; next try 20", failed[0][1])
+    assert failed[0][1] == "1 conversation failed, such as itay:cli: the model said 503"
     assert "gaia sweep --force" in failed[0][2]
-    assert parked[0][1].endswith(": the model said 503; parked after too many bad answers")
     assert "correct the cause, then run `gaia sweep --force`" in parked[0][2]
 
 
@@ -411,20 +409,17 @@ _AGENT_LEARNS = "memory: {llm: {provider: agent}}"
 
 
 def test_an_overdue_conversation_is_pointed_out(used: Path) -> None:
-    """It is long overdue; with `auto_ingest: false` that is expected, without a background sweep a command is due.
+    """It is long overdue; with `auto_ingest: false` that is expected.
 
     The command has no model where the agent's own one learns.
     """
     _note(touched=time.time() - 86_400)
     overdue = findings_of(run_doctor(used), "conversations")
-    manual_config = write_offline_config(used.parent, "sessions: {background_sweep: false}")
-    manual = findings_of(run_doctor(manual_config), "conversations")
     of_agent = findings_of(run_doctor(write_offline_config(used.parent, _AGENT_LEARNS), "--no-model"), "conversations")
     off = findings_of(run_doctor(write_offline_config(used.parent, "memory: {auto_ingest: false}")), "conversations")
 
     assert (overdue[0][0], "nothing seems to sweep" in overdue[0][1]) == ("warn", True)
     assert overdue[0][2].startswith("start the process")
-    assert (manual[0][0], "`sessions.background_sweep` is false" in manual[0][2]) == ("warn", True)
     assert (of_agent[0][0], of_agent[0][2].startswith("run the sweep in the process of the agent")) == ("warn", True)
     assert (off[0][0], "`memory.auto_ingest` is false" in off[0][1]) == ("ok", True)
 
@@ -465,26 +460,26 @@ def test_offline_parts_beside_a_real_model_are_a_warning(
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     done = run_doctor(config, "--no-model")
-    [learns], [embeds] = findings_of(done, "memory's model"), findings_of(done, "embedder")
+    [learns] = findings_of(done, "memory's model")
 
     assert done.code == 0
-    assert (learns[0], embeds[0]) == ("warn", "warn")
+    assert learns[0] == "warn"
     assert f"although the agents' model is {model}" in learns[1]
     assert learns[2].startswith(remedy)
 
 
 def test_what_vertex_ai_lacks_is_named(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """First the project; the location has a default."""
+    """The project."""
     monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
     without = findings_of(run_doctor(config, "--no-model"), "environment")[-1]
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "garden")
     done = run_doctor(config, "--no-model")
 
     assert without[0] == "warn"
-    assert without[2] == "set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION"
+    assert without[2] == "set GOOGLE_CLOUD_PROJECT"
     assert findings_of(done, "environment")[-1][:2] == (
         "ok",
-        "Gemini on Vertex AI: project garden, location global",
+        "Gemini on Vertex AI: project garden",
     )
     assert findings_of(done, "embedder")[0][1] == "gemini/gemini-embedding-001/768: not asked (--no-model)"
 
@@ -559,7 +554,7 @@ def test_a_wrong_answer_of_a_model_is_reported(
     gemini.set_default("extractor", answer)
     done = run_doctor(gemini_config)
 
-    assert worst_states(done)["memory's model"] == worst_states(done)["agents' model"] == state
+    assert worst_states(done)["memory's model"] == state
     assert findings_of(done, "memory's model")[0][2]
     assert worst_states(done)["embedder"] == "ok"
     assert "no-real-key" not in done.out

@@ -107,18 +107,14 @@ def test_lines_of_a_file_and_of_standard_input_are_facts(config: str, tmp_path: 
     assert texts(config, "itay")[-2:] == ["likes tea", "likes cake"]
 
 
-def test_a_list_of_mem0_is_added_with_its_times_and_shown_before(config: str, tmp_path: Path) -> None:
-    """A dry run keeps nothing."""
+def test_a_list_of_mem0_is_added_with_its_times(config: str, tmp_path: Path) -> None:
+    """And with its categories."""
     file = tmp_path / "get_all.json"
     entry = {"memory": "Likes tea", "created_at": "2024-07-20T12:00:00Z", "categories": ["food"], "user_id": "itay"}
     file.write_text(json.dumps({"results": [entry, {"memory": "Has a dog"}]}), encoding="utf-8")
-    shown = memory(config, "add", "itay", "--file", str(file), "--dry-run")
-    assert not gaia_home().exists()
     added = memory(config, "add", "itay", "--file", str(file))
     listed = memory(config, "list", "itay", "--json").json_output["memories"]
 
-    assert "2024-07-20  Likes tea  category=food" in shown.out
-    assert shown.out.endswith("2 facts would be added about itay; nothing was kept.\n")
     assert added.out == "2 facts added; 2 facts about itay now.\n"
     assert (listed[0]["said_at"], listed[0]["metadata"]) == ("2024-07-20T12:00:00+00:00", {"category": "food"})
 
@@ -130,48 +126,23 @@ def test_a_file_with_a_wrong_entry_adds_nothing(config: str, tmp_path: Path) -> 
     mixed.write_text('[{"memory": "Likes tea", "user_id": "ada"}, {"memory": "Likes figs", "user_id": "noa"}]')
     secret.write_text("Likes tea\n\nAKIA" + "IOSFODNN7EXAMPLE\n", encoding="utf-8")
     results = [memory(config, "add", "itay", "-f", str(file)) for file in (wrong, mixed, secret)]
-    dry = memory(config, "add", "itay", "-f", str(secret), "--dry-run")
 
-    assert [done.code for done in (*results, dry)] == [1, 1, 1, 1]
+    assert [done.code for done in results] == [1, 1, 1]
     assert "entry 2 has no text" in results[0].err
-    assert "no fact of the file is added for itay (1 about ada, 1 about noa)" in results[1].err
+    assert "entry 1 is about 'ada', not about 'itay'" in results[1].err
     assert "line 3" in results[2].err
-    assert "line 3" in dry.err
     assert texts(config, "itay") == []
-
-
-def test_what_another_store_has_ended_or_has_of_others_is_left_out_and_counted(config: str, tmp_path: Path) -> None:
-    """An end to come stays with the fact."""
-    file = tmp_path / "export.json"
-    rows: list[dict[str, object]] = [
-        {"memory": "Was in Rome", "expiration_date": "2024-05-10", "user_id": "itay"},
-        {"memory": "Smokes a pack a day", "state": "deleted"},
-        {"memory": "Works at Helios", "invalid_at": "2024-02-01T00:00:00Z"},
-        {"memory": "Likes jazz", "user_id": "noa"},
-        {"memory": "Rents a boat", "expiration_date": "2099-12-31", "user_id": "itay", "state": "active"},
-    ]
-    file.write_text(json.dumps(rows), encoding="utf-8")
-    added = memory(config, "add", "itay", "--file", str(file), "--json")
-
-    assert added.json_output["left_out"] == {"expired": 2, "deleted": 1, "about noa": 1}
-    assert "4 facts left out: 2 expired, 1 deleted" in added.err
-    assert [each["valid_until"] for each in memory(config, "list", "itay", "--json").json_output["memories"]] == [
-        "2100-01-01T00:00:00+00:00"
-    ]
 
 
 def test_a_file_about_another_user_needs_an_explicit_user(config: str, tmp_path: Path) -> None:
     """The default, the login name, would mix two people up."""
-    facts_file, export = tmp_path / "facts.json", tmp_path / "export.json"
-    facts_file.write_text('[{"memory": "Likes tea", "user_id": "ada"}]', encoding="utf-8")
-    added = run_gaia("memory", "add", "-f", str(facts_file), "--config", config)
+    export = tmp_path / "export.json"
     memory(config, "add", "ada", "Likes tea")
     run_gaia("memory", "export", "--user", "ada", "--output", str(export), "--config", config)
     imported = run_gaia("memory", "import", str(export), "--config", config)
 
-    for refused in (added, imported):
-        assert refused.code == 2
-        assert "the file is about 'ada': pass --user" in " ".join(refused.err.replace("│", " ").split())
+    assert imported.code == 2
+    assert "the file is about 'ada': pass --user" in " ".join(imported.err.replace("│", " ").split())
     assert texts(config, getpass.getuser()) == []
 
 

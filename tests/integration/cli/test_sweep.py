@@ -109,7 +109,7 @@ def test_conversations_without_a_fact_are_told_apart(tmp_path: Path) -> None:
     )
 
 
-def test_of_many_failures_some_are_named_and_the_rest_counted(tmp_path: Path, gemini: FakeGemini) -> None:
+def test_of_many_failures_some_are_named(tmp_path: Path, gemini: FakeGemini) -> None:
     """Too many lines would hide the reason."""
     config = talked(tmp_path, *(f"user{number}" for number in range(12)))
     gemini.set_default("extractor", Failure(400))
@@ -118,7 +118,7 @@ def test_of_many_failures_some_are_named_and_the_rest_counted(tmp_path: Path, ge
     assert swept.code == 1
     assert swept.out == "0 conversations learned, 12 failed, 0 skipped\n"
     assert swept.err.count("is not learned yet") == 10
-    assert "2 more are not learned yet" in swept.err
+    assert "`gaia doctor` shows them" in swept.err
 
 
 def test_conversations_not_tried_are_reported_with_the_reason(tmp_path: Path, gemini: FakeGemini) -> None:
@@ -152,8 +152,8 @@ def test_a_damaged_session_database_is_reported_as_a_failure(tmp_path: Path, pag
     assert (swept.code, counts.code) == (1, 1)
     assert swept.out == "0 conversations learned, 0 failed, 0 skipped\n"
     assert swept.err.startswith(f"gaia: {gaia_home() / 'sessions.db'} cannot be read (DatabaseError)")
-    assert "no conversation of gaia is learned (2 conversations known to be pending)" in swept.err
-    assert "restore a backup, or move it away" in swept.err
+    assert "no conversation of gaia is learned" in swept.err
+    assert "restore a backup" in swept.err
     assert swept.err.count("\n") == 1
     assert counts.json_output["error"] == swept.err.removeprefix("gaia: ").rstrip("\n")
     assert counts.json_output["failed"] == 0
@@ -192,7 +192,7 @@ def test_a_sweep_that_can_read_none_of_what_waits_fails(tmp_path: Path) -> None:
         "gaia: conversations of gaia are pending, but not in `sessions.database_url`: that app has to learn them\n"
     )
     assert counts.json_output["error"] == unread.err.removeprefix("gaia: ").rstrip("\n")
-    assert waits.err == learned.err == unread.err
+    assert waits.err == learned.err == ""
     assert learned.out.startswith("1 conversation learned")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -37,7 +37,6 @@ class CheckContext:
     loaded: LoadedConfig | None = None
     summary: DatabaseSummary | None = None
     unread_reason: str = "the memory database could not be read"
-    model_findings: dict[str, Finding] = field(default_factory=dict)
 
     @property
     def config(self) -> GaiaConfig:

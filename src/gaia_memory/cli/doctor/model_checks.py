@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gaia_memory.cli.doctor.findings import CheckContext, Finding, fail, ok, skip, warn
 from gaia_memory.config.api_keys import can_reach_gemini
 from gaia_memory.engine_probe import SAMPLE_STATEMENT, EngineProbe, ModelProbe
-from gaia_memory.errors import BadAnswerError, ConfigError, ContextSizeError, ModelError
+from gaia_memory.errors import BadAnswerError, ConfigError, ModelError
 from gaia_memory.model_calls import time_limit
 from gaia_memory.outage import classify_error
 
@@ -46,7 +46,6 @@ async def _check_memory_models(context: CheckContext) -> list[Finding]:
     try:
         await probe.check_providers()
         findings = await _check_language_model(probe, context)
-        context.model_findings[probe.language_model.name] = findings[0]
         embedder = await _check_embedder(probe, context)
         embedder += _compare_vectors(probe.embedder.name, stored) if embedder[0].state != "fail" else []
         return findings + [replace(finding, part=EMBEDDER_PART) for finding in embedder]
@@ -61,11 +60,8 @@ async def _check_language_model(probe: EngineProbe, context: CheckContext) -> li
     if model.provider == AGENT_NAME:
         return ok("the agent's own model learns where the agent runs; elsewhere, as in `gaia sweep`, they wait")
     if model.provider == OFFLINE_NAME:
-        fallback = probe.offline_fallback(context.config.model)
-        if fallback is not None and not _is_offline(context.config.model):
-            message = f"memory learns sentences as they were said, although the agents' model is {context.config.model}"
-            return warn(f"{message}: {fallback.reason}", f"put `llm: {fallback.llm_settings}` under `memory:`")
-        return ok(f"memory learns sentences as they were said: {probe.describe_model()}")
+        message = f"memory learns sentences as they were said: {probe.describe_model()}"
+        return _warn_of_fallback(probe, context) or ok(message)
     sample: list[str] = []
 
     async def extract() -> None:
@@ -78,19 +74,23 @@ async def _check_language_model(probe: EngineProbe, context: CheckContext) -> li
     return ok(f"{model.name} answers and learns ({probe.describe_model()})")
 
 
+def _warn_of_fallback(probe: EngineProbe, context: CheckContext) -> list[Finding]:
+    fallback, model = probe.offline_fallback(context.config.model), context.config.model
+    if fallback is None or _is_offline(model):
+        return []
+    message = f"memory works offline, although the agents' model is {model}: {fallback.reason}"
+    return warn(message, f"put `llm: {fallback.llm_settings}` under `memory:`; {fallback.embedder_remedy}")
+
+
 def _is_offline(name: str) -> bool:
     return name == OFFLINE_NAME or (name == AUTO_NAME and not can_reach_gemini(os.environ))
 
 
 async def _check_embedder(probe: EngineProbe, context: CheckContext) -> list[Finding]:
-    if probe.embedder.provider != OFFLINE_NAME:
-        # The name is complete once the embedder has answered.
-        return await _ask(probe.embedder, probe.ping_embedder, context) or ok(f"{probe.embedder.name} answers")
-    fallback = probe.offline_fallback(context.config.model)
-    if fallback is not None and fallback.replaces_embedder and not _is_offline(context.config.model):
-        message = f"facts are found by their words alone, although the agents' model is {context.config.model}"
-        return warn(f"{message}: {fallback.reason}", fallback.embedder_remedy)
-    return ok(f"{probe.embedder.name}, which needs no network")
+    if probe.embedder.provider == OFFLINE_NAME:
+        return ok(f"{probe.embedder.name}, which needs no network")
+    # The name is complete once the embedder has answered.
+    return await _ask(probe.embedder, probe.ping_embedder, context) or ok(f"{probe.embedder.name} answers")
 
 
 def _compare_vectors(embedder: str, stored: str | None) -> list[Finding]:
@@ -114,10 +114,8 @@ async def _ask(model: ModelProbe, ping: Callable[[], Awaitable[None]], context: 
             await ping()
     except BadAnswerError as error:
         return warn(f"{model.name} gives a bad answer: {error}", _LARGER_MODEL_HINT)
-    except ContextSizeError as error:
-        return fail(f"{model.name} cannot learn: {error}", "give it a larger context")
     except (ModelError, TimeoutError) as error:
-        return fail(str(error) if isinstance(error, ModelError) else _LATE_MESSAGE.format(model.name), _MODEL_HINT)
+        return fail(str(error) or _LATE_MESSAGE.format(model.name), _MODEL_HINT)
     return []
 
 
@@ -132,9 +130,6 @@ def check_agent_model(context: CheckContext) -> list[Finding]:
     if problem := find_model_problem(name):
         return fail(*problem)
     model = build_model(name)
-    previous = context.model_findings.get(f"gemini/{model.model}")
-    if previous is not None and previous.state != "ok":
-        return [Finding(previous.state, f"{model.model}, the same as memory's", previous.remedy)]
     if not context.asks_models:
         return skip(f"{model.model}: {_NOT_ASKED}")
     return asyncio.run(_ask_agent_model(model))

@@ -12,15 +12,7 @@ from gaia_memory.cli.doctor.findings import CheckContext, Finding, fail, ok, ski
 from gaia_memory.cli.setup.agent_folders import find_agents
 from gaia_memory.cli.setup.services import inspect_services
 from gaia_memory.cli.ui.output_files import describe_os_error
-from gaia_memory.config.api_keys import (
-    DEFAULT_VERTEX_LOCATION,
-    GEMINI_KEY_VARIABLES,
-    VERTEX_LOCATION_VARIABLE,
-    VERTEX_PROJECT_VARIABLE,
-    gemini_api_key,
-    uses_vertex,
-    vertex_project,
-)
+from gaia_memory.config.api_keys import GEMINI_KEY_VARIABLES, missing_key_variable, uses_vertex, vertex_project
 from gaia_memory.config.sources.environment import classify_variables
 from gaia_memory.config.sources.load import load, locate
 from gaia_memory.errors import ConfigError
@@ -50,24 +42,12 @@ def check_environment(_: CheckContext) -> list[Finding]:
     if unknown:
         remedy = "remove them, or see docs/reference/configuration.md for the names"
         findings += warn(f"no setting is called {', '.join(unknown)}", remedy)
-    return findings + (_check_vertex() if uses_vertex(os.environ) else _check_gemini_keys())
-
-
-def _check_vertex() -> list[Finding]:
-    project, key = vertex_project(os.environ), gemini_api_key(os.environ)
-    if not project and not key:
-        message = f"Vertex AI is switched on without {VERTEX_PROJECT_VARIABLE}: `auto` chooses the offline model"
-        return warn(message, f"set {VERTEX_PROJECT_VARIABLE} and {VERTEX_LOCATION_VARIABLE}")
-    location = os.environ.get(VERTEX_LOCATION_VARIABLE, "").strip() or DEFAULT_VERTEX_LOCATION
-    return ok(f"Gemini on Vertex AI: {f'project {project}, location {location}' if project else 'with a key'}")
-
-
-def _check_gemini_keys() -> list[Finding]:
-    keys = {name: os.environ[name] for name in GEMINI_KEY_VARIABLES if os.environ.get(name, "").strip()}
-    if len(set(keys.values())) > 1:
-        used, ignored = keys
-        return warn(f"{used} and {ignored} differ: {used} is used", f"unset {ignored}, or give both the same value")
-    return ok(f"{next(iter(keys))} is set" if keys else f"not set: {' or '.join(GEMINI_KEY_VARIABLES)}")
+    if uses_vertex(os.environ):
+        if missing := missing_key_variable("gemini", {}, os.environ):
+            return findings + warn(f"Vertex AI is switched on without {missing}", f"set {missing}")
+        return findings + ok(f"Gemini on Vertex AI: project {vertex_project(os.environ) or 'of the key'}")
+    keys = [name for name in GEMINI_KEY_VARIABLES if os.environ.get(name, "").strip()]
+    return findings + ok(f"{keys[0]} is used" if keys else f"not set: {' or '.join(GEMINI_KEY_VARIABLES)}")
 
 
 def check_versions(_: CheckContext) -> list[Finding]:
@@ -109,8 +89,8 @@ def check_agents(context: CheckContext) -> list[Finding]:
     findings: list[Finding] = []
     for each in found:
         if each.verdict == "wrong":
-            findings += fail(f"{each.path}: {each.message}", f"correct it, or run `{init} --force`")
+            findings += fail(f"{each.path}: {each.message}", "correct it")
         elif each.verdict != "right":
-            findings += warn(f"{each.path} is missing or names no service for mem0://", f"run `{init}`")
+            findings += warn(f"{each.path} is missing", f"run `{init}`")
     names = ", ".join(agent.name for agent in agents) or "every agent"
     return findings or ok(f"ADK reads the service for mem0:// from {found[0].path.name} for {names}")

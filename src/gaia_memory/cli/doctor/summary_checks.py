@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import platform
 import socket
 import time
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,6 @@ CONNECT_TIMEOUT_SECONDS = 3.0
 OVERDUE_SECONDS = 900.0
 """How long a conversation may be overdue before the check reports that nothing sweeps."""
 
-_MAX_NAMED_REASONS = 5
 _OPENER = "the next agent or `gaia chat`"
 
 
@@ -38,7 +36,7 @@ def check_store(context: CheckContext) -> list[Finding]:
     state = context.summary.store
     is_running = asyncio.run(is_store_owner_running(state))
     if not state.store_id:
-        return ok(f"{_OPENER} creates it") + _lag_findings(state, is_running=False)
+        return ok(f"{_OPENER} creates it") + _lag_findings(state)
     location = asyncio.run(EngineProbe.open(context.config, context.scratch)).store_location
     folder = location.folder(state.store_id)
     if folder is None:
@@ -47,15 +45,14 @@ def check_store(context: CheckContext) -> list[Finding]:
         findings = _check_embedded(folder, context.summary, is_running=is_running)
         if foreign := location.foreign_stores(state.store_id):
             findings += warn(*foreign_stores_problem(foreign))
-    return findings + _lag_findings(state, is_running=is_running)
+    return findings + _lag_findings(state)
 
 
 def _check_embedded(folder: Path, summary: DatabaseSummary, *, is_running: bool) -> list[Finding]:
-    owner = summary.store.owner_description.removesuffix(f" on {platform.node() or 'localhost'}")
     if is_running:
-        return ok(f"{folder} is open in {owner}")
+        return ok(f"{folder} is open in {summary.store.owner_description}")
     # Before its first process a store has no owner, and all facts that have a vector are still to be added.
-    if not owner and not folder.exists() and (summary.store.lag or summary.embedder is None):
+    if not summary.store.owner and not folder.exists() and (summary.store.lag or summary.embedder is None):
         return ok(f"{_OPENER} creates {folder}")
     file = check_database_file(folder / CHROMA_FILE)
     if file.problem or not file.is_present:
@@ -76,15 +73,12 @@ def _check_server(config: Mapping[str, Any]) -> list[Finding]:
     return ok(f"{host}:{port} answers")
 
 
-def _lag_findings(state: StoreState, *, is_running: bool) -> list[Finding]:
+def _lag_findings(state: StoreState) -> list[Finding]:
     """Return findings about facts not yet in the store, and about forgotten text that files may still contain."""
-    findings: list[Finding] = []
-    who = "the process that has it open" if is_running else _OPENER
-    if state.lag:
-        findings += ok(f"still to be copied from the database: {pluralize(state.lag, 'fact')}, by {who}")
+    findings = ok(f"still to be copied from the database: {pluralize(state.lag, 'fact')}") if state.lag else []
     if state.erasures:
         message = f"{pluralize(state.erasures, 'forget')} may still have text in files"
-        findings += warn(message, f"nothing else: {who} rewrites them in seconds")
+        findings += warn(message, f"nothing else: {_OPENER} rewrites them in seconds")
     return findings
 
 
@@ -98,31 +92,15 @@ def check_conversations(context: CheckContext) -> list[Finding]:
     if not settings.enabled or not settings.auto_ingest:
         key = "memory.auto_ingest" if settings.enabled else "memory.enabled"
         return ok(f"{pluralize(len(pending), 'conversation')} not learned, because `{key}` is false")
-    groups: dict[tuple[bool, str], list[PendingConversation]] = {}
-    for each in pending:
-        if each.attempts:
-            groups.setdefault((each.parked, each.reason or "no reason is recorded"), []).append(each)
-    largest = sorted(groups.items(), key=lambda group: -len(group[1]))[:_MAX_NAMED_REASONS]
+    failed = [each for each in pending if each.attempts]
     findings: list[Finding] = []
-    for (is_parked, reason), group in largest:
-        message = f"{_describe_failures(group)}: {reason}"
-        next_tries = [each.retry_at for each in group if each.retry_at is not None]
-        if is_parked:
-            message += "; parked after too many bad answers"
-        elif next_tries:
-            message += f"; next try {format_time(min(next_tries))}"
+    if failed:
+        is_parked = all(each.parked for each in failed)
+        first = failed[0]
+        message = f"{pluralize(len(failed), 'conversation')} failed, such as {first.key.session}: {first.reason}"
         findings += warn(message, failure_remedy(settings.llm.provider, is_parked=is_parked))
-    if more := len(groups) - len(largest):
-        findings += warn(f"some failed for {pluralize(more, 'other reason')}", "correct their causes")
     quiet = [each for each in pending if not each.attempts]
     return findings + (_quiet_findings(quiet, context) if quiet else [])
-
-
-def _describe_failures(group: Sequence[PendingConversation]) -> str:
-    times = pluralize(max(each.attempts for each in group), "time")
-    starts = [each.failing_since for each in group if each.failing_since is not None]
-    since = f" since {format_time(min(starts))}" if starts else ""
-    return f"{pluralize(len(group), 'conversation')}, such as {group[0].key.session}, failed up to {times}{since}"
 
 
 def _quiet_findings(quiet: Sequence[PendingConversation], context: CheckContext) -> list[Finding]:
@@ -132,12 +110,9 @@ def _quiet_findings(quiet: Sequence[PendingConversation], context: CheckContext)
     overdue_since = quiet_cutoff(now - OVERDUE_SECONDS, idle_seconds=idle_seconds)
     if not any(is_due(each, now=now, quiet_since=overdue_since) for each in quiet):
         return ok(message)
-    remedy = f"start the process that runs {', '.join(sorted({each.key.app for each in quiet}))}, or run `gaia sweep`"
-    if context.config.memory.llm.is_of_agent:
-        remedy = MISSING_AGENT_MODEL_REMEDY
-    elif not context.config.sessions.background_sweep:
-        remedy = "run `gaia sweep` regularly, because `sessions.background_sweep` is false"
-    return warn(f"{message}: nothing seems to sweep, or others fail first", remedy)
+    is_of_agent = context.config.memory.llm.is_of_agent
+    remedy = MISSING_AGENT_MODEL_REMEDY if is_of_agent else "start the process of the agent, or run `gaia sweep`"
+    return warn(f"{message}: nothing seems to sweep", remedy)
 
 
 def check_tokens(context: CheckContext) -> list[Finding]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,25 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaia_memory.cli.engines import load_config
 from gaia_memory.cli.memory.filter_options import KeyOption, MetadataOption, ValidUntilOption, parse_metadata
-from gaia_memory.cli.memory.target import Target, require_named_user
+from gaia_memory.cli.memory.target import Target
 from gaia_memory.cli.ui.fact_output import (
     SkipRefusedOption,
     fact_to_dict,
-    iso,
     known_note,
-    local_day,
     not_current_note,
     print_json,
     print_left_out,
-    print_rows,
     refused_to_dict,
 )
 from gaia_memory.cli.ui.read_input import display_name, is_interactive, read_text
-from gaia_memory.cli.ui.terminal import pluralize, print_line, print_note, progress_bar
+from gaia_memory.cli.ui.terminal import pluralize, print_line, progress_bar
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.cli.memory.fact_files import FileFact
@@ -49,14 +43,11 @@ Examples:
 
 `printf 'Lives in Haifa\\nLikes tea\\n' | gaia memory add --user ada` keeps one fact per line.
 
-`echo '{"results": [{"memory": "Likes tea"}]}' | gaia memory add --user ada --file - --dry-run` only shows it.
+`echo '{"results": [{"memory": "Likes tea"}]}' | gaia memory add --user ada --file -` keeps mem0's `get_all`.
 """
-
-_MAX_NAMED_REASONS = 5
 
 
 async def add(
-    context: typer.Context,
     target: Target,
     texts: Annotated[list[str] | None, typer.Argument(help="The facts, each in quotes.", show_default=False)] = None,
     file: Annotated[
@@ -64,7 +55,7 @@ async def add(
         typer.Option(
             "--file",
             "-f",
-            help="Read facts from a file: lines without `#` comments, bullets, JSON (Lines); `-` is standard input.",
+            help="Read facts from a file: lines without `#` comments, bullets, or JSON; `-` is standard input.",
         ),
     ] = None,
     category: Annotated[
@@ -74,23 +65,17 @@ async def add(
     metadata: MetadataOption = None,
     valid_until: ValidUntilOption = None,
     skip_refused: SkipRefusedOption = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the facts, and keep none.")] = False,
 ) -> None:
     """Add facts about a user, word for word. If one is refused, none is kept, except with `--skip-refused`.
 
     JSON may be a list of texts or of objects with `text`, `metadata`, `category`, `key` and `said_at`, also under
-    `memories` or `results`, as mem0's `get_all` returns them. What the file says is deleted, expired or of another
-    `user_id` is left out.
+    `memories` or `results`, as mem0's `get_all` returns them. A fact with another `user_id` is refused.
     """
     user = target.user
     entries = _with_details(_entries(texts or [], file), category, key, parse_metadata(metadata), valid_until)
-    entries, left_out = _without_ended_and_others(context, entries, user)
-    if dry_run:
-        allow_numbers = (await run_in_thread(load_config, target.config)).config.memory.allow_numbers
-        facts, refused = _screen(entries, allow_numbers=allow_numbers, skip_refused=skip_refused)
-        print_left_out(refused, facts)
-        _print_dry_run(facts, {"user": user, "added": 0, "left_out": left_out}, refused, as_json=target.as_json)
-        return
+    for entry in entries:
+        if entry.user not in (None, user):
+            raise InvalidInputError(f"{entry.place} is about {entry.user!r}, not about {user!r}; nothing was kept")
     async with target.open(needs_home=False) as opened:
         on_refused: Any = "skip" if skip_refused else "raise"
         given = [entry.fact for entry in entries]
@@ -108,8 +93,7 @@ async def add(
     print_left_out(refused, result)
     if target.as_json:
         memories = [{**fact_to_dict(fact), "new": new} for fact, new in zip(result, result.is_new, strict=True)]
-        counts = {"user": user, "added": added, "left_out": left_out}
-        print_json({**counts, "memories": memories, **refused_to_dict(refused)})
+        print_json({"user": user, "added": added, "memories": memories, **refused_to_dict(refused)})
         return
     note = f"{not_current_note(result, datetime.now(UTC))}{known_note(len(result) - added)}"
     print_line(f"{pluralize(added, 'fact')} added{note}; {pluralize(total, 'fact')} about {user} now.")
@@ -126,7 +110,7 @@ def _entries(texts: Sequence[str], file: Path | None) -> list[FileFact]:
     except InvalidInputError as error:
         raise typer.BadParameter(str(error).replace("NewFact.text", "a fact")) from error
     try:
-        entries += parse_facts(content, suffix="" if file is None else file.suffix)
+        entries += parse_facts(content)
     except InvalidInputError as error:
         raise InvalidInputError(f"{display_name(file)}: {error}; nothing was kept") from error
     if not entries:
@@ -158,53 +142,3 @@ def _with_details(
         return [replace(entry, fact=with_details(entry.fact)) for entry in entries]
     except InvalidInputError as error:
         raise InvalidInputError(str(error).replace("NewFact.", "--", 1)) from error
-
-
-def _without_ended_and_others(
-    context: typer.Context, entries: Sequence[FileFact], user: str
-) -> tuple[list[FileFact], dict[str, int]]:
-    """Leave out what the file itself counts no longer and what is about another user; return how many by reason."""
-    owners = sorted({entry.user for entry in entries if entry.user is not None})
-    require_named_user(context, user, next(iter(owners), None) if user not in owners else None)
-    reasons = [entry.ended or ("" if entry.user in (None, user) else f"about {entry.user}") for entry in entries]
-    kept = [entry for entry, reason in zip(entries, reasons, strict=True) if not reason]
-    left_out = dict(Counter(filter(None, reasons)))
-    shown = ", ".join(f"{count} {reason}" for reason, count in list(left_out.items())[:_MAX_NAMED_REASONS])
-    if not kept:
-        raise InvalidInputError(f"no fact of the file is added for {user} ({shown})")
-    if left_out:
-        print_note(f"{pluralize(sum(left_out.values()), 'fact')} left out: {shown}")
-    return kept, left_out
-
-
-def _screen(
-    entries: Sequence[FileFact], *, allow_numbers: bool, skip_refused: bool
-) -> tuple[list[NewFact], list[tuple[str, str]]]:
-    """Return the facts as they would be kept, and the place and the reason of each that would not."""
-    from gaia_memory.drafts.screen import screen_draft
-    from gaia_memory.models import Draft
-
-    facts, refused = [], []
-    for entry in entries:
-        try:
-            facts.append(screen_draft(Draft(fact=entry.fact, source="add"), allow_numbers=allow_numbers).fact)
-        except InvalidInputError as error:
-            if not skip_refused:
-                raise InvalidInputError(f"{entry.place}: {error}") from error
-            refused.append((entry.place, str(error)))
-    return facts, refused
-
-
-def _print_dry_run(
-    facts: Sequence[NewFact], counts: Mapping[str, Any], refused: Sequence[tuple[str, str]], *, as_json: bool
-) -> None:
-    if as_json:
-        memories = [
-            {"text": each.text, "said_at": iso(each.said_at), "metadata": dict(each.metadata)} for each in facts
-        ]
-        print_json({**counts, "memories": memories, **refused_to_dict(refused)})
-        return
-    metadata = [", ".join(f"{name}={value}" for name, value in fact.metadata.items()) for fact in facts]
-    rows = [(local_day(fact.said_at), fact.text, shown) for fact, shown in zip(facts, metadata, strict=True)]
-    print_rows(("date", "fact", "metadata"), rows)
-    print_line(f"{pluralize(len(facts), 'fact')} would be added about {counts['user']}; nothing was kept.")

@@ -10,7 +10,7 @@ import typer
 
 from gaia_memory.cli.engines import ConfigOption, JsonOption, open_engine
 from gaia_memory.cli.memory.target import Target
-from gaia_memory.cli.ui.fact_output import LongOption, fact_to_dict, print_json, print_rows, shorten_ids
+from gaia_memory.cli.ui.fact_output import fact_to_dict, print_json, print_rows, shorten_ids
 from gaia_memory.cli.ui.terminal import print_line, print_note
 from gaia_memory.models.recurrence import describe_recurrence, load_time_zone
 
@@ -38,7 +38,6 @@ Examples:
 async def list_due(
     target: Target,
     days: Annotated[int, typer.Option("--days", min=0, max=36_500, help="How many days ahead to look.")] = 7,
-    long_ids: LongOption = False,
 ) -> None:
     """Show what is due for a user, soonest first, with what is overdue."""
     async with target.open() as opened:
@@ -56,7 +55,7 @@ async def list_due(
         ids = [fact.id for fact in facts]
         rows = [
             (_format_due(fact, zone), _describe_state(fact, now), fact.text, shown)
-            for fact, shown in zip(facts, ids if long_ids else shorten_ids(ids), strict=True)
+            for fact, shown in zip(facts, shorten_ids(ids), strict=True)
         ]
         print_rows(("due", "", "fact", "id"), rows)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -77,22 +77,9 @@ async def forget(
     notes = [*receipt.notes, *(f"rows are deleted from {each}; the server cleans its own files" for each in remote)]
     notes += [f"files are still to be rewritten: {finisher}"] if finisher else []
     if target.as_json:
-        print_json(
-            {
-                "user": target.user,
-                "app": opened.scope.app,
-                "forgotten": "fact" if chosen_id else "conversation" if session else "everything",
-                "id": chosen_id,
-                "session": session,
-                "at": forgotten_at.isoformat(),
-                "count": receipt.count,
-                "removed": {"facts": receipt.count, **receipt.removed},
-                "pending": files == "pending",
-                "files": files,
-                "copies": receipt.copies,
-                "notes": notes,
-            }
-        )
+        what = "fact" if chosen_id else "conversation" if session else "everything"
+        chosen = {"forgotten": what, "id": chosen_id, "session": session, "at": forgotten_at.isoformat()}
+        print_json({"user": target.user, "app": opened.scope.app, **chosen, **_to_dict(receipt, files), "notes": notes})
     else:
         if files == "rewritten" and receipt.pending:
             print_line("The files are rewritten: nothing of what was deleted is in them.")
@@ -160,6 +147,12 @@ async def _rewrite_files(opened: UserMemory, receipt: Receipt) -> tuple[str | No
             return await opened.memory.finish_erasures(advance), None
     except MemoryUnavailable as error:
         return NEXT_OPENER, str(error)
+
+
+def _to_dict(receipt: Receipt, files: str) -> dict[str, Any]:
+    removed = {"facts": receipt.count, **receipt.removed}
+    is_pending = files == "pending"
+    return {"count": receipt.count, "removed": removed, "pending": is_pending, "files": files, "copies": receipt.copies}
 
 
 def _print_summary(receipt: Receipt, user: str) -> None:

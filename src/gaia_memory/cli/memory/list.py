@@ -8,7 +8,7 @@ import typer
 
 from gaia_memory.cli.memory.filter_options import FactFilter
 from gaia_memory.cli.memory.target import Target
-from gaia_memory.cli.ui.fact_output import LongOption, fact_to_dict, print_facts, print_json
+from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_json
 from gaia_memory.cli.ui.terminal import pluralize, print_line
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ async def list_facts(
         int | None,
         typer.Option("--limit", "-n", min=1, help="The maximum number of facts. Default: all.", show_default=False),
     ] = None,
-    long_ids: LongOption = False,
 ) -> None:
     """List the facts about a user, oldest first."""
     from gaia_memory.recall.browse import MAX_PAGE_FACTS
@@ -65,7 +64,7 @@ async def list_facts(
         return
     nothing = f"No fact about {user} matches." if options["filters"] or chosen.as_of else f"No facts about {user}."
     past_the_end = f"--offset {offset} is past the end: {count} in all."
-    print_facts(facts, long_ids=long_ids, empty_message=past_the_end if page.total else nothing)
+    print_facts(facts, empty_message=past_the_end if page.total else nothing)
     if page.has_more:
         print_line(f"{user}: {len(facts)} of {count}; `--offset {offset + len(facts)}` shows the next ones.")
     elif facts:

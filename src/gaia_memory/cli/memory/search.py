@@ -11,9 +11,7 @@ import typer
 from gaia_memory.cli.memory.filter_options import FactFilter
 from gaia_memory.cli.memory.target import Target
 from gaia_memory.cli.ui.fact_output import (
-    LongOption,
     fact_to_dict,
-    local_day,
     print_facts,
     print_json,
     print_rows,
@@ -39,7 +37,6 @@ Examples:
 `gaia memory search --user ada --explain "my sister's dog"` shows the parts of each score.
 """
 
-_SCORE_NOTE = "A score from 0 to 1 says how well a fact answers; `why` shows what it consists of."
 _LOWEST_SHOWN_SCORE = 0.005
 """A lower score would be shown as 0.00: such a fact only fills the list."""
 
@@ -61,13 +58,13 @@ async def search(
     explain: Annotated[
         bool,
         typer.Option(
-            "--explain", help="Show the parts of each score, and the facts that were dropped or are outdated."
+            "--explain",
+            help="Show the parts of each score; with --json also the facts that were dropped or are outdated.",
         ),
     ] = False,
     include_sensitive: Annotated[
         bool, typer.Option("--sensitive", help="Let sensitive facts answer, too; a list shows them in any case.")
     ] = False,
-    long_ids: LongOption = False,
 ) -> None:
     """Show the facts that answer a question, best first."""
     text, filters = " ".join(query), chosen.filters
@@ -79,7 +76,6 @@ async def search(
         if not recalled.hits:
             await opened.explain_nothing(chosen.conditions)
         await opened.print_storage_problem()
-        threshold = opened.engine.config.memory.score_threshold
         groups: list[Any] = [
             tuple(replace(hit, fact=opened.mask(hit.fact)) for hit in group)
             for group in (recalled.hits, recalled.dropped, recalled.outdated)
@@ -91,11 +87,13 @@ async def search(
         memories = [{**fact_to_dict(hit.fact), "score": hit.score} for hit in shown]
         found = _recall_to_dict(recalled) if explain else {"memories": memories}
         print_json({"user": target.user, "query": text, **found})
-    elif explain:
-        _print_recall(recalled, threshold=threshold, long_ids=long_ids, empty_message=empty_message)
+    elif explain and recalled.hits:
+        _print_hits(recalled.hits)
+        print_line("A score from 0 to 1 says how well a fact answers; --json also has what was left out.")
+        _print_missing(recalled.missing)
     else:
         facts, scores = [hit.fact for hit in shown], [hit.score for hit in shown]
-        print_facts(facts, scores=scores, long_ids=long_ids, empty_message=empty_message)
+        print_facts(facts, scores=scores, empty_message=empty_message)
         if facts:
             print_line(f"{target.user}: {pluralize(len(facts), 'fact')}.")
         _print_missing(recalled.missing)
@@ -122,26 +120,6 @@ def _hit_to_dict(hit: Hit) -> dict[str, Any]:
     return shown
 
 
-def _print_recall(recalled: RecallResult, *, threshold: float | None, long_ids: bool, empty_message: str) -> None:
-    """Print the facts with the parts of their scores, then what was dropped or added, and which parts are missing."""
-    if recalled.hits:
-        _print_hits("score", recalled.hits, long_ids=long_ids)
-        print_line()
-        print_line(_SCORE_NOTE)
-    else:
-        print_line(empty_message)
-    if recalled.dropped:
-        reason = "beyond memory.recall.tokens" if threshold is None else f"memory.score_threshold is {threshold:g}"
-        print_line(f"Dropped from the best {recalled.limit} ({reason}): {pluralize(len(recalled.dropped), 'fact')}")
-        _print_hits("score", recalled.dropped, long_ids=long_ids)
-    if recalled.outdated:
-        print_line(f"Left out as outdated: {pluralize(len(recalled.outdated), 'fact')}")
-        _print_hits("ended", recalled.outdated, long_ids=long_ids)
-    if recalled.expansions:
-        print_line(f"Also searched for, as memory.llm proposed: {'; '.join(recalled.expansions)}")
-    _print_missing(recalled.missing)
-
-
 def _print_missing(missing: Collection[str]) -> None:
     if OTHER_VECTORS in missing:
         print_line("Facts that another embedder has embedded were found by their words alone: `gaia memory reindex`.")
@@ -150,20 +128,13 @@ def _print_missing(missing: Collection[str]) -> None:
         print_line(f"These results are without {failed}, which failed: try again, or see `gaia doctor`.")
 
 
-def _print_hits(first: str, hits: Sequence[Hit], *, long_ids: bool) -> None:
-    """Print hits with the parts of their scores, or with why they ended."""
-    ids = [hit.fact.id for hit in hits]
-    shown_ids = ids if long_ids else shorten_ids(ids)
-    rows = [(*_reason(hit), hit.fact.text, shown) for hit, shown in zip(hits, shown_ids, strict=True)]
-    print_rows((first, "why", "fact", "id"), rows)
-
-
-def _reason(hit: Hit) -> tuple[str, str]:
-    if isinstance(hit, OutdatedHit):
-        ending = hit.ending
-        return local_day(ending.ended_at), f"{ending.why} by {ending.actor}"
-    terms = [f"{'-' if part < 0 else '+'} {abs(part):.2f} {name}" for name, part in _score_parts(hit)]
-    return f"{hit.score:.2f}", " ".join(terms).removeprefix("+ ")
+def _print_hits(hits: Sequence[Hit]) -> None:
+    """Print hits with the parts of their scores."""
+    rows = []
+    for hit, shown in zip(hits, shorten_ids([hit.fact.id for hit in hits]), strict=True):
+        terms = [f"{'-' if part < 0 else '+'} {abs(part):.2f} {name}" for name, part in _score_parts(hit)]
+        rows.append((f"{hit.score:.2f}", " ".join(terms).removeprefix("+ "), hit.fact.text, shown))
+    print_rows(("score", "why", "fact", "id"), rows)
 
 
 def _score_parts(hit: Hit) -> list[tuple[str, float]]:

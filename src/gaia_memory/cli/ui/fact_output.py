@@ -18,7 +18,6 @@ from gaia_memory.models.new_fact import DEFAULT_CONTEXT
 if TYPE_CHECKING:
     from gaia_memory.models import Fact, NewFact
 
-LongOption = Annotated[bool, typer.Option("--long", help="Show whole ids.")]
 SkipRefusedOption = Annotated[
     bool,
     typer.Option(
@@ -106,9 +105,7 @@ def refused_to_dict(refused: Sequence[tuple[str, str]]) -> dict[str, Any]:
     return {"refused": [{"place": place, "reason": reason} for place, reason in refused]} if refused else {}
 
 
-def print_facts(
-    facts: Sequence[Fact], *, scores: Sequence[float] = (), long_ids: bool = False, empty_message: str
-) -> None:
+def print_facts(facts: Sequence[Fact], *, scores: Sequence[float] = (), empty_message: str) -> None:
     """Print facts as a table, or a message if there are none; it shows scores, categories and sources if it has to."""
     if not facts:
         print_line(empty_message)
@@ -121,7 +118,7 @@ def print_facts(
         "category": [_shorten(each.category or "") for each in facts],
         "context": [_shorten("" if each.context == DEFAULT_CONTEXT else each.context) for each in facts],
         "source": [", ".join((each.source, *each.marks)) for each in facts],
-        "id": ids if long_ids else shorten_ids(ids),
+        "id": shorten_ids(ids),
     }
     if not any(each.source == "agent" or each.marks for each in facts):
         del columns["source"]
