@@ -10,7 +10,6 @@ from typing import Any, get_type_hints
 
 from docs.render.cost_page import render_costs
 from docs.render.http_page import render_http
-from docs.render.memory_bank_page import render_memory_bank
 from docs.render.public_names import render_public
 from typer import Typer
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
@@ -170,7 +169,6 @@ def rendered_pages() -> dict[str, str]:
         "docs/reference/costs.md": render_costs(),
         "docs/reference/errors.md": render_errors(),
         "docs/reference/http.md": render_http(),
-        "docs/reference/memory-bank.md": render_memory_bank(),
         "docs/reference/public-api.md": render_public(),
     }
 

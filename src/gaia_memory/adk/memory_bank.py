@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
@@ -18,73 +17,28 @@ CONSOLIDATION_KEY = "enable_consolidation"
 
 Method = Literal["add_memory", "add_events_to_memory"]
 
-_KEPT_HISTORY = "earlier wordings stay in history until they are forgotten"
-_NO_HTTP = "nothing is sent over HTTP"
-
-
-@dataclass(frozen=True, slots=True)
-class BankKey:
-    """What a key of Memory Bank does here, in words of the docs; `ignored` is why it does nothing, and the fix.
-
-    `switch` lists the values that have their effect, because that is what happens anyway.
-    """
-
-    effect: str = ""
-    ignored: str = ""
-    switch: tuple[bool, ...] = ()
-
-
-def _ignored(reason: str, fix: str = "leave it out") -> BankKey:
-    return BankKey(ignored=f"{reason}: {fix}")
-
-
-_TTL = BankKey("the facts expire after this time, such as `'3600s'`")
-_EXPIRE_TIME = BankKey("the facts expire at this time, a `datetime` or ISO 8601 text with a zone")
-_METADATA = BankKey("metadata of the facts")
-_COMPLETION_KEY = BankKey("both values: the call returns when it is done", switch=(True, False))
-_TEXT = BankKey("metadata of the facts under this name")
-_SHARED_KEYS = {
-    "ttl": _TTL,
-    "expire_time": _EXPIRE_TIME,
-    "metadata": _METADATA,
-    "display_name": _TEXT,
-    "description": _TEXT,
-    "wait_for_completion": _COMPLETION_KEY,
-    "force_flush": _COMPLETION_KEY,
-    "disable_memory_revisions": BankKey("`False` is what happens", f"{_KEPT_HISTORY}: leave it out", (False,)),
-    "revision_ttl": _ignored(_KEPT_HISTORY, "leave it out, or pass ttl for the fact itself"),
-    "revision_expire_time": _ignored(_KEPT_HISTORY, "leave it out, or pass expire_time for the fact itself"),
-    "revision_labels": _ignored("history keeps no labels", "pass them as metadata"),
-    "memory_id": _ignored("each fact gets an id of its own"),
-    "http_options": _ignored(_NO_HTTP),
-    "metadata_merge_strategy": _ignored("the metadata of the latest saying win"),
-    "stream_id": _ignored("events belong to a session", "pass session_id"),
-    "generation_trigger_config": _ignored("`sessions.idle_consolidate_minutes` says when a session is learned"),
+_COMMON_SWITCHES = {
+    "wait_for_completion": (True, False),
+    "force_flush": (True, False),
+    "disable_memory_revisions": (False,),
 }
-
-MEMORY_BANK_KEYS: Mapping[Method, Mapping[str, BankKey]] = {
-    "add_memory": {
-        **_SHARED_KEYS,
-        "topics": BankKey("one topic becomes the category; several are an error"),
-        "allowed_topics": _ignored("facts are stored as they are given"),
-        "disable_consolidation": BankKey(
-            "`True`: the facts end nothing", f"facts end nothing by default: pass {CONSOLIDATION_KEY} instead", (True,)
-        ),
-        CONSOLIDATION_KEY: BankKey(
-            "`True`: the model decides which known facts the new ones replace; `False`: none. Only in "
-            "the metadata of the call",
-            switch=(True, False),
-        ),
-    },
-    "add_events_to_memory": {
-        **_SHARED_KEYS,
-        "topics": _ignored("the model gives each fact its category"),
-        "allowed_topics": _ignored("`memory.extraction_instructions` says what to learn"),
-        "disable_consolidation": BankKey("`False` is what happens", "set `memory.reconcile: off`", (False,)),
-        "enable_consolidation": BankKey("`True` is what happens", "set `memory.reconcile: off`", (True,)),
-    },
+SWITCHES: Mapping[Method, Mapping[str, tuple[bool, ...]]] = {
+    "add_memory": {**_COMMON_SWITCHES, "disable_consolidation": (True,), CONSOLIDATION_KEY: (True, False)},
+    "add_events_to_memory": {**_COMMON_SWITCHES, "disable_consolidation": (False,), CONSOLIDATION_KEY: (True,)},
 }
-"""What each key does, by method; any other name is metadata of the facts."""
+"""The keys that are true or false, with the values that have an effect, or say what happens anyway."""
+
+_IGNORED_KEYS = frozenset(
+    (
+        *("revision_ttl", "revision_expire_time", "revision_labels", "memory_id", "http_options"),
+        *("metadata_merge_strategy", "stream_id", "generation_trigger_config", "allowed_topics"),
+    )
+)
+IGNORED: Mapping[Method, frozenset[str]] = {
+    "add_memory": _IGNORED_KEYS,
+    "add_events_to_memory": _IGNORED_KEYS | {"topics"},
+}
+"""The keys without a meaning here, which get one warning."""
 
 
 def wants_consolidation(
@@ -121,11 +75,10 @@ def read_custom_metadata(
     if custom_metadata is not None and not isinstance(custom_metadata, Mapping):
         raise InvalidInputError(f"custom_metadata is {format_value(custom_metadata)}: pass a mapping")
     given = {name: value for name, value in (custom_metadata or {}).items() if value is not None}
-    keys, found = MEMORY_BANK_KEYS[method], dict[str, Any]()
+    found: dict[str, Any] = {}
     for name, value in given.items():
-        key = keys.get(name)
-        if key is not None and (key.switch or key.ignored):
-            _check_switch(name, value, key, warned_keys)
+        if name in SWITCHES[method] or name in IGNORED[method]:
+            _check_switch(name, value, SWITCHES[method].get(name), warned_keys)
         elif name == "metadata":
             found |= _flat_metadata(value)
         elif name == "topics":
@@ -137,13 +90,13 @@ def read_custom_metadata(
     return found
 
 
-def _check_switch(name: str, value: object, key: BankKey, warned_keys: set[str]) -> None:
+def _check_switch(name: str, value: object, effective: tuple[bool, ...] | None, warned_keys: set[str]) -> None:
     named = f"custom_metadata[{name!r}] is {format_value(value)}"
-    if key.switch and not isinstance(value, bool):
+    if effective is not None and not isinstance(value, bool):
         raise InvalidInputError(f"{named}: pass True or False")
-    if value not in key.switch and name not in warned_keys:
+    if value not in (effective or ()) and name not in warned_keys:
         warned_keys.add(name)
-        logger.warning("%s, which does nothing here: %s", named, key.ignored)
+        logger.warning("%s, which does nothing here: leave it out", named)
 
 
 def _flat_metadata(value: object) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import getpass
 import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -154,16 +153,11 @@ async def open_engine(
 
 
 async def print_other_scopes(engine: Engine, scope: Scope) -> None:
-    """Name the other apps in which the same user id has facts; without any facts, a user with a similar id."""
-    known = await engine.memory.scopes()
-    others = [each.app for each in known if each.user == scope.user and each != scope]
+    """Name the other apps in which the same user id has facts."""
+    others = [each.app for each in await engine.memory.scopes() if each.user == scope.user and each != scope]
     if others:
         names = ", ".join(sorted(name if name is not None else "(all apps together)" for name in others))
         print_note(f"{scope.user} is known under another app: {names}. Choose it with --app.")
-    elif scope not in known:
-        users = {each.user.casefold(): each.user for each in known if each.app == scope.app}
-        if close := difflib.get_close_matches(scope.user.casefold(), users, n=1):
-            print_note(f"No user {scope.user} is known: did you mean {users[close[0]]}?")
 
 
 async def finish_erasures(memory: Memory) -> str | None:

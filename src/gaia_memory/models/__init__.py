@@ -41,7 +41,6 @@ from gaia_memory.models.fact import draft_context as draft_context
 from gaia_memory.models.filters import FactPredicate as FactPredicate
 from gaia_memory.models.filters import Filters as Filters
 from gaia_memory.models.filters import compile_filters as compile_filters
-from gaia_memory.models.filters import explain_no_match as explain_no_match
 from gaia_memory.models.indexed_fact import IndexedFact as IndexedFact
 from gaia_memory.models.indexed_fact import PastIndex as PastIndex
 from gaia_memory.models.indexed_fact import extract_fact_features as extract_fact_features

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time
 from typing import Any
 
@@ -194,29 +193,3 @@ def _equal(value: _Value, other: Scalar | datetime) -> bool:
     if isinstance(value, str) and isinstance(other, str):
         return compose(value) == compose(other)
     return value is not None and _comparable_type(value) is _comparable_type(other) and value == other
-
-
-def explain_no_match(conditions: Iterable[tuple[str, str | None]], facts: Sequence[Fact]) -> list[str]:
-    """Return what may be misspelled in conditions that none of a person's facts passes: a name or a value.
-
-    A condition is a name and the value that it has to equal, None if it compares otherwise.
-    """
-    values: dict[str, set[str]] = {}
-    for fact in facts:
-        labels = {name: getattr(fact, name) for name in LABELS}
-        for name, value in {**labels, **fact.metadata}.items():
-            if value is not None:
-                values.setdefault(name, set()).add(str(value))
-    known, lines = {*values, *LABELS, *FILTER_FIELDS}, []
-    for name, wanted in conditions:
-        others = set() if wanted is None else values.get(name, set())
-        other_case = [each for each in others if each.casefold() == str(wanted).casefold()]
-        if name not in known and (close := difflib.get_close_matches(name, known, n=1)):
-            lines.append(f"No fact has `{name}`: did you mean `{close[0]}`?")
-        elif wanted is None or wanted in others:
-            continue
-        elif other_case:
-            lines.append(f"Case counts: `{name}` is `{min(other_case)}`.")
-        elif close := difflib.get_close_matches(wanted, others, n=1):
-            lines.append(f"No such fact has the {name} `{wanted}`: did you mean `{close[0]}`?")
-    return lines

@@ -208,25 +208,6 @@ async def test_recall_lists_pages_of_what_passes_the_filters(tmp_path: Path) -> 
     assert (both["memories"], both["has_more"]) == ([], False)
 
 
-async def test_recall_that_finds_nothing_names_a_label_of_other_case(tmp_path: Path) -> None:
-    """The model can ask again; a label of sensitive facts does not come up so."""
-    async with open_talk(tmp_path) as talk:
-        await talk.add("Sister is Sara", entity="Sara", category="Family")
-        await talk.add("takes ibuprofen", category="Health", sensitive=True)
-        answers = [
-            await talk.use("hm", "recall", **filters)
-            for filters in ({"entity": "sara"}, {"category": "Famly"}, {"category": "health"}, {"query": "figs"})
-        ]
-        past_end = await talk.use("hm", "recall", entity="Sara", offset=5)
-
-    assert [each["memories"] for each in (*answers, past_end)] == [[]] * 5
-    assert [each.get("note") for each in (*answers, past_end)] == [
-        "Case counts: `entity` is `Sara`.",
-        "No such fact has the category `Famly`: did you mean `Family`?",
-        *[None] * 3,
-    ]
-
-
 async def test_recall_filters_by_time_context_entity_and_agent(tmp_path: Path) -> None:
     """Words for times count, too."""
     old, new = datetime.now(UTC) - timedelta(days=40), datetime.now(UTC) - timedelta(days=2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.run_config import RunConfig
-from google.adk.apps.app import App, EventsCompactionConfig
+from google.adk.apps.app import App
 from google.adk.events._abort_events import _build_abort_events
 from google.adk.events.event import Event
 from google.adk.runners import Runner
@@ -352,22 +351,6 @@ async def test_a_call_of_an_aborted_turn_is_no_longer_pending(runner_of: Callabl
     await run_turn(runner_of(agent(model), 1, service), "next")
 
     assert part_kinds(model.requests[-1]) == ["next"]
-
-
-async def test_a_window_below_the_compaction_interval_is_warned_about_once_with_both_keys(
-    runner_of: Callable[..., Runner], caplog: pytest.LogCaptureFixture
-):
-    """The warning names our key and ADK's."""
-    compaction = EventsCompactionConfig(compaction_interval=5, overlap_size=1)
-    runner = runner_of(agent(echo_model()), 3, events_compaction_config=compaction)
-    with caplog.at_level(logging.WARNING, logger="gaia_memory"):
-        await run_turn(runner, "one")
-        await run_turn(runner, "two")
-    said = [record.getMessage() for record in caplog.records if record.name.startswith("gaia_memory")]
-
-    assert len(said) == 1
-    assert "sessions.window_turns is 3" in said[0]
-    assert "compaction_interval + overlap_size = 6" in said[0]
 
 
 async def test_without_its_own_window_the_plugin_uses_that_of_the_memory_service(tmp_path: Path):

@@ -235,31 +235,6 @@ def test_a_user_known_under_another_app_is_pointed_out(config: str, facts: tuple
     assert memory(config, "list", "noa").err == ""
 
 
-@pytest.mark.parametrize(
-    ("user", "hint"),
-    [
-        ("Itay", "No user Itay is known: did you mean itay?\n"),
-        ("itya", "No user itya is known: did you mean itay?\n"),
-        ("noa", ""),
-    ],
-)
-def test_a_user_whose_id_is_spelled_otherwise_is_pointed_out(config: str, user: str, hint: str) -> None:
-    """By each command that finds nothing about an unknown user; ids differ when their bytes do."""
-    memory(config, "add", "itay", "likes tea")
-    done = [
-        memory(config, "list", user),
-        memory(config, "search", user, "tea"),
-        memory(config, "profile", user),
-        memory(config, "due", user),
-    ]
-    forgotten = memory(config, "forget", user, "-y")
-
-    assert [each.err for each in done] == [hint] * 4
-    assert forgotten.err == f"{hint}gaia: nothing to forget about {user!r}\n"
-    memory(config, "add", "Itay", "likes rain")
-    assert memory(config, "list", "Itay").err == ""
-
-
 @pytest.mark.parametrize("user", ["*", "a b", " itay", "../x", "a:b", "משה"])
 def test_every_user_id_has_its_own_memory(config: str, user: str) -> None:
     """No id is trimmed, split or read as a wildcard."""
@@ -674,26 +649,6 @@ def test_a_fact_that_has_expired_is_added_with_a_note(config: str) -> None:
 
     assert done.out == "1 fact added (1 not current); 0 facts about ada now.\n"
     assert memory(config, "add", "ada", "Is at home", "--valid-until", "2999-01-01").err == ""
-
-
-@pytest.mark.parametrize(
-    ("where", "hint"),
-    [
-        ("categry=health", "No fact has `categry`: did you mean `category`?\n"),
-        ("category=HEALTH", "Case counts: `category` is `health`.\n"),
-        ("category=heatlh", "No such fact has the category `heatlh`: did you mean `health`?\n"),
-        ("levl>3", "No fact has `levl`: did you mean `level`?\n"),
-        ("source=chat", ""),
-        ("text~tea", ""),
-        ("category=work", ""),
-    ],
-)
-def test_a_misspelled_filter_is_named(config: str, where: str, hint: str) -> None:
-    """An empty list alone would look like an answer."""
-    memory(config, "add", "ada", "Runs every morning", "--category", "health", "--metadata", "level=5")
-
-    assert memory(config, "list", "ada", "--where", where).err == hint
-    assert memory(config, "search", "ada", "Runs", "--where", where).err == hint
 
 
 def test_a_day_may_be_named_as_in_a_chat(config: str) -> None:

@@ -12,44 +12,26 @@ from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin
 pytestmark = pytest.mark.heavy
 
 
-@pytest.mark.parametrize(("query", "problem"), [("config=a&config=b", "2 times"), ("config=", "without a file")])
-def test_a_uri_that_names_no_single_file_is_refused(query: str, problem: str) -> None:
-    """ADK shows a ValueError as a single line; the message does not repeat what may be a secret."""
-    with pytest.raises(ValueError, match=rf"^the memory URI has `config` {problem}: write mem0://\?config=gaia.yaml$"):
-        Mem0MemoryService(uri=f"mem0://?{query}&token=hidden")
-
-
 @pytest.mark.parametrize(
-    ("uri", "unknown"),
+    "uri",
     [
-        ("mem0://gaia.yaml", "gaia.yaml"),
-        ("mem0:///srv/gaia.yaml", "/srv/gaia.yaml"),
-        ("mem0://me:hush@host/x", "host/x"),
-        ("mem0://?confg=gaia.yaml", "confg"),
-        ("mem0://?config=gaia.yaml&top_k=5", "top_k"),
+        "mem0://?config=a&config=b&token=hush",
+        "mem0://?config=",
+        "mem0://gaia.yaml",
+        "mem0:///srv/gaia.yaml",
+        "mem0://me:hush@host/x",
+        "mem0://?confg=gaia.yaml",
+        "mem0://?config=gaia.yaml&top_k=5",
+        "mem0s://?config=gaia.yaml",
+        "sqlite:///memory.db",
+        "gaia.yaml",
     ],
 )
-def test_an_unknown_part_of_a_uri_is_refused(uri: str, unknown: str) -> None:
-    """Otherwise a typo would silently open another memory; a password is not shown."""
-    with pytest.raises(
-        ValueError, match=rf"contains {unknown}, which has no meaning: write mem0://\?config=gaia.yaml$"
-    ):
+def test_another_uri_is_refused(uri: str) -> None:
+    """A typo would silently open another memory. ADK shows a ValueError as a single line, without a password."""
+    with pytest.raises(ValueError, match=r"write mem0://\?config=gaia.yaml$") as refused:
         Mem0MemoryService(uri=uri)
-
-
-@pytest.mark.parametrize(
-    ("uri", "problem"),
-    [
-        ("mem://x", "begins with mem:"),
-        ("mem0s://?config=gaia.yaml", "begins with mem0s:"),
-        ("sqlite:///memory.db", "begins with sqlite:"),
-        ("gaia.yaml", "has no scheme"),
-    ],
-)
-def test_another_scheme_is_refused(uri: str, problem: str) -> None:
-    """Otherwise it would silently open the default memory instead of the named one."""
-    with pytest.raises(ValueError, match=rf"^the memory URI {problem}: write mem0://\?config=gaia.yaml$"):
-        Mem0MemoryService(uri=uri)
+    assert "hush" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

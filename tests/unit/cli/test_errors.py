@@ -61,7 +61,7 @@ def test_an_unusable_file_is_not_reported_as_unexpected(
     monkeypatch.setattr(engines, "load_config", failing(PermissionError(13, "Permission denied", "/x/y")))
     done = run_main(monkeypatch, capsys, "sweep")
 
-    assert done.err == "gaia: /x/y cannot be used (Permission denied): name a place where you may read and write\n"
+    assert done.err == "gaia: /x/y cannot be used (Permission denied): name a place that you may use\n"
 
 
 @pytest.mark.parametrize("error", [MemoryUnavailable("away"), ZeroDivisionError("by zero")])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence, Sized
-from typing import TYPE_CHECKING, Any
+import json
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import TYPE_CHECKING
 
 from google.adk.events.event import Event
 from google.adk.plugins.base_plugin import BasePlugin
@@ -16,7 +17,6 @@ from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, USER_REQUEST_CAL
 from gaia_memory.adk.tools.memory_tools import MemoryTool
 from gaia_memory.config.sections.sessions_section import SessionsConfig
 from gaia_memory.engine_registry import ConfigSource, EngineSource
-from gaia_memory.log import logger_for
 from gaia_memory.models import SessionKey, WindowAnchor
 from gaia_memory.models.validation import raise_invalid
 from gaia_memory.sessions.replay_window import EventView, WindowSelection, WindowStart, require_window, select_window
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from google.adk.models.llm_response import LlmResponse
     from google.genai import types
 
-
-logger = logger_for(__name__)
 
 START_ANCHOR = WindowAnchor(turn_no=0, timestamp=0.0)
 """The anchor of a full load."""
@@ -44,11 +42,6 @@ _MICROSECONDS_PER_SECOND = 1_000_000
 
 OWN_TOOLS = frozenset({"remember", "load_memory", "recall", "update_memory", "forget_memory", "switch_context"})
 """The tools of memory; their answers have a budget of their own."""
-
-_SEPARATOR_CHARACTERS = 4
-"""What JSON adds for each further item, such as quotes and a comma."""
-
-_MARK_CHARACTERS = 60
 
 
 class WindowedSessionLoad(GetSessionConfig):
@@ -89,7 +82,6 @@ class SessionWindowPlugin(BasePlugin):
         super().__init__(name=require_plugin_name(name))
         self._window_turns = None if window_turns is None else require_window(window_turns)
         self._source = EngineSource(config)
-        self._has_warned = False
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Drop the turns before the window from the loaded session; a failure does not end the turn."""
@@ -122,7 +114,6 @@ class SessionWindowPlugin(BasePlugin):
 
     async def _trim(self, context: InvocationContext) -> None:
         window_turns = self._window_turns or (await self._load_settings(context)).window_turns
-        self._warn_of_compaction(context, window_turns)
         session = context.session
         load = _windowed_load(context)
         events, is_complete = list(session.events), False
@@ -142,20 +133,6 @@ class SessionWindowPlugin(BasePlugin):
             await self._source.inherit_config(context.memory_service.source)
         engine = await self._source.acquire()
         return engine.config.sessions
-
-    def _warn_of_compaction(self, context: InvocationContext, window_turns: int) -> None:
-        compaction = context.events_compaction_config
-        if self._has_warned or compaction is None or compaction.compaction_interval is None:
-            return
-        min_turns = compaction.compaction_interval + (compaction.overlap_size or 0)
-        if window_turns < min_turns:
-            self._has_warned = True
-            logger.warning(
-                "sessions.window_turns is %d, below compaction_interval + overlap_size = %d of the app's "
-                "events_compaction_config: ADK never sees enough turns to compact; raise the one or lower the other",
-                window_turns,
-                min_turns,
-            )
 
 
 def must_skip_evaluation(invocation: InvocationContext, source: EngineSource) -> bool:
@@ -265,91 +242,41 @@ def _has_content(part: types.Part) -> bool:
 
 
 def cut_tool_results(request: LlmRequest, max_characters: int) -> None:
-    """Cut every tool result of a request to `max_characters`; marks say how much is missing.
+    """Cut every tool result of a request to `max_characters`; a mark says how much is missing.
 
-    Marks in nested results, and where the limit is below 1,000 characters, may exceed it a little. Strings are cut, and
-    list items and keys beyond the limit are left out. Files in a result stay. The contents are replaced, not changed:
-    they may belong to the session. A tool of the agent's own is cut whatever its name.
+    A long text is cut as it is, any other result as JSON. Files in a result stay. The contents are replaced, not
+    changed: they may belong to the session. A tool of the agent's own is cut whatever its name.
     """
     tools = request.tools_dict
     exempt = {name for name in OWN_TOOLS if isinstance(tools.get(name), MemoryTool | None)}
-    request.contents = [_cut_content(content, max_characters, exempt) for content in request.contents]
-
-
-def _cut_content(content: types.Content, max_characters: int, exempt: Collection[str]) -> types.Content:
-    parts = [_cut_part(part, max_characters, exempt) for part in content.parts or []]
-    is_cut = any(new is not old for new, old in zip(parts, content.parts or [], strict=True))
-    return content.model_copy(update={"parts": parts}) if is_cut else content
+    request.contents = [
+        content.model_copy(update={"parts": [_cut_part(part, max_characters, exempt) for part in content.parts or []]})
+        for content in request.contents
+    ]
 
 
 def _cut_part(part: types.Part, max_characters: int, exempt: Collection[str]) -> types.Part:
     response = part.function_response
-    if response is None or response.name in exempt or _size(response.response) <= max_characters:
+    if response is None or response.name in exempt:
         return part
-    room_for_marks = _MARK_CHARACTERS if max_characters >= 1_000 else 0
-    result, _ = _cut(response.response, max_characters - room_for_marks)
-    return part.model_copy(update={"function_response": response.model_copy(update={"response": result})})
+    given = response.response or {}
+    files = {name: value for name, value in given.items() if _contains_file(value)}
+    rest = {name: value for name, value in given.items() if name not in files}
+    [name, text], *others = rest.items() or [("", "")]
+    if others or not isinstance(text, str):
+        name, text = "result", json.dumps(rest, ensure_ascii=False, default=_as_json)
+    if len(text) <= max_characters:
+        return part
+    cut = f"{text[:max_characters]}… [cut: {len(text) - max_characters} more characters]"
+    result = response.model_copy(update={"response": {**files, name: cut}})
+    return part.model_copy(update={"function_response": result})
 
 
-def _size(value: Any) -> int:
-    """Return the characters of a result: its texts, keys and numbers; bytes are a file and do not count."""
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(len(str(key)) + _size(each) for key, each in value.items()) + _separators(value)
-    if isinstance(value, list | tuple):
-        return sum(map(_size, value)) + _separators(value)
-    if isinstance(value, BaseModel):
-        return _size(_as_json(value))
-    return 0 if isinstance(value, bytes) else len(str(value))
+def _as_json(value: object) -> object:
+    return value.model_dump(mode="json", exclude_none=True) if isinstance(value, BaseModel) else str(value)
 
 
-def _separators(items: Sized) -> int:
-    return max(len(items) - 1, 0) * _SEPARATOR_CHARACTERS
-
-
-def _as_json(value: BaseModel) -> dict[str, Any]:
-    return value.model_dump(mode="json", exclude_none=True)
-
-
-def _contains_file(value: Any) -> bool:
+def _contains_file(value: object) -> bool:
     if isinstance(value, dict | list | tuple):
         return any(map(_contains_file, value.values() if isinstance(value, dict) else value))
     return isinstance(value, bytes)
-
-
-def _cut(value: Any, remaining: int) -> tuple[Any, int]:
-    """Return a result cut to `remaining` characters, and how many remain after it."""
-    if isinstance(value, str):
-        excess = len(value) - max(remaining, 0)
-        return (value, -excess) if excess <= 0 else (f"{value[:-excess]}… [cut: {excess} more characters]", 0)
-    if isinstance(value, dict):
-        return _cut_mapping(value, remaining)
-    if isinstance(value, list | tuple):
-        return _cut_items(value, remaining)
-    if isinstance(value, BaseModel):
-        return _cut_mapping(_as_json(value), remaining)
-    return value, remaining - _size(value)
-
-
-def _cut_mapping(value: dict[Any, Any], remaining: int) -> tuple[dict[Any, Any], int]:
-    # The shortest first, so that a status is not lost behind a long text; the order stays.
-    kept: dict[Any, Any] = {}
-    for key in sorted(value, key=lambda key: len(str(key)) + _size(value[key])):
-        cost = len(str(key)) + (_SEPARATOR_CHARACTERS if kept else 0)
-        if remaining > cost or _contains_file(value[key]):
-            kept[key], remaining = _cut(value[key], remaining - cost)
-    missing = len(value) - len(kept)
-    note = {"…": f"[cut: {missing} more keys]"} if missing else {}
-    return {**{key: kept[key] for key in value if key in kept}, **note}, remaining
-
-
-def _cut_items(value: Sequence[Any], remaining: int) -> tuple[list[Any], int]:
-    kept: list[Any] = []
-    for each in value:
-        remaining -= _SEPARATOR_CHARACTERS if kept else 0
-        if remaining > 0 or _contains_file(each):
-            item, remaining = _cut(each, remaining)
-            kept.append(item)
-    missing = len(value) - len(kept)
-    return [*kept, *([f"… [cut: {missing} more items]"] if missing else [])], remaining

@@ -9,8 +9,7 @@ from typing import Any
 from gaia_memory.adk.tools.fact_framing import DATA_NOTE, error_response, render_facts
 from gaia_memory.adk.tools.tool_arguments import ToolArguments
 from gaia_memory.adk.tools.tool_call import ToolCall
-from gaia_memory.models import DEFAULT_CONTEXT, Fact, explain_no_match
-from gaia_memory.models.masked_fact import mask_fact
+from gaia_memory.models import DEFAULT_CONTEXT, Fact
 
 MAX_PAGE_FACTS = 100
 """Facts in one answer."""
@@ -66,7 +65,7 @@ async def recall(call: ToolCall) -> dict[str, Any]:
         )
         found, has_more = list(page.facts), page.has_more
     memories = await _show(call, found, zone=arguments.zone)
-    notes += [DATA_NOTE] if memories else await _explain_nothing(call, arguments) if not found else []
+    notes += [DATA_NOTE] if memories else []
     answer = {"status": "success", "memories": memories, "has_more": has_more or len(memories) < len(found)}
     return answer | ({"note": "; ".join(notes)} if notes else {})
 
@@ -80,14 +79,6 @@ async def _show(call: ToolCall, facts: Sequence[Fact], *, zone: tzinfo | None = 
         allow_numbers=config.allow_numbers,
         zone=zone,
     )
-
-
-async def _explain_nothing(call: ToolCall, arguments: ToolArguments) -> list[str]:
-    """Return which label may be misspelled; labels of sensitive facts do not come up by themselves."""
-    allow_numbers = call.engine.config.memory.allow_numbers
-    facts = [mask_fact(each, allow_numbers=allow_numbers) for each in await call.engine.memory.facts(call.scope)]
-    labels = [(name, label) for name in _LABELS if (label := arguments.label(name)) is not None]
-    return explain_no_match(labels, [each for each in facts if not each.sensitive]) if labels else []
 
 
 def _read_filters(arguments: ToolArguments) -> dict[str, Any]:

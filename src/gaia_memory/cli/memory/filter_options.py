@@ -26,10 +26,8 @@ _BOOLEAN_WORDS = {"true": True, "false": False}
 
 
 class Condition(NamedTuple):
-    """A condition of `--where`: its filter, and the value that `name` has to equal, None if it compares otherwise."""
+    """A condition of `--where`, as a filter."""
 
-    name: str
-    wanted: str | None
     filters: dict[str, Any]
 
 
@@ -56,12 +54,12 @@ def parse_condition(text: str) -> Condition:
         hint = "pass a name, one of =, !=, <, <=, >, >= and ~, and a value, such as category=health"
         raise typer.BadParameter(f"{text!r}: {hint}")
     name, sign, value = parsed["name"], parsed["sign"], parsed["value"]
-    condition = Condition(name, _unquoted(value) if sign == "=" else None, _filter(name, sign, value))
+    condition = _filter(name, sign, value)
     try:
-        compile_filters(condition.filters)
+        compile_filters(condition)
     except InvalidInputError as error:
         raise typer.BadParameter(f"{text!r}: {error}") from error
-    return condition
+    return Condition(condition)
 
 
 def _filter(name: str, sign: str, value: str) -> dict[str, Any]:
@@ -218,15 +216,11 @@ class FactFilter:
     ] = None
 
     @property
-    def conditions(self) -> list[Condition]:
-        """The conditions of `--where`, with one for the category if it is named."""
-        named = [] if self.category is None else [self.category]
-        return [*(self.where or ()), *(Condition("category", each, {"category": {"in": [each]}}) for each in named)]
-
-    @property
     def filters(self) -> dict[str, Any] | None:
         """The filters of these options; None if there are none."""
-        filters = [each.filters for each in self.conditions]
+        filters = [each.filters for each in self.where or ()]
+        if self.category is not None:
+            filters.append({"category": {"in": [self.category]}})
         if self.since is not None:
             filters.append(_time_filter("said_at", ">=", self.since))
         if self.until is not None:

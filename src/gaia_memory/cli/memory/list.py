@@ -55,7 +55,7 @@ async def list_facts(
             if not page.has_more or len(facts) == limit:
                 break
         if not facts:
-            await opened.explain_nothing(chosen.conditions)
+            await opened.explain_nothing()
         await opened.print_storage_problem()
     user, count = target.user, pluralize(page.total, "fact")
     if target.as_json:

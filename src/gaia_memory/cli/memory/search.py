@@ -74,7 +74,7 @@ async def search(
     async with target.open() as opened:
         recalled = await opened.memory.explain(opened.scope, text, include_sensitive=include_sensitive, **options)
         if not recalled.hits:
-            await opened.explain_nothing(chosen.conditions)
+            await opened.explain_nothing()
         await opened.print_storage_problem()
         groups: list[Any] = [
             tuple(replace(hit, fact=opened.mask(hit.fact)) for hit in group)

@@ -15,7 +15,6 @@ from gaia_memory.cli.ui.terminal import pluralize, print_error, print_note
 from gaia_memory.language.printable_text import escape_line
 
 if TYPE_CHECKING:
-    from gaia_memory.cli.memory.filter_options import Condition
     from gaia_memory.engine import Engine
     from gaia_memory.memory import Memory
     from gaia_memory.models import Fact, NewFact, Origin, Scope
@@ -77,18 +76,13 @@ class UserMemory:
         return find_fact([*facts, *past], fact_id, escape_line(self.scope.user))
 
     async def print_other_scopes(self) -> None:
-        """Name the other apps in which the same user has facts, or a user with a similar id."""
+        """Name the other apps in which the same user has facts."""
         await print_other_scopes(self.engine, self.scope)
 
-    async def explain_nothing(self, conditions: Iterable[Condition]) -> None:
-        """Say why nothing may be found: another user, a misspelled filter, or what waits to be learned."""
-        from gaia_memory.models import explain_no_match
-
-        facts = await self.memory.facts(self.scope)
-        if not facts:
+    async def explain_nothing(self) -> None:
+        """Say why nothing may be found: another app, or what waits to be learned."""
+        if not await self.memory.count(self.scope):
             await self.print_other_scopes()
-        for hint in explain_no_match([(each.name, each.wanted) for each in conditions], facts):
-            print_note(hint)
         if count := sum(each.messages > 0 for each in await self.memory.pending(self.scope)):
             waits = pluralize(count, "conversation waits", "conversations wait")
             is_of_agent = self.engine.config.memory.llm.is_of_agent
