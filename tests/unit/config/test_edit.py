@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from pathlib import Path
@@ -231,23 +230,3 @@ def test_a_nested_section_is_replaced_as_a_whole(before: str, after: str) -> Non
     assert edit_content(before.encode(), EMBEDDER, OPENAI, source="gaia.yaml").decode() == after
     with pytest.raises(ConfigError, match="cannot be edited safely"):
         edit_content(b"memory:\n  embedder:\n    provider: x # c\n", EMBEDDER, OPENAI, source="gaia.yaml")
-
-
-@pytest.mark.parametrize("number", [errno.EBUSY, errno.EACCES, errno.EROFS])
-def test_a_file_that_cannot_be_replaced_is_written_in_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
-    """A container may mount the file by itself, and the folder may be read-only."""
-    path = tmp_path / "gaia.yaml"
-    path.write_text("memory: {enabled: true}   # ours\n")
-    before = path.stat().st_ino
-
-    def refuse(*_: object) -> None:
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(os, "replace", refuse)
-    set_in_file(origin_of(path), ENABLED, False)
-
-    assert path.read_text() == "memory: {enabled: false}   # ours\n"
-    assert path.stat().st_ino == before
-    assert list(tmp_path.glob(".*")) == []

@@ -50,34 +50,25 @@ def test_a_sender_of_two_users_is_refused_by_naming_both():
 @pytest.mark.parametrize(
     ("users", "words"),
     [
-        ({"itay": {"telegram": [12345]}}, "contains the sender 12345 for 'itay' on 'telegram', which must be text"),
-        ({"itay": {"telegram": [""]}}, "contains the sender '' for 'itay'"),
-        ({"itay": {"telegram": "12345"}}, "which must be a list of senders"),
-        ({"itay": {7: ["1"]}}, "names the channel 7 for 'itay', which must be text"),
-        ({"itay": {"admn": True}}, "contains True for 'itay' on 'admn', which must be a list of senders"),
-        ({"itay": {"admin": "yes"}}, "contains 'yes' for 'itay' at admin, which must be true or false"),
-        ({"itay": None}, "contains None for 'itay', which must be a section"),
-        ({7: {}}, "has the user id 7, which must be text"),
-        ({"": {}}, "has the user id '', which must be text"),
+        ({"itay": {"telegram": [12345]}}, "is not allowed"),
+        ({"itay": {"telegram": [""]}}, "is not allowed"),
+        ({"itay": {"telegram": "12345"}}, "is not allowed"),
+        ({"itay": {"admn": True}}, "is not allowed"),
+        ({"itay": {"admin": "yes"}}, "is not allowed"),
+        ({"itay": None}, "is not allowed"),
+        ({7: {}}, "is not allowed"),
+        ({"": {}}, "is not allowed"),
         ({"a:b": {"telegram": ["1"]}}, "has the user id 'a:b', but ids with a colon are reserved"),
         (["itay"], "is not allowed"),
     ],
 )
-def test_an_invalid_entry_is_refused_with_its_position(users, words):
+def test_an_invalid_entry_is_refused_with_what_is_allowed(users, words):
     """YAML reads an unquoted id as a number, and a misspelt key as a channel."""
     problem = refusal(users)
 
     assert problem.startswith("people.users: ")
     assert words in problem
     assert 'such as `ada: {admin: true, telegram: ["12345"]' in problem
-
-
-def test_all_problems_are_reported_together():
-    """Correcting a file takes one run."""
-    problem = refusal({"itay": {"telegram": [1]}, "noa": None})
-
-    assert "'itay'" in problem
-    assert "'noa'" in problem
 
 
 def test_a_guest_id_may_be_configured_for_its_own_sender():

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, StrictBool, field_validator
 
 from gaia_memory.config.sections.provider_section import Section
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.redaction.mask import display_value
 
-_ADMIN = "admin"
 _ALLOWED_USERS = (
     "a section per user id: `admin` (true or false), and a list of senders per channel, such as "
     '`ada: {admin: true, telegram: ["12345"], email: ["ada@example.com"]}`'
 )
+
+_Id = Annotated[str, Field(min_length=1)]
 
 
 def guest_id(channel: str, sender: str) -> str:
@@ -32,9 +33,9 @@ class Person(Section):
     """A user: whether they are an admin, and their senders by channel."""
 
     model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, tuple[str, ...]]
+    __pydantic_extra__: dict[str, tuple[_Id, ...]]
 
-    admin: bool = Field(default=False, description="Whether this user may use the admin commands.")
+    admin: StrictBool = Field(default=False, description="Whether this user may use the admin commands.")
 
     @property
     def senders(self) -> Mapping[str, tuple[str, ...]]:
@@ -52,7 +53,7 @@ class PeopleConfig(Section):
             "the sender becomes a user with the id `channel:sender`."
         ),
     )
-    users: Mapping[str, Person] = Field(
+    users: Mapping[_Id, Person] = Field(
         default={},
         description=(
             "The users by id. Channels are named as in `gaia.inbound`, except `admin`. Senders must match exactly, and "
@@ -63,13 +64,23 @@ class PeopleConfig(Section):
 
     @field_validator("users", mode="before")
     @classmethod
-    def _people(cls, value: Any) -> Any:
-        """Report all problems at once: pydantic's messages would not name the user and the channel."""
-        if value is None:
-            return {}
-        if isinstance(value, Mapping) and (problems := list(_problems(value))):
-            raise ValueError(" and ".join(problems))
-        return value
+    def _none_for_null(cls, value: Any) -> Any:
+        return {} if value is None else value
+
+    @field_validator("users")
+    @classmethod
+    def _unambiguous(cls, users: Mapping[str, Person]) -> Mapping[str, Person]:
+        owners: dict[tuple[str, str], str] = {}
+        for user, person in users.items():
+            senders = [(channel, each) for channel, given in person.senders.items() for each in given]
+            for channel, sender in senders:
+                if (owner := owners.setdefault((channel, sender), user)) != user:
+                    both = f"both {display_value(owner)} and {display_value(user)}"
+                    raise ValueError(f"gives the sender {display_value(sender)} on {display_value(channel)} to {both}")
+            if ":" in user and user not in {guest_id(*each) for each in senders}:
+                user_label = display_value(user)
+                raise ValueError(f"has the user id {user_label}, but ids with a colon are reserved for unnamed senders")
+        return users
 
     def find(self, channel: str, sender: str) -> tuple[str, Person] | None:
         """Return the user id and the entry of the user with this sender."""
@@ -77,51 +88,6 @@ class PeopleConfig(Section):
             if sender in person.senders.get(channel, ()):
                 return user, person
         return None
-
-
-def _problems(users: Mapping[Any, Any]) -> Iterator[str]:
-    owners: dict[tuple[str, str], str] = {}
-    for user, person in users.items():
-        if isinstance(person, Person):
-            person = {_ADMIN: person.admin, **person.senders}
-        if not isinstance(user, str) or not user:
-            yield f"has the user id {display_value(user)}, which must be text (put it in quotes)"
-        elif not isinstance(person, Mapping):
-            yield f"contains {display_value(person)} for {display_value(user)}, which must be a section"
-        else:
-            yield from _person_problems(user, person, owners)
-
-
-def _person_problems(user: str, person: Mapping[Any, Any], owners: dict[tuple[str, str], str]) -> Iterator[str]:
-    user_label = display_value(user)
-    own_guest_ids: set[str] = set()
-    for channel, senders in person.items():
-        if channel == _ADMIN:
-            if not isinstance(senders, bool):
-                yield f"contains {display_value(senders)} for {user_label} at admin, which must be true or false"
-        elif not isinstance(channel, str) or not channel:
-            yield f"names the channel {display_value(channel)} for {user_label}, which must be text (put it in quotes)"
-        elif not isinstance(senders, list | tuple):
-            shown = display_value(senders)
-            yield f"contains {shown} for {user_label} on {display_value(channel)}, which must be a list of senders"
-        else:
-            for sender in senders:
-                yield from _sender_problems(user, channel, sender, owners)
-            own_guest_ids |= {guest_id(channel, sender) for sender in senders if isinstance(sender, str)}
-    if ":" in user and user not in own_guest_ids:
-        yield f"has the user id {user_label}, but ids with a colon are reserved for unnamed senders"
-
-
-def _sender_problems(user: str, channel: str, sender: object, owners: dict[tuple[str, str], str]) -> Iterator[str]:
-    where = f"on {display_value(channel)}"
-    if not isinstance(sender, str) or not sender:
-        shown = display_value(sender)
-        yield f"contains the sender {shown} for {display_value(user)} {where}, which must be text (put it in quotes)"
-        return
-    owner = owners.setdefault((channel, sender), user)
-    if owner != user:
-        both = f"both {display_value(owner)} and {display_value(user)}"
-        yield f"gives the sender {display_value(sender)} {where} to {both}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import stat
 import sys
@@ -17,15 +16,12 @@ from gaia_memory.config.sources.yaml_file import FileSnapshot
 from gaia_memory.errors import ConfigError
 from gaia_memory.files.private_files import replace_file
 
-_NOT_REPLACEABLE_ERRNOS = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS)
-"""Errors for a file that is itself a mount (containers), or whose folder is not writable."""
-
 
 def set_in_file(origin: Origin, path: KeyPath, value: object) -> None:
     """Write `section.name: value` into the configuration's file, completely or not at all. Blocking.
 
-    The file is replaced atomically; only a file that can be written but not replaced is written in place. A symbolic
-    link to it stays, and so do its mode and, where the system permits, its owner.
+    The file is replaced atomically. A symbolic link to it stays, and so do its mode and, where the system permits, its
+    owner.
 
     Raises:
         ConfigError: the file cannot be used or written, or an environment variable or argument overrides the
@@ -136,11 +132,4 @@ def _write(target: Path, before: bytes, after: bytes, *, source: str) -> None:
         if target.read_bytes() != before:
             raise ConfigError(["is being changed by another program; try again"], source=source)
 
-    if not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, f"it is read-only, mode {stat.S_IMODE(target.stat().st_mode):04o}")
-    try:
-        replace_file(target, after, check=check)
-    except OSError as error:
-        if error.errno not in _NOT_REPLACEABLE_ERRNOS:
-            raise
-        target.write_bytes(after)
+    replace_file(target, after, check=check)
