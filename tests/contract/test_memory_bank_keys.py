@@ -16,7 +16,7 @@ from google.adk.memory import vertex_ai_memory_bank_service as vertex
 from google.adk.memory.memory_entry import MemoryEntry
 from google.genai import types
 
-from gaia_memory.adk.memory_bank import IGNORED, SWITCHES, Method
+from gaia_memory.adk.memory_bank import IGNORED_KEYS, SWITCHES, Method
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
@@ -86,7 +86,7 @@ async def stored(engine: Engine) -> list[Fact]:
 def test_each_key_that_the_installed_service_knows_is_in_the_table(method: Method) -> None:
     """A later ADK with another key fails here."""
     effective = {"ttl", "expire_time", "metadata", "display_name", "description", "topics"}
-    assert SWITCHES[method].keys() | IGNORED[method] | effective == KNOWN_BY_VERTEX
+    assert SWITCHES[method].keys() | IGNORED_KEYS[method] | effective == KNOWN_BY_VERTEX
 
 
 @pytest.mark.acceptance("W23")

@@ -28,15 +28,15 @@ SWITCHES: Mapping[Method, Mapping[str, tuple[bool, ...]]] = {
 }
 """The keys that are true or false, with the values that have an effect, or say what happens anyway."""
 
-_IGNORED_KEYS = frozenset(
+_KEYS_WITHOUT_MEANING = frozenset(
     (
         *("revision_ttl", "revision_expire_time", "revision_labels", "memory_id", "http_options"),
         *("metadata_merge_strategy", "stream_id", "generation_trigger_config", "allowed_topics"),
     )
 )
-IGNORED: Mapping[Method, frozenset[str]] = {
-    "add_memory": _IGNORED_KEYS,
-    "add_events_to_memory": _IGNORED_KEYS | {"topics"},
+IGNORED_KEYS: Mapping[Method, frozenset[str]] = {
+    "add_memory": _KEYS_WITHOUT_MEANING,
+    "add_events_to_memory": _KEYS_WITHOUT_MEANING | {"topics"},
 }
 """The keys without a meaning here, which get one warning."""
 
@@ -77,7 +77,7 @@ def read_custom_metadata(
     given = {name: value for name, value in (custom_metadata or {}).items() if value is not None}
     found: dict[str, Any] = {}
     for name, value in given.items():
-        if name in SWITCHES[method] or name in IGNORED[method]:
+        if name in SWITCHES[method] or name in IGNORED_KEYS[method]:
             _check_switch(name, value, SWITCHES[method].get(name), warned_keys)
         elif name == "metadata":
             found |= _flat_metadata(value)
