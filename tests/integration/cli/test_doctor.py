@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gaia_memory.cli.doctor import checks, database_checks, model_checks, setup_checks
+from gaia_memory.cli.doctor import checks, database_checks, model_checks
 from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
 from support.cli.doctor_homes import (
     build_home,
@@ -153,24 +153,6 @@ def test_variables_are_listed_and_unknown_ones_found(config: Path, monkeypatch: 
 
     assert "GAIA_HOME, GAIA_MEMORY__LLM__MODEL" in in_force
     assert (unknown, "GAIA_RECALL_LIMIT" in says, bool(remedy)) == ("warn", True, True)
-
-
-def test_unsupported_versions_are_reported(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the required ones; a missing package is reported too."""
-    real = setup_checks.version
-
-    def version(name: str) -> str:
-        if name == "mem0ai":
-            raise setup_checks.PackageNotFoundError(name)
-        return "2.1.0" if name == "google-adk" else real(name)
-
-    monkeypatch.setattr(setup_checks, "version", version)
-    [(state, says, remedy)] = findings_of(run_doctor(config), "versions")
-
-    assert state == "fail"
-    assert "google-adk 2.1.0 is installed, but <3,>=2.13 is required" in says
-    assert "mem0ai is not installed" in says
-    assert "pip install" in remedy
 
 
 def test_agents_beside_the_configuration_are_checked(config: Path) -> None:
@@ -591,18 +573,15 @@ def test_vectors_of_another_embedder_are_pointed_out(used: Path, gemini: FakeGem
 
 @pytest.mark.parametrize(
     ("name", "remedy"),
-    [
-        ("offlin", "did you mean `offline`?"),
-        ("gpt-5", "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"),
-        ("claude-sonnet-5", "pip install anthropic"),
-    ],
+    [("offlin", "use `auto`, `offline`"), ("gpt-5", "set OPENAI_API_KEY, or OPENAI_BASE_URL")],
 )
 def test_a_model_that_cannot_be_built_is_reported_with_its_remedy(tmp_path: Path, name: str, remedy: str) -> None:
-    """A name that ADK does not know, a missing key or a missing package."""
+    """A name that ADK does not know, or a missing key."""
     config = tmp_path / "gaia.yaml"
     config.write_text(f"model: {name}\n", encoding="utf-8")
+    [(state, _, said)] = findings_of(run_doctor(config), "agents' model")
 
-    assert findings_of(run_doctor(config), "agents' model")[0][::2] == ("fail", remedy)
+    assert (state, said.startswith(remedy)) == ("fail", True)
 
 
 def test_an_external_store_is_checked_for_a_connection(used: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,11 @@ if TYPE_CHECKING:
 OFFLINE_NAME, AUTO_NAME = "offline", "auto"
 OPENAI_CLASS = "OpenAILlm"
 """ADK's class, by its name, because its import takes half a second."""
+
+_UNKNOWN_REMEDY = (
+    "use `auto`, `offline`, a Gemini name, or `openai:NAME`, also for vLLM, LM Studio and Ollama. Claude needs "
+    "`pip install anthropic`, and a name with a slash `pip install litellm mcp`"
+)
 
 
 def split_model_argument(value: str | BaseLlm | None) -> tuple[BaseLlm | None, str | None]:
@@ -75,7 +79,7 @@ def find_model_problem(name: str) -> tuple[str, str] | None:
     try:
         model = _registered_model(name)
     except (ImportError, ValueError):
-        return _explain_unknown_model(name)
+        return f"model: {name!r} is a name that ADK does not know, or that needs a package", _UNKNOWN_REMEDY
     if type(model).__name__ != OPENAI_CLASS:
         return None
     if not model.model:
@@ -105,21 +109,3 @@ def _registered_model(name: str) -> BaseLlm:
     from google.adk.models.registry import LLMRegistry
 
     return LLMRegistry.new_llm(LlmAgent.DEFAULT_MODEL if name == AUTO_NAME else name)
-
-
-def _explain_unknown_model(name: str) -> tuple[str, str]:
-    """Return why ADK has no model of that name, and the remedy."""
-    if "/" in name:
-        openai_name = f"openai:{name.rpartition('/')[2]}"
-        return f"model: {name!r} needs LiteLLM", (
-            "pip install litellm mcp. A server with OpenAI's "
-            f"interface, such as vLLM, LM Studio or Ollama, needs no package: `model: {openai_name}`"
-        )
-    if name.startswith("claude"):
-        return f"model: {name!r} needs a package", "pip install anthropic"
-    close = difflib.get_close_matches(name, (AUTO_NAME, OFFLINE_NAME), n=1)
-    return f"model: {name!r} is a name that ADK does not know", (
-        f"did you mean `{close[0]}`?"
-        if close
-        else "use `auto`, `offline`, a Gemini name, `openai:NAME` or another one of ADK's"
-    )
