@@ -43,7 +43,7 @@ from support.servers.gemini_answers import Body
 
 USERS = ("ada", "ben", "cleo")
 BIRD_PATTERN = re.compile(r"bird b\d{5}")
-TIMEOUT_SECONDS = 150.0
+TIMEOUT_SECONDS = 300.0
 """Time for a process to finish or be killed."""
 
 _NEW_MESSAGES_PATTERN = re.compile(r"## New Messages\n(.*?)\n## Observation Date", re.DOTALL)
