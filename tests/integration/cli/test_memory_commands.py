@@ -526,7 +526,7 @@ def test_a_list_is_shown_in_pages(diary: str) -> None:
         (("--where", "level>="), "'level>=': pass a name"),
         (("--where", "user_id=noa"), "the scope says whose memory it is"),
         (("--where", "said_at>soon"), "'soon': pass a day or a time"),
-        (("--since", "yesterday"), "'yesterday': pass a day or a time"),
+        (("--since", "soon"), "'soon': pass a day or a time"),
         (("--until", "9999-12-31"), "'9999-12-31': pass a day"),
         (("--until", ""), "'': pass a day or a time"),
     ],
