@@ -126,7 +126,6 @@ def test_unknown_providers_of_mem0_are_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("offlin", "did you mean `offline`?"),
         ("gpt5", "ADK does not know"),
         ("'openai:'", "names no model"),
         ("claude-sonnet-5", "pip install anthropic"),

@@ -83,20 +83,7 @@ async def load_findings(home: Path, config_file: Path | None) -> list[dict[str, 
     except (TimeoutError, ValueError, KeyError):
         return [_NO_ANSWER]
     else:
-        return findings if os.environ.get("GAIA_HOME") else _without_variable(findings, "GAIA_HOME")
+        return findings
     finally:
         if process.returncode is None:
             process.kill()
-
-
-def _without_variable(findings: list[dict[str, str]], name: str) -> list[dict[str, str]]:
-    """Return the findings without a variable that is only set for the process of the checks."""
-    kept = []
-    for finding in findings:
-        start, colon, names = finding["says"].partition(": ")
-        if finding["part"] == "environment" and start.startswith("in force") and name in names.split(", "):
-            others = [each for each in names.split(", ") if each != name]
-            kept += [{**finding, "says": f"{start}{colon}{', '.join(others)}"}] if others else []
-        else:
-            kept.append(finding)
-    return kept
