@@ -156,6 +156,8 @@ async def test_a_correction_may_give_a_key_another_one_or_another_context(databa
     reworded = await correct(database, paris, "Lives in Lyon", now=day(6), context="global")
     assert (await current(database), reworded and (reworded.id, reworded.key)) == (["Lives in Lyon"], (paris.id, HOME))
     assert rome.id != paris.id
+    until = await correct(database, paris, "In Lyon until May", now=day(7), context="global", valid_until=day(99))
+    assert (await current(database), until and until.key) == (["In Lyon until May"], HOME)
 
 
 async def test_what_is_restored_is_the_current_one(database):
@@ -249,6 +251,76 @@ async def test_drafts_meet_the_keys_of_current_facts_and_of_each_other(database)
     ]
     async with database.read_transaction() as tx:
         assert await facts.keys.meet_keys(tx, ITAY, drafts) == [True, False, False, False, False]
+
+
+async def test_what_stays_in_history_ends_nothing_that_is_current(database):
+    """It was undone, and said again before that, by a tool or the person; so was what it had replaced."""
+    await say(database, draft(OSLO, day(-9)))
+    [rome] = await say(database, draft(ROME, day(-8)))
+    async with database.transaction() as tx:
+        await facts.corrections.restore(tx, ITAY, rome.id, actor="person", now=day(0))
+    await say(database, draft(ROME, day(-7), metadata={UNCONFIRMED_KEY: True}))
+    assert await current(database) == [OSLO]
+    await say(database, draft(ROME, day(-6)), draft(PARIS, day(-8.5)))
+    assert await current(database) == [OSLO]
+
+
+async def test_a_known_fact_that_gets_a_key_from_an_earlier_saying_stands_since_it_was_said_last(database):
+    """Also with a context: what was said before that ends."""
+    await say(database, draft(OSLO, day(1)))
+    await say(database, draft(ROME, day(2), None))
+    await say(database, draft(ROME, day(0)))
+    assert await current(database) == [ROME]
+
+    await say(database, draft("red", day(3), "user/colour", context="work"))
+    await say(database, draft("blue", day(4), "user/colour"))
+    await say(database, draft("blue", day(1), None, context="work"))
+    assert await current(database) == [ROME, "blue"]
+
+
+async def test_a_fact_that_ends_is_beside_one_that_does_not(database):
+    """After it the other one is true, again or still; what is over already is beside any."""
+    await say(database, draft(OSLO, day(-3)))
+    [rome] = await say(database, draft(ROME, day(-2), valid_until=day(5)))
+    await say(database, draft("Lived in Ulm", day(-1), valid_until=day(-900)))
+    assert (await current(database), rome.key) == ([OSLO, ROME, "Lived in Ulm"], None)
+
+    await say(database, draft("blue", day(-3), "user/colour", valid_until=day(9)))
+    await say(database, draft("red", day(-2), "user/colour", valid_until=day(-1)))
+    async with database.transaction() as tx:
+        await facts.validity.expire(tx, now=day(0), limit=9)
+    assert await current(database) == [OSLO, ROME, "blue"]
+    await say(database, draft(PARIS, day(-1)))
+    assert await current(database) == [ROME, "blue", PARIS]
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_whatever_happens_to_facts_one_of_each_key_is_current(database, seed):
+    """Said, given a key or a context, restored and merged in any order."""
+    chance = random.Random(seed)
+    for step in range(25):
+        async with database.read_transaction() as tx:
+            stored = await facts.facts(tx, ITAY, all_stored=True)
+            past = [each.fact for each in (await facts.history.past(tx, ITAY)).values()]
+        fields = {"key": chance.choice([HOME, "user/job", None]), "context": chance.choice(["global", "work"])}
+        said = f"Value {chance.randrange(5)}"
+        marks = chance.choice([{}, {}, {UNCONFIRMED_KEY: True}])
+        match chance.choice(["say", "say", "say", "correct", "restore", "merge"]):
+            case "correct" if stored:
+                await correct(database, chance.choice(stored), now=day(30 + step), **fields)
+            case "restore" if past:
+                async with database.transaction() as tx:
+                    await facts.corrections.restore(tx, ITAY, chance.choice(past).id, actor="host", now=day(30 + step))
+            case "merge":
+                await say(database, draft(said, day(chance.randrange(30)), **fields), scope=NOA)
+                async with database.transaction() as tx:
+                    await merge_scopes(facts, tx, NOA, ITAY)
+            case _:
+                new = draft(said, day(chance.randrange(30)), metadata=marks, **fields)
+                await say(database, new, now=day(30 + step))
+        async with database.read_transaction() as tx:
+            slots = [(each.key, each.context) for each in await facts.facts(tx, ITAY, all_stored=True) if each.key]
+        assert len(slots) == len(set(slots)), (step, slots)
 
 
 @pytest.mark.parametrize("seed", range(12))

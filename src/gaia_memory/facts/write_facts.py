@@ -83,13 +83,15 @@ class FactWriter:
         """Take the keys that writing settles, and what reads the facts that this ends."""
         self._keys, self._past = keys, past
 
-    async def write(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> AddResult:
+    async def write(
+        self, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime, rewording: str | None = None
+    ) -> AddResult:
         """Store `drafts` and return the fact each became, in order, and whether it is new.
 
         A draft whose normal form is already stored becomes a further source of that fact, whose text stays. If it was
         said later, by `said_at` (else `created_at`), date, conversation and metadata are those of the draft; otherwise
         it only adds what the fact lacks. What a model wrote is a source and changes nothing. A draft also supplies the
-        vector when the fact has none.
+        vector when the fact has none. The fact `rewording`, whose other wording is written, meets no key of theirs.
 
         Raises:
             InvalidInputError: a text is blank, a time is naive, metadata are not flat scalars, or `seq` does not fit
@@ -118,7 +120,7 @@ class FactWriter:
             facts_by_form |= await _add_to_known(tx, scope, known, drafts_by_form, version=state.revision, now=now)
         if staying:
             facts_by_form |= await _add_to_past(tx, scope, staying, drafts_by_form, now)
-        replaced = await self._settle_written(tx, scope, facts_by_form, zip(order, drafts, strict=True), now)
+        replaced = await self._settle_written(tx, scope, facts_by_form, zip(order, drafts, strict=True), now, rewording)
         new_forms = {normal: True for normal in facts_by_form if normal not in known and normal not in past}
         is_new = tuple(new_forms.pop(normal, False) for normal in order)
         return AddResult(tuple(facts_by_form[normal] for normal in order), is_new, replaced=replaced)
@@ -130,6 +132,7 @@ class FactWriter:
         facts_by_form: dict[str, Fact],
         drafts: Iterable[tuple[str, Draft]],
         now: datetime,
+        rewording: str | None,
     ) -> frozenset[str]:
         """Settle the keys of what was written, and put the facts that this changes into `facts_by_form`.
 
@@ -142,7 +145,7 @@ class FactWriter:
         ]
         if not sayings:
             return frozenset()
-        replaced = await self._keys.settle_keys(tx, scope, sayings, now=now)
+        replaced = await self._keys.settle_keys(tx, scope, sayings, now=now, besides=rewording)
         settled = await self._past.get_any(tx, scope, {fact_id for fact_id, _, _ in sayings})
         facts_by_form |= {form: settled[fact.id] for form, fact in facts_by_form.items() if fact.id in settled}
         return replaced

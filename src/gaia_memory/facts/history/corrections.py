@@ -58,7 +58,7 @@ class Corrections:
             await self._keys.settle_keys(tx, scope, [(fact_id, actor, None)], now=now)
             return (await self._history.stored(tx, scope, [fact_id], or_past=True))[fact_id].fact
         is_merged = await _is_current(tx, scope, draft.fact.text)
-        [new] = await self._writer.write(tx, scope, [draft], now=now)
+        [new] = await self._writer.write(tx, scope, [draft], now=now, rewording=fact_id)
         why: EndingReason = "merged" if is_merged else "replaced"
         ending = FactEnd(fact_id=fact_id, ended_at=now, why=why, actor=actor, ended_by=new.id)
         await self._history.end_facts(tx, scope, [ending], now=now)

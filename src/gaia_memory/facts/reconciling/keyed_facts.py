@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,9 +12,9 @@ from sqlalchemy import Row, func, select, update
 from gaia_memory.database.id_encoding import decode_id
 from gaia_memory.facts import scopes
 from gaia_memory.facts.current import current, current_or_past
-from gaia_memory.facts.history.timeline import stored_ids
+from gaia_memory.facts.history.timeline import Timeline, load_timeline, stored_ids
 from gaia_memory.facts.rows import from_epoch_seconds, select_in, to_epoch_seconds
-from gaia_memory.facts.tables import endings, facts, past_facts
+from gaia_memory.facts.tables import facts, past_facts
 from gaia_memory.models import DEFAULT_CONTEXT, UNCONFIRMED_KEY, Draft, FactEnd, draft_context
 
 if TYPE_CHECKING:
@@ -51,60 +51,76 @@ class KeyedFacts:
         sayings: Sequence[tuple[str, str, datetime | None]],
         *,
         now: datetime,
+        besides: str | None = None,
     ) -> frozenset[str]:
         """Let one current fact of a context have each key, after sayings of facts were written.
 
         A saying is the id of a fact, who said it, and when; None counts a current fact as said when it was said last.
         What was said later than the others of its key, or at the same time but written later, replaces them; what was
-        said earlier goes to history. What nobody confirmed ends nothing that is confirmed, and is kept without its key.
-        Facts that begin to hold later are left for `begin`. Return the facts that were current and were replaced.
+        said earlier goes to history. What has a lower rank than a current fact of its key is kept beside it without the
+        key. A saying of a fact that is not current ends no current one. Facts that begin to hold later are left for
+        `begin`, and the fact `besides` is left as it is. Return the facts that were current and were replaced.
         """
         rows = await _keyed_rows(tx, scope, "id", {fact_id for fact_id, _, _ in sayings})
         rivals: dict[tuple[str, str], list[Row[Any]]] = {}
         for row in (await _keyed_rows(tx, scope, "key", {row.key for row in rows.values()})).values():
-            rivals.setdefault((row.key, row.context), []).append(row)
+            if row.id != besides:
+                rivals.setdefault((row.key, row.context), []).append(row)
         is_current = await stored_ids(tx, scope, rows)
-        wanted_back = await _restored_at(tx, scope, rows.keys())
+        timeline = await load_timeline(tx, scope, [row.id for slot in rivals.values() for row in slot])
+        moments = {row.id: _moment(row, timeline) for slot in rivals.values() for row in slot}
         said = [
-            _KeyedStatement(
-                rows[fact_id], actor, max(_moment(rows[fact_id], moment), wanted_back.get(fact_id, 0.0)), place
-            )
-            for place, (fact_id, actor, moment) in enumerate(sayings)
-            if fact_id in is_current or (fact_id in rows and moment is not None)
+            _KeyedStatement(rows[fact_id], actor, _stands_since(rows[fact_id], timeline, said_at), place)
+            for place, (fact_id, actor, said_at) in enumerate(sayings)
+            if fact_id in is_current or (fact_id in rows and said_at is not None)
         ]
+        # An earlier saying may give a key or a context to a fact that was said last before this.
+        known = {(each.row.id, each.moment) for each in said}
+        latest = [(rows[fact_id], _stands_since(rows[fact_id], timeline)) for fact_id in is_current]
+        said += [_KeyedStatement(row, "host", at, -1) for row, at in latest if (row.id, at) not in known]
         # What begins to hold later replaces when it begins.
-        said = [each for each in said if each.moment <= max(to_epoch_seconds(now), _said(each.row))]
+        said = [each for each in said if each.moment <= max(to_epoch_seconds(now), _said(each.row, timeline))]
         replaced: set[str] = set()
         for each in sorted(said, key=lambda each: (each.moment, each.place)):
             # Of what is written together and was said at the same moment, the last counts.
             said_after = {other.row.id for other in said if other.moment == each.moment and other.place > each.place}
             others = [row for row in rivals[each.row.key, each.row.context] if row.id not in {each.row.id, *said_after}]
             if others:
-                replaced |= await self._settle(tx, scope, each, others, now)
+                replaced |= await self._settle(tx, scope, each, others, moments, now)
         return frozenset(replaced)
 
     async def _settle(
-        self, tx: Transaction, scope: Scope, saying: _KeyedStatement, others: Sequence[Row[Any]], now: datetime
+        self,
+        tx: Transaction,
+        scope: Scope,
+        saying: _KeyedStatement,
+        others: Sequence[Row[Any]],
+        moments: Mapping[str, float],
+        now: datetime,
     ) -> set[str]:
         """End what a saying replaces, and its fact if something of its key was said later; return what ended."""
-        new, moment = saying.row, saying.moment
-        is_current = await stored_ids(tx, scope, [new.id, *(each.id for each in others)])
-        if _is_unconfirmed(new):
-            if new.id in is_current and any(each.id in is_current and not _is_unconfirmed(each) for each in others):
-                await _change(tx, scope, [new.id], key=None)
-                return set()
-            others = [each for each in others if _is_unconfirmed(each)]
-        else:
-            outranked = {each.id for each in others if _is_unconfirmed(each) and _moment(each) > moment}
-            await _change(tx, scope, sorted(outranked & is_current), key=None)
-            others = [each for each in others if each.id not in outranked]
+        new, moment, rank = saying.row, saying.moment, _rank(saying.row)
+        stored, at = await stored_ids(tx, scope, [new.id, *(each.id for each in others)]), to_epoch_seconds(now)
+        is_current = {each.id for each in (new, *others) if each.id in stored and _is_valid(each, at)}
+        above = {each.id for each in others if _rank(each) > rank and moments[each.id] <= moment}
+        if new.id in is_current and above & is_current:
+            await _change(tx, scope, [new.id], key=None)
+            return set()
+        below = {each.id for each in others if _rank(each) < rank and moments[each.id] > moment}
+        await _change(tx, scope, sorted(below & is_current), key=None)
+        others = [each for each in others if each.id not in above | below]
         around = await self._history.said_around(tx, scope, {each.id for each in others}, from_epoch_seconds(moment))
+        later = [(said.again, fact_id) for fact_id, said in around.items() if said.again is not None]
+        # A key that somebody has keeps a current fact.
+        has_current = (new.id in is_current and not later) or any(fact_id in is_current for _, fact_id in later)
         held = [
             each
             for each in others
             if each.id in around
             and around[each.id].since is not None
-            and (each.valid_until is None or each.valid_until > moment)
+            and _rank(each) <= rank
+            and _is_valid(each, moment)
+            and (has_current or each.id not in is_current)
         ]
         ending = FactEnd(
             fact_id=new.id,
@@ -114,7 +130,6 @@ class KeyedFacts:
             session_id=None if new.session_id is None else decode_id(new.session_id),
         )
         ended = [replace(ending, fact_id=each.id, ended_by=new.id) for each in held]
-        later = [(said.again, fact_id) for fact_id, said in around.items() if said.again is not None]
         if later:
             ended_at, ended_by = min(later)
             ended.append(replace(ending, ended_at=ended_at, ended_by=ended_by))
@@ -189,24 +204,29 @@ async def _change(tx: Transaction, scope: Scope, fact_ids: list[str], **values: 
         await scopes.mark_dirty(tx, fact_ids, state.revision)
 
 
-async def _restored_at(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, float]:
-    """Return when an ending of these facts was undone last: what was wanted back then stands before what was said."""
-    is_undone = endings.c.partition == scope.partition, endings.c.undone_at.is_not(None)
-    latest = select(endings.c.fact_id, func.max(endings.c.undone_at).label("at")).group_by(endings.c.fact_id)
-    rows = await select_in(tx, latest.where(*is_undone), endings.c.fact_id, fact_ids)
-    return {row.fact_id: row.at for row in rows}
+def _said(row: Row[Any], timeline: Timeline) -> float:
+    """Return when a fact was said last by anybody, as far as that is known."""
+    said = timeline.last_said_at(row.id)
+    return float(row.created_at if said is None else said)
 
 
-def _said(row: Row[Any]) -> float:
-    """Return when a fact was said last, as far as that is known."""
-    return float(row.created_at if row.said_at is None else row.said_at)
+def _moment(row: Row[Any], timeline: Timeline) -> float:
+    """Return since when a fact may take the place of others: when it was said last, or when it begins to hold later."""
+    return max(_said(row, timeline), row.valid_from or 0.0)
 
 
-def _moment(row: Row[Any], said_at: datetime | None = None) -> float:
-    """Return since when a fact may take the place of others: when it was said, or when it begins to hold later."""
-    moment = _said(row) if said_at is None else to_epoch_seconds(said_at)
-    return moment if row.valid_from is None else max(moment, float(row.valid_from))
+def _stands_since(row: Row[Any], timeline: Timeline, said_at: datetime | None = None) -> float:
+    """Return since when a saying counts: what was wanted back later stands before all that was said until then."""
+    moment = _said(row, timeline) if said_at is None else to_epoch_seconds(said_at)
+    undone = (each.undone_at or 0.0 for each in timeline.endings.get(row.id, ()))
+    return max(moment, row.valid_from or 0.0, *undone)
 
 
-def _is_unconfirmed(row: Row[Any]) -> bool:
-    return row.metadata.get(UNCONFIRMED_KEY) is True or row.metadata.get("attributed_to") == "assistant"
+def _is_valid(row: Row[Any], at: float) -> bool:
+    return row.valid_until is None or row.valid_until > at
+
+
+def _rank(row: Row[Any]) -> tuple[bool, bool]:
+    """Return what a fact ends, which is nothing of a higher rank: confirmed before unconfirmed, open before limited."""
+    is_unconfirmed = row.metadata.get(UNCONFIRMED_KEY) is True or row.metadata.get("attributed_to") == "assistant"
+    return not is_unconfirmed, row.valid_until is None
