@@ -564,7 +564,7 @@ def test_the_examples_work_in_order(config: str, monkeypatch: pytest.MonkeyPatch
 
     assert [done.returncode for done in outputs] == [0] * len(outputs), [done.stderr for done in outputs]
     assert "Allergic to nuts" in outputs[8].stdout
-    assert len(outputs) == 14
+    assert len(outputs) == 18
 
 
 def _examples(command: str) -> list[str]:

@@ -28,7 +28,8 @@ class SlowModel(BaseLlm):
     ) -> AsyncGenerator[LlmResponse, None]:
         """Yield the pieces, then all of them again, like Gemini."""
         _, pieces, seconds = self.model.split("-")
-        said = str((llm_request.contents[-1].parts or [types.Part()])[0].text)
+        # The notes of the turn stand before the words.
+        said = str((llm_request.contents[-1].parts or [types.Part()])[0].text).rpartition("\n")[2]
         words = [f"piece{number} " for number in range(1, int(pieces) + 1)] + [f"answer to <{said}>"]
         for word in words:
             await asyncio.sleep(float(seconds))
