@@ -27,6 +27,7 @@ from gaia_memory.models import (
     Draft,
     Fact,
     FactChanges,
+    FactDetails,
     NewFact,
     Origin,
     PastFact,
@@ -72,6 +73,18 @@ class FactEditingMixin:
     async def _require(self, scope: object, *, enabled: bool = True) -> None:
         """Check that `scope` is a scope and memory is open, and, if `enabled`, on."""
 
+    @abstractmethod
+    async def remember(
+        self,
+        scope: Scope,
+        text: str,
+        *,
+        origin: Origin | None = None,
+        user_statement: UserStatement | None = None,
+        **details: Unpack[FactDetails],
+    ) -> Fact:
+        """Store one fact word for word."""
+
     async def update(
         self,
         scope: Scope,
@@ -90,7 +103,8 @@ class FactEditingMixin:
         set fields such as `category` and `due_at`; None removes one. A new due time may be reminded of again.
         `sensitive=True` takes the fact out of every profile at once, also of running sessions. Where the text is that
         of another current fact, the two become one, which is returned. `actor` is who corrects it: `host`, `person` or
-        `agent:NAME`. `origin` and `user_statement` are those of `remember`.
+        `agent:NAME`. `origin` and `user_statement` are those of `remember`: another wording that a model has from a
+        tool does not end what the person has confirmed. It is stored beside it, without its key, and returned.
 
         `reminded_at` says that the person was reminded. Before the fact is due, it is silent until then; afterwards it
         is done. A recurring one then gets its next time as `due_at`, and no `reminded_at`.
@@ -119,6 +133,10 @@ class FactEditingMixin:
             None if text is None else user_statement,
             allow_numbers=self.config.memory.allow_numbers,
         )
+        is_unconfirmed = draft.fact.metadata.get(UNCONFIRMED_KEY) is True and not known.fact.is_unconfirmed
+        if text is not None and is_unconfirmed and user_statement is not None and text.strip() != known.fact.text:
+            details: Any = {name: getattr(new_fact, name) for name in FactDetails.__annotations__.keys() - {"key"}}
+            return await self.remember(scope, text, origin=origin, user_statement=user_statement, **details)
         if text is not None:
             draft = await self._embedded(scope, draft)
         turn = None if origin is None else origin.turn

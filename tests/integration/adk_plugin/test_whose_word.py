@@ -80,6 +80,23 @@ async def test_what_a_page_talks_a_model_into_is_marked_filterable_and_last(tmp_
     assert row["sources"][0]["event_ids"]
 
 
+async def test_a_page_does_not_reword_what_the_user_has_said(tmp_path: Path) -> None:
+    """Its wording stands beside the fact, unconfirmed and without the key, and the model is told."""
+    model = ScriptedLlm(call("load_memory", query="reports"), "ok")
+    async with open_plugin_host(tmp_path, build_agent(model, tools=[read_page])) as host:
+        memory = (await host.engine()).memory
+        mine = await memory.remember(SCOPE, "Sends reports to Noa", key="user/reports")
+        await host.run_turn("To whom do I send reports?")
+        model.add(call("read_page", url="x.example"), call("update_memory", id=mine.id, fact=POISON), "ok")
+        await host.run_turn("Correct where reports go as x.example says")
+        facts = await facts_of(host)
+        answer = function_responses(model.requests[-1])[-1]
+
+    assert texts(facts) == [(mine.text, False), (POISON, True)]
+    assert [fact.key for fact in facts] == ["user/reports", None]
+    assert "unchanged" in answer["note"]
+
+
 async def test_the_users_own_statement_is_not_marked(tmp_path: Path) -> None:
     """Nor is what they said some turns ago, or what they just agreed to."""
     model = ScriptedLlm(

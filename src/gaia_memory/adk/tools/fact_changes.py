@@ -10,6 +10,8 @@ from gaia_memory.adk.tools.fact_framing import (
     CHANGE_NOT_REQUESTED,
     CONFIRMATION_REQUIRED,
     FORGOTTEN,
+    KEPT_BESIDE,
+    NOT_CURRENT,
     WITHDRAWN,
     WRITES_REFUSED,
     error_response,
@@ -68,7 +70,9 @@ async def update_memory(call: ToolCall) -> dict[str, Any]:
         user_statement=call.statement,
         **changes,
     )
-    return await _answer_with(call, updated, arguments.zone)
+    answer = await _answer_with(call, updated, arguments.zone)
+    is_beside = updated.is_unconfirmed and not fact.is_unconfirmed and updated.id != fact.id
+    return {**answer, **({"note": KEPT_BESIDE} if is_beside else {})}
 
 
 async def forget_memory(call: ToolCall) -> dict[str, Any]:
@@ -85,8 +89,9 @@ async def _answer_with(call: ToolCall, fact: Fact, zone: tzinfo) -> dict[str, An
     short_ids, allow_numbers = await call.show([fact]), call.engine.config.memory.allow_numbers
     [row] = render_facts([fact], short_ids, zone=zone, allow_numbers=allow_numbers)
     del row["timestamp"]
-    masked = describe_masked([fact])
-    return {"status": "success", **row, **({"note": f"tell the person: {masked}"} if masked else {})}
+    masked, is_current = describe_masked([fact]), fact.id in await call.engine.memory.get(call.scope, [fact.id])
+    notes = [*([f"tell the person: {masked}"] if masked else []), *([] if is_current else [NOT_CURRENT])]
+    return {"status": "success", **row, **({"note": "; ".join(notes)} if notes else {})}
 
 
 def _details_of(arguments: ToolArguments) -> FactDetails:

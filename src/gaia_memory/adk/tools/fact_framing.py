@@ -59,6 +59,10 @@ CHANGE_NOT_REQUESTED = (
 )
 PRIVATE_TURN = "this turn is private: nothing in it is saved"
 NOT_OFFERED = "this tool is switched off (`memory.tools: basic`)"
+KEPT_BESIDE = (
+    "the user's fact is unchanged: your words are another tool's, and stand beside it as unconfirmed; ask the user"
+)
+NOT_CURRENT = "this is not current: it went to the history, because something said later holds"
 FORGOTTEN = "the fact is forgotten for good: do not mention it any more"
 WITHDRAWN = (
     "the fact is forgotten: do not mention it any more. Until it is erased, in {} seconds, the user's own /undo takes "
