@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gaia_memory.drafts.embed_drafts import embed_in_scope
 from gaia_memory.drafts.excerpts import without_forgotten_excerpts
 from gaia_memory.drafts.hide_sensitive import hide_sensitive, may_have_become_sensitive
+from gaia_memory.facts.identity.text_identity import normal_hash
 from gaia_memory.models import Draft, Fact, FactEnd, Origin, Scope, SessionKey, UndecidedFact
 from gaia_memory.models.masked_fact import mask_fact, mask_origin
 from gaia_memory.ports import Clock, Embedder, Transaction
@@ -93,6 +94,9 @@ class Transfer:
         progress: Progress | None = None,
     ) -> int:
         """Do the same with facts that were read already, which may have their vectors."""
+        # After a merge of two people, the same statement may be past and current: here it is one fact.
+        current_texts = {normal_hash(item.text) for item in imported if not item.is_past}
+        imported = [item for item in imported if not item.is_past or normal_hash(item.text) not in current_texts]
         if not restore_forgotten:
             async with self.stores.database.read_transaction() as tx:
                 imported = await self._without_forgotten(tx, scope, imported)

@@ -29,12 +29,13 @@ _NAMES = (
 
 
 class _KeyedStatement(NamedTuple):
-    """A fact, who said it, when, and its place among what is written."""
+    """A fact, who said it, when, its place among what is written, and whether only current facts are compared."""
 
     row: Row[Any]
     actor: str
     moment: float
     place: int
+    is_current: bool
 
 
 class KeyedFacts:
@@ -55,7 +56,8 @@ class KeyedFacts:
     ) -> frozenset[str]:
         """Let one current fact of a context have each key, after sayings of facts were written.
 
-        A saying is the id of a fact, who said it, and when; None counts a current fact as said when it was said last.
+        A saying is the id of a fact, who said it, and when; None counts a current fact as said when it was said last,
+        and compares it with other current ones.
         What was said later than the others of its key, or at the same time but written later, replaces them; what was
         said earlier goes to history. What has a lower rank than a current fact of its key is kept beside it without the
         key. A saying of a fact that is not current ends no current one. Facts that begin to hold later are left for
@@ -70,14 +72,16 @@ class KeyedFacts:
         timeline = await load_timeline(tx, scope, [row.id for slot in rivals.values() for row in slot])
         moments = {row.id: _moment(row, timeline) for slot in rivals.values() for row in slot}
         said = [
-            _KeyedStatement(rows[fact_id], actor, _stands_since(rows[fact_id], timeline, said_at), place)
+            _KeyedStatement(
+                rows[fact_id], actor, _stands_since(rows[fact_id], timeline, said_at), place, said_at is None
+            )
             for place, (fact_id, actor, said_at) in enumerate(sayings)
             if fact_id in is_current or (fact_id in rows and said_at is not None)
         ]
         # An earlier saying may give a key or a context to a fact that was said last before this.
         known = {(each.row.id, each.moment) for each in said}
         latest = [(rows[fact_id], _stands_since(rows[fact_id], timeline)) for fact_id in is_current]
-        said += [_KeyedStatement(row, "host", at, -1) for row, at in latest if (row.id, at) not in known]
+        said += [_KeyedStatement(row, "host", at, -1, True) for row, at in latest if (row.id, at) not in known]
         # What begins to hold later replaces when it begins.
         said = [each for each in said if each.moment <= max(to_epoch_seconds(now), _said(each.row, timeline))]
         replaced: set[str] = set()
@@ -102,6 +106,8 @@ class KeyedFacts:
         new, moment, rank = saying.row, saying.moment, _rank(saying.row)
         stored, at = await stored_ids(tx, scope, [new.id, *(each.id for each in others)]), to_epoch_seconds(now)
         is_current = {each.id for each in (new, *others) if each.id in stored and _is_valid(each, at)}
+        if saying.is_current:
+            others = [each for each in others if each.id in stored]
         above = {each.id for each in others if _rank(each) > rank and moments[each.id] <= moment}
         if new.id in is_current and above & is_current:
             await _change(tx, scope, [new.id], key=None)
