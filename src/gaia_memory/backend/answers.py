@@ -87,9 +87,8 @@ def parse_extraction(answer: str) -> list[ExtractedFact]:
     left_out = 0
     for item in items:
         speaker = item.attributed_to
-        if speaker is not None and not isinstance(speaker, str):
-            # Only a name can say that it was the user.
-            speaker = "assistant"
+        if not isinstance(speaker, str | None):
+            left_out, speaker = left_out + 1, None
         fact = ExtractedFact(
             text=item.text,
             attributed_to=speaker,
@@ -106,7 +105,9 @@ def parse_extraction(answer: str) -> list[ExtractedFact]:
         seen.setdefault((" ".join(item.text.split()).casefold(), speaker), fact)
     if left_out:
         fields = log_fields("facts.fields_left_out", fields=left_out)
-        logger.info("%d dates and recurrences of extracted facts were not well-formed", left_out, extra=fields)
+        logger.info(
+            "%d dates, recurrences and speakers of extracted facts were not well-formed", left_out, extra=fields
+        )
     counts = Counter(fact.key for fact in seen.values())
     return [replace(fact, key=None) if counts[fact.key] > 1 else fact for fact in seen.values()]
 

@@ -155,7 +155,7 @@ def _require_whole(facts: list[ExtractedFact], question: ExtractionQuestion, chu
     """Refuse an answer that the bounds of its schema have ended.
 
     Raises:
-        CutAnswerError: a fact has the maximum length, or there are as many facts as allowed and can be more.
+        CutAnswerError: a fact has the maximum length, there are more facts than allowed, or as many and can be more.
         BadAnswerError: a fact repeats itself.
     """
     if question.max_facts is None:
@@ -167,5 +167,5 @@ def _require_whole(facts: list[ExtractedFact], question: ExtractionQuestion, chu
             raise CutAnswerError(f"a fact was cut at {MAX_FACT_CHARACTERS} characters")
     size = sum(len(message.text) for message in chunk.messages)
     is_divisible = chunk.halve() is not None or size > MIN_DIVISIBLE_CHARACTERS
-    if len(facts) >= question.max_facts and is_divisible:
-        raise CutAnswerError(f"the answer was cut after {len(facts)} facts")
+    if len(facts) > question.max_facts or (len(facts) == question.max_facts and is_divisible):
+        raise CutAnswerError(f"the answer has {len(facts)} facts, and at most {question.max_facts} are allowed")

@@ -59,10 +59,11 @@ _AFTER_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 def drop_assistant_claims(extracted: Sequence[ExtractedFact], chunk: Chunk) -> list[ExtractedFact]:
-    """Return the facts that the extractor attributes to nobody, to the user or to a person who speaks in the chunk.
+    """Return the facts that the extractor does not attribute to the assistant.
 
-    Models have many names for the assistant, so any other name counts as one. A text that begins with the assistant's
-    name and a colon is copied from what it said; so is a whole message of the assistant's in the name of a person.
+    One attributed to neither the user nor anybody who speaks in the chunk is kept without speaker and key, as
+    unverified. A text that begins with the assistant's name and a colon is copied from what it said; so is a whole
+    message of the assistant's in the name of a person.
     """
     messages = (*chunk.before, *chunk.messages)
     speakers = {role: {_fold_name(each.speaker) for each in messages if each.role == role} for role in get_args(Role)}
@@ -70,10 +71,16 @@ def drop_assistant_claims(extracted: Sequence[ExtractedFact], chunk: Chunk) -> l
     assistants = {"assistant", *speakers["assistant"]} - {""}
     texts = {role: {_fold_name(each.text) for each in messages if each.role == role} for role in get_args(Role)}
     replies = texts["assistant"] - texts["user"]
+    assistant_words = {word for name in assistants for word in _WORD.findall(name)}
     kept = [
         item
-        for item in extracted
         if _fold_name(item.attributed_to or "") in people
+        else replace(item, attributed_to=None, key=None, unverified=True)
+        for item in extracted
+        if (
+            _fold_name(item.attributed_to or "") in people
+            or assistant_words.isdisjoint(_WORD.findall(_fold_name(item.attributed_to or "")))
+        )
         and _fold_name(item.text.partition(":")[0]) not in assistants
         and not (item.attributed_to and _fold_name(item.text) in replies)
     ]

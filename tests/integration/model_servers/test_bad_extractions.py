@@ -108,9 +108,10 @@ async def test_an_answer_that_is_full_is_a_cut_one(tmp_path: Path) -> None:
         (facts("She's a doctor. " * 40), "the model repeats itself: choose a larger one"),
         (CUT, "the model's answer was cut: raise `memory.llm.max_tokens`"),
         (facts("x" * 150 + "y" * 150), "a fact was cut at 300 characters"),
+        (facts(*(f"My sister is doctor {number}" for number in range(60))), "the answer has 60 facts"),
         ("Sure!", "the answer is no JSON"),
     ],
-    ids=["endless", "endless within the schema", "cut", "cut by the schema", "prose"],
+    ids=["endless", "endless within the schema", "cut", "cut by the schema", "more than allowed", "prose"],
 )
 async def test_each_attempt_has_another_temperature_and_the_status_says_what_was_wrong(
     answer: Answer, reason: str, tmp_path: Path

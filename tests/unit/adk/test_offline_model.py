@@ -60,6 +60,7 @@ async def ask(*contents: types.Content, tools: tuple[str, ...] = ALL_TOOLS, stre
         ("私はどこに住んでいますか\uff1f", "load_memory(私はどこに住んでいますか\uff1f)"),
         ("remember that I like teal", "remember(I like teal)"),
         ("Please remember that I like teal", "remember(I like teal)"),
+        ("Remember that!", "Noted."),
         ("Do you remember that I like teal?", "load_memory(Do you remember that I like teal?)"),
         ("forget my sister", "load_memory(my sister)"),
         ("forget", "Noted."),

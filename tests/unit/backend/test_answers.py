@@ -17,11 +17,11 @@ from gaia_memory.errors import BadAnswerError, CutAnswerError
     [
         (None, None),
         ("user", "user"),
-        (["assistant"], "assistant"),
-        (7, "assistant"),
+        (["assistant"], None),
+        (7, None),
     ],
 )
-def test_an_attribution_that_is_no_text_is_not_the_persons(given: Any, speaker: str | None) -> None:
+def test_an_attribution_that_is_no_text_is_left_out(given: Any, speaker: str | None) -> None:
     """Text is kept as it is: what it may say is decided where the speakers are known."""
     [fact] = parse_extraction(json.dumps({"memory": [{"text": "likes tea", "attributed_to": given}]}))
 

@@ -102,9 +102,18 @@ def test_dropped_facts_are_counted_but_not_shown_in_the_log(caplog):
     assert "AKIA" not in caplog.text
 
 
-@pytest.mark.parametrize("by", [*("assistant", "Assistant (agent)"), *("helper", "user and assistant")])
-def test_statements_not_marked_as_a_persons_are_dropped(by, caplog):
-    """Only the user and people who speak count; the agent here is called gaia. The log shows no text."""
+def test_a_statement_of_somebody_who_does_not_speak_is_unverified():
+    """And has no key: it may be the assistant's."""
+    [kept] = drop_assistant_claims(
+        [ExtractedFact(text="User likes tea", attributed_to="Benutzer", key="user/drink")],
+        make_chunk(make_turn(1, "hm")),
+    )
+    assert (kept.text, kept.attributed_to, kept.key, kept.unverified) == ("User likes tea", None, None, True)
+
+
+@pytest.mark.parametrize("by", ["assistant", "Assistant (agent)", "user and assistant", "gaia"])
+def test_statements_of_the_assistant_are_dropped(by, caplog):
+    """The agent here is called gaia. The log shows no text."""
     caplog.set_level("INFO")
     facts = [
         ExtractedFact(text="User likes tea", attributed_to="user"),

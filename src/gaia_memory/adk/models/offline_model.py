@@ -108,7 +108,7 @@ def _describe(
 def _read_command(message: str) -> tuple[str, str]:
     """Return `remember` or `forget` and what about, if a message asks for that; else two empty texts."""
     found = None if is_question(message) else _COMMAND.fullmatch(message)
-    return ((found[1] or found[2]).lower(), found[3].strip()) if found else ("", "")
+    return ((found[1] or found[2]).lower(), found[3].strip()) if found and index_tokens(found[3]) else ("", "")
 
 
 def _find_tool(request: LlmRequest, *names: str) -> str | None:
