@@ -123,7 +123,9 @@ async def test_every_way_of_writing_knows_the_key(make: Make) -> None:
     paris = await memory.remember(scope, "Lives in Paris")
     await memory.update(scope, paris.id, key=HOME)
     assert await sut.texts("ada") == ["Lives in Paris"]
-    assert [fact.text for fact in (await memory.browse(scope, filters={"key": HOME})).facts] == ["Lives in Paris"]
+    assert [fact.text for fact in (await memory.browse(scope, filters={"key": "User/Home"})).facts] == [
+        "Lives in Paris"
+    ]
 
     data = await memory.export(scope)
     assert data["facts"][0]["key"] == HOME
@@ -139,6 +141,33 @@ async def test_every_way_of_writing_knows_the_key(make: Make) -> None:
     assert plain.key is None
 
 
+async def test_an_export_brings_back_what_is_past_in_another_context(make: Make) -> None:
+    """After a merge of two people, the same words may be both."""
+    sut = await make()
+    memory, ada, bob, eve = sut.gaia.memory, sut.scope("ada"), sut.scope("bob"), sut.scope("eve")
+    day = sut.clock.now() - timedelta(days=9)
+    said = {"key": "user/desk", "said_at": day}
+    await memory.add(ada, [NewFact("At the window", context="work", **said)])
+    await memory.add(ada, [NewFact("At the door", key="user/desk", context="work", said_at=day + timedelta(days=2))])
+    await memory.add(bob, [NewFact("At the window", key="user/desk", said_at=day + timedelta(days=1))])
+    await memory.merge(bob, ada)
+    await memory.import_(eve, await memory.export(ada))
+
+    assert sorted(await sut.texts("eve")) == sorted(await sut.texts("ada")) == ["At the door", "At the window"]
+
+
+async def test_what_is_said_tomorrow_is_refused(make: Make) -> None:
+    """Clocks differ by a minute; a past day that changes nothing now is told."""
+    sut = await make()
+    memory, scope, now = sut.gaia.memory, sut.scope("ada"), sut.clock.now()
+    with pytest.raises(InvalidInputError, match=r"NewFact\.said_at is .*not to come"):
+        await memory.add(scope, [NewFact("Lives in Oslo", said_at=now + timedelta(days=1))])
+    [oslo] = await memory.add(scope, [NewFact("Lives in Oslo", key=HOME, said_at=now + timedelta(seconds=50))])
+    assert oslo.said_at == now
+    late = await memory.add(scope, [NewFact("Lived in Rome", key=HOME, said_at=now - timedelta(days=1))])
+    assert late.past == {late[0].id}
+
+
 async def test_the_tool_takes_a_key_and_shows_similar_facts(make: Make) -> None:
     """The agent's model may correct one of them by its short id."""
     said = "I moved from the big old house in Oslo to Rome"
@@ -152,3 +181,13 @@ async def test_the_tool_takes_a_key_and_shows_similar_facts(make: Make) -> None:
     response = sut.main.requests[-1].contents[-1].parts[-1].function_response.response
     assert (response["key"], [row["text"] for row in response["similar"]]) == (HOME, [old.text])
     assert old.id.startswith(response["similar"][0]["id"].removeprefix("#"))
+
+
+async def test_the_tool_ends_a_fact_of_its_key_in_whatever_words_the_person_spoke(make: Make) -> None:
+    """With no other tool's answer in sight it is their word, also if they said nothing of it."""
+    sut = await make(main=[call("remember", fact="User lives in Rome", key=HOME), "Noted."])
+    await sut.gaia.memory.remember(sut.scope("ada"), "User lives in Oslo", key=HOME)
+    sut.clock.advance(timedelta(days=1))
+    await sut.chat("ada", "cli", "Hello")
+
+    assert await sut.texts("ada") == ["User lives in Rome"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence, Set
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
 from typing_extensions import Unpack
@@ -75,6 +75,7 @@ class WriteOptions(TypedDict, total=False):
 REMEMBER_EMBED_TIMEOUT_SECONDS = 5.0
 """How long a fact that is remembered in a turn waits for its vector; after that the vector follows later."""
 
+_CLOCK_DIFFERENCE = timedelta(minutes=1)
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _FORGOTTEN_MESSAGE = (
     "the user asked to forget this and did not mention it now: do not save it, and do not bring it up; it may be "
@@ -91,8 +92,8 @@ def build_verbatim_drafts(
 
     Raises:
         InvalidInputError: `facts` is no list of `NewFact`, `on_refused` is neither "raise" nor "skip", or, with
-            "raise", a fact is too long, nothing but a credential or gives its end in a wrong form; the message names
-            its index.
+            "raise", a fact is too long, nothing but a credential, said in the future, or gives its end in a wrong form;
+            the message names its index.
     """
     if not isinstance(facts, Sequence) or isinstance(facts, str | bytes):
         raise_invalid("facts", facts, "pass a list of NewFact")
@@ -105,13 +106,22 @@ def build_verbatim_drafts(
     refused: list[tuple[int, str]] = []
     for index, fact in enumerate(facts):
         try:
-            draft = Draft(fact=take_lifetime(fact, now), source="add", app=scope.app)
+            draft = Draft(fact=take_lifetime(_said_by_now(fact, now), now), source="add", app=scope.app)
             drafts.append(screen_draft(draft, allow_numbers=allow_numbers))
         except InvalidInputError as error:
             if on_refused == "raise":
                 raise error if len(facts) == 1 else InvalidInputError(f"facts[{index}]: {error}") from error
             refused.append((index, str(error)))
     return drafts, refused
+
+
+def _said_by_now(fact: NewFact, now: datetime) -> NewFact:
+    """Return a fact that was said now at the latest; clocks differ a little."""
+    if fact.said_at is None or fact.said_at <= now:
+        return fact
+    if fact.said_at > now + _CLOCK_DIFFERENCE:
+        raise_invalid("NewFact.said_at", fact.said_at.isoformat(), "pass a time that is not to come, or None for now")
+    return replace(fact, said_at=now)
 
 
 async def build_remembered_draft(

@@ -19,6 +19,7 @@ from gaia_memory.facts.current import current_or_past
 from gaia_memory.facts.history.fact_history import note_endings
 from gaia_memory.facts.history.repeated_statements import SAYING_COLUMNS, add_sayings
 from gaia_memory.facts.history.revive_facts import find_past, revive
+from gaia_memory.facts.history.timeline import stored_ids
 from gaia_memory.facts.identity.text_identity import normal_hash
 from gaia_memory.facts.reconciling.keyed_facts import in_context_of_key
 from gaia_memory.facts.rows import (
@@ -123,7 +124,10 @@ class FactWriter:
         replaced = await self._settle_written(tx, scope, facts_by_form, zip(order, drafts, strict=True), now, rewording)
         new_forms = {normal: True for normal in facts_by_form if normal not in known and normal not in past}
         is_new = tuple(new_forms.pop(normal, False) for normal in order)
-        return AddResult(tuple(facts_by_form[normal] for normal in order), is_new, replaced=replaced)
+        may_be_past = {fact.id for form, fact in facts_by_form.items() if fact.key is not None or form in staying}
+        in_history = frozenset(may_be_past - await stored_ids(tx, scope, may_be_past)) if may_be_past else frozenset()
+        written = tuple(facts_by_form[normal] for normal in order)
+        return AddResult(written, is_new, replaced=replaced, past=in_history)
 
     async def _settle_written(
         self,

@@ -180,13 +180,14 @@ class AddResult(Sequence[Fact]):
 
     `is_new` says for each whether this write created it; a text given twice is new the first time. `refused` lists the
     facts that were left out, each with its index in the input and the reason. `replaced` are the ids of facts that
-    ended because a written one has their key.
+    ended because a written one has their key, `past` those of written facts that are in history.
     """
 
     facts: tuple[Fact, ...] = ()
     is_new: tuple[bool, ...] = ()
     refused: Sequence[tuple[int, str]] = ()
     replaced: frozenset[str] = frozenset()
+    past: frozenset[str] = frozenset()
 
     @overload
     def __getitem__(self, index: int) -> Fact: ...

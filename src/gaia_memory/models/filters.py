@@ -10,7 +10,7 @@ from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.homoglyphs import compose
 from gaia_memory.models.fact import Fact
 from gaia_memory.models.new_fact import LABELS, RESERVED_METADATA, Scalar
-from gaia_memory.models.validation import format_value, raise_invalid
+from gaia_memory.models.validation import format_value, parse_key, raise_invalid
 
 Filters = Mapping[str, Any]
 FactPredicate = Callable[[Fact], bool]
@@ -32,7 +32,7 @@ _FIELDS: Mapping[str, Callable[[Fact], _Value]] = {
     "source": lambda fact: fact.source,
     "session_id": lambda fact: fact.session_id,
     "seq": lambda fact: fact.seq,
-    "key": lambda fact: fact.key or fact.metadata.get("key"),
+    "key": lambda fact: fact.key or _fold_keys(fact.metadata.get("key")),
     "sensitive": lambda fact: fact.sensitive,
     **_TIME_FIELDS,
 }
@@ -97,9 +97,23 @@ def _compile_condition(name: object, condition: object, path: str, *, depth: int
     if name in RESERVED_METADATA - _FIELDS.keys():
         fix = "the scope says whose memory it is; name another field, or metadata"
         raise InvalidInputError(f"{path} names {name!r}, which no fact can be filtered by: {fix}")
+    if name == "key":
+        condition = _fold_keys(condition)
     value_of = _FIELDS.get(name) or _metadata_getter(name)
     matches = _compile_comparison(condition, condition_path, is_time=name in _TIME_FIELDS)
     return lambda fact: matches(value_of(fact))
+
+
+def _fold_keys(value: Any) -> Any:
+    """Return keys in their normal form, as facts have them; anything else as it is."""
+    if isinstance(value, Mapping):
+        return {name: _fold_keys(each) for name, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_fold_keys(each) for each in value]
+    try:
+        return parse_key("key", value)
+    except InvalidInputError:
+        return value
 
 
 def _metadata_getter(name: str) -> Callable[[Fact], _Value]:

@@ -77,7 +77,7 @@ def add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(InvalidInputError)
     async def on_invalid_input(request: Request, error: InvalidInputError) -> Response:
-        return refuse(request, 422, error.hint or _INVALID)
+        return refuse(request, 422, (error.hint or _INVALID).removeprefix("NewFact."))
 
     @app.exception_handler(MemoryUnavailable)
     async def on_unavailable(request: Request, error: MemoryUnavailable) -> Response:

@@ -92,10 +92,13 @@ async def add(
     refused, added = [(entries[index].place, reason) for index, reason in result.refused], sum(result.is_new)
     print_left_out(refused, result)
     if target.as_json:
-        memories = [{**fact_to_dict(fact), "new": new} for fact, new in zip(result, result.is_new, strict=True)]
+        memories = [
+            {**fact_to_dict(fact), "new": new, "current": fact.id not in result.past}
+            for fact, new in zip(result, result.is_new, strict=True)
+        ]
         print_json({"user": user, "added": added, "memories": memories, **refused_to_dict(refused)})
         return
-    note = f"{not_current_note(result, datetime.now(UTC))}{known_note(len(result) - added)}"
+    note = f"{not_current_note(result, datetime.now(UTC), result.past)}{known_note(len(result) - added)}"
     print_line(f"{pluralize(added, 'fact')} added{note}; {pluralize(total, 'fact')} about {user} now.")
 
 

@@ -83,8 +83,8 @@ async def import_(
 ) -> None:
     """Import the export of this user or another one. If any part is wrong, nothing is imported.
 
-    Existing facts stay as they are, and forgotten facts stay forgotten. Facts keep their times and sources. The profile
-    and pending conversations are not imported.
+    A fact ends only if another one of its key was said later, and forgotten facts stay forgotten. Facts keep their
+    times and sources. The profile and pending conversations are not imported.
     """
     from gaia_memory.transfer.export_format import drop_refused
 

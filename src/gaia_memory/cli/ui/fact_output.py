@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,9 +50,9 @@ def shorten_ids(ids: Sequence[str]) -> list[str]:
     return list(ids)
 
 
-def not_current_note(facts: Iterable[Fact], now: datetime) -> str:
-    """Return a note on how many of some facts have expired or not begun to hold; empty for none."""
-    count = sum(not fact.holds_at(now) for fact in facts)
+def not_current_note(facts: Iterable[Fact], now: datetime, past: Collection[str] = ()) -> str:
+    """Return a note on how many of some facts are `past`, have expired or not begun to hold; empty for none."""
+    count = sum(fact.id in past or not fact.holds_at(now) for fact in facts)
     return f" ({count} not current)" if count else ""
 
 

@@ -20,6 +20,7 @@ from pydantic import (
 )
 from starlette.requests import Request
 
+from gaia_memory.models.validation import MAX_KEY_CHARACTERS
 from gaia_memory.recall.browse import MAX_PAGE_FACTS
 from gaia_memory.recall.memory_overview_reading import MAX_TIMELINE_DAYS
 
@@ -46,6 +47,7 @@ _DayCount = Annotated[int, Field(ge=1, le=MAX_TIMELINE_DAYS), _range(1, MAX_TIME
 _DueDays = Annotated[int, Field(ge=0, le=_MAX_DUE_DAYS), _range(0, _MAX_DUE_DAYS)]
 _PersonLimit = Annotated[int, Field(ge=1, le=1000), _range(1, 1000)]
 _Label = Annotated[str | None, Field(max_length=200)]
+_Key = Annotated[str | None, Field(max_length=MAX_KEY_CHARACTERS)]
 
 AppName = Annotated[str, Path(description="The app, as `app` in gaia.yaml names it.")]
 UserId = Annotated[str, AfterValidator(unquote), Path(description="The id of the user, percent-encoded.")]
@@ -127,7 +129,7 @@ class FactForm(Form):
     entity: _Label = Field(None, description="Whom or what it is about.")
     context: str = Field("global", max_length=200)
     agent: _Label = None
-    key: _Label = Field(None, description="What there is one of at a time: `whose/what`, such as `user/home`.")
+    key: _Key = Field(None, description="What there is one of at a time: `whose/what`, such as `user/home`.")
     sensitive: bool = False
     due_at: AwareDatetime | None = None
     due_zone: str | None = Field(None, max_length=200, description="An IANA time zone.")
@@ -141,7 +143,7 @@ class CorrectionForm(Form):
     """A correction: another text, another key, other metadata."""
 
     text: str | None = None
-    key: _Label = Field(None, description="What there is one of at a time: `user/home`; null removes it.")
+    key: _Key = Field(None, description="What there is one of at a time: `user/home`; null removes it.")
     metadata: dict[str, _Scalar | None] | None = Field(None, description="Names to set; null removes one.")
 
 
