@@ -106,7 +106,7 @@ OF_VALIDITY = 4
 OF_PAST_READING = 12
 """Conditions on what is read as of another time; `contract/test_facts_as_of.py` and `acceptance/test_validity.py` test
 them with another person's."""
-OF_KEYS = 6
+OF_KEYS = 5
 """Conditions on facts with a key; `contract/test_keyed_facts.py` has another person's."""
 
 OF_OVERVIEW = 7
