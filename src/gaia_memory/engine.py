@@ -1,7 +1,4 @@
-"""The engine: opens and shares everything that is not ADK, once per configuration and event loop.
-
-Only this module, `engine_probe` and `backup` name concrete stores and providers.
-"""
+"""The engine: opens and shares everything that is not ADK, once per configuration and event loop."""
 
 from __future__ import annotations
 
@@ -202,10 +199,9 @@ class Engine:
         """Put the configuration file in force where it changed."""
         await self.live.reload_if_changed()
 
-    @property
-    def mem0(self) -> Any:
-        """The `mem0.Memory` over the follower's store; raises `StoreNotOwnedError` if another process owns it."""
-        return self.follower.mem0
+    def mem0_config(self) -> dict[str, Any]:
+        """Return the configuration with which plain mem0 opens the store."""
+        return self.backend.mem0_config(self.follower.address)
 
     def sessions_engine(self) -> AsyncEngine:
         """Return the engine of the session database, opened at first use and closed with this one."""
@@ -214,15 +210,18 @@ class Engine:
     def start(self, *, delay_seconds: float = 0.0) -> None:
         """Start the sweep in the background after `delay_seconds`, and the follower when the first turns are over.
 
-        An earlier start wins. What is switched on later starts then. While memory is off, the store is opened only to
-        erase forgotten facts from it.
+        While memory is off, the store is opened only to erase forgotten facts from it.
         """
         if self.is_read_only:
             return
         self._has_started = True
-        self.follower.start(is_busy=lambda: self.turns.has_running)
+        self.follow()
         if self.is_learning_enabled or self.loaded.origin is not None:
             self._sweep_scheduler.start(delay_seconds=delay_seconds)
+
+    def follow(self) -> None:
+        """Start the follower of the mem0 store."""
+        self.follower.start(is_busy=lambda: self.turns.has_running)
 
     async def sweep(
         self, *, force: bool = False, progress: Progress | None = None, is_scheduled: bool = False
@@ -334,8 +333,8 @@ class Engine:
 
     async def _scrub(self) -> bool:
         """Remove deleted text from the files; False while a reader blocks one: call again later."""
-        done = [await self.database.scrub(), await self._sessions.truncate_wal(), await self.backend.erase_history()]
-        return all(done)
+        steps = self.database.scrub, self._sessions.truncate_wal, self.backend.erase_history
+        return all([await step() for step in steps])
 
     def _apply_config(self, config: GaiaConfig) -> None:
         """Put in force what is not read from the configuration at each use."""

@@ -11,10 +11,10 @@ from typing import Any
 
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.mem0_store.store import StoreLocation
-from gaia_memory.backend.mem0_store.vector_stores import CHROMA, resolve_location
+from gaia_memory.backend.mem0_store.vector_stores import resolve_location
 from gaia_memory.backend.providers.agent_models import OfflineFallback
 from gaia_memory.backend.providers.provider_check import check_providers
-from gaia_memory.backend.providers.resolve_provider import with_absolute_model_paths
+from gaia_memory.backend.providers.resolve_provider import CHROMA, with_absolute_model_paths
 from gaia_memory.config.api_keys import missing_key_variable
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources import live_config

@@ -5,11 +5,9 @@ GaiaMemoryError
 │   └── SecretInConfigError     the file contains a secret; names the environment variable to use
 ├── InvalidInputError           an argument of a public call is wrong (also a ValueError)
 ├── InsideTurnError             a tool sent a message into the conversation whose turn is running it
-├── MemoryReadOnlyError         `gaia.mem0` was told to write; names the method of `gaia.memory` to use
 ├── MemoryUnavailable           memory cannot answer now; says why and what to do
 │   ├── MemoryDisabledError     `memory.enabled` is false
 │   ├── MemoryClosedError       `open_memory` has ended
-│   ├── StoreNotOwnedError      another process owns the mem0 store; names its process id
 │   └── StoreStalledError       the mem0 store makes no progress; names its owner
 ├── ModelError                  the language model or the embedder gave no usable answer
 │   ├── ModelUnavailableError   unreachable, time-out, 429, 5xx: retried later, never parked
@@ -82,14 +80,6 @@ class InsideTurnError(GaiaMemoryError):
         )
 
 
-class MemoryReadOnlyError(GaiaMemoryError):
-    """`gaia.mem0` only reads; the message names the method of `gaia.memory` that writes."""
-
-    def __init__(self, method: str, *, instead: str) -> None:
-        """Name the method that was called, and what to call instead."""
-        super().__init__(f"gaia.mem0.{method} is refused, because gaia.mem0 only reads: use {instead}")
-
-
 class MemoryUnavailable(GaiaMemoryError):  # noqa: N818 - a public name that callers read as a state
     """Memory cannot answer now: `reason` says why, `remedy` how to fix it."""
 
@@ -114,10 +104,6 @@ class MemoryClosedError(MemoryUnavailable):
     def __init__(self) -> None:
         """Say how to open memory again."""
         super().__init__("memory is closed", remedy="open it again with open_memory()")
-
-
-class StoreNotOwnedError(MemoryUnavailable):
-    """Another process owns the mem0 store, or this process has not opened it yet."""
 
 
 class StoreStalledError(MemoryUnavailable):

@@ -350,15 +350,17 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReading
         await self._require(scope, enabled=False)
         return await load_status(scope, self.live, self.stores, self.follower, self.engine_state())
 
-    async def settled(self) -> None:
+    async def settled(self, progress: Progress = lambda done, total: None) -> None:
         """Wait until the mem0 store contains exactly the current facts and no erasure is pending.
+
+        `progress` is called with the steps done and their total.
 
         Raises:
             StoreStalledError: there was no progress for a minute; it names the process that owns the store.
         """
         self.stores.database.require_open()
         await self.live.reload_if_changed()
-        await self.follower.settled()
+        await self.follower.settled(progress=progress)
 
     def _masked(self, changes: list[ToolChange]) -> list[ToolChange]:
         def masked(text: str | None) -> str | None:

@@ -13,6 +13,7 @@ from gaia_memory import NewFact
 from gaia_memory.models import FactDetails
 from gaia_memory.testing import call
 from support.harness import ALL, Sut, facts, tool_responses
+from support.storage.plain_mem0 import list_rows
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -106,9 +107,7 @@ async def test_a_fact_that_becomes_sensitive_is_gone_from_the_very_next_request(
     for text in ("hi", "keep that to yourself", "hi"):
         await sut.chat("ada", "cli", text)
     await memory.settled()
-    [copy] = [
-        row for row in sut.gaia.mem0.get_all(filters={"user_id": scope.partition})["results"] if "HIV" in str(row)
-    ]
+    [copy] = [row for row in list_rows(sut.gaia.mem0_config(), scope) if "HIV" in str(row)]
 
     assert ["Truvada" in ALL(request) for request in sut.REQ] == [True, True, False, False]
     assert "takes the tram" in ALL(sut.REQ[-1])
@@ -160,7 +159,7 @@ async def test_sensitive_facts_can_be_kept_from_the_embedder(make: Make) -> None
     await memory.remember(scope, PLAIN)
     await memory.settled()
     [hit] = await memory.recall(scope, "Truvada", include_sensitive=True, limit=1)
-    [copy] = sut.gaia.mem0.get_all(filters={"user_id": scope.partition})["results"]
+    [copy] = list_rows(sut.gaia.mem0_config(), scope)
 
     assert hit.fact.text == SECRET
     assert copy["memory"] == PLAIN

@@ -14,6 +14,7 @@ import pytest
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import FactEnd, Scope
 from support.harness import Sut
+from support.storage.plain_mem0 import list_rows
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -37,8 +38,7 @@ async def test_what_was_said_again_is_the_newest_word_on_it(opened: OpenSut) -> 
     hits = await sut.gaia.memory.recall(scope, "Where does Ada live?")
     oslo = next(fact for fact in await sut.gaia.memory.facts(scope) if fact.text == OSLO)
     await sut.gaia.memory.settled()
-    partition = {"user_id": scope.partition}
-    copies = (await asyncio.to_thread(sut.gaia.mem0.get_all, filters=partition))["results"]
+    copies = await asyncio.to_thread(list_rows, sut.gaia.mem0_config(), scope)
     [copy] = [row for row in copies if row["memory"] == OSLO]
 
     assert sut.PROF[-1].index(BERLIN) < sut.PROF[-1].index(OSLO)

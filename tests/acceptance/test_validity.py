@@ -13,6 +13,7 @@ import pytest
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import NewFact, Scope
 from support.harness import SYS, Sut
+from support.storage.plain_mem0 import list_rows
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -123,8 +124,8 @@ async def test_plain_mem0_knows_the_last_day_of_a_fact(make: Make) -> None:
     await memory.remember(scope, COURSE, valid_from=midnight)
     await memory.settled()
 
-    listed = await asyncio.to_thread(sut.gaia.mem0.get_all, filters={"user_id": scope.partition})
-    days = {row["memory"]: row["expiration_date"] for row in listed["results"]}
+    listed = await asyncio.to_thread(list_rows, sut.gaia.mem0_config(), scope)
+    days = {row["memory"]: row["expiration_date"] for row in listed}
 
     assert days == {LODGER: str((midnight - DAY).date()), DOG: str(midnight.date())}
 

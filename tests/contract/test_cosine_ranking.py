@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from gaia_memory import NewFact, open_memory
+from support.storage.plain_mem0 import plain_mem0
 from support.storage.scripted_backend import DIMENSIONS, PROVIDER, register_scripted_providers
 
 WEIGHTS = (
@@ -58,15 +59,16 @@ async def test_with_vectors_only_the_ranking_equals_that_of_mem0(
         )
         await gaia.memory.add(scope, [NewFact(text) for seq, text in enumerate(facts) if not seq % 2])
         await gaia.memory.settled()
-        for question in questions:
-            hits = await gaia.memory.recall(scope, question, limit=LIMIT)
-            plain = await asyncio.to_thread(
-                gaia.mem0.search, question, top_k=FACTS, threshold=0.0, filters={"user_id": scope.partition}
-            )
-            scores = {each["id"]: each["score"] for each in plain["results"]}
+        with plain_mem0(gaia.mem0_config()) as mem0:
+            for question in questions:
+                hits = await gaia.memory.recall(scope, question, limit=LIMIT)
+                plain = await asyncio.to_thread(
+                    mem0.search, question, top_k=FACTS, threshold=0.0, filters={"user_id": scope.mem0_user_id}
+                )
+                scores = {each["id"]: each["score"] for each in plain["results"]}
 
-            assert len(hits) == LIMIT
-            # Equal cosines may stand either way round: then the scores are equal.
-            ours, theirs = [scores[hit.fact.id] for hit in hits], list(scores.values())[:LIMIT]
-            assert ours == pytest.approx(theirs, abs=1e-5), question
-            assert {name for hit in hits for name in hit.why} <= {"vectors", "hashed"}
+                assert len(hits) == LIMIT
+                # Equal cosines may stand either way round: then the scores are equal.
+                ours, theirs = [scores[hit.fact.id] for hit in hits], list(scores.values())[:LIMIT]
+                assert ours == pytest.approx(theirs, abs=1e-5), question
+                assert {name for hit in hits for name in hit.why} <= {"vectors", "hashed"}

@@ -22,10 +22,10 @@ async def test_mem0_reads_a_fact_with_its_owner_source_and_metadata(tmp_path: Pa
         own = {"mood": "sunny", "stars": 4}
         [fact] = await memory.add(ANN, "Ann likes saffron", said_at=SAID, session_id="ann:cli", seq=3, metadata=own)
         await memory.follower.settled(stall_seconds=60)
-        row: dict[str, Any] = await asyncio.to_thread(memory.follower.mem0.get, fact.id)
+        row: dict[str, Any] = await memory.mem0_row(fact.id)
 
         assert row["memory"] == "Ann likes saffron"
-        assert row["user_id"] == ANN.partition
+        assert row["user_id"] == ANN.mem0_user_id
         assert row["hash"] == hashlib.md5(b"Ann likes saffron").hexdigest()
         assert datetime.fromisoformat(row["created_at"]) == fact.created_at
         assert row["metadata"] == {
@@ -45,7 +45,7 @@ async def test_mem0_reads_the_labels_of_a_fact_as_metadata(tmp_path: Path) -> No
         details = {"category": "food", "entity": "Ann", "agent": "cook", "sensitive": True}
         [fact] = await memory.add(ANN, "Ann likes saffron", **details)
         await memory.follower.settled(stall_seconds=60)
-        row: dict[str, Any] = await asyncio.to_thread(memory.follower.mem0.get, fact.id)
+        row: dict[str, Any] = await memory.mem0_row(fact.id)
 
     assert row["metadata"] == {**details, "source": "add"}
 
@@ -70,7 +70,7 @@ async def test_a_fact_with_values_the_store_cannot_hold_is_kept(tmp_path: Path) 
             stored = (await memory.outbox.load_facts(tx, [fact.id]))[fact.id]
         awkward = replace(stored, fact=replace(stored.fact, metadata=odd, text="Ann \ud800 counts"))
         refused = await asyncio.to_thread(store.write, [awkward], [])  # type: ignore[union-attr]
-        row = await asyncio.to_thread(memory.follower.mem0.get, fact.id)
+        row = await memory.mem0_row(fact.id)
 
         assert fact.id in await memory.mem0_facts(ANN)
         assert refused == []
@@ -95,7 +95,7 @@ async def test_a_changed_fact_keeps_nothing_of_its_old_payload(tmp_path: Path) -
             stored: StoredFact = (await memory.outbox.load_facts(tx, [fact.id]))[fact.id]
         changed = replace(stored, fact=replace(stored.fact, metadata={}, session_id=None))
         await asyncio.to_thread(store.write, [changed], [])  # type: ignore[union-attr]
-        row = await asyncio.to_thread(memory.follower.mem0.get, fact.id)
+        row = await memory.mem0_row(fact.id)
 
         assert row["metadata"] == {"source": "add"}
 

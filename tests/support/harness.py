@@ -27,6 +27,7 @@ from gaia_memory.models import Scope, SweepReport
 from gaia_memory.testing import FakeClock, ScriptedAnswer, ScriptedLlm
 from support.databases import place_empty_database
 from support.storage import scripted_mem0
+from support.storage.plain_mem0 import mem0_facts
 from support.storage.scripted_mem0 import Mem0Script
 
 if TYPE_CHECKING:
@@ -237,14 +238,10 @@ class Sut:
             {"id": fact.id, "text": fact.text, "source": fact.source, "session_id": fact.session_id, "seq": fact.seq}
             for fact in await memory.facts(self.scope(user))
         ]
-        plain = await asyncio.to_thread(self._plain_mem0, user)
-        if sorted((row["id"], row["text"]) for row in listed) != plain:
+        plain = await mem0_facts(self.gaia, user)
+        if {row["id"]: row["text"] for row in listed} != plain:
             raise AssertionError(f"mem0 holds {plain}, the database {listed}")
         return listed
-
-    def _plain_mem0(self, user: str) -> list[tuple[str, str]]:
-        answer = self.gaia.mem0.get_all(filters={"user_id": self.scope(user).partition}, top_k=_ALL)
-        return sorted((row["id"], row["memory"]) for row in answer["results"])
 
     async def texts(self, user: str) -> list[str]:
         """Return the texts of a user's facts, oldest first."""

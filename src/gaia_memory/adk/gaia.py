@@ -127,16 +127,15 @@ class Gaia:
 
         return memory_tools(EngineSource(self._engine.loaded), self.config.memory.tools)
 
-    @property
-    def mem0(self) -> Any:
-        """The `mem0.Memory` over the follower's store, for reading only; its `user_id` is `scope.partition`.
+    def mem0_config(self) -> dict[str, Any]:
+        """Return what `mem0.Memory.from_config` needs to open the store of these facts: read one in a folder, no more.
 
-        It is valid until the next erasure. Its calls block. Its methods that write raise `MemoryReadOnlyError`.
+        `import gaia_memory.mem0_providers` first where the embedder is `offline`. Keys come from the environment.
 
         Raises:
-            StoreNotOwnedError: another process owns the store, or this process has not opened it yet.
+            ConfigError: `memory.vector_store` is `none`.
         """
-        return self._engine.mem0
+        return self._engine.mem0_config()
 
     def app(self, root_agent: BaseAgent) -> App:
         """Return an ADK App with the plugins.

@@ -16,7 +16,7 @@ from gaia_memory.backend.language_model import Mem0LanguageModel
 from gaia_memory.backend.model_errors import to_model_error
 from gaia_memory.backend.providers import local, resolve_provider
 from gaia_memory.backend.providers.agent_models import AgentModels, OfflineFallback, find_offline_fallback
-from gaia_memory.backend.providers.provider_factory import create_or_defer, make_embedder, make_llm
+from gaia_memory.backend.providers.provider_factory import make_embedder, make_llm
 from gaia_memory.backend.providers.reranker import NO_RERANKER, Mem0Reranker
 from gaia_memory.backend.providers.reranker import problems as reranker_problems
 from gaia_memory.backend.providers.swappable_llm import SwappableLlm, close_client
@@ -41,6 +41,9 @@ from gaia_memory.threads import run_in_thread
 if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
 
+
+_KEYLESS_LLM, _SENTENCE_TRANSFORMERS = "lmstudio", "huggingface"
+"""mem0's names for a server that needs no key, and for what runs a model in a folder."""
 
 _AGENT_LABEL = "the agent's own model"
 _NEEDS_NO_MEM0 = frozenset({resolve_provider.OFFLINE, resolve_provider.AGENT})
@@ -219,57 +222,58 @@ class Backend:
             await self.pools.imports.run(load)
         self._prepared_providers.append(provider)
 
-    def mem0_config(self, store_path: Path) -> Any:
-        """Return the `mem0.configs.base.MemoryConfig` of a store in `store_path`, without secrets. Blocking.
+    def store_config(self, folder: Path) -> Any:
+        """Return mem0's configuration of the vector store, which is in `folder` if it is embedded. Blocking.
 
-        A store on a server or in a database gets no path. A store that needs the length of the vectors gets it, which
-        may ask the embedder once.
+        A store that needs the length of the vectors gets it, which may ask the embedder once.
         """
-        assert_off_event_loop("Backend.mem0_config")
         self.load()
-        from mem0.configs.base import MemoryConfig
-        from mem0.embeddings.configs import EmbedderConfig
-        from mem0.llms.configs import LlmConfig
         from mem0.vector_stores.configs import VectorStoreConfig
 
-        measure = self.embedder.measure_dimensions
-        store = resolve_provider.store_config(self.store_provider, str(store_path), measure)
-        history = mem0_import.mem0_home(self._config.home) / mem0_import.HISTORY_FILE
-        # mem0 keeps the mode, and SQLite uses it for the journal, too.
-        create_private_file(history, exist_ok=True)
-        return MemoryConfig(
-            vector_store=VectorStoreConfig(provider=self.store_provider.name, config=store),
-            # mem0 checks these names against fixed lists, which lack registered providers.
-            llm=LlmConfig.model_construct(provider=self.llm.provider.name, config=dict(self.llm.provider.config)),
-            embedder=EmbedderConfig.model_construct(
-                provider=self.embedder_provider.name, config=dict(self.embedder_provider.config)
-            ),
-            history_db_path=str(history),
-        )
+        store, measure = self.store_provider, self.embedder.measure_dimensions
+        options = resolve_provider.store_config(store, str(folder), measure)
+        # A mem0 program on this configuration records its writes here: mem0 keeps the mode of the file.
+        create_private_file(mem0_import.mem0_home(self._config.home) / mem0_import.HISTORY_FILE, exist_ok=True)
+        return VectorStoreConfig(provider=store.name, config=options).config
 
-    def open_memory(self, store_path: Path, *, client: Any = None) -> Any:
-        """Return a `mem0.Memory` over the store in `store_path`, with our model and embedder, for reading. Blocking.
+    def create_vector_store(self, config: Any) -> Any:
+        """Return mem0's adapter of the store with this configuration. Blocking.
 
-        `client` is a Chroma client to use instead of one of mem0's.
+        Raises:
+            MemoryUnavailable: the store's package is not installed.
         """
-        assert_off_event_loop("Backend.open_memory")
-        mem0 = self.load()
         self.require_store_package()
-        config = self.mem0_config(store_path)
-        if client is not None:
-            config.vector_store.config.client = client
-        offline = resolve_provider.OFFLINE
-        offline_models = {
-            "llm": type(config.llm).model_construct(provider=offline, config={}),
-            "embedder": type(config.embedder).model_construct(provider=offline, config={}),
+        from mem0.utils.factory import VectorStoreFactory
+
+        return VectorStoreFactory.create(self.store_provider.name, config)
+
+    def mem0_config(self, address: Path) -> dict[str, Any]:
+        """Return the configuration with which plain mem0 opens the store, without secrets.
+
+        `address` is the path of an embedded store. A store that needs the length of the vectors, where that is not
+        known, asks the embedder once. mem0 builds a language model in any case: LM Studio's needs no key,
+        and takes the place of ours where that is none of mem0's.
+
+        Raises:
+            ConfigError: there is no store.
+        """
+        if self.store_provider.name == resolve_provider.NO_STORE:
+            raise ConfigError(["memory.vector_store.provider: is 'none', so plain mem0 has nothing to open"])
+        store, embedder, llm = self.store_provider, self.embedder_provider, self.llm.provider
+        if llm.name in _NEEDS_NO_MEM0:
+            llm = resolve_provider.Provider(_KEYLESS_LLM)
+        if embedder.name == resolve_provider.LOCAL:
+            embedder = resolve_provider.Provider(_SENTENCE_TRANSFORMERS, embedder.config)
+        options = resolve_provider.store_config(store, str(address), self.embedder.measure_dimensions)
+        parts = {"vector_store": resolve_provider.Provider(store.name, options), "embedder": embedder, "llm": llm}
+        return {
+            # mem0 refuses providers that were registered with it, unless they have no configuration.
+            **{
+                role: {"provider": each.name, **({"config": dict(each.config)} if each.config else {})}
+                for role, each in parts.items()
+            },
+            "history_db_path": str(self._config.home / "mem0" / mem0_import.HISTORY_FILE),
         }
-        # mem0's constructor builds a model and an embedder, which ours replace: the offline ones cost nothing.
-        memory = mem0.Memory(config.model_copy(update=offline_models))
-        memory.config = config
-        memory.llm = self.llm
-        memory.embedding_model = create_or_defer(self.embedding_model)
-        mem0_import.refuse_writes(memory)
-        return memory
 
     async def erase_history(self) -> bool:
         """Empty mem0's record of what earlier versions let it write; False while it is being written.

@@ -8,27 +8,17 @@ import logging
 import os
 import sys
 import threading
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from gaia_memory.backend.event_loop_guard import assert_off_event_loop
-from gaia_memory.errors import MemoryReadOnlyError
 
 _import_lock = threading.Lock()
 """Two threads that import mem0 at once would each restore a logger level that the other has half changed."""
 
 IMPORT_EXIT_WAIT_SECONDS = 20.0
 """How long the exit of the process waits for an import."""
-
-_INSTEAD = {
-    "add": "gaia.memory.remember or gaia.memory.add",
-    "update": "gaia.memory.update",
-    "delete": "gaia.memory.forget with the fact_id",
-    "delete_all": "gaia.memory.forget",
-    "reset": "gaia.memory.forget for each of gaia.memory.scopes",
-}
-"""What to call instead of each method of mem0's that writes."""
 
 HISTORY_FILE, HISTORY_TABLES = "history.db", ("history", "messages")
 """Where mem0 records its writes."""
@@ -50,16 +40,6 @@ def mem0_home(home: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)
     return folder
-
-
-def refuse_writes(memory: Any) -> None:
-    """Let the writing methods of a `mem0.Memory` raise `MemoryReadOnlyError`: no fact would know what they write."""
-    for method, instead in _INSTEAD.items():
-        setattr(memory, method, partial(_refuse, method, instead))
-
-
-def _refuse(method: str, instead: str, *_: object, **__: object) -> NoReturn:
-    raise MemoryReadOnlyError(method, instead=instead)
 
 
 @atexit.register

@@ -11,7 +11,7 @@ from gaia_memory.cli import backup, chat, config, init, learn, people, serve, sw
 from gaia_memory.cli.demo import demo
 from gaia_memory.cli.doctor import doctor
 from gaia_memory.cli.engines import command
-from gaia_memory.cli.memory import add, due, forget, history, profile, reindex, search, transfer
+from gaia_memory.cli.memory import add, due, forget, history, mem0, profile, reindex, search, transfer
 from gaia_memory.cli.memory import list as facts_list
 from gaia_memory.cli.setup import adk_servers
 from gaia_memory.cli.ui.output_files import describe_os_error
@@ -119,6 +119,8 @@ memory.command("forget", epilog=forget.EXAMPLES)(command(forget.forget))
 memory.command("reindex", epilog=reindex.EXAMPLES)(command(reindex.reindex))
 memory.command("export", epilog=transfer.EXPORT_EXAMPLES)(command(transfer.export))
 memory.command("import", epilog=transfer.IMPORT_EXAMPLES)(command(transfer.import_))
+memory.command("mem0-config", epilog=mem0.CONFIG_EXAMPLES)(command(mem0.mem0_config))
+memory.command("sync", epilog=mem0.SYNC_EXAMPLES)(command(mem0.sync))
 app.add_typer(memory, name="memory")
 app.add_typer(serve.app, name="serve")
 app.add_typer(people.app, name="people")

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gaia_memory.database.pooling.conflicts import retries_conflicts
-from gaia_memory.errors import InvalidInputError, StoreNotOwnedError
+from gaia_memory.errors import InvalidInputError
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import Fact, PendingConversation, Receipt, Scope, SessionKey
 from gaia_memory.ports import Transaction
@@ -272,20 +272,14 @@ async def finish_erasures(
         StoreStalledError: there is no progress.
     """
     follower.start()
-    settle_task = asyncio.create_task(follower.settled())
-    total = 1
+    settle_task = asyncio.create_task(follower.settled(progress=progress))
     try:
         while not (await asyncio.wait({settle_task}, timeout=_POLL_SECONDS))[0]:
             async with stores.database.read_transaction() as tx:
                 state = await stores.outbox.store(tx)
-            remaining = state.lag + state.erasures
-            if remaining and follower.is_ready and not follower.is_owner:
-                try:
-                    follower.mem0  # noqa: B018 - it raises with the owner's name
-                except StoreNotOwnedError as error:
-                    return f"{error.reason}, which finishes the erasure"
-            total = max(total, remaining)
-            progress(total - remaining, total)
+            if state.lag + state.erasures and follower.is_ready and not follower.is_owner:
+                owner = state.owner_description or "another process"
+                return f"the mem0 store is owned by {owner}, which finishes the erasure"
         await settle_task
     finally:
         settle_task.cancel()

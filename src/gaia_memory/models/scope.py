@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +13,9 @@ from gaia_memory.models.validation import raise_invalid, require_id
 
 MAX_PARTITION_CHARACTERS = 512
 """Characters of a partition before it is replaced by a digest: server databases limit an index entry."""
+
+
+_MEM0_SPECIAL = re.compile(r"[\s*%:\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def _percent_encode(identifier: str) -> str:
@@ -56,6 +60,18 @@ class Scope:
         object.__setattr__(self, "user", require_id("Scope.user", self.user, "pass a non-empty id"))
         if self.app is not None:
             object.__setattr__(self, "app", require_id("Scope.app", self.app, "pass a non-empty id, or None"))
+
+    @property
+    def mem0_user_id(self) -> str:
+        """The `user_id` of the facts in the mem0 store: the user where one memory spans all apps, else `app:user`.
+
+        What mem0 or a store interprets is percent-encoded: white space, `*`, `%`, control characters, a colon in an id.
+        Facts of a whole app are under `app::app`, which is no user's.
+        """
+        user = ":app" if self.is_app_wide else _MEM0_SPECIAL.sub(lambda found: _percent_encode(found[0]), self.user)
+        if self.app is None:
+            return user
+        return f"{_MEM0_SPECIAL.sub(lambda found: _percent_encode(found[0]), self.app)}:{user}"
 
     @property
     def partition(self) -> str:

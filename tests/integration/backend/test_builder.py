@@ -38,9 +38,12 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
     await asyncio.gather(*(backend.close() for backend in made))
 
 
-async def built(backend: Backend, folder: str = "store") -> Any:
-    """Return mem0's configuration, built in a thread that may block."""
-    return await backend.pools.store.run(backend.mem0_config, backend._config.home / folder)
+async def built(backend: Backend) -> Any:
+    """Return what mem0 makes of the configuration for plain mem0, built in a thread that may block."""
+    from mem0.configs.base import MemoryConfig
+
+    options = await backend.pools.store.run(backend.mem0_config, backend._config.home / "store/current")
+    return MemoryConfig(**options)
 
 
 @pytest.mark.acceptance("L02")
@@ -52,7 +55,8 @@ async def test_the_default_with_a_key_is_gemini_and_chroma_under_the_home(
 
     assert (made.llm.provider, made.llm.config) == ("gemini", {"model": "gemini-3.5-flash"})
     assert (made.embedder.provider, made.embedder.config["model"]) == ("gemini", "models/gemini-embedding-2")
-    assert (made.vector_store.provider, made.vector_store.config.path) == ("chroma", str(tmp_path / "home/store"))
+    assert made.vector_store.provider == "chroma"
+    assert made.vector_store.config.path == str(tmp_path / "home/store/current")
     assert made.history_db_path == str(tmp_path / "home/mem0/history.db")
     assert "no-real-key" not in repr(made)
 
@@ -61,11 +65,9 @@ async def test_the_default_with_a_key_is_gemini_and_chroma_under_the_home(
 async def test_the_default_without_a_key_is_offline(make: Make) -> None:
     """The same stores, and providers that need no key."""
     backend = make()
-    memory = await backend.pools.store.run(backend.open_memory, backend._config.home / "store")
+    made = await built(backend)
 
-    assert (memory.config.llm.provider, memory.config.embedder.provider) == ("offline", "offline")
-    assert memory.llm is backend.llm
-    assert memory.embedding_model is await backend.pools.model.run(backend.embedding_model)
+    assert (made.llm.provider, made.embedder.provider) == ("lmstudio", "offline")
     assert type(await backend.pools.model.run(backend.llm.instance)).__name__ == "NoModel"
 
 
@@ -85,9 +87,10 @@ async def test_dimensions_a_store_needs_are_measured_if_unknown(make: Make, monk
     """They come from one vector of a host's embedder that states no dimensions."""
     register_scripted_providers(monkeypatch, "host")
     store = {"provider": "pgvector", "connection_string": "postgresql://gaia@localhost/gaia"}
-    made = await built(make(vector_store=store, embedder={"provider": "scripted", "model": "host"}))
+    backend = make(vector_store=store, embedder={"provider": "scripted", "model": "host"})
+    made = await backend.pools.store.run(backend.store_config, backend._config.home)
 
-    assert made.vector_store.config.embedding_model_dims == DIMENSIONS
+    assert made.embedding_model_dims == DIMENSIONS
 
 
 async def test_a_hosts_own_provider_named_gemini_is_used(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ import pytest
 from gaia_memory import NewFact, open_memory
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.providers import local
+from support.storage.plain_mem0 import find_facts
 from support.storage.scripted_backend import backend_config
 
 # Read before any test: each test runs without GAIA_ variables.
@@ -69,7 +70,7 @@ async def test_a_query_does_not_wait_for_a_long_batch(tmp_path: Path, settings: 
 
 
 async def test_memory_and_plain_mem0_find_facts_by_meaning(tmp_path: Path, settings: dict[str, Any]) -> None:
-    """`gaia.mem0` works with the same embedder."""
+    """Plain mem0 finds them with its own provider for the same model."""
     memory = {"llm": {"provider": "offline"}, "embedder": settings}
     async with open_memory({"model": "offline", "memory": memory}, home=tmp_path / "home") as gaia:
         ada = gaia.scope("ada")
@@ -77,11 +78,10 @@ async def test_memory_and_plain_mem0_find_facts_by_meaning(tmp_path: Path, setti
             await gaia.memory.remember(ada, text)
         await gaia.memory.settled()
         hits = await gaia.memory.recall(ada, "Which automobile does she own?")
-        search = gaia.mem0.search
-        found = await asyncio.to_thread(search, "Which automobile?", filters={"user_id": ada.partition}, top_k=1)
+        found = await asyncio.to_thread(find_facts, gaia.mem0_config(), ada, "Which automobile?", limit=1)
 
     assert hits[0].fact.text == TEXTS[1]
-    assert [row["memory"] for row in found["results"]] == [TEXTS[1]]
+    assert found == [TEXTS[1]]
 
 
 async def test_a_moved_model_still_finds_facts_it_embedded(tmp_path: Path, settings: dict[str, Any]) -> None:

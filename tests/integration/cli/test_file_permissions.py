@@ -34,7 +34,6 @@ async def main():
         await gaia.memory.remember(gaia.scope("ada"), "Has a dog")
         await gaia.sweep(force=True)
         await gaia.memory.settled()
-        gaia.mem0.get_all(filters={"user_id": gaia.scope("ada").partition})
         modes()
         await gaia.memory.forget(gaia.scope("ada"))
         await gaia.memory.settled()

@@ -83,7 +83,7 @@ async def test_other_files_beside_the_stores_are_left_alone(tmp_path: Path) -> N
         await memory.forget(ANN)
         await memory.follower.settled(stall_seconds=60)
 
-        assert sorted(path.name for path in root.iterdir()) == sorted(["notes.txt", await memory.store_id()])
+        assert {path.name for path in root.iterdir()} == {"notes.txt", "current", await memory.store_id()}
 
 
 async def test_status_doctor_and_receipts_tell_of_another_databases_store(

@@ -9,6 +9,7 @@ import pytest
 
 from gaia_memory import open_memory
 from gaia_memory.models import new_fact
+from support.storage.plain_mem0 import mem0_facts
 from support.storage.residual_data import SearchTerms, find_residual_data
 
 OFFLINE = {"memory": {"llm": {"provider": "offline"}, "embedder": {"provider": "offline"}}}
@@ -39,7 +40,7 @@ async def test_a_fact_that_breaks_the_store_delays_nobody_s_erasure(
         status = await gaia.memory.status(ada)
         assert status.state == "degraded"
         assert "the mem0 store refused 1 facts" in status.reason
-        assert [each["memory"] for each in gaia.mem0.get_all(filters={"user_id": bob.partition})["results"]]
+        assert await mem0_facts(gaia, bob)
         assert await find_residual_data(tmp_path / "home", SearchTerms(words=["zanzibar"])) == []
 
         await gaia.memory.forget(ada)

@@ -20,6 +20,7 @@ from gaia_memory.models import Scope
 from gaia_memory.ports import Clock
 from support.servers.chroma_server import chroma_server
 from support.storage.follower import FollowerHarness, RealClock, open_follower
+from support.storage.plain_mem0 import mem0_facts
 
 ANN, BEN = Scope("gaia", "ann"), Scope("gaia", "ben")
 OFFLINE = {"provider": "offline"}
@@ -184,7 +185,7 @@ async def test_of_two_engines_of_one_process_one_owns_the_store_on_a_server(
 
         assert two._engine.follower.is_owner
         assert status.owner == f"process {os.getpid()} on {platform.node()}"
-        found = await asyncio.to_thread(two.mem0.get_all, filters={"user_id": two.scope("ann").partition})
+        found = await mem0_facts(two, "ann")
         assert [row["memory"] for row in found["results"]] == ["Ann plays the ocarina"]
 
 

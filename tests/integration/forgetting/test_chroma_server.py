@@ -11,6 +11,7 @@ import pytest
 
 from gaia_memory import NewFact, open_memory
 from support.servers.chroma_server import chroma_server
+from support.storage.plain_mem0 import mem0_facts
 from support.storage.residual_data import SearchTerms, find_residual_data
 
 OFFLINE = {"provider": "offline"}
@@ -40,10 +41,8 @@ async def test_after_a_forget_tables_contain_nothing_and_after_a_vacuum_the_data
             await memory.forget(ann)
             await memory.settled()
             after = places(await find_residual_data(folder, sought))
-            filters = {"user_id": ben.partition}
-            listed = await asyncio.to_thread(gaia.mem0.get_all, filters=filters, top_k=100)
 
-            assert {row["id"] for row in listed["results"]} == {fact.id for fact in stay}
+            assert set(await mem0_facts(gaia, ben)) == {fact.id for fact in stay}
     chroma = Path(sys.executable).with_name("chroma")
     vacuum = [str(chroma), "vacuum", "--path", str(folder), "--force"]
     await asyncio.to_thread(subprocess.run, vacuum, check=True, capture_output=True)

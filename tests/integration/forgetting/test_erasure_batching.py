@@ -58,7 +58,7 @@ async def test_consecutive_forgets_share_one_pass(tmp_path: Path, monkeypatch: p
         for number in range(4):
             await memory.forget(person(number))
         async with asyncio.timeout(60):
-            while memory.follower._contains_forgotten or await memory.mem0_facts(person(3)):
+            while await memory.mem0_facts(person(3)):
                 await asyncio.sleep(0.01)
         gathered = [len(await memory.mem0_facts(person(number))) for number in range(5)]
         noted, passes = await pending(memory), len(begun)

@@ -12,6 +12,7 @@ import pytest
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory.testing import FakeClock
+from support.storage.plain_mem0 import mem0_facts
 from support.storage.residual_data import SearchTerms, find_residual_data
 
 if TYPE_CHECKING:
@@ -68,13 +69,6 @@ async def state(gaia: Gaia) -> State:
     return found
 
 
-async def by_mem0(gaia: Gaia, person: str) -> dict[str, str]:
-    """Return a user's facts in plain mem0."""
-    filters = {"user_id": gaia.scope(person).partition}
-    rows = await asyncio.to_thread(gaia.mem0.get_all, filters=filters, top_k=100_000)
-    return {row["id"]: row["memory"] for row in rows["results"]}
-
-
 async def sought(gaia: Gaia, texts: Sequence[str]) -> SearchTerms:
     """Return the search terms that no file may contain: the words of some texts, and their vectors."""
     sample = texts[:: max(1, len(texts) // SAMPLE)]
@@ -98,9 +92,9 @@ async def check(gaia: Gaia, home: Path, gone: SearchTerms, before: State) -> Non
     assert await find_residual_data(home, gone) == []
     assert await state(gaia) == before
     for person in PEOPLE:
-        assert await by_mem0(gaia, person) == dict(before[person][0])
+        assert await mem0_facts(gaia, person) == dict(before[person][0])
     for person, texts in (("ann", []), ("ada", ["Ada likes tea"]), ("ida", ["Ida likes tea"])):
-        assert list((await by_mem0(gaia, person)).values()) == texts
+        assert list((await mem0_facts(gaia, person)).values()) == texts
         assert [fact.text for fact in await gaia.memory.facts(gaia.scope(person))] == texts
 
 

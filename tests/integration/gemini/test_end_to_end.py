@@ -15,6 +15,7 @@ from google.adk.agents.llm_agent import LlmAgent
 from gaia_memory import open_memory
 from gaia_memory.testing import FakeClock
 from support.servers.fake_gemini import call, facts, with_thoughts
+from support.storage.plain_mem0 import find_facts
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -61,8 +62,7 @@ async def test_with_nothing_but_a_key_a_user_is_learned_and_known_through_gemini
         ]
         hits = await gaia.memory.recall(gaia.scope(user_id="itay"), "sister", limit=1)
         await gaia.memory.settled()
-        partition = gaia.scope(user_id="itay").partition
-        plain = await asyncio.to_thread(gaia.mem0.search, "sister", filters={"user_id": partition})
+        plain = await asyncio.to_thread(find_facts, gaia.mem0_config(), gaia.scope("itay"), "sister")
         line = gaia.describe()
 
     asked = gemini.requests_of("agent")
@@ -72,7 +72,7 @@ async def test_with_nothing_but_a_key_a_user_is_learned_and_known_through_gemini
     assert stored == ["User is called Itay", "User's sister is called Noa"]
     assert "".join(pieces) == "Her name is Noa."
     assert hits[0].fact.text == "User's sister is called Noa"
-    assert plain["results"][0]["memory"] == "User's sister is called Noa"
+    assert plain[0] == "User's sister is called Noa"
     assert "gemini" in line
 
     assert [request.method for request in asked] == ["generateContent", *["streamGenerateContent"] * 2]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
 from gaia_memory import open_memory
+from support.storage.plain_mem0 import mem0_facts
 
 ODD = ["it\x00ay", "\ud800", "\ud801", "?", "a\udcffb", "\x00", "line\nbreak"]
 
@@ -26,8 +26,7 @@ async def test_an_unstorable_id_has_a_complete_memory_of_its_own(tmp_path: Path)
             assert [hit.fact.text for hit in await memory.recall(scope, "tea")] == [f"likes tea number {number}"]
             assert (await memory.profile(scope)).bullets == (f"likes tea number {number}",)
             assert (await memory.status(scope)).facts == 1
-            held = await asyncio.to_thread(gaia.mem0.get_all, filters={"user_id": scope.partition})
-            assert [row["memory"] for row in held["results"]] == [f"likes tea number {number}"]
+            assert list((await mem0_facts(gaia, scope)).values()) == [f"likes tea number {number}"]
             data = json.loads(json.dumps(await memory.export(scope)))
             assert (data["scope"]["user"], await memory.import_(scope, data)) == (scope.user, 1)
         assert (await memory.forget(scopes[0])).count == 1

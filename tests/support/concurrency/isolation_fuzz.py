@@ -24,6 +24,7 @@ from gaia_memory.models import Fact, Scope
 from gaia_memory.testing import Answer, ScriptedLlm, call
 from support.harness import ALL, facts
 from support.oracles.adversarial_ids import APPS, CHANNELS, SCOPES, SESSIONS, can_hold_session
+from support.storage.plain_mem0 import plain_mem0
 from support.storage.scripted_mem0 import NO_DECISIONS, Mem0Script
 
 if TYPE_CHECKING:
@@ -414,10 +415,12 @@ class FuzzWorker:
 async def check_plain_mem0(gaia: Gaia) -> None:
     """Check that mem0 over the store finds each user's facts and no other user's."""
     await gaia.memory.settled()
+    config = gaia.mem0_config()
     for number, scope in enumerate(SCOPES):
-        mine = {"user_id": scope.partition}
-        listed = await asyncio.to_thread(gaia.mem0.get_all, filters=mine, top_k=_ALL_RESULTS_LIMIT)
-        found = await asyncio.to_thread(gaia.mem0.search, "hidden treasure", filters=mine, top_k=50)
+        with plain_mem0(config) as mem0:
+            mine = {"user_id": scope.mem0_user_id}
+            listed = await asyncio.to_thread(mem0.get_all, filters=mine, top_k=_ALL_RESULTS_LIMIT)
+            found = await asyncio.to_thread(mem0.search, "hidden treasure", filters=mine, top_k=50)
         foreign = owners_in(listed, found) - {number}
         there = {row["id"] for row in listed["results"]}
         expected = {fact.id for fact in await gaia.memory.facts(scope)}

@@ -33,6 +33,7 @@ from sqlalchemy import text as sql
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gaia_memory.backend.builder import Backend
+from gaia_memory.backend.mem0_store.vector_stores import resolve_location
 from gaia_memory.config.sources.load import load
 from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.ledger import Ledger
@@ -40,6 +41,7 @@ from support.kill.kill_process import BULK_USER, DUMP_TASKS_SIGNAL, DUMP_THREADS
 from support.kill.kill_steps import KillPoint
 from support.servers.fake_gemini import Answer, FakeGemini, Kind, _kind, facts
 from support.servers.gemini_answers import Body
+from support.storage.plain_mem0 import plain_mem0
 
 USERS = ("ada", "ben", "cleo")
 BIRD_PATTERN = re.compile(r"bird b\d{5}")
@@ -421,23 +423,12 @@ def _read_plain_mem0(
     """Open the store of a home with plain mem0; return the facts that it lists and finds for each user."""
     os.environ.update(environ)
     config = load(settings, home=home).config
-    engine_config = asyncio.run(_store_path(config))
     backend = Backend(config)
-    memory = backend.load().Memory(backend.mem0_config(engine_config))
     listed, found = {}, {}
-    for user in users:
-        filters = {"user_id": f"{config.app}:{user}"}
-        rows = memory.get_all(filters=filters, top_k=_ALL_FACTS_LIMIT)["results"]
-        listed[user] = {row["id"]: row["memory"] for row in rows}
-        found[user] = memory.search(rows[-1]["memory"], filters=filters, top_k=3)["results"][0]["memory"]
-    memory.close()
+    with plain_mem0(backend.mem0_config(resolve_location(backend, config.home)[0].address)) as memory:
+        for user in users:
+            filters = {"user_id": f"{config.app}:{user}"}
+            rows = memory.get_all(filters=filters, top_k=_ALL_FACTS_LIMIT)["results"]
+            listed[user] = {row["id"]: row["memory"] for row in rows}
+            found[user] = memory.search(rows[-1]["memory"], filters=filters, top_k=3)["results"][0]["memory"]
     return listed, found
-
-
-async def _store_path(config: Any) -> Path:
-    engine = open_engine(config.memory_url)
-    try:
-        async with engine.connect() as tx:
-            return Path(config.home) / "store" / (await tx.execute(sql("SELECT store_id FROM gaia_store"))).scalar_one()
-    finally:
-        await engine.dispose()

@@ -19,6 +19,7 @@ from gaia_memory import NewFact, open_memory
 from gaia_memory.backend.mem0_store import follower
 from gaia_memory.ledger.tables import conversations
 from support.kill.kill_steps import KillPoint, StepKiller, is_learning_task
+from support.storage.plain_mem0 import mem0_facts
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -116,9 +117,7 @@ async def _mem0_facts(gaia: Gaia, user: str) -> dict[str, str] | None:
     """Return a user's facts in plain mem0, by id; None if another process owns the store."""
     if not gaia._engine.follower.is_owner:
         return None
-    filters = {"user_id": gaia.scope(user).partition}
-    found = await asyncio.to_thread(gaia.mem0.get_all, filters=filters, top_k=_ALL_FACTS_LIMIT)
-    return {row["id"]: row["memory"] for row in found["results"]}
+    return await mem0_facts(gaia, user)
 
 
 def _dump_tasks() -> None:

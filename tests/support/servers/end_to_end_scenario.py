@@ -13,6 +13,7 @@ from google.adk.agents.llm_agent import LlmAgent
 from gaia_memory import open_memory
 from support.harness import facts
 from support.servers.fake_openai import call
+from support.storage.plain_mem0 import find_facts, mem0_facts
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -41,17 +42,17 @@ async def run_scenario(server: FakeOpenAI, home: Path, settings: Mapping[str, An
         pieces = [piece async for piece in gaia.conversation(agent, user_id=USER, channel="web").stream("my sister?")]
         hits = await gaia.memory.recall(scope, "sister")
         await gaia.memory.settled()
-        plain = await asyncio.to_thread(gaia.mem0.search, "sister", filters={"user_id": scope.partition})
+        plain = await asyncio.to_thread(find_facts, gaia.mem0_config(), scope, "sister")
         status = await gaia.memory.status(scope)
         texts = [fact.text for fact in await gaia.memory.facts(scope)]
         receipt = await gaia.memory.forget(scope)
         await gaia.memory.settled()
-        left = await asyncio.to_thread(gaia.mem0.get_all, filters={"user_id": scope.partition})
+        left = await mem0_facts(gaia, scope)
     return {
         "replies": [first.text, "".join(pieces)],
         "report": (report.consolidated, report.failed),
         "best": (hits[0].fact.text, hits[0].missing, "vectors" in hits[0].why),
-        "plain": plain["results"][0]["memory"],
+        "plain": plain[0],
         "status": (status.state, status.embedder),
         "facts": texts,
         "forgotten": receipt.count,

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.mem0_store.follower import StoreFollower
+from gaia_memory.backend.mem0_store.mem0_adapter import AdapterStore
 from gaia_memory.backend.mem0_store.ownership import StoreOwner
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.database.sql_engine import Database, open_database
@@ -20,6 +21,7 @@ from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.facts import FactStore, Outbox
 from gaia_memory.ledger import is_owner_dead
 from gaia_memory.models import Draft, Fact, NewFact, Scope, Vector
+from support.storage.plain_mem0 import find_facts, list_facts, plain_mem0
 
 
 class RealClock:
@@ -103,15 +105,35 @@ class FollowerHarness:
 
     async def mem0_facts(self, scope: Scope) -> dict[str, str]:
         """Return id and text of a user's facts in plain mem0."""
-        mem0 = self.follower.mem0
-        found = await asyncio.to_thread(mem0.get_all, filters={"user_id": scope.partition}, top_k=1000)
-        return {row["id"]: row["memory"] for row in found["results"]}
+        store = self.follower._writer.store
+        if isinstance(store, AdapterStore):
+            # A local Qdrant folder lets nobody else in.
+            [rows, *_] = store._vectors.list(filters={"user_id": scope.mem0_user_id}, top_k=1000)
+            return {str(row.id): row.payload["data"] for row in rows}
+        return await asyncio.to_thread(lambda: list_facts(self.mem0_config(), scope))
 
     async def search_mem0(self, scope: Scope, query: str, *, limit: int = 5) -> list[str]:
         """Return the texts that plain mem0 finds for a query of a user."""
-        mem0 = self.follower.mem0
-        found = await asyncio.to_thread(mem0.search, query, filters={"user_id": scope.partition}, top_k=limit)
-        return [row["memory"] for row in found["results"]]
+        store = self.follower._writer.store
+        if isinstance(store, AdapterStore):
+            [vector] = await self.embedder.embed([query], purpose="search")
+            found = store._vectors.search(query, list(vector), top_k=limit, filters={"user_id": scope.mem0_user_id})
+            return [row.payload["data"] for row in found]
+        return await asyncio.to_thread(lambda: find_facts(self.mem0_config(), scope, query, limit=limit))
+
+    async def mem0_row(self, fact_id: str) -> dict[str, Any]:
+        """Return a fact as plain mem0 shows it."""
+
+        def get() -> Any:
+            with plain_mem0(self.mem0_config()) as mem0:
+                return mem0.get(fact_id)
+
+        row: dict[str, Any] = await asyncio.to_thread(get)
+        return row
+
+    def mem0_config(self) -> dict[str, Any]:
+        """Return the configuration with which plain mem0 opens the store. Blocking."""
+        return self.backend.mem0_config(self.follower.address)
 
     async def database_facts(self, scope: Scope) -> dict[str, str]:
         """Return id and text of a user's facts in the database."""

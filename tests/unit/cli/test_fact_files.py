@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.cli.memory.fact_files import parse_facts
+from gaia_memory.cli.ui.fact_files import parse_facts
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import NewFact
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gaia_memory.backend.mem0_store.erasures import RECREATION_INTERVAL_SECONDS, ErasureTracker
 from gaia_memory.backend.mem0_store.open_store import StoreWriter
@@ -17,9 +17,9 @@ from gaia_memory.backend.mem0_store.ownership import LEASE_SECONDS, StoreOwner, 
 from gaia_memory.backend.mem0_store.store import Mem0Builder
 from gaia_memory.backend.mem0_store.vector_backfill import VectorBackfill
 from gaia_memory.backend.mem0_store.vector_stores import resolve_location
-from gaia_memory.backend.mem0_store.wait_synced import POLL_SECONDS, wait_until_synced
+from gaia_memory.backend.mem0_store.wait_synced import POLL_SECONDS, Progress, wait_until_synced
 from gaia_memory.backend.thread_pools import WorkerPool
-from gaia_memory.errors import GaiaMemoryError, MemoryUnavailable, StoreNotOwnedError, StoreStalledError
+from gaia_memory.errors import GaiaMemoryError, MemoryUnavailable, StoreStalledError
 from gaia_memory.log import error_frames, log_fields, logger_for
 from gaia_memory.models import DirtyFact, StoreState
 from gaia_memory.ports import Clock, Embedder
@@ -53,8 +53,6 @@ CLAIM_INTERVAL_SECONDS = 1.0
 FIRST_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS = 0.25, 30.0
 MAX_AWAITED_BACKOFF_SECONDS = 1.0
 STOP_SECONDS = 2.0
-_SETTLE_REMEDY = "await memory.settled() first"
-_ENABLE_REMEDY = "set `memory.enabled: true` in gaia.yaml"
 
 log = logger_for(__name__)
 
@@ -108,36 +106,16 @@ class StoreFollower:
         self._task: asyncio.Task[None] | None = None
         self._is_enabled = is_enabled
         self._waiters = 0
-        self._seen_owner: str | None = None
-        """The owner that kept this process from owning the store, blank if unknown; None before the first try."""
+        self._is_owned_elsewhere = False
 
-        self._contains_forgotten = False
         self._recreated_at = float("-inf")
         self._failures = 0
         self._trouble: str | None = None
 
     @property
-    def mem0(self) -> Any:
-        """The `mem0.Memory` over the store, for reading; valid until the next erasure. Its calls block.
-
-        Raises:
-            StoreNotOwnedError: another process owns the store, or it is not open or still contains forgotten facts.
-        """
-        store = self._writer.store
-        if self.is_owner and store is not None and self._writer.is_usable:
-            if self._contains_forgotten:
-                raise StoreNotOwnedError("forgotten facts are being removed from the mem0 store", remedy=_SETTLE_REMEDY)
-            return store.memory
-        if not (self.is_owner or self._is_enabled()):
-            raise StoreNotOwnedError("memory is off, and the mem0 store is not open", remedy=_ENABLE_REMEDY)
-        if self.is_owner or (self._seen_owner is None and self._is_running):
-            raise StoreNotOwnedError("the mem0 store is still being opened", remedy=_SETTLE_REMEDY)
-        if not self._is_running:
-            raise StoreNotOwnedError("the mem0 store is not open", remedy="use it inside `async with open_memory(…)`")
-        raise StoreNotOwnedError(
-            f"the mem0 store is owned by {self._seen_owner or 'another process'}",
-            remedy="read it there, or end that process: this one takes over within seconds",
-        )
+    def address(self) -> Path:
+        """The path at which plain mem0 opens an embedded store."""
+        return self._writer.location.address
 
     @property
     def trouble(self) -> str | None:
@@ -153,7 +131,7 @@ class StoreFollower:
     @property
     def is_ready(self) -> bool:
         """Whether the store is open here, or this process has failed to become its owner."""
-        return self._writer.is_usable if self.is_owner else self._seen_owner is not None
+        return self._writer.is_usable if self.is_owner else self._is_owned_elsewhere
 
     @property
     def is_embedded(self) -> bool:
@@ -189,10 +167,10 @@ class StoreFollower:
         self._hurry.set()
         self._wake.set()
 
-    async def settled(self, *, stall_seconds: float = 60.0) -> None:
+    async def settled(self, *, stall_seconds: float = 60.0, progress: Progress = lambda done, total: None) -> None:
         """Return when the ids dirty at the call are applied and no erasure is pending, in whichever process.
 
-        If this process can own the store, the store is then open.
+        If this process can own the store, the store is then open. `progress` gets the steps done and their total.
 
         Raises:
             StoreStalledError: no progress for `stall_seconds`, or the follower is not running.
@@ -204,10 +182,10 @@ class StoreFollower:
             )
         await self._erasures.load_state()
         self._waiters += 1
-        self._seen_owner = None
+        self._is_owned_elsewhere = False
         self._request_hurry()
         try:
-            await wait_until_synced(self._database, self._outbox, self, stall_seconds=stall_seconds)
+            await wait_until_synced(self._database, self._outbox, self, stall_seconds=stall_seconds, progress=progress)
         finally:
             self._waiters -= 1
 
@@ -276,7 +254,7 @@ class StoreFollower:
             await self._writer.close()
             self.is_owner = False
         if not self.is_owner and not await self._is_needed():
-            self._seen_owner = ""
+            self._is_owned_elsewhere = True
             await self._wait_for_work(CLAIM_INTERVAL_SECONDS if self._waiters else DISABLED_IDLE_SECONDS)
             return True
         if not self.is_owner and not await self._try_to_own():
@@ -288,7 +266,6 @@ class StoreFollower:
             size = self._batch_size(state, erasures)
             limit = size + len(self._backfill.pending)
             rows = [row for row in await self._outbox.dirty(tx, limit=limit) if row not in self._backfill.pending]
-        self._contains_forgotten = bool(rows) and self._erasures.may_be_in_store(erasures)
         if await self._open_or_recreate(state, erasures):
             return False
         await self._apply_batch(rows[:size], erasures, is_bulk=size > PACED_BATCH_FACTS)
@@ -324,8 +301,7 @@ class StoreFollower:
 
     async def _try_to_own(self) -> bool:
         self.is_owner = await self._ownership.acquire()
-        if not self.is_owner:
-            self._seen_owner = (await self._erasures.load_state()).owner_description
+        self._is_owned_elsewhere = not self.is_owner
         return self.is_owner
 
     async def _open_or_recreate(self, state: StoreState, erasures: set[int]) -> bool:

@@ -21,8 +21,8 @@ _INTEGER_LIMIT = 2**63
 def build_payload(fact: Fact, *, with_search_text: bool) -> dict[str, Scalar]:
     """Return mem0's payload for `fact`, of flat scalars that every store takes.
 
-    The owner is the partition of the fact's scope. The fact's metadata keeps its names, without reserved ones, which
-    could hide the fact or give it to another user; labels such as the category stand beside it. `with_search_text` adds
+    The owner is `Scope.mem0_user_id`. The fact's metadata keeps its names, without reserved ones, which could hide the
+    fact or give it to another user; labels such as the category stand beside it. `with_search_text` adds
     the copy of the text for stores with their own keyword search.
     """
     text = _encodable(fact.text)
@@ -36,7 +36,7 @@ def build_payload(fact: Fact, *, with_search_text: bool) -> dict[str, Scalar]:
     fields |= {
         "data": text,
         "hash": hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(),
-        "user_id": fact.scope.partition,
+        "user_id": fact.scope.mem0_user_id,
         "created_at": _iso(fact.created_at),
         "updated_at": _iso(fact.updated_at),
         "source": fact.source,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +13,8 @@ from gaia_memory.backend.providers.resolve_provider import Provider
 from gaia_memory.models import StoredFact, is_same_embedder
 
 EMBEDDER_KEY = "gaia_embedder"
+FORMAT_KEY, FORMAT = "gaia_format", 2
+"""The form of a store's rows: 2 has the `user_id` of a mem0 program; a store of an earlier form is filled anew."""
 
 FOREIGN_REASON = "the mem0 store contains facts that this memory has not written"
 FOREIGN_REMEDY = "name another collection under memory.vector_store, or empty this one yourself"
@@ -38,7 +40,7 @@ class StoreLabel:
 
 
 class Mem0Builder(Protocol):
-    """Builds mem0 from the configuration."""
+    """Builds mem0's parts from the configuration."""
 
     embedder: Any
     store_provider: Provider
@@ -48,20 +50,17 @@ class Mem0Builder(Protocol):
         """Whether sensitive facts get vectors; without them they are not in the store."""
         ...
 
-    def mem0_config(self, store_path: Path) -> Any:
-        """Import mem0 safely and return its configuration."""
+    def store_config(self, folder: Path) -> Any:
+        """Import mem0 safely and return the configuration of its store, which is in `folder` if it is embedded."""
         ...
 
-    def open_memory(self, store_path: Path, *, client: Any = None) -> Any:
-        """Return a `mem0.Memory` over the store in `store_path`."""
+    def create_vector_store(self, config: Any) -> Any:
+        """Return mem0's adapter of the store with this configuration."""
         ...
 
 
 class Mem0Store(Protocol):
     """One open store. Every method blocks."""
-
-    memory: Any
-    """The `mem0.Memory` over the store, valid until `close`."""
 
     label: StoreLabel
 
@@ -90,7 +89,7 @@ class Mem0Store(Protocol):
 
 
 class StoreLocation(Protocol):
-    """One way to keep a store. Every method but `folder` blocks."""
+    """One way to keep a store. Every method blocks, but `folder` and `address`."""
 
     is_embedded: bool = False
     """Whether the store is a folder of this process, which is repaired by recreating it."""
@@ -115,6 +114,11 @@ class StoreLocation(Protocol):
     def folder(self, store_id: str) -> Path | None:
         """Return where the files of a store are; None when another program keeps them."""
         return None
+
+    @property
+    def address(self) -> Path:
+        """The path at which plain mem0 opens the store, where it is in a folder. It never changes."""
+        return Path()
 
     def mark_closed(self, label: StoreLabel) -> None:
         """Record that the store was closed cleanly."""
@@ -169,11 +173,14 @@ def _is_refusal(error: Exception) -> bool:
     )
 
 
-def require_label(label: StoreLabel, store_id: object, embedder: object) -> None:
-    """Return if a store has `label`.
+def require_label(label: StoreLabel, found: Mapping[str, object], *, id_key: str) -> None:
+    """Return if `found`, what is noted in a store, is `label` in today's form; `id_key` has the store's id.
 
     Raises:
-        LookupError: it has another label, or none.
+        LookupError: it has another label, another form, or none.
     """
+    store_id, embedder = found.get(id_key), found.get(EMBEDDER_KEY)
+    if found.get(FORMAT_KEY) != FORMAT:
+        raise LookupError(f"the store {store_id!r} has an earlier form")
     if store_id != label.store_id or not is_same_embedder(label.embedder, str(embedder)):
         raise LookupError(f"the store is {store_id!r} of {embedder!r}, not {label.store_id!r} of {label.embedder!r}")

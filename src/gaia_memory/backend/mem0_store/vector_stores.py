@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from typing_extensions import override
@@ -11,9 +11,8 @@ from gaia_memory.backend.mem0_store.chroma.chroma_store import open_chroma
 from gaia_memory.backend.mem0_store.chroma.folders import EmbeddedLocation
 from gaia_memory.backend.mem0_store.mem0_adapter import open_adapter_store
 from gaia_memory.backend.mem0_store.store import Mem0Builder, Mem0Store, StoreLabel, StoreLocation
-from gaia_memory.backend.providers.resolve_provider import REMOTE_STORE_KEYS
-
-CHROMA = "chroma"
+from gaia_memory.backend.providers.resolve_provider import CHROMA, NO_STORE, REMOTE_STORE_KEYS
+from gaia_memory.models import StoredFact
 
 
 class ServerLocation(StoreLocation):
@@ -37,11 +36,46 @@ class ServerLocation(StoreLocation):
     def create(self, label: StoreLabel, erasures: Collection[int]) -> Mem0Store:
         return self._open(self._backend, self._folder, label, fresh=True, erasures=erasures)
 
+    @property
+    @override
+    def address(self) -> Path:
+        return self._folder
+
+
+class NoStore(Mem0Store, StoreLocation):
+    """The store of `provider: none`, in which nothing is kept: vectors and erasures are still completed."""
+
+    retains_deleted = False
+    erased = ()
+
+    @override
+    def reopen(self, label: StoreLabel) -> Mem0Store:
+        self.label = label
+        return self
+
+    @override
+    def create(self, label: StoreLabel, erasures: Collection[int]) -> Mem0Store:
+        return self.reopen(label)
+
+    @override
+    def write(self, facts: Sequence[StoredFact], removed_ids: Collection[str]) -> list[str]:
+        return []
+
+    @override
+    def still_exists(self) -> bool:
+        return True
+
+    @override
+    def close(self) -> None:
+        return
+
 
 def resolve_location(backend: Mem0Builder, home: Path) -> tuple[StoreLocation, Path]:
     """Return the location of the configured store, and the path of the lock of an embedded one."""
     store = backend.store_provider
     lock_path = home / "store.lock"
+    if store.name == NO_STORE:
+        return NoStore(), lock_path
     if store.name != CHROMA:
         return ServerLocation(backend, home, open_adapter_store, retains_deleted=False), lock_path
     if any(store.config.get(key) for key in REMOTE_STORE_KEYS):

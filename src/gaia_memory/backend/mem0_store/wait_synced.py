@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gaia_memory.errors import StoreStalledError
@@ -16,19 +17,22 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.05
 
+Progress = Callable[[int, int], None]
+
 
 async def wait_until_synced(
-    database: Database, outbox: Outbox, follower: StoreFollower, *, stall_seconds: float
+    database: Database, outbox: Outbox, follower: StoreFollower, *, stall_seconds: float, progress: Progress
 ) -> None:
     """Return when all erasures are done and every row that is dirty now has left the outbox.
 
-    When the store is created meanwhile, every row that is dirty then has to leave.
+    When the store is created meanwhile, every row that is dirty then has to leave. `progress` is called with the steps
+    done and their total.
 
     Raises:
         StoreStalledError: nothing changed for `stall_seconds`.
     """
     store_id, last_place = "", None
-    last_snapshot, changed_at = None, 0.0
+    last_snapshot, changed_at, total = None, 0.0, 0
     while True:
         # A follower that becomes ready after the look at the outbox may have created another store in between.
         is_ready = follower.is_ready
@@ -39,6 +43,8 @@ async def wait_until_synced(
             dirty_count, last_place = await outbox.count_dirty(tx, up_to=last_place)
         if is_ready and not dirty_count and not state.erasures:
             return
+        total = max(total, dirty_count + state.erasures)
+        progress(total - dirty_count - state.erasures, total)
         now = asyncio.get_running_loop().time()
         snapshot = (is_ready, dirty_count, state)
         if snapshot != last_snapshot:

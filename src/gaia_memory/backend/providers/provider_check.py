@@ -40,7 +40,10 @@ async def check_providers(
     is_unchecked = is_unchecked and memory.embedder.provider in UNCHECKED_PROVIDERS
     has_keys = any(each.config and each.provider != resolve_provider.AUTO for each in (memory.llm, memory.embedder))
     is_unchecked = is_unchecked and not has_keys
-    is_unchecked = is_unchecked and memory.vector_store.provider == "chroma"
+    is_unchecked = is_unchecked and memory.vector_store.provider in {"chroma", resolve_provider.NO_STORE}
+    is_unchecked = is_unchecked and not (
+        memory.vector_store.provider == resolve_provider.NO_STORE and memory.vector_store.config
+    )
     is_unchecked = is_unchecked and memory.reranker.provider == NO_RERANKER
     if not is_unchecked or (previous is not None and memory.llm != previous.memory.llm):
         await run_in_thread((backend or Backend(config)).load)

@@ -10,7 +10,6 @@ from gaia_memory.backend.providers.gemini import gemini_embedder, gemini_llm
 from gaia_memory.backend.providers.ollama import ollama_embedder, ollama_llm
 from gaia_memory.backend.providers.openai import limit_openai_calls, openai_embedder, openai_llm, uses_openai_client
 from gaia_memory.backend.providers.resolve_provider import Provider
-from gaia_memory.errors import ModelUnavailableError
 
 
 def make_llm(provider: Provider) -> Any:
@@ -32,25 +31,6 @@ def make_embedder(provider: Provider) -> Any:
     if own_factory is not None:
         return own_factory(provider.config)
     return EmbedderFactory.create(provider.name, dict(provider.config), None)
-
-
-def create_or_defer(factory: Callable[[], Any]) -> Any:
-    """Return the result of `factory` or, if that is unavailable, a proxy that calls `factory` at each use.
-
-    A store is opened, followed and erased from without a model, so a missing key must not keep it closed.
-    """
-    try:
-        return factory()
-    except ModelUnavailableError:
-        return _LazyProxy(factory)
-
-
-class _LazyProxy:
-    def __init__(self, factory: Callable[[], Any]) -> None:
-        self._factory = factory
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._factory(), name)
 
 
 # By mem0's class: a host that registered its own class under the same name gets its own.

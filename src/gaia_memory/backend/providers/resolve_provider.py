@@ -24,6 +24,9 @@ AUTO = "auto"
 AGENT = "agent"
 """Of `memory.llm`: the model of the agent, handed over by its host."""
 
+NO_STORE = "none"
+"""Of `memory.vector_store`: there is no other mem0 program."""
+
 GEMINI = "gemini"
 OPENAI = "openai"
 
@@ -46,6 +49,10 @@ REMOTE_STORE_KEYS = ("host", "url", "client", "api_key", "connection_string", "t
 
 _OPENROUTER_KEYS = frozenset({"openrouter_base_url", "models", "route", "site_url", "app_name"})
 """Options of mem0's `openai` that take effect only with OPENROUTER_API_KEY, which is not read."""
+
+CHROMA = "chroma"
+_CHROMA_FIELDS = ("path",)
+"""Known without the import of mem0, which takes a second."""
 
 _STORE_CONFIG_PACKAGE = "mem0.configs.vector_stores"
 _NO_MODEL = "gaia_memory.backend.builder.NoModel"
@@ -156,8 +163,10 @@ def problems(llm: Provider, embedder: Provider, store: Provider) -> list[str]:
         lines.append(f"memory.llm.max_tokens: {tokens!r} is not a whole number of tokens from 1 on")
     if embedder.name == LOCAL:
         lines += local.problems(embedder.model)
-    stores = VectorStoreFactory.provider_to_class
-    lines += find_unknown("memory.vector_store", store, stores, store_fields)
+    stores = {NO_STORE: "", **VectorStoreFactory.provider_to_class}
+    lines += find_unknown(
+        "memory.vector_store", store, stores, lambda name: () if name == NO_STORE else store_fields(name)
+    )
     if not lines:
         lines += _missing_package("memory.llm", llm, llms[llm.name][0])
         lines += _missing_package("memory.embedder", embedder, embedders[embedder.name])
@@ -168,6 +177,8 @@ def missing_store_package(store: Provider) -> list[str]:
     """Return one line if the package of a known vector store is not installed."""
     from mem0.utils.factory import VectorStoreFactory
 
+    if store.name == NO_STORE:
+        return []
     return _missing_package("memory.vector_store", store, VectorStoreFactory.provider_to_class[store.name])
 
 
@@ -193,7 +204,7 @@ def store_config(provider: Provider, folder: str, dimensions: Callable[[], int])
     needs it.
     """
     config = dict(provider.config)
-    fields = store_fields(provider.name) or ()
+    fields = _CHROMA_FIELDS if provider.name == CHROMA else store_fields(provider.name) or ()
     config.setdefault("collection_name", DEFAULT_COLLECTION)
     if "path" in fields and not any(config.get(key) for key in ("path", *REMOTE_STORE_KEYS)):
         config["path"] = folder

@@ -27,7 +27,7 @@ from gaia_memory.cli.ui.terminal import pluralize, print_line, progress_bar
 from gaia_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from gaia_memory.cli.memory.fact_files import FileFact
+    from gaia_memory.cli.ui.fact_files import FileFact
     from gaia_memory.models import NewFact, Scalar
 
 EXAMPLES = """
@@ -104,7 +104,7 @@ async def add(
 
 def _entries(texts: Sequence[str], file: Path | None) -> list[FileFact]:
     """Return the facts of the arguments, then those of the file or of standard input."""
-    from gaia_memory.cli.memory.fact_files import FileFact, parse_facts
+    from gaia_memory.cli.ui.fact_files import FileFact, parse_facts
     from gaia_memory.models import NewFact
 
     content = "" if file is None and (texts or is_interactive()) else read_text(file, hint="--file")

@@ -74,7 +74,7 @@ class VectorStoreConfig(ProviderConfig):
     provider: str = Field(
         default="chroma",
         min_length=1,
-        description="The store's name: one of mem0's vector stores.",
+        description="The store's name: one of mem0's vector stores, or `none` if no other mem0 program reads it.",
         json_schema_extra={"allowed": "the name of a vector store"},
     )
 

@@ -16,6 +16,8 @@ from gaia_memory.backend.mem0_store.store import (
     EMBEDDER_KEY,
     FOREIGN_REASON,
     FOREIGN_REMEDY,
+    FORMAT,
+    FORMAT_KEY,
     Mem0Builder,
     Mem0Store,
     StoreLabel,
@@ -46,9 +48,8 @@ _VECTOR_COUNT_BYTES = slice(20, 28)
 class ChromaStore(Mem0Store):
     """A store in Chroma, in a folder or on a server, with a collection that we create."""
 
-    def __init__(self, memory: Any, client: Any, collection: Any, label: StoreLabel, folder: Path | None) -> None:
-        """Write to `collection`, from which `memory` reads; `folder` has the files of an embedded store."""
-        self.memory = memory
+    def __init__(self, client: Any, collection: Any, label: StoreLabel, folder: Path | None) -> None:
+        """Write to `collection`; `folder` has the files of an embedded store."""
         self.label = label
         self.erased: Collection[int] = json.loads(collection.metadata.get(ERASED_KEY, "[]"))
         self._client = client
@@ -82,7 +83,6 @@ class ChromaStore(Mem0Store):
     def close(self) -> None:
         assert_off_event_loop("closing the mem0 store")
         self._secure_files()
-        self.memory.close()
         # Chroma keeps one client for each folder in the process until it is closed.
         _close(self._client)
 
@@ -116,7 +116,7 @@ def open_chroma(
         Exception: the server is unreachable, or Chroma or mem0 cannot open the folder.
     """
     assert_off_event_loop("opening the mem0 store")
-    config = backend.mem0_config(folder).vector_store.config
+    config = backend.store_config(folder)
     client = _connect(config, folder if is_embedded else None)
     name = config.collection_name
     try:
@@ -132,6 +132,7 @@ def open_chroma(
                 metadata={
                     STORE_KEY: label.store_id,
                     EMBEDDER_KEY: label.embedder,
+                    FORMAT_KEY: FORMAT,
                     ERASED_KEY: json.dumps(sorted(erasures)),
                 },
             )
@@ -139,10 +140,8 @@ def open_chroma(
             collection = client.get_collection(name, embedding_function=None)
         else:
             raise LookupError(f"the store has no collection {name!r}")
-        metadata = collection.metadata or {}
-        require_label(label, metadata.get(STORE_KEY), metadata.get(EMBEDDER_KEY))
-        memory = backend.open_memory(folder, client=client)
-        store = ChromaStore(memory, client, collection, label, folder if is_embedded else None)
+        require_label(label, collection.metadata or {}, id_key=STORE_KEY)
+        store = ChromaStore(client, collection, label, folder if is_embedded else None)
         store.warm_up()
         return store
     except BaseException:
