@@ -23,6 +23,7 @@ from gaia_memory.language.printable_text import replace_unstorable
 from gaia_memory.log import logger_for
 from gaia_memory.models import Scope, SessionKey, SweepReport
 from gaia_memory.models.validation import raise_invalid, require_id
+from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from google.adk.agents.base_agent import BaseAgent
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from gaia_memory.adk.runner import GaiaRunner
     from gaia_memory.engine import Engine
     from gaia_memory.learning.sweep import Progress
+    from gaia_memory.mem0_api.async_calls import AsyncMem0
+    from gaia_memory.mem0_api.blocking_calls import Mem0
     from gaia_memory.memory import Memory
     from gaia_memory.reminders.announcer import Announce
 
@@ -57,6 +60,7 @@ class Gaia:
         self._own_model: BaseLlm | None = None
         self._runners: dict[int, GaiaRunner] = {}
         self._announcing: asyncio.Task[None] | None = None
+        self._mem0: Mem0 | None = None
         self._sessions = SessionDatabase(engine)
         app = engine.config.app
         engine.attach_transcript(app, DatabaseTranscript(self._sessions, app, clear_method="delete"))
@@ -126,6 +130,22 @@ class Gaia:
         from gaia_memory.adk.tools.memory_tools import memory_tools
 
         return memory_tools(EngineSource(self._engine.loaded), self.config.memory.tools)
+
+    @property
+    def mem0(self) -> Mem0:
+        """The calls of mem0's `Memory` over the facts; they block, from any thread."""
+        if self._mem0 is None:
+            from gaia_memory.mem0_api.blocking_calls import Mem0
+
+            self._mem0 = Mem0(self._engine.loaded)
+        return self._mem0
+
+    @cached_property
+    def amem0(self) -> AsyncMem0:
+        """The calls of mem0's `AsyncMemory` over the facts."""
+        from gaia_memory.mem0_api.async_calls import AsyncMem0
+
+        return AsyncMem0(self._engine)
 
     def mem0_config(self) -> dict[str, Any]:
         """Return what `mem0.Memory.from_config` needs to open the store of these facts: read one in a folder, no more.
@@ -246,6 +266,8 @@ class Gaia:
         if self._announcing is not None:
             self._announcing.cancel()
             await asyncio.gather(self._announcing, return_exceptions=True)
+        if self._mem0 is not None:
+            await run_in_thread(self._mem0.close)
         for runner in self._runners.values():
             await runner.close()
         self._runners.clear()

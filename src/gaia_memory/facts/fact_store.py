@@ -177,6 +177,15 @@ class FactStore:
             found |= {row.id: fact_of(row, scope) for row in rows}
         return found
 
+    async def owner(self, tx: Transaction, fact_id: str) -> Scope | None:
+        """Return whose fact this is, stored or past; None for an unknown id."""
+        table = tables.scopes
+        of_stored = select(facts.c.partition).where(facts.c.id == fact_id, current_or_past())
+        of_past = select(past_facts.c.partition).where(past_facts.c.id == fact_id)
+        statement = select(table.c.app, table.c.user_id).where(table.c.partition.in_(of_stored.union(of_past)))
+        row = (await tx.execute(statement)).first()
+        return None if row is None else scope_of(row.app, row.user_id)
+
     async def ids(self, tx: Transaction, scope: Scope) -> list[str]:
         """Return the ids of all stored facts, whatever their validity."""
         statement = select(facts.c.id).where(facts.c.partition == scope.partition, current_or_past())

@@ -28,6 +28,12 @@ class MemoryOverviewMixin:
     async def _require(self, scope: object, *, enabled: bool = True) -> None:
         """Check that `scope` is a scope and memory is open, and, if `enabled`, on."""
 
+    async def owner(self, fact_id: str) -> Scope | None:
+        """Return whose fact this is, current or past; None for an unknown id."""
+        self.stores.database.require_open()
+        async with self.stores.database.read_transaction() as tx:
+            return await self.stores.facts.owner(tx, fact_id)
+
     async def fact(self, scope: Scope, fact_id: str) -> Fact | None:
         """Return a current fact by its id; None for an unknown or foreign one, and for one that ended."""
         await self._require(scope)
