@@ -10,6 +10,7 @@ from typing import Any, get_type_hints
 
 from docs.render.cost_page import render_costs
 from docs.render.http_page import render_http
+from docs.render.mem0_calls_page import render_mem0_calls
 from docs.render.public_names import render_public
 from typer import Typer
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
@@ -167,6 +168,7 @@ def rendered_pages() -> dict[str, str]:
         "docs/reference/cli.md": render_cli(),
         "docs/reference/commands.md": render_commands(),
         "docs/reference/costs.md": render_costs(),
+        "docs/reference/mem0-calls.md": render_mem0_calls(),
         "docs/reference/errors.md": render_errors(),
         "docs/reference/http.md": render_http(),
         "docs/reference/public-api.md": render_public(),

@@ -24,7 +24,7 @@ def pages() -> dict[str, str]:
     return render.rendered_pages()
 
 
-@pytest.mark.parametrize("name", ["cli", "commands", "costs", "errors", "public-api"])
+@pytest.mark.parametrize("name", ["cli", "commands", "costs", "errors", "mem0-calls", "public-api"])
 def test_the_committed_pages_are_up_to_date(name: str, pages: dict[str, str]) -> None:
     """`python -m docs.render` in the checkout updates them."""
     committed = (ROOT / f"docs/reference/{name}.md").read_text(encoding="utf-8")
