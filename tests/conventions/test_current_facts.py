@@ -15,6 +15,7 @@ CONDITIONS = {"current", "current_or_past"}
 TABLE_IN_SQL = re.compile(r"\b(?:FROM|JOIN)\s+gaia_facts\b", re.IGNORECASE)
 
 MAY_READ_PAST_FACTS = {
+    "owner": "mem0's calls name a fact by its id alone, also for its history",
     "delete": "forgetting reaches past facts",
     "delete_all": "forgetting reaches past facts",
     "add_tombstones": "a past fact that is forgotten must not come back either",
