@@ -54,6 +54,7 @@ MAY_READ_PAST_FACTS = {
     "outdated": "it looks for facts that have expired",
     "_PROMPT_STATE": "it counts what has expired or not begun to hold",
     "origins": "an export misses none",
+    "_without_taken_ids": "an id stays that of one fact, whatever its validity",
     "_existing_ids": "a merge moves past facts too",
     "are_sensitive": "a text stays sensitive once it has expired",
     "load_facts": "the follower compares the validity with its clock",

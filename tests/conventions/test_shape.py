@@ -32,6 +32,7 @@ CATCH_ALL = {
     "src/gaia_memory/adk/memory_service.py": "what a callback passes wrongly must not end the person's turn",
     "src/gaia_memory/adk/plugins/error_boundary.py": "a plugin callback that raises ends the person's turn",
     "src/gaia_memory/backend/builder.py": "a third-party provider may raise anything, and some exit",
+    "src/gaia_memory/backend/foreign_store.py": "each engine of mem0's has errors of its own",
     "src/gaia_memory/backend/providers/agent_models.py": "the model of a host's agent may raise anything",
     "src/gaia_memory/backend/providers/swappable_llm.py": "a third-party client may fail to close",
     "src/gaia_memory/backend/embedder.py": "a third-party provider may raise anything, and some exit",

@@ -36,7 +36,7 @@ async def embed_in_scope(
     timeout_seconds: float = EMBED_TIMEOUT_SECONDS,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Draft]:
-    """Return `drafts` as `embed_drafts` does; without `embeds_sensitive`, the embedder sees no sensitive text.
+    """Return `drafts` as `embed_drafts` does; without `embeds_sensitive`, no sensitive text has or gets a vector.
 
     Nor one that is said again without the mark: the text of a fact that is known as sensitive.
     """
@@ -45,6 +45,7 @@ async def embed_in_scope(
         async with database.read_transaction() as tx:
             are_sensitive = await facts.past.are_sensitive(tx, scope, [draft.fact for draft in drafts])
         left_out = {place for place, is_sensitive in enumerate(are_sensitive) if is_sensitive}
+        drafts = [replace(each, vector=None) if place in left_out else each for place, each in enumerate(drafts)]
     return await embed_drafts(embedder, drafts, timeout_seconds=timeout_seconds, progress=progress, left_out=left_out)
 
 

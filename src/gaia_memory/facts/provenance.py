@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Table, delete, exists, func, select, true, update
+from sqlalchemy import ColumnElement, Table, delete, exists, func, or_, select, true, update
 
 from gaia_memory.database.id_encoding import decode_id, encode_id
 from gaia_memory.facts.current import current_or_past
@@ -17,6 +17,8 @@ from gaia_memory.models import Origin, SessionKey
 if TYPE_CHECKING:
     from gaia_memory.models import Scope
     from gaia_memory.ports import Transaction
+
+_FACT_TABLES = (facts, past_facts)
 
 
 class Provenance:
@@ -34,6 +36,12 @@ class Provenance:
                 key = SessionKey(app, scope.user, decode_id(row.session_id))
                 found.setdefault(key, set()).update(row.event_ids)
         return found
+
+    async def known_origins(self, tx: Transaction, scope: Scope, origin_scope: str, ids: Collection[str]) -> set[str]:
+        """Return those of the `ids` in `origin_scope` from which a fact of `scope`, current or past, was copied."""
+        is_here = [exists().where(t.c.id == sources.c.fact_id, t.c.partition == scope.partition) for t in _FACT_TABLES]
+        statement = select(sources.c.origin_id).where(sources.c.origin_scope == origin_scope, or_(*is_here))
+        return {row.origin_id for row in await select_in(tx, statement, sources.c.origin_id, ids)}
 
     async def origins(
         self, tx: Transaction, scope: Scope, fact_ids: Collection[str] | None = None

@@ -37,7 +37,7 @@ from gaia_memory.facts.rows import (
     to_optional_seconds,
 )
 from gaia_memory.facts.scopes import bump_revision, dialect_insert, log_changes, mark_dirty
-from gaia_memory.facts.tables import facts, sources
+from gaia_memory.facts.tables import facts, past_facts, sources
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION
 from gaia_memory.models import DEFAULT_CONTEXT, AddResult, Draft, Fact, FactEnd, extract_fact_features
 from gaia_memory.threads import run_in_thread
@@ -100,7 +100,7 @@ class FactWriter:
         """
         if not drafts:
             return AddResult()
-        drafts = await in_context_of_key(tx, scope, drafts, to_epoch_seconds(now))
+        drafts = await _without_taken_ids(tx, await in_context_of_key(tx, scope, drafts, to_epoch_seconds(now)))
         order = await _in_thread_if_large(_normal_forms, drafts)
         drafts_by_form: dict[str, list[Draft]] = {}
         for normal, draft in zip(order, drafts, strict=True):
@@ -160,6 +160,15 @@ async def _in_thread_if_large(call: Callable[[Sequence[T]], R], items: Sequence[
     return call(items) if len(items) < THREAD_MIN_DRAFTS else await run_in_thread(call, items)
 
 
+async def _without_taken_ids(tx: Transaction, drafts: Sequence[Draft]) -> Sequence[Draft]:
+    """Return drafts of which none asks for the id of a fact that is there, whosever it is."""
+    wanted = {draft.fact_id for draft in drafts if draft.fact_id is not None}
+    current, past = select(facts.c.id).where(current_or_past()), select(past_facts.c.id)
+    taken = {row.id for row in await select_in(tx, current, facts.c.id, wanted)}
+    taken |= {row.id for row in await select_in(tx, past, past_facts.c.id, wanted)}
+    return [replace(draft, fact_id=None) if draft.fact_id in taken else draft for draft in drafts] if taken else drafts
+
+
 def _normal_forms(drafts: Sequence[Draft]) -> list[str]:
     return [normal_hash(draft.fact.text) for draft in drafts]
 
@@ -177,7 +186,7 @@ def _build_new_fact(scope: Scope, version: int, now: datetime, normal: str, draf
     if "context" not in details and draft.active_context != DEFAULT_CONTEXT:
         details["context"] = draft.active_context
     row: dict[str, Any] = {
-        "id": str(uuid4()),
+        "id": draft.fact_id or str(uuid4()),
         "partition": scope.partition,
         "text": draft.fact.text,
         "normal": normal,

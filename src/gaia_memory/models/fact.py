@@ -62,6 +62,7 @@ class Draft:
     The fact of an import (`is_imported`) has the source `import`, whatever the import says about `source`. `embedder`
     is the origin of the vector. `noted_at`, `created_at` and `updated_at` default to the time of the write. It was said
     while `active_context` was active: a new fact without a context belongs to that, and one known in another to both.
+    A new fact gets the id `fact_id`, unless another has it.
     """
 
     fact: NewFact
@@ -82,6 +83,7 @@ class Draft:
     active_context: str = DEFAULT_CONTEXT
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    fact_id: str | None = None
 
 
 def draft_context(draft: Draft) -> str:

@@ -173,13 +173,13 @@ def problems(llm: Provider, embedder: Provider, store: Provider) -> list[str]:
     return lines
 
 
-def missing_store_package(store: Provider) -> list[str]:
+def missing_store_package(store: Provider, *, section: str = "memory.vector_store") -> list[str]:
     """Return one line if the package of a known vector store is not installed."""
     from mem0.utils.factory import VectorStoreFactory
 
     if store.name == NO_STORE:
         return []
-    return _missing_package("memory.vector_store", store, VectorStoreFactory.provider_to_class[store.name])
+    return _missing_package(section, store, VectorStoreFactory.provider_to_class[store.name])
 
 
 def store_fields(provider: str) -> Collection[str] | None:

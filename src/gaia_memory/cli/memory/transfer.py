@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
+import yaml
 
-from gaia_memory.cli.engines import AppOption, ConfigOption, UserOption
+from gaia_memory.cli.engines import AppOption, ConfigOption, UserOption, load_config, open_engine
 from gaia_memory.cli.memory.target import Target, require_named_user
 from gaia_memory.cli.ui.fact_output import (
     SkipRefusedOption,
@@ -17,6 +21,7 @@ from gaia_memory.cli.ui.fact_output import (
     not_current_note,
     print_json,
     print_left_out,
+    print_rows,
     refused_to_dict,
     to_json_text,
 )
@@ -24,7 +29,17 @@ from gaia_memory.cli.ui.output_files import require_writable, write_file
 from gaia_memory.cli.ui.read_input import display_name, read_text
 from gaia_memory.cli.ui.terminal import pluralize, print_line, print_note, progress_bar
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.threads import run_in_thread
 
+FromMem0Option = Annotated[
+    Path | None,
+    typer.Option(
+        "--from-mem0",
+        metavar="CONFIG",
+        help="Import all users, or that of `--user`, from the store in mem0's own configuration, a YAML or JSON file; "
+        "`-` is mem0's defaults. What was imported before is left alone.",
+    ),
+]
 EXPORT_EXAMPLES = """
 Examples:
 
@@ -38,6 +53,8 @@ Examples:
 `gaia memory import --user ada ada.json` imports an export; a second time it adds nothing.
 
 `gaia memory export -u ada -c old.yaml | gaia memory import -u ada -c new.yaml -` copies a user to another home.
+
+`gaia memory import --from-mem0 mem0.yaml --dry-run` counts, by user, what is in the store of a program with mem0.
 """
 
 
@@ -75,7 +92,9 @@ async def export(
 async def import_(
     context: typer.Context,
     target: Target,
-    file: Annotated[Path, typer.Argument(help="An export; `-` is standard input.", show_default=False)],
+    file: Annotated[Path | None, typer.Argument(help="An export; `-` is standard input.", show_default=False)] = None,
+    from_mem0: FromMem0Option = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With `--from-mem0`: count, and import nothing.")] = False,
     restore_forgotten: Annotated[
         bool, typer.Option("--restore-forgotten", help="Import forgotten facts, too.")
     ] = False,
@@ -88,6 +107,13 @@ async def import_(
     """
     from gaia_memory.transfer.export_format import drop_refused
 
+    if (file is None) == (from_mem0 is None) or (dry_run and from_mem0 is None):
+        raise typer.BadParameter(
+            "pass either an export, or --from-mem0 with mem0's configuration, and perhaps --dry-run"
+        )
+    if file is None:
+        await _import_from_mem0(context, target, from_mem0, restore_forgotten=restore_forgotten, dry_run=dry_run)
+        return
     data, user = _read_export(file), target.user
     exported = data.get("scope")
     owner = exported.get("user") if isinstance(exported, Mapping) else None
@@ -121,6 +147,51 @@ async def import_(
     print_line(f"{pluralize(added, 'fact')} imported{note}; {pluralize(total, 'fact')} about {user} now.")
     if taken < given and not restore_forgotten:
         print_note("What was forgotten stays forgotten; --restore-forgotten imports it, too.")
+
+
+async def _import_from_mem0(
+    context: typer.Context, target: Target, file: Path | None, *, restore_forgotten: bool, dry_run: bool
+) -> None:
+    from gaia_memory.transfer.from_mem0 import open_foreign_store, read_rows
+
+    settings = {} if str(file) == "-" else _read_mem0_config(file)
+    source = context.get_parameter_source("user")
+    user = target.user if source is not None and source.name == "COMMANDLINE" else None
+    config = (await run_in_thread(load_config, target.config)).config
+    async with AsyncExitStack() as stack:
+        # A dry run makes no home.
+        folder = Path(stack.enter_context(TemporaryDirectory())) if dry_run else config.home
+        store = await stack.enter_async_context(open_foreign_store(settings, folder))
+        rows = await run_in_thread(read_rows, await store.rows(), user=user, allow_numbers=config.memory.allow_numbers)
+        if not rows.counts:
+            named = "a user_id" if user is None else f"the user_id {user!r}, which is --user"
+            raise InvalidInputError(f"no row of the store has {named}: only rows with one are imported")
+        if not dry_run:
+            engine = await stack.enter_async_context(open_engine(target.config))
+            scope_of = partial(engine.scope, target.app_name or config.app)
+            advance = stack.enter_context(progress_bar("Importing facts"))
+            await engine.memory.move_in(store, rows, scope_of, restore_forgotten=restore_forgotten, progress=advance)
+    print_left_out(rows.refused, [fact.drafts[0].fact for facts in rows.facts.values() for fact in facts])
+    if target.as_json:
+        print_json({"users": rows.counts, "left_out": rows.left_out, **refused_to_dict(rows.refused)})
+        return
+    for name, count in rows.left_out.most_common():
+        print_note(f"left out {name}: {count}")
+    columns = list(next(iter(rows.counts.values()), ()))
+    print_rows(("user", *columns), [(name, *map(str, counts.values())) for name, counts in sorted(rows.counts.items())])
+    if dry_run:
+        print_line("Nothing was imported.")
+
+
+def _read_mem0_config(file: Path | None) -> Mapping[str, Any]:
+    try:
+        settings = yaml.safe_load(read_text(file, hint="--from-mem0"))
+    except (yaml.YAMLError, RecursionError) as error:
+        raise typer.BadParameter(f"{file} is neither YAML nor JSON: {error}", param_hint="--from-mem0") from error
+    if not isinstance(settings, Mapping) or "vector_store" not in settings:
+        fix = "pass what mem0's `Memory.from_config` takes, or `-` for mem0's defaults"
+        raise typer.BadParameter(f"{file} has no `vector_store`: {fix}", param_hint="--from-mem0")
+    return settings
 
 
 def _read_export(file: Path) -> Mapping[str, Any]:
