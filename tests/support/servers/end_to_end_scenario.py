@@ -56,7 +56,7 @@ async def run_scenario(server: FakeOpenAI, home: Path, settings: Mapping[str, An
         "status": (status.state, status.embedder),
         "facts": texts,
         "forgotten": receipt.count,
-        "left": left["results"],
+        "left": list(left),
     }
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gaia_memory.adk.gaia import Gaia
+from gaia_memory.backend.providers.swappable_llm import close_client
 from gaia_memory.models import Scope
 
 _ALL = 100_000
@@ -36,9 +37,8 @@ def plain_mem0(config: Mapping[str, Any]) -> Iterator[Any]:
         yield memory
     finally:
         memory.close()
-        client = getattr(memory.vector_store, "client", None)
-        if client is not None:
-            client.close()
+        for part in (memory.vector_store, memory.embedding_model, memory.llm):
+            close_client(part)
 
 
 def list_rows(config: Mapping[str, Any], scope: Scope) -> list[dict[str, Any]]:

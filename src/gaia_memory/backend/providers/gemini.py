@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tenacity import Retrying
 
 from gaia_memory import model_calls
-from gaia_memory.backend.providers.resolve_provider import DEFAULT_GEMINI_EMBEDDER
+from gaia_memory.backend.providers.resolve_provider import DEFAULT_GEMINI_EMBEDDER, GEMINI
 from gaia_memory.config.api_keys import PLACEHOLDER_KEY, gemini_client_arguments
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.model_calls import CallLimits, require_complete, retry_policy
@@ -49,31 +49,29 @@ def gemini_llm(config: Mapping[str, Any]) -> Any:
 
     mem0 itself reads only the first text part of an answer: a thought, half an answer, or nothing if it was blocked.
     """
-    from mem0.configs.llms.gemini import GeminiConfig
-    from mem0.llms.gemini import GeminiLLM
+    from mem0.utils.factory import LlmFactory
 
     client = create_client(
         limits=model_calls.LEARNING, **{name: config[name] for name in VERTEX_OPTIONS if name in config}
     )
     # mem0's constructor makes a client of its own, which on Vertex AI may look for credentials in the network.
-    settings = GeminiConfig(**{"max_tokens": MAX_TOKENS, **config, "vertexai": False, "api_key": PLACEHOLDER_KEY})
-
-    class GeminiWithSchema(GeminiLLM):  # type: ignore[misc]  # mem0 has no types
-        """mem0's takes a schema in a form of its own."""
-
-        def generate_response(
-            self, messages: list[dict[str, str]], response_format: Any = None, **arguments: Any
-        ) -> Any:
-            if schema := (response_format or {}).get("json_schema"):
-                response_format = {"type": "json_object", "schema": schema["schema"]}
-            return super().generate_response(messages, response_format, **arguments)
-
-    llm = GeminiWithSchema(settings)
+    settings = {"max_tokens": MAX_TOKENS, **config, "vertexai": False, "api_key": PLACEHOLDER_KEY}
+    llm: Any = LlmFactory.create(GEMINI, settings)
+    llm.generate_response = partial(_with_schema, llm.generate_response)
     llm.client.close()
     llm.client = client
     llm.config.model = _model_name(client, llm.config.model)
     llm.client.models.generate_content = partial(_generate_completely, llm.client.models.generate_content)
     return llm
+
+
+def _with_schema(
+    generate: Callable[..., Any], messages: Sequence[Mapping[str, str]], response_format: Any = None, **arguments: Any
+) -> Any:
+    """Ask with a schema in the form that mem0's model takes."""
+    if schema := (response_format or {}).get("json_schema"):
+        response_format = {"type": "json_object", "schema": schema["schema"]}
+    return generate(messages, response_format, **arguments)
 
 
 def _model_name(client: Client, name: str) -> str:
@@ -116,12 +114,11 @@ def answer_text(response: types.GenerateContentResponse) -> str:
 
 def gemini_embedder(config: Mapping[str, Any]) -> Any:
     """Return mem0's Gemini embedder over a client with time-outs, retries and one vector for each text."""
-    from mem0.configs.embeddings.base import BaseEmbedderConfig
-    from mem0.embeddings.gemini import GoogleGenAIEmbedding
+    from mem0.utils.factory import EmbedderFactory
 
     client = create_client(limits=model_calls.EMBEDDING)
-    settings = BaseEmbedderConfig(**{"model": DEFAULT_GEMINI_EMBEDDER, **config, "api_key": PLACEHOLDER_KEY})
-    embedder = GoogleGenAIEmbedding(settings)
+    settings = {"model": DEFAULT_GEMINI_EMBEDDER, **config, "api_key": PLACEHOLDER_KEY}
+    embedder = EmbedderFactory.create(GEMINI, settings, None)
     embedder.client.close()
     embedder.client = client
     embedder.config.model = _model_name(client, embedder.config.model)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +13,7 @@ from gaia_memory import model_calls
 from gaia_memory.model_calls import CallLimits, require_complete
 from gaia_memory.telemetry.token_usage import report_tokens
 
+OLLAMA = "ollama"
 MAX_TOKENS = 4096
 CONTEXT_TOKENS = 16_384
 """Room for mem0's prompt, the conversation and the answer. Ollama's default on most machines is 4,096, and it silently
@@ -24,26 +25,23 @@ CONTEXT_VARIABLE = "OLLAMA_CONTEXT_LENGTH"
 
 def ollama_llm(config: Mapping[str, Any]) -> Any:
     """Return mem0's Ollama model with room for the prompt; it raises for an answer that was cut off."""
-    from mem0.configs.llms.ollama import OllamaConfig
-    from mem0.llms.ollama import OllamaLLM
+    from mem0.utils.factory import LlmFactory
 
-    class OllamaWithSchema(OllamaLLM):  # type: ignore[misc]  # mem0 has no types
-        """mem0's knows the JSON mode alone; a schema is asked for in its place."""
-
-        def generate_response(
-            self, messages: list[dict[str, str]], response_format: Any = None, **arguments: Any
-        ) -> Any:
-            schema = (response_format or {}).get("json_schema")
-            if schema is None:
-                return super().generate_response(messages, response_format, **arguments)
-            asking = copy.copy(self)
-            asking.client = SimpleNamespace(chat=partial(self.client.chat, format=schema["schema"]))
-            return super(OllamaWithSchema, asking).generate_response(messages, **arguments)
-
-    llm = OllamaWithSchema(OllamaConfig(**{"max_tokens": MAX_TOKENS, **config}))
+    llm: Any = LlmFactory.create(OLLAMA, {"max_tokens": MAX_TOKENS, **config})
+    llm.generate_response = partial(_with_schema, llm)
     llm.client = _create_client(llm, model_calls.OWN_SERVER_LEARNING)
     llm.client.chat = partial(_chat_completely, llm.client.chat)
     return llm
+
+
+def _with_schema(llm: Any, messages: Sequence[Mapping[str, str]], response_format: Any = None, **arguments: Any) -> Any:
+    """Ask with a schema, in place of the JSON mode that mem0's model knows alone."""
+    generate, schema = type(llm).generate_response, (response_format or {}).get("json_schema")
+    if schema is None:
+        return generate(llm, messages, response_format, **arguments)
+    asking = copy.copy(llm)
+    asking.client = SimpleNamespace(chat=partial(llm.client.chat, format=schema["schema"]))
+    return generate(asking, messages, **arguments)
 
 
 def ollama_embedder(config: Mapping[str, Any]) -> Any:

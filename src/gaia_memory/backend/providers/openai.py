@@ -11,6 +11,7 @@ from typing import Any
 from tenacity import Retrying
 
 from gaia_memory import model_calls
+from gaia_memory.backend.providers.resolve_provider import OPENAI
 from gaia_memory.config.api_keys import MISSING_OPENAI_KEY, MISSING_OPENAI_KEY_REMEDY, openai_api_key, openai_base_url
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.model_calls import CallLimits, require_complete, retry_policy
@@ -35,12 +36,11 @@ def openai_llm(config: Mapping[str, Any]) -> Any:
     Raises:
         ModelUnavailableError: there is neither a key nor a server.
     """
-    from mem0.configs.llms.openai import OpenAIConfig
-    from mem0.llms.openai import OpenAILLM
+    from mem0.utils.factory import LlmFactory
     from openai import OpenAI
 
     key, server = _key_and_server(config)
-    llm = OpenAILLM(OpenAIConfig(**{"max_tokens": MAX_TOKENS, **config, "api_key": key}))
+    llm = LlmFactory.create(OPENAI, {"max_tokens": MAX_TOKENS, **config, "api_key": key})
     llm.client.close()
     llm.client = OpenAI(api_key=key, base_url=server or _OPENAI_BASE_URL)
     return limit_openai_calls(llm, model_calls.OWN_SERVER_LEARNING if server else model_calls.LEARNING)
@@ -52,11 +52,10 @@ def openai_embedder(config: Mapping[str, Any]) -> Any:
     Raises:
         ModelUnavailableError: there is neither a key nor a server.
     """
-    from mem0.configs.embeddings.base import BaseEmbedderConfig
-    from mem0.embeddings.openai import OpenAIEmbedding
+    from mem0.utils.factory import EmbedderFactory
 
     key, server = _key_and_server(config)
-    embedder = OpenAIEmbedding(BaseEmbedderConfig(**{**config, "api_key": key}))
+    embedder = EmbedderFactory.create(OPENAI, {**config, "api_key": key}, None)
     _set_limits(embedder, model_calls.OWN_SERVER_EMBEDDING if server else model_calls.EMBEDDING)
     endpoint = embedder.client.embeddings
     endpoint.create = _CheckedEndpoint(endpoint.create, optional={"dimensions": None}, check=_require_vectors)
