@@ -492,7 +492,7 @@ def test_each_model_is_asked_what_it_will_be_asked(gemini_config: Path, gemini: 
 
 BAD_LEARNERS = {
     "nothing": (facts(), "finds no fact in `I am allergic to peanuts.`"),
-    "an echo": (facts("First extracted memory"), "the facts of the answer are not in the conversation"),
+    "an echo": (facts("User's brother Tomasz opens his bakery on 2031-03-05"), "only repeats the prompt"),
     "prose": ("Sure!", "gives a bad answer: the answer is no JSON"),
 }
 
