@@ -377,7 +377,7 @@ class Engine:
 
     def _build_memory(self, projects: ProjectsProvider | None) -> Memory:
         recall = Recall(self.database, self.facts, self.backend, self.clock, lambda: self.config.memory)
-        return Memory(
+        memory = Memory(
             live=self.live,
             clock=self.clock,
             stores=MemoryStores(self.database, self.facts, self.ledger, self.outbox),
@@ -396,3 +396,5 @@ class Engine:
             follower=self.follower,
             engine_state=self._state,
         )
+        self.follower.foreign_rows.take_in = memory.take_in
+        return memory

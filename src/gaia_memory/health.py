@@ -114,6 +114,7 @@ async def load_status(
         queued=queued,
         pending=tuple(pending),
         lag=store.lag,
+        foreign_rows=follower.foreign_rows.count,
         erasures=store.erasures,
         model=engine.model,
         embedder=engine.embedder,

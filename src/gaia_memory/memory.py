@@ -64,9 +64,8 @@ from gaia_memory.reminders.due_reading import DUE_WINDOW, DueReadingMixin
 from gaia_memory.telemetry import memory_span
 from gaia_memory.threads import run_in_thread
 from gaia_memory.transfer.from_mem0 import MoveInMixin
-from gaia_memory.transfer.merge_people import Merger, PeopleMixin
+from gaia_memory.transfer.merge_people import Merger
 from gaia_memory.transfer.transfer import Progress, Transfer
-from gaia_memory.truth.fact_editing import FactEditingMixin
 from gaia_memory.truth.reconciler import Reconciler
 
 logger = logger_for(__name__)
@@ -74,9 +73,7 @@ logger = logger_for(__name__)
 
 @translate_os_errors
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory(
-    FactReadingMixin, MemoryOverviewMixin, FactEditingMixin, DueReadingMixin, PeopleMixin, MemoryFilesMixin, MoveInMixin
-):
+class Memory(FactReadingMixin, MemoryOverviewMixin, MoveInMixin, DueReadingMixin, MemoryFilesMixin):
     """The memory of every person, for hosts, tools and commands. The first argument is the `Scope` of the person."""
 
     live: LiveConfig

@@ -12,9 +12,10 @@ from typing import Any
 from gaia_memory.backend.embedder import OFFLINE_MODEL
 from gaia_memory.backend.mem0_import import load_mem0
 from gaia_memory.backend.providers import resolve_provider
-from gaia_memory.backend.providers.resolve_provider import REMOTE_STORE_KEYS, Provider
+from gaia_memory.backend.providers.resolve_provider import Provider
 from gaia_memory.backend.providers.swappable_llm import close_client
 from gaia_memory.backend.thread_pools import WorkerPool
+from gaia_memory.config.sections.provider_section import REMOTE_STORE_KEYS
 from gaia_memory.errors import ConfigError, InvalidInputError, MemoryUnavailable
 from gaia_memory.redaction.credentials import mask_credentials
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import bindparam, delete, func, insert, or_, select, text, tuple_, update
 
 from gaia_memory.facts import tables
-from gaia_memory.facts.current import current_or_past
+from gaia_memory.facts.current import current, current_or_past
 from gaia_memory.facts.rows import (
     VECTORS_PER_STATEMENT,
     change_in,
@@ -19,12 +19,14 @@ from gaia_memory.facts.rows import (
     select_in,
     unpack_vector,
 )
-from gaia_memory.facts.scopes import bump_revisions
+from gaia_memory.facts.scopes import bump_revisions, mark_dirty
 from gaia_memory.facts.scopes import dialect_insert as insert_or
 from gaia_memory.facts.tables import facts, outbox, scopes, store, tool_changes
 from gaia_memory.models import DirtyFact, StoredFact, StoreState
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from gaia_memory.models import Scope, Vector
     from gaia_memory.ports import Transaction
 
@@ -72,6 +74,17 @@ class Outbox:
             )
             for row in await select_in(tx, statement, facts.c.id, fact_ids)
         }
+
+    async def copies(self, tx: Transaction, embedder: str, now: datetime) -> tuple[set[str], dict[str, str], set[str]]:
+        """Return the ids of all facts, the texts of those that the store of `embedder` has, and the dirty ids."""
+        known = set((await tx.execute(select(facts.c.id).where(current_or_past()))).scalars())
+        is_copied = facts.c.vector.is_not(None) & (facts.c.embedder == embedder)
+        rows = await tx.execute(select(facts.c.id, facts.c.text).where(is_copied, current(now.timestamp())))
+        return known, {row.id: row.text for row in rows}, set((await tx.execute(select(outbox.c.fact_id))).scalars())
+
+    async def mark(self, tx: Transaction, fact_ids: Collection[str]) -> None:
+        """Put ids into the outbox, whose copies differ from the database."""
+        await mark_dirty(tx, sorted(fact_ids), 0)
 
     async def acknowledge(self, tx: Transaction, rows: Iterable[DirtyFact]) -> int:
         """Remove rows whose version is unchanged; return how many were removed."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from gaia_memory.backend.mem0_store.payload import build_payload
+from gaia_memory.backend.mem0_store.payload import WRITER_KEY, build_payload
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import EventPosition, Fact, Message, NewFact, Scope, SessionKey, Turn
 from gaia_memory.models.validation import raise_invalid
@@ -304,6 +304,7 @@ def _item(fact: Fact) -> Item:
     ids = {"agent_id": payload.pop("agent", None), "run_id": payload.pop("session_id", None)}
     item |= {name: value for name, value in ids.items() if value is not None}
     payload.pop("user_id")
+    payload.pop(WRITER_KEY)
     if (last_day := payload.pop("expiration_date", None)) is not None:
         item["expiration_date"] = last_day
     return item | {"metadata": payload, "score": None}

@@ -15,8 +15,9 @@ Vector = Sequence[float]
 SENSITIVE_MARK = "sensitive"
 """The mark of a fact that only the person is shown."""
 
-Source = Literal["remember", "agent", "conversation", "add", "import"]
-"""Who wrote a fact: a person or the host, a model's tool call, learning, the host in bulk, or an import."""
+Source = Literal["remember", "agent", "conversation", "add", "import", "mem0"]
+"""Who wrote a fact: a person or the host, a model's tool call, learning, the host in bulk, an import, or another
+program through the mem0 store."""
 REMEMBERED_SOURCES: frozenset[Source] = frozenset({"remember", "agent"})
 """The sources of facts that somebody wanted remembered, one at a time."""
 

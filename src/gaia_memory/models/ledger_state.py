@@ -229,7 +229,8 @@ class Status:
     the user's word, and `unverified` were learned from a conversation that does not show whether they are true. A model
     has `judged` that many pairs of facts, `replaced` counts the facts whose place another one took, and `queued` are
     still to be compared with others by a sweep. `lag`
-    counts facts that the mem0 store has not followed yet, `erasures` forgets whose files are still being rewritten.
+    counts facts that the mem0 store has not followed yet, `foreign_rows` what other programs have written to it and is
+    no fact, as far as this process owns the store; `erasures` forgets whose files are still being rewritten.
     `owner` is the process that opened the store last; another one takes over when it ends. `model` and `embedder` name
     what learns and embeds, and `usage` has the tokens that they took for all users, `today` (UTC) and in the
     `last_30_days`, by purpose. `notes` contains remarks that are no problem, such as that the offline model replaces a
@@ -247,6 +248,7 @@ class Status:
     queued: int = 0
     pending: tuple[PendingConversation, ...] = ()
     lag: int = 0
+    foreign_rows: int = 0
     erasures: int = 0
     model: str = ""
     embedder: str = ""

@@ -9,21 +9,27 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import numpy as np
 
 from gaia_memory.backend.foreign_store import ForeignStore, open_foreign_store
+from gaia_memory.backend.mem0_store.payload import WRITER_KEY
 from gaia_memory.drafts.embed_drafts import EMBED_BATCH_SIZE
 from gaia_memory.drafts.screen import screen_draft
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.facts.identity.text_identity import normal_hash
-from gaia_memory.models import RESERVED_METADATA, Draft, NewFact, Scalar, Scope
+from gaia_memory.models import RESERVED_METADATA, UNCONFIRMED_KEY, Draft, NewFact, Scalar, Scope
 from gaia_memory.models.validation import require_time
 from gaia_memory.redaction.credentials import masked_kinds
 from gaia_memory.transfer.export_format import ImportedFact
+from gaia_memory.transfer.merge_people import PeopleMixin
 from gaia_memory.transfer.transfer import Progress, Transfer
+from gaia_memory.truth.fact_editing import FactEditingMixin
+
+if TYPE_CHECKING:
+    from gaia_memory.backend.mem0_store.store import StoreRow
 
 __all__ = ["Mem0Rows", "MoveInMixin", "open_foreign_store", "read_rows"]
 
@@ -32,6 +38,7 @@ MEM0_ORIGIN = "mem0"
 
 _OF_MEM0 = frozenset(
     {"data", "hash", "text_lemmatized", "user_id", "agent_id", "run_id", "created_at", "updated_at", "expiration_date"}
+    | {WRITER_KEY}
 )
 """What of a payload is no metadata of the fact."""
 
@@ -76,13 +83,40 @@ def read_rows(rows: Iterable[tuple[str, Mapping[str, Any]]], *, user: str | None
     return read
 
 
-class MoveInMixin:
+class MoveInMixin(FactEditingMixin, PeopleMixin):
     """The part of `Memory` that takes over what another mem0 program stored."""
 
     @property
     @abstractmethod
     def _transfer(self) -> Transfer:
         """What imports facts."""
+
+    async def take_in(self, rows: Sequence[StoreRow]) -> int:
+        """Make unconfirmed facts of what another program wrote to the mem0 store; return how many rows are left.
+
+        Those of nobody known here are, and all while `memory.vector_store.accept` is off. A row under the id of a fact
+        is its correction. What may not be kept, was forgotten, or says what a fact says leaves the store again.
+        """
+        if not (self.config.memory.enabled and self.config.memory.vector_store.accept):
+            return len(rows)
+        transfer, scopes = self._transfer, {scope.mem0_user_id: scope for scope in await self.scopes()}
+        stores, allow_numbers = transfer.stores, transfer.allow_numbers
+        ours = [row for row in rows if str(row.payload.get("user_id")) in scopes]
+        async with stores.database.read_transaction() as tx:
+            known = await stores.outbox.load_facts(tx, [row.id for row in rows])
+        for row in rows:
+            if row.id in known:
+                with suppress(InvalidInputError):
+                    marks = {UNCONFIRMED_KEY: True}
+                    await self.update(known[row.id].fact.scope, row.id, text=row.text, metadata=marks, actor="mem0")
+        new = [(row.id, row.payload) for row in ours if row.id not in known]
+        read = read_rows(new, user=None, allow_numbers=allow_numbers)
+        for owner, facts in read.facts.items():
+            await transfer.import_parsed(scopes[owner], [_unconfirmed(fact) for fact in facts])
+        async with stores.database.transaction() as tx:
+            # What became no fact under its id leaves the store, and a correction that was refused is written over.
+            await stores.outbox.mark(tx, {row.id for row in ours} | known.keys())
+        return len(rows) - len({row.id for row in ours} | known.keys())
 
     async def move_in(
         self,
@@ -119,6 +153,12 @@ class MoveInMixin:
                 counts["with_vector"] += sum(fact.drafts[0].vector is not None for fact in batch)
                 done += len(batch)
         progress(done, total)
+
+
+def _unconfirmed(fact: ImportedFact) -> ImportedFact:
+    draft = fact.drafts[0]
+    new = replace(draft.fact, metadata={**draft.fact.metadata, UNCONFIRMED_KEY: True})
+    return replace(fact, drafts=(replace(draft, fact=new, source="mem0", is_imported=False),))
 
 
 def _with_vector(fact: ImportedFact, vector: Sequence[float], identity: str) -> ImportedFact:

@@ -37,6 +37,12 @@ def plain_mem0(config: Mapping[str, Any]) -> Iterator[Any]:
         yield memory
     finally:
         memory.close()
+        client = getattr(memory.vector_store, "client", None)
+        for connections in (client, getattr(client, "_admin_client", None)):
+            # Chroma leaves the sessions of a client of a server open.
+            session = getattr(getattr(connections, "_server", None), "_session", None)
+            if session is not None:
+                session.close()
         for part in (memory.vector_store, memory.embedding_model, memory.llm):
             close_client(part)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gaia_memory.backend.mem0_store.erasures import RECREATION_INTERVAL_SECONDS, ErasureTracker
+from gaia_memory.backend.mem0_store.foreign_rows import ForeignRows
 from gaia_memory.backend.mem0_store.open_store import StoreWriter
 from gaia_memory.backend.mem0_store.ownership import LEASE_SECONDS, StoreOwner, StoreOwnership
 from gaia_memory.backend.mem0_store.store import Mem0Builder
@@ -97,6 +98,7 @@ class StoreFollower:
             lock_path=lock_path if location.is_embedded else None,
             lease_seconds=lease_seconds,
         )
+        self.foreign_rows = ForeignRows(database, outbox, embedder, clock)
         self._backfill = VectorBackfill(database, outbox, embedder, self.wake)
         self._wake = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -120,7 +122,7 @@ class StoreFollower:
     @property
     def trouble(self) -> str | None:
         """Why facts are missing from the mem0 store, in words for `status`; None when none are."""
-        refused = self._writer.refused_count
+        refused = len(self._writer.refused)
         return (
             self._trouble
             or self._backfill.trouble
@@ -131,7 +133,9 @@ class StoreFollower:
     @property
     def is_ready(self) -> bool:
         """Whether the store is open here, or this process has failed to become its owner."""
-        return self._writer.is_usable if self.is_owner else self._is_owned_elsewhere
+        if not self.is_owner:
+            return self._is_owned_elsewhere
+        return self._writer.is_usable and (self.is_embedded or not self.foreign_rows.is_due)
 
     @property
     def is_embedded(self) -> bool:
@@ -182,6 +186,7 @@ class StoreFollower:
             )
         await self._erasures.load_state()
         self._waiters += 1
+        self.foreign_rows.is_due = True
         self._is_owned_elsewhere = False
         self._request_hurry()
         try:
@@ -296,6 +301,9 @@ class StoreFollower:
             return
         self._writer.is_rebuilding = False
         await self._writer.close_if_missing()
+        if not self.is_embedded and self._writer.store is not None and self.foreign_rows.is_time():
+            await self.foreign_rows.compare(await self._writer.rows(), refused=self._writer.refused)
+            return
         await self._writer.freeze_modules()
         await self._wait_for_work(POLL_SECONDS if self._waiters else IDLE_SECONDS)
 

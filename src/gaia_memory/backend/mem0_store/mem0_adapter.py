@@ -10,7 +10,7 @@ from typing import Any
 from typing_extensions import override
 
 from gaia_memory.backend.event_loop_guard import assert_off_event_loop
-from gaia_memory.backend.mem0_store.payload import build_payload
+from gaia_memory.backend.mem0_store.payload import WRITER_KEY, build_payload
 from gaia_memory.backend.mem0_store.store import (
     EMBEDDER_KEY,
     FOREIGN_REASON,
@@ -20,6 +20,7 @@ from gaia_memory.backend.mem0_store.store import (
     Mem0Builder,
     Mem0Store,
     StoreLabel,
+    StoreRow,
     insert_all,
     is_same_database,
     require_label,
@@ -31,6 +32,9 @@ MARKER_USER = "%gaia-store"
 """Owner of the row with a store's id, for engines without metadata. No user's id in the store begins like this."""
 
 ID_KEY = "data"
+_ALL_ROWS = 10**8
+"""mem0's adapters list no pages."""
+
 _MARKER_ID = str(uuid.uuid5(uuid.NAMESPACE_URL, "gaia-memory/store"))
 
 
@@ -58,6 +62,9 @@ class AdapterStore(Mem0Store):
         Raises:
             MemoryUnavailable: another database or plain mem0 has filled it.
         """
+        theirs = [row for row in self.rows() if not row.payload.get(WRITER_KEY)]
+        if theirs and self._read_marker():
+            raise MemoryUnavailable(f"{len(theirs)} rows of other programs would be lost", remedy=FOREIGN_REMEDY)
         if not is_same_database(self._read_marker().get(ID_KEY), self.label.store_id) and self._has_facts():
             raise MemoryUnavailable(FOREIGN_REASON, remedy=FOREIGN_REMEDY)
         self._vectors.reset()
@@ -77,6 +84,11 @@ class AdapterStore(Mem0Store):
         require_label(self.label, self._read_marker(), id_key=ID_KEY)
 
     @override
+    def rows(self) -> list[StoreRow]:
+        assert_off_event_loop("listing the mem0 store")
+        return [StoreRow(str(row.id), row.payload or {}) for row in self._list(_ALL_ROWS) if str(row.id) != _MARKER_ID]
+
+    @override
     def still_exists(self) -> bool:
         assert_off_event_loop("looking for the mem0 store")
         return self._read_marker().get(ID_KEY) == self.label.store_id
@@ -93,9 +105,11 @@ class AdapterStore(Mem0Store):
         return (getattr(row, "payload", None) or {}) if row else {}
 
     def _has_facts(self) -> bool:
-        listed = self._vectors.list(top_k=2)
-        rows = listed[0] if listed and isinstance(listed[0], list | tuple) else listed
-        return any(str(row.id) != _MARKER_ID for row in rows or [])
+        return any(str(row.id) != _MARKER_ID for row in self._list(2))
+
+    def _list(self, limit: int) -> Sequence[Any]:
+        listed = self._vectors.list(top_k=limit)
+        return (listed[0] if listed and isinstance(listed[0], list | tuple) else listed) or []
 
     def _insert(self, facts: Sequence[StoredFact]) -> None:
         self._vectors.insert(

@@ -14,6 +14,7 @@ from gaia_memory.backend.mem0_store.store import (
     Mem0Store,
     StoreLabel,
     StoreLocation,
+    StoreRow,
     next_store_id,
 )
 from gaia_memory.backend.thread_pools import WorkerPool
@@ -54,7 +55,9 @@ class StoreWriter:
         self.location = location
         self.store: Mem0Store | None = None
         self.is_rebuilding = False
-        self.refused_count = 0
+        self.refused: set[str] = set()
+        """The facts that the store does not take."""
+
         self.write_seconds = 0.0
         """Duration of the last write, which kept the GIL and stopped everything else in this process."""
 
@@ -100,7 +103,7 @@ class StoreWriter:
             erasures = await self._outbox.pending_erasures(tx)
         self._is_broken = False
         self.is_rebuilding = True
-        self.refused_count = 0
+        self.refused.clear()
         fields = log_fields("store.begun", mem0=label.store_id, erasures=len(erasures))
         log.info("the mem0 store is being rebuilt from the database", extra=fields)
         return erasures
@@ -115,10 +118,15 @@ class StoreWriter:
         facts, removed_ids, unembedded, applied = await self._classify_rows(rows)
         with memory_span("follow_store", store=self.store.label.store_id) as span:
             span.set_record_count(len(facts) + len(removed_ids))
-            self.refused_count += len(await self._write(facts, removed_ids))
+            self.refused.update(await self._write(facts, removed_ids))
         async with self._database.transaction() as tx:
             await self._outbox.acknowledge(tx, applied)
         return unembedded
+
+    async def rows(self) -> list[StoreRow]:
+        """Return every row of the open store."""
+        assert self.store is not None
+        return await self._run(self.store.rows)
 
     async def freeze_modules(self) -> None:
         """Exempt what has been imported by now from garbage collection, once."""
@@ -177,7 +185,7 @@ class StoreWriter:
                 removed_ids.append(row.fact_id)
             elif _is_too_large(stored.fact):
                 removed_ids.append(row.fact_id)
-                self.refused_count += 1
+                self.refused.add(row.fact_id)
             else:
                 facts.append(stored)
         return facts, removed_ids, unembedded, applied

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from gaia_memory.models import Fact
 
+WRITER_KEY, WRITER = "written_by", "gaia-memory"
+"""Tells our rows from those of other programs on a server."""
+
 _MOMENT = timedelta.resolution
 _INTEGER_LIMIT = 2**63
 
@@ -40,6 +43,7 @@ def build_payload(fact: Fact, *, with_search_text: bool) -> dict[str, Scalar]:
         "created_at": _iso(fact.created_at),
         "updated_at": _iso(fact.updated_at),
         "source": fact.source,
+        WRITER_KEY: WRITER,
     }
     if fact.valid_until is not None:
         # mem0 hides a fact after the day of this name, in UTC.

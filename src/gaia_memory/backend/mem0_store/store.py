@@ -39,6 +39,19 @@ class StoreLabel:
         return int(last) if last.isdigit() else 1
 
 
+@dataclass(frozen=True, slots=True)
+class StoreRow:
+    """A row of a store, whoever wrote it."""
+
+    id: str
+    payload: Mapping[str, Any]
+
+    @property
+    def text(self) -> str:
+        """What mem0 shows as the memory."""
+        return str(self.payload.get("data", ""))
+
+
 class Mem0Builder(Protocol):
     """Builds mem0's parts from the configuration."""
 
@@ -74,6 +87,14 @@ class Mem0Store(Protocol):
             Exception: the store is not writable; writing again later is harmless.
         """
         ...
+
+    def rows(self) -> list[StoreRow]:
+        """Return every row but the label.
+
+        Raises:
+            Exception: the server does not answer.
+        """
+        return []
 
     def still_exists(self) -> bool:
         """Return whether the store is still where it was opened.

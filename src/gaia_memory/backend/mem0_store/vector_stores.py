@@ -11,7 +11,8 @@ from gaia_memory.backend.mem0_store.chroma.chroma_store import open_chroma
 from gaia_memory.backend.mem0_store.chroma.folders import EmbeddedLocation
 from gaia_memory.backend.mem0_store.mem0_adapter import open_adapter_store
 from gaia_memory.backend.mem0_store.store import Mem0Builder, Mem0Store, StoreLabel, StoreLocation
-from gaia_memory.backend.providers.resolve_provider import CHROMA, NO_STORE, REMOTE_STORE_KEYS
+from gaia_memory.backend.providers.resolve_provider import CHROMA, NO_STORE
+from gaia_memory.config.sections.provider_section import REMOTE_STORE_KEYS
 from gaia_memory.models import StoredFact
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from gaia_memory.backend.providers import local
 from gaia_memory.config.api_keys import can_reach_gemini, uses_vertex
+from gaia_memory.config.sections.provider_section import REMOTE_STORE_KEYS
 from gaia_memory.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -43,9 +44,6 @@ OPENAI_MODEL_PREFIX = "openai:"
 
 PROVIDERS_WITH_EXTRA = ("ollama",)
 """Providers whose package is an extra of ours with the same name."""
-
-REMOTE_STORE_KEYS = ("host", "url", "client", "api_key", "connection_string", "tenant")
-"""Options of a vector store any of which puts it elsewhere than in a folder."""
 
 _OPENROUTER_KEYS = frozenset({"openrouter_base_url", "models", "route", "site_url", "app_name"})
 """Options of mem0's `openai` that take effect only with OPENROUTER_API_KEY, which is not read."""

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from gaia_memory.redaction.mask import is_secret_name, mask_secrets
+
+REMOTE_STORE_KEYS = ("host", "url", "client", "api_key", "connection_string", "tenant")
+"""Options of a vector store any of which puts it elsewhere than in a folder."""
+
+_IN_FOLDERS = ("chroma", "faiss", "none", "qdrant")
 
 
 def reject_bool(value: object) -> object:
@@ -77,12 +82,29 @@ class VectorStoreConfig(ProviderConfig):
         description="The store's name: one of mem0's vector stores, or `none` if no other mem0 program reads it.",
         json_schema_extra={"allowed": "the name of a vector store"},
     )
+    accept: bool = Field(
+        default=False,
+        description="Whether what other programs write to a store on a server becomes facts, unconfirmed.",
+        json_schema_extra={"allowed": "true or false"},
+    )
+
+    @property
+    def is_on_server(self) -> bool:
+        """Whether other programs may write it, too."""
+        return self.provider not in _IN_FOLDERS or any(self.config.get(key) for key in REMOTE_STORE_KEYS)
+
+    @model_validator(mode="after")
+    def _require_server_to_accept(self) -> Self:
+        if self.accept and not self.is_on_server:
+            raise ValueError("accept is true, but the store is in a folder, which only gaia may write: use a server")
+        return self
 
 
 def normalize_provider(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return a provider section in one form: flat keys move into `config` and win over keys in it."""
-    provider = {key: value for key, value in data.items() if key == "provider"}
-    flat = {key: value for key, value in data.items() if key not in {"provider", "config"}}
+    own = {"provider", "accept"}
+    provider = {key: value for key, value in data.items() if key in own}
+    flat = {key: value for key, value in data.items() if key not in {*own, "config"}}
     nested = {} if data.get("config") is None else data["config"]
     if not isinstance(nested, Mapping):
         return {**provider, "config": nested}

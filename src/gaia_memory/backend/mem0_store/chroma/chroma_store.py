@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import override
 
 from gaia_memory.backend.event_loop_guard import assert_off_event_loop
-from gaia_memory.backend.mem0_store.payload import build_payload
+from gaia_memory.backend.mem0_store.payload import WRITER_KEY, build_payload
 from gaia_memory.backend.mem0_store.store import (
     EMBEDDER_KEY,
     FOREIGN_REASON,
@@ -21,6 +21,7 @@ from gaia_memory.backend.mem0_store.store import (
     Mem0Builder,
     Mem0Store,
     StoreLabel,
+    StoreRow,
     insert_all,
     is_same_database,
     require_label,
@@ -38,6 +39,10 @@ word, plain mem0 did not find 37 by their own text; with 32 it missed a few at t
 FOLDER_SYNC_THRESHOLD = 2_000
 """The threshold in a folder, which is not opened again after a kill. Chroma reads its log of all writes since the last
 rewrite at each write: without rewrites, each write of 100,000 facts would read half of them."""
+
+_PAGE_ROWS = 1_000
+_NEXT_SUFFIX = "-next"
+"""Ends the name of a collection that is being filled and then takes the place of another."""
 
 STORE_KEY = "gaia_store"
 ERASED_KEY = "gaia_erased"
@@ -66,6 +71,11 @@ class ChromaStore(Mem0Store):
         refused = insert_all(self._insert, facts, check_alive=self._collection.count)
         self._secure_files()
         return refused
+
+    @override
+    def rows(self) -> list[StoreRow]:
+        assert_off_event_loop("listing the mem0 store")
+        return [StoreRow(row_id, payload or {}) for row_id, payload in _pages(self._collection)]
 
     @override
     def still_exists(self) -> bool:
@@ -120,22 +130,16 @@ def open_chroma(
     client = _connect(config, folder if is_embedded else None)
     name = config.collection_name
     try:
-        exists = name in {found.name for found in client.list_collections()}
+        names = {found.name for found in client.list_collections()}
+        if name not in names and name + _NEXT_SUFFIX in names:
+            # We were killed before it got its name.
+            client.get_collection(name + _NEXT_SUFFIX, embedding_function=None).modify(name=name)
+        exists = name in names or name + _NEXT_SUFFIX in names
         if fresh:
             hnsw = HNSW_CONFIG | ({"sync_threshold": FOLDER_SYNC_THRESHOLD} if is_embedded else {})
             if exists:
-                _drop_own(client, name, label)
-            collection = client.create_collection(
-                name,
-                embedding_function=None,
-                configuration={"hnsw": hnsw},
-                metadata={
-                    STORE_KEY: label.store_id,
-                    EMBEDDER_KEY: label.embedder,
-                    FORMAT_KEY: FORMAT,
-                    ERASED_KEY: json.dumps(sorted(erasures)),
-                },
-            )
+                _require_own(client, name, label)
+            collection = _create(client, name, label, erasures, hnsw, exists=exists)
         elif exists:
             collection = client.get_collection(name, embedding_function=None)
         else:
@@ -147,6 +151,34 @@ def open_chroma(
     except BaseException:
         _close(client)
         raise
+
+
+def _create(
+    client: Any, name: str, label: StoreLabel, erasures: Collection[int], hnsw: Mapping[str, Any], *, exists: bool
+) -> Any:
+    """Create the collection; in place of one that `exists`, with the rows that other programs have written there.
+
+    Raises:
+        MemoryUnavailable: these rows do not fit to the embedder; nothing is lost.
+    """
+    made_name = name + _NEXT_SUFFIX if exists else name
+    if exists and made_name in {found.name for found in client.list_collections()}:
+        client.delete_collection(made_name)
+    metadata = {
+        STORE_KEY: label.store_id,
+        EMBEDDER_KEY: label.embedder,
+        FORMAT_KEY: FORMAT,
+        ERASED_KEY: json.dumps(sorted(erasures)),
+    }
+    configuration = {"hnsw": dict(hnsw)}
+    collection = client.create_collection(
+        made_name, embedding_function=None, configuration=configuration, metadata=metadata
+    )
+    if exists:
+        _carry_over(client.get_collection(name, embedding_function=None), collection)
+        client.delete_collection(name)
+        collection.modify(name=name)
+    return collection
 
 
 def _connect(config: Any, folder: Path | None) -> Any:
@@ -162,12 +194,37 @@ def _connect(config: Any, folder: Path | None) -> Any:
     return chromadb.CloudClient(tenant=config.tenant, database="mem0", api_key=config.api_key, settings=settings)
 
 
-def _drop_own(client: Any, name: str, label: StoreLabel) -> None:
-    """Remove the existing collection, unless another database or plain mem0 has filled it."""
+def _pages(collection: Any, include: Sequence[str] = ("metadatas",)) -> Iterator[tuple[Any, ...]]:
+    """Yield the id of each row of a collection, with what is included."""
+    start = 0
+    while (found := collection.get(limit=_PAGE_ROWS, offset=start, include=list(include)))["ids"]:
+        yield from zip(found["ids"], *(found[name] for name in include), strict=True)
+        start += len(found["ids"])
+
+
+def _carry_over(old: Any, new: Any) -> None:
+    """Copy the rows of other programs.
+
+    Raises:
+        MemoryUnavailable: their vectors do not fit to the embedder; nothing is lost.
+    """
+    theirs = [row for row in _pages(old, ("embeddings", "metadatas")) if not (row[2] or {}).get(WRITER_KEY)]
+    if theirs and (old.metadata or {}).get(EMBEDDER_KEY) != new.metadata[EMBEDDER_KEY]:
+        raise MemoryUnavailable(f"{len(theirs)} rows of other programs would be lost", remedy=FOREIGN_REMEDY)
+    for start in range(0, len(theirs), _PAGE_ROWS):
+        ids, embeddings, metadatas = zip(*theirs[start : start + _PAGE_ROWS], strict=True)
+        new.upsert(ids=list(ids), embeddings=list(embeddings), metadatas=list(metadatas))
+
+
+def _require_own(client: Any, name: str, label: StoreLabel) -> None:
+    """Return if the existing collection is empty or of this database.
+
+    Raises:
+        MemoryUnavailable: another database or plain mem0 has filled it.
+    """
     existing = client.get_collection(name, embedding_function=None)
     if not is_same_database((existing.metadata or {}).get(STORE_KEY), label.store_id) and existing.count():
         raise MemoryUnavailable(FOREIGN_REASON, remedy=FOREIGN_REMEDY)
-    client.delete_collection(name)
 
 
 def _close(client: Any) -> None:
