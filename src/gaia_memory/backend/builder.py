@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from gaia_memory.backend import mem0_import
 from gaia_memory.backend.embedder import Mem0Embedder
 from gaia_memory.backend.event_loop_guard import assert_off_event_loop
 from gaia_memory.backend.extractor import Mem0Extractor
+from gaia_memory.backend.foreign_store import COPY_FOLDER
 from gaia_memory.backend.language_model import Mem0LanguageModel
 from gaia_memory.backend.model_errors import to_model_error
 from gaia_memory.backend.providers import local, resolve_provider
@@ -276,10 +278,11 @@ class Backend:
         }
 
     async def erase_history(self) -> bool:
-        """Empty mem0's record of what earlier versions let it write; False while it is being written.
+        """Empty mem0's record of what programs wrote, and remove a copy of a store whose import was killed.
 
-        The file stays, because a mem0 of the host's own may use it.
+        False while the record is being written. The file stays, because a mem0 of the host's own may use it.
         """
+        await run_in_thread(shutil.rmtree, self._config.home / COPY_FOLDER, ignore_errors=True)
         path = self._config.home / "mem0" / mem0_import.HISTORY_FILE
         return await run_in_thread(empty_tables, path, mem0_import.HISTORY_TABLES)
 

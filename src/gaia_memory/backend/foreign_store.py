@@ -19,6 +19,7 @@ from gaia_memory.config.sections.provider_section import REMOTE_STORE_KEYS
 from gaia_memory.errors import ConfigError, InvalidInputError, MemoryUnavailable
 from gaia_memory.redaction.credentials import mask_credentials
 
+COPY_FOLDER = "mem0-copy"
 _ALL_ROWS = 10**8
 """mem0's adapters list no pages."""
 
@@ -101,7 +102,7 @@ async def open_foreign_store(config: Mapping[str, Any], folder: Path) -> AsyncIt
         ConfigError: the configuration is wrong, or a package is missing; it names key, value and fix.
         MemoryUnavailable: the store is missing, locked or cannot be read.
     """
-    pool, copy = WorkerPool("gaia-foreign-store", 1, join_at_exit=True), folder / "mem0-copy"
+    pool, copy = WorkerPool("gaia-foreign-store", 1, join_at_exit=True), folder / COPY_FOLDER
     try:
         opened = await pool.run(_open, config, folder, copy, pool)
         try:

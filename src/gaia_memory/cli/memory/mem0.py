@@ -28,10 +28,14 @@ _OFFLINE_HINT = "a program that uses it imports gaia_memory.mem0_providers first
 async def mem0_config(as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """Print the configuration with which plain mem0 opens the facts: to read, where the store is a folder.
 
-    It has no keys: they come from the same environment variables.
+    It has no keys and passwords: they come from the same environment variables.
     """
+    from gaia_memory.config.secrets import drop_secrets
+
     async with open_engine(config, allow_disabled=True) as engine:
-        options = engine.mem0_config()
+        options, secrets = drop_secrets(engine.mem0_config())
+    for path, _ in secrets:
+        print_note(f"{'.'.join(path)} is left out, because it has a secret: add it where the program runs")
     if as_json:
         print_json(options)
     else:
