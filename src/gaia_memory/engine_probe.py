@@ -14,7 +14,7 @@ from gaia_memory.backend.mem0_store.store import StoreLocation
 from gaia_memory.backend.mem0_store.vector_stores import resolve_location
 from gaia_memory.backend.providers.agent_models import OfflineFallback
 from gaia_memory.backend.providers.provider_check import check_providers
-from gaia_memory.backend.providers.resolve_provider import CHROMA, with_absolute_model_paths
+from gaia_memory.backend.providers.resolve_provider import CHROMA, with_absolute_paths
 from gaia_memory.config.api_keys import missing_key_variable
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources import live_config
@@ -85,7 +85,7 @@ class EngineProbe:
     @classmethod
     async def open(cls, config: GaiaConfig, scratch: Path, *, stored_embedder: str | None = None) -> EngineProbe:
         """Return a probe for `config`. mem0 writes to its home when it is imported: here that is `scratch`."""
-        loaded = await run_in_thread(lambda: load(with_absolute_model_paths(config), home=scratch))
+        loaded = await run_in_thread(lambda: load(with_absolute_paths(config), home=scratch))
         return cls(loaded, config.home, Backend(loaded.config, stored_embedder=stored_embedder))
 
     async def close(self) -> None:

@@ -13,7 +13,6 @@ from gaia_memory.models import Draft, NewFact, Scope, StoredFact
 from support.storage.follower import open_follower
 
 ANN = Scope("gaia", "ann b*n")
-OURS = {"written_by": "gaia-memory"}
 SAID = datetime(2024, 3, 1, 12, tzinfo=UTC)
 
 
@@ -36,7 +35,7 @@ async def test_mem0_reads_a_fact_with_its_owner_source_and_metadata(tmp_path: Pa
             "session_id": "ann:cli",
             "seq": 3,
             "said_at": "2024-03-01T12:00:00+00:00",
-            **OURS,
+            "written_by": f"gaia-memory/{fact.id}",
         }
         assert not {"run_id", "agent_id", "expiration_date"} & row.keys()
 
@@ -49,7 +48,7 @@ async def test_mem0_reads_the_labels_of_a_fact_as_metadata(tmp_path: Path) -> No
         await memory.follower.settled(stall_seconds=60)
         row: dict[str, Any] = await memory.mem0_row(fact.id)
 
-    assert row["metadata"] == {**details, "source": "add", **OURS}
+    assert row["metadata"] == {**details, "source": "add", "written_by": f"gaia-memory/{fact.id}"}
 
 
 async def test_a_fact_with_values_the_store_cannot_hold_is_kept(tmp_path: Path) -> None:
@@ -84,7 +83,7 @@ async def test_a_fact_with_values_the_store_cannot_hold_is_kept(tmp_path: Path) 
             "yes": True,
             "low": -(2**63),
             "source": "add",
-            **OURS,
+            "written_by": f"gaia-memory/{fact.id}",
         }
 
 
@@ -100,7 +99,7 @@ async def test_a_changed_fact_keeps_nothing_of_its_old_payload(tmp_path: Path) -
         await asyncio.to_thread(store.write, [changed], [])  # type: ignore[union-attr]
         row = await memory.mem0_row(fact.id)
 
-        assert row["metadata"] == {"source": "add", **OURS}
+        assert row["metadata"] == {"source": "add", "written_by": f"gaia-memory/{fact.id}"}
 
 
 async def test_a_fact_refused_by_the_store_is_reported_and_affects_no_other_fact(tmp_path: Path) -> None:

@@ -153,7 +153,8 @@ class Gaia:
         `import gaia_memory.mem0_providers` first where the embedder is `offline`. Keys come from the environment.
 
         Raises:
-            ConfigError: `memory.vector_store` is `none`.
+            ConfigError: `memory.vector_store` is `none`, or the length of the vectors is not known yet.
+            MemoryUnavailable: the store does not exist yet.
         """
         return self._engine.mem0_config()
 

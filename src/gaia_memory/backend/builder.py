@@ -72,7 +72,7 @@ class Backend:
         `stored_embedder` is the identity of the vectors in the database. With `embedder.provider: auto` it takes
         precedence over the environment.
         """
-        self._config = config = resolve_provider.with_absolute_model_paths(config)
+        self._config = config = resolve_provider.with_absolute_paths(config)
         self._environ = os.environ if environ is None else environ
         self.llm = SwappableLlm(resolve_provider.resolve_llm(config, self._environ), self._create_llm)
         self.embedder_provider = resolve_provider.resolve_embedder(config, self._environ, stored=stored_embedder)
@@ -99,6 +99,7 @@ class Backend:
             meter=self.meter,
             prepare=self._prepare_embedder,
         )
+        self.embedder.adopt_dimensions(stored_embedder or "")
 
     @property
     def embeds_sensitive(self) -> bool:
@@ -121,7 +122,7 @@ class Backend:
         Running calls of the language model finish on the previous one.
         """
         previous_reranker = self.reranker_provider
-        self._config = config = resolve_provider.with_absolute_model_paths(config)
+        self._config = config = resolve_provider.with_absolute_paths(config)
         if self.reranker_provider != previous_reranker:
             if self.reranker is not None:
                 self.pools.reranker.submit(self.reranker.close)
@@ -252,12 +253,11 @@ class Backend:
     def mem0_config(self, address: Path) -> dict[str, Any]:
         """Return the configuration with which plain mem0 opens the store, without secrets.
 
-        `address` is the path of an embedded store. A store that needs the length of the vectors, where that is not
-        known, asks the embedder once. mem0 builds a language model in any case: LM Studio's needs no key,
+        `address` is the path of an embedded store. mem0 builds a language model in any case: LM Studio's needs no key,
         and takes the place of ours where that is none of mem0's.
 
         Raises:
-            ConfigError: there is no store.
+            ConfigError: there is no store, or nobody has asked the embedder yet how long its vectors are.
         """
         if self.store_provider.name == resolve_provider.NO_STORE:
             raise ConfigError(["memory.vector_store.provider: is 'none', so plain mem0 has nothing to open"])
@@ -266,7 +266,7 @@ class Backend:
             llm = resolve_provider.Provider(_KEYLESS_LLM)
         if embedder.name == resolve_provider.LOCAL:
             embedder = resolve_provider.Provider(_SENTENCE_TRANSFORMERS, embedder.config)
-        options = resolve_provider.store_config(store, str(address), self.embedder.measure_dimensions)
+        options = resolve_provider.store_config(store, str(address), self._require_dimensions)
         parts = {"vector_store": resolve_provider.Provider(store.name, options), "embedder": embedder, "llm": llm}
         return {
             # mem0 refuses providers that were registered with it, unless they have no configuration.
@@ -276,6 +276,12 @@ class Backend:
             },
             "history_db_path": str(self._config.home / "mem0" / mem0_import.HISTORY_FILE),
         }
+
+    def _require_dimensions(self) -> int:
+        last = self.embedder.identity.rpartition("/")[2]
+        if not last.isdigit():
+            raise ConfigError(["memory.embedder.embedding_dims: is not known yet: set it, or store a fact first"])
+        return int(last)
 
     async def erase_history(self) -> bool:
         """Empty mem0's record of what programs wrote, and remove a copy of a store whose import was killed.

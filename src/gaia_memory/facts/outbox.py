@@ -75,12 +75,18 @@ class Outbox:
             for row in await select_in(tx, statement, facts.c.id, fact_ids)
         }
 
-    async def copies(self, tx: Transaction, embedder: str, now: datetime) -> tuple[set[str], dict[str, str], set[str]]:
-        """Return the ids of all facts, the texts of those that the store of `embedder` has, and the dirty ids."""
+    async def copies(
+        self, tx: Transaction, embedder: str, now: datetime
+    ) -> tuple[set[str], dict[str, tuple[str, str]], set[str]]:
+        """Return the ids of all facts, text and mem0's user of those in the store of `embedder`, and the dirty ids."""
         known = set((await tx.execute(select(facts.c.id).where(current_or_past()))).scalars())
         is_copied = facts.c.vector.is_not(None) & (facts.c.embedder == embedder)
-        rows = await tx.execute(select(facts.c.id, facts.c.text).where(is_copied, current(now.timestamp())))
-        return known, {row.id: row.text for row in rows}, set((await tx.execute(select(outbox.c.fact_id))).scalars())
+        joined = facts.join(scopes, scopes.c.partition == facts.c.partition)
+        statement = select(facts.c.id, facts.c.text, scopes.c.app, scopes.c.user_id).select_from(joined)
+        rows = (await tx.execute(statement.where(is_copied, current(now.timestamp())))).all()
+        users = {key: scope_of(*key).mem0_user_id for key in {(row.app, row.user_id) for row in rows}}
+        copied = {row.id: (row.text, users[row.app, row.user_id]) for row in rows}
+        return known, copied, set((await tx.execute(select(outbox.c.fact_id))).scalars())
 
     async def mark(self, tx: Transaction, fact_ids: Collection[str]) -> None:
         """Put ids into the outbox, whose copies differ from the database."""

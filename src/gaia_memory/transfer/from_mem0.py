@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from array import array
 from collections import Counter
@@ -94,29 +95,36 @@ class MoveInMixin(FactEditingMixin, PeopleMixin):
     async def take_in(self, rows: Sequence[StoreRow]) -> int:
         """Make unconfirmed facts of what another program wrote to the mem0 store; return how many rows are left.
 
-        Those of nobody known here are, and all while `memory.vector_store.accept` is off. A row under the id of a fact
-        is its correction. What may not be kept, was forgotten, or says what a fact says leaves the store again.
+        Those of nobody known here and those that no fact may be are, and all while `memory.vector_store.accept` is off.
+        A row under the id of a fact is its correction. What was forgotten or says what a fact says leaves the store.
         """
         if not (self.config.memory.enabled and self.config.memory.vector_store.accept):
             return len(rows)
         transfer, scopes = self._transfer, {scope.mem0_user_id: scope for scope in await self.scopes()}
-        stores, allow_numbers = transfer.stores, transfer.allow_numbers
-        ours = [row for row in rows if str(row.payload.get("user_id")) in scopes]
+        stores, taken = transfer.stores, set[str]()
         async with stores.database.read_transaction() as tx:
             known = await stores.outbox.load_facts(tx, [row.id for row in rows])
         for row in rows:
+            owner = scopes.get(str(row.payload.get("user_id")))
             if row.id in known:
-                with suppress(InvalidInputError):
-                    marks = {UNCONFIRMED_KEY: True}
-                    await self.update(known[row.id].fact.scope, row.id, text=row.text, metadata=marks, actor="mem0")
-        new = [(row.id, row.payload) for row in ours if row.id not in known]
-        read = read_rows(new, user=None, allow_numbers=allow_numbers)
-        for owner, facts in read.facts.items():
-            await transfer.import_parsed(scopes[owner], [_unconfirmed(fact) for fact in facts])
+                await self._correct(known[row.id].fact.scope, row)
+                taken.add(row.id)
+            elif owner is not None:
+                read = read_rows([(row.id, row.payload)], user=None, allow_numbers=transfer.allow_numbers)
+                for fact in itertools.chain.from_iterable(read.facts.values()):
+                    await transfer.import_parsed(owner, [_unconfirmed(fact)])
+                    taken.add(row.id)
         async with stores.database.transaction() as tx:
             # What became no fact under its id leaves the store, and a correction that was refused is written over.
-            await stores.outbox.mark(tx, {row.id for row in ours} | known.keys())
-        return len(rows) - len({row.id for row in ours} | known.keys())
+            await stores.outbox.mark(tx, taken)
+        return len(rows) - len(taken)
+
+    async def _correct(self, scope: Scope, row: StoreRow) -> None:
+        async with self.stores.database.read_transaction() as tx:
+            is_forgotten = await self.stores.facts.tombstones.have_tombstones(tx, scope, [row.text])
+        if not is_forgotten:
+            with suppress(InvalidInputError):
+                await self.update(scope, row.id, text=row.text, metadata={UNCONFIRMED_KEY: True}, actor="mem0")
 
     async def move_in(
         self,

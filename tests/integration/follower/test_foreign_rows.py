@@ -53,6 +53,7 @@ async def test_rows_become_unconfirmed_facts_and_changed_texts_corrections(
         ada = gaia.scope("ada")
         kept = await gaia.memory.remember(ada, "Lives in Oslo")
         lost = await gaia.memory.remember(ada, "Likes tea")
+        hidden = await gaia.memory.remember(ada, "Owns a boat")
         gone = await gaia.memory.remember(ada, "Grows zebrawood")
         await gaia.memory.forget(ada, fact_id=gone.id)
         await gaia.memory.settled()
@@ -63,6 +64,9 @@ async def test_rows_become_unconfirmed_facts_and_changed_texts_corrections(
             memory.add(f"The key is {SECRET}", user_id="gaia:ada", infer=False)
             memory.add("Somebody else's", user_id="stranger", infer=False)
             memory.update(kept.id, text="Lives in Rome")
+            memory.add("Also plays go", user_id="gaia:ada", infer=False, metadata=memory.get(kept.id)["metadata"])
+            memory.update(hidden.id, text="Grows zebrawood")
+            memory.add("x" * 120_000, user_id="gaia:ada", infer=False)
             memory.delete(lost.id)
             fact_id = added["results"][0]["id"]
             return {"id": fact_id, "created_at": memory.get(fact_id)["created_at"]}
@@ -82,15 +86,15 @@ async def test_rows_become_unconfirmed_facts_and_changed_texts_corrections(
 
     chess = facts["Plays chess"]
     masked = next(text for text in facts if text.startswith("The key is"))
-    assert facts.keys() == {"Lives in Rome", "Likes tea", "Plays chess", masked}
+    assert facts.keys() == {"Lives in Rome", "Likes tea", "Owns a boat", "Plays chess", "Also plays go", masked}
     assert SECRET not in masked
     assert (chess.id, chess.source, chess.is_unconfirmed) == (added["id"], "mem0", True)
     assert chess.created_at.isoformat()[:19] == added["created_at"][:19]
     assert chess.metadata["mood"] == "calm"
     assert (facts["Lives in Rome"].id, facts["Lives in Rome"].is_unconfirmed) == (kept.id, True)
     assert history == ["Lives in Oslo", "Lives in Rome"]
-    assert sorted(copies.values()) == sorted(facts)
-    assert (left, status.foreign_rows) == (["Somebody else's"], 1)
+    assert sorted(copies.values()) == sorted([*facts, "x" * 120_000])
+    assert (left, status.foreign_rows) == (["Somebody else's"], 2)
 
 
 async def test_without_accept_a_foreign_row_is_counted_and_left_alone_also_by_an_erasure(

@@ -54,6 +54,7 @@ def test_each_call_has_the_parameters_of_mem0(call: str) -> None:
 
 async def test_answers_have_the_form_of_mem0(gaia: Gaia, tmp_path: Path) -> None:
     """The same calls, on plain mem0 over a store of its own, answer with the same keys."""
+    await gaia.memory.settled()
     config = gaia.mem0_config()
     config["vector_store"]["config"]["path"] = str(tmp_path / "plain")
     config["history_db_path"] = str(tmp_path / "history.db")

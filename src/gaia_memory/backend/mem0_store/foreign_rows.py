@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from gaia_memory.backend.mem0_store.payload import WRITER_KEY
+from gaia_memory.backend.mem0_store.payload import is_own
 from gaia_memory.backend.mem0_store.store import StoreRow
 from gaia_memory.log import log_fields, logger_for
 
@@ -26,8 +26,8 @@ log = logger_for(__name__)
 class ForeignRows:
     """Compares a store on a server with the database, twice a minute.
 
-    A copy that is missing, or a row of ours without a fact, is put right. Rows of other programs and changed texts are
-    given to `take_in`; what it leaves is counted.
+    A copy that is missing or another person's, and a row of ours without a fact, are put right. Rows of other programs
+    and changed texts are given to `take_in`; what it leaves is counted.
     """
 
     def __init__(self, database: Database, outbox: Outbox, embedder: Embedder, clock: Clock) -> None:
@@ -48,14 +48,15 @@ class ForeignRows:
     async def compare(self, rows: Sequence[StoreRow], *, refused: Collection[str]) -> None:
         """Compare all `rows`, read while nothing of ours was written; the store does not take the facts `refused`."""
         self._looked_at, self.is_due = time.monotonic(), False
-        texts = {row.id: row.text for row in rows}
+        found = {row.id for row in rows}
         async with self._database.transaction() as tx:
             known, copied, waiting = await self._outbox.copies(tx, self._embedder.identity, self._clock.now())
-            foreign = [row for row in rows if row.id not in known | waiting and not row.payload.get(WRITER_KEY)]
-            stale = [row.id for row in rows if row.id not in known and row.payload.get(WRITER_KEY)]
-            missing = [fact_id for fact_id in copied if fact_id not in texts and fact_id not in refused]
-            await self._outbox.mark(tx, {*stale, *missing} - waiting)
-        changed = [row for row in rows if row.id in copied and row.id not in waiting and row.text != copied[row.id]]
+            foreign = [row for row in rows if row.id not in known | waiting and not is_own(row.id, row.payload)]
+            stale = [row.id for row in rows if row.id not in known and is_own(row.id, row.payload)]
+            moved = [row.id for row in rows if row.id in copied and row.payload.get("user_id") != copied[row.id][1]]
+            missing = copied.keys() - found - set(refused)
+            await self._outbox.mark(tx, {*stale, *moved, *missing} - waiting)
+        changed = [row for row in rows if row.id in copied and row.id not in waiting and row.text != copied[row.id][0]]
         self.count = len(foreign) + len(changed)
         if self.count and self.take_in is not None:
             taken = self.count - (left := await self.take_in([*foreign, *changed]))

@@ -10,7 +10,7 @@ from typing import Any
 from typing_extensions import override
 
 from gaia_memory.backend.event_loop_guard import assert_off_event_loop
-from gaia_memory.backend.mem0_store.payload import WRITER_KEY, build_payload
+from gaia_memory.backend.mem0_store.payload import build_payload, is_own
 from gaia_memory.backend.mem0_store.store import (
     EMBEDDER_KEY,
     FOREIGN_REASON,
@@ -62,7 +62,7 @@ class AdapterStore(Mem0Store):
         Raises:
             MemoryUnavailable: another database or plain mem0 has filled it.
         """
-        theirs = [row for row in self.rows() if not row.payload.get(WRITER_KEY)]
+        theirs = [row for row in self.rows() if not is_own(row.id, row.payload)]
         if theirs and self._read_marker():
             raise MemoryUnavailable(f"{len(theirs)} rows of other programs would be lost", remedy=FOREIGN_REMEDY)
         if not is_same_database(self._read_marker().get(ID_KEY), self.label.store_id) and self._has_facts():

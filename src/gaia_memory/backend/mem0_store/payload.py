@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping
 from datetime import UTC, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gaia_memory.models import LABELS, RESERVED_METADATA, Scalar
 
@@ -14,8 +15,17 @@ if TYPE_CHECKING:
 
     from gaia_memory.models import Fact
 
-WRITER_KEY, WRITER = "written_by", "gaia-memory"
-"""Tells our rows from those of other programs on a server."""
+WRITER_KEY = "written_by"
+
+
+def is_own(row_id: str, payload: Mapping[str, Any]) -> bool:
+    """Return whether a row is ours, and no copy of one with an id of its own."""
+    return payload.get(WRITER_KEY) == _writer(row_id)
+
+
+def _writer(row_id: str) -> str:
+    return f"gaia-memory/{row_id}"
+
 
 _MOMENT = timedelta.resolution
 _INTEGER_LIMIT = 2**63
@@ -43,7 +53,7 @@ def build_payload(fact: Fact, *, with_search_text: bool) -> dict[str, Scalar]:
         "created_at": _iso(fact.created_at),
         "updated_at": _iso(fact.updated_at),
         "source": fact.source,
-        WRITER_KEY: WRITER,
+        WRITER_KEY: _writer(fact.id),
     }
     if fact.valid_until is not None:
         # mem0 hides a fact after the day of this name, in UTC.

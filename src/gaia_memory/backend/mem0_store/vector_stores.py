@@ -25,6 +25,7 @@ class ServerLocation(StoreLocation):
         self._backend = backend
         self._folder = home / "store"
         self._open = opener
+        self._earlier = EmbeddedLocation(backend, self._folder)
 
     @override
     def reopen(self, label: StoreLabel) -> Mem0Store | None:
@@ -35,7 +36,9 @@ class ServerLocation(StoreLocation):
 
     @override
     def create(self, label: StoreLabel, erasures: Collection[int]) -> Mem0Store:
-        return self._open(self._backend, self._folder, label, fresh=True, erasures=erasures)
+        store = self._open(self._backend, self._folder, label, fresh=True, erasures=erasures)
+        self._earlier.remove_all(label.store_id)
+        return store
 
     @property
     @override
@@ -46,11 +49,17 @@ class ServerLocation(StoreLocation):
 class NoStore(Mem0Store, StoreLocation):
     """The store of `provider: none`, in which nothing is kept: vectors and erasures are still completed."""
 
+    is_embedded = True
     retains_deleted = False
     erased = ()
 
+    def __init__(self, earlier: EmbeddedLocation) -> None:
+        """Keep nothing, and remove the `earlier` stores in the home."""
+        self._earlier = earlier
+
     @override
     def reopen(self, label: StoreLabel) -> Mem0Store:
+        self._earlier.remove_all(label.store_id)
         self.label = label
         return self
 
@@ -76,7 +85,7 @@ def resolve_location(backend: Mem0Builder, home: Path) -> tuple[StoreLocation, P
     store = backend.store_provider
     lock_path = home / "store.lock"
     if store.name == NO_STORE:
-        return NoStore(), lock_path
+        return NoStore(EmbeddedLocation(backend, home / "store")), lock_path
     if store.name != CHROMA:
         return ServerLocation(backend, home, open_adapter_store, retains_deleted=False), lock_path
     if any(store.config.get(key) for key in REMOTE_STORE_KEYS):

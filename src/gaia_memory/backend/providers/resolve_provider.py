@@ -105,9 +105,13 @@ def resolve_embedder(config: GaiaConfig, environ: Mapping[str, str], *, stored: 
     return Provider(name, options)
 
 
-def with_absolute_model_paths(config: GaiaConfig) -> GaiaConfig:
-    """Return the configuration with the folders of `local` models made absolute: relative ones start at the home."""
-    changed = {}
+def with_absolute_paths(config: GaiaConfig) -> GaiaConfig:
+    """Return the configuration with the folders of `local` models and of the store made absolute, from the home on."""
+    changed: dict[str, Any] = {}
+    store = config.memory.vector_store
+    if path := store.config.get("path"):
+        absolute = str(config.home / os.path.expanduser(str(path)))
+        changed["vector_store"] = store.model_copy(update={"config": {**store.config, "path": absolute}})
     for section in ("embedder", "reranker"):
         provider = getattr(config.memory, section)
         if provider.provider == LOCAL and provider.config.get("model"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from typing_extensions import override
 
 from gaia_memory.backend.event_loop_guard import assert_off_event_loop
-from gaia_memory.backend.mem0_store.payload import WRITER_KEY, build_payload
+from gaia_memory.backend.mem0_store.payload import build_payload, is_own
 from gaia_memory.backend.mem0_store.store import (
     EMBEDDER_KEY,
     FOREIGN_REASON,
@@ -41,8 +42,11 @@ FOLDER_SYNC_THRESHOLD = 2_000
 rewrite at each write: without rewrites, each write of 100,000 facts would read half of them."""
 
 _PAGE_ROWS = 1_000
-_NEXT_SUFFIX = "-next"
-"""Ends the name of a collection that is being filled and then takes the place of another."""
+_NEXT_SUFFIX, _OLD_SUFFIX = "-next", "-old"
+"""End the names of a collection that is being filled, and of the one whose place it then takes."""
+
+_LAST_WRITES_SECONDS = 0.2
+"""How long writes of other programs to a collection that has lost its name may take."""
 
 STORE_KEY = "gaia_store"
 ERASED_KEY = "gaia_erased"
@@ -135,6 +139,8 @@ def open_chroma(
             # We were killed before it got its name.
             client.get_collection(name + _NEXT_SUFFIX, embedding_function=None).modify(name=name)
         exists = name in names or name + _NEXT_SUFFIX in names
+        if exists and name + _OLD_SUFFIX in names:
+            _drop_old(client, name, client.get_collection(name, embedding_function=None))
         if fresh:
             hnsw = HNSW_CONFIG | ({"sync_threshold": FOLDER_SYNC_THRESHOLD} if is_embedded else {})
             if exists:
@@ -175,10 +181,19 @@ def _create(
         made_name, embedding_function=None, configuration=configuration, metadata=metadata
     )
     if exists:
-        _carry_over(client.get_collection(name, embedding_function=None), collection)
-        client.delete_collection(name)
+        old = client.get_collection(name, embedding_function=None)
+        _carry_over(old, collection)
+        old.modify(name=name + _OLD_SUFFIX)
         collection.modify(name=name)
+        _drop_old(client, name, collection)
     return collection
+
+
+def _drop_old(client: Any, name: str, collection: Any) -> None:
+    """Drop what `collection` has replaced, with the rows that programs which had it open have written since."""
+    time.sleep(_LAST_WRITES_SECONDS)
+    _carry_over(client.get_collection(name + _OLD_SUFFIX, embedding_function=None), collection)
+    client.delete_collection(name + _OLD_SUFFIX)
 
 
 def _connect(config: Any, folder: Path | None) -> Any:
@@ -208,7 +223,7 @@ def _carry_over(old: Any, new: Any) -> None:
     Raises:
         MemoryUnavailable: their vectors do not fit to the embedder; nothing is lost.
     """
-    theirs = [row for row in _pages(old, ("embeddings", "metadatas")) if not (row[2] or {}).get(WRITER_KEY)]
+    theirs = [row for row in _pages(old, ("embeddings", "metadatas")) if not is_own(row[0], row[2] or {})]
     if theirs and (old.metadata or {}).get(EMBEDDER_KEY) != new.metadata[EMBEDDER_KEY]:
         raise MemoryUnavailable(f"{len(theirs)} rows of other programs would be lost", remedy=FOREIGN_REMEDY)
     for start in range(0, len(theirs), _PAGE_ROWS):

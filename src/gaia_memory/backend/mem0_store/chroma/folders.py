@@ -72,7 +72,7 @@ class EmbeddedLocation(StoreLocation):
         store = open_chroma(self._backend, folder, label, fresh=True, erasures=erasures, is_embedded=True)
         try:
             self._link(folder)
-            self._remove_others(label.store_id)
+            self._remove_others(label.store_id, keep=label.store_id)
         except BaseException:
             store.close()
             raise
@@ -109,14 +109,25 @@ class EmbeddedLocation(StoreLocation):
         link.symlink_to(folder.name, target_is_directory=True)
         link.replace(self.address)
 
-    def _remove_others(self, store_id: str) -> None:
-        """Remove every folder and note of the database whose store is `store_id`, but those of this store.
+    def remove_all(self, store_id: str) -> None:
+        """Remove what the database whose store is `store_id` has kept here before it had its store elsewhere.
+
+        Raises:
+            OSError: an entry could not be removed.
+        """
+        assert_off_event_loop("removing stores")
+        if self.address.is_symlink() and is_same_database(self.address.readlink().name, store_id):
+            self.address.unlink()
+        self._remove_others(store_id, keep="")
+
+    def _remove_others(self, store_id: str, *, keep: str) -> None:
+        """Remove every folder and note of the database whose store is `store_id`, but the entry `keep`.
 
         Raises:
             OSError: an entry could not be removed.
         """
         for entry in self._entries():
-            if is_same_database(entry.name, store_id) and entry.name != store_id:
+            if is_same_database(entry.name, store_id) and entry.name != keep:
                 shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
 
     def _entries(self) -> list[Path]:
