@@ -122,7 +122,7 @@ async def test_a_forget_whose_commit_is_interrupted_is_complete_or_not_done(
         memory, scope = sut.gaia.memory, sut.scope("u")
         await memory.remember(scope, "ZEBRA")
         await sut.chat("u", "cli", "talk of before")
-        wire.drop_at(what, pattern=b"COMMIT", armed_by=b"gaia_erasures")
+        wire.drop_at(what, pattern=b"COMMIT", armed_by=b"INSERT INTO gaia_erasures")
         with pytest.raises(MemoryUnavailable):
             await memory.forget(scope)
 
