@@ -54,7 +54,7 @@ WriteDrafts = Callable[[Transaction, Sequence[Draft]], Awaitable[AddResult]]
 MIN_ANSWERED_SHARE = 0.5
 """Share of the distinctive stems of a statement in a tool's answer, from which on it may come from there."""
 
-_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.\w+|(?<![\w.])(?:[\w-]+\.)+[a-z]{2,}(?![\w.])", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+\.\w+|(?<![\w.-])(?:[\w-]+\.)+[a-z]{2,}(?![\w.])", re.IGNORECASE)
 _LONG_NUMBER = re.compile(r"(?<![\w-])[A-Z]{0,2}\d(?:[ ()/.-]?\d){5,}(?![\w-])")
 _DAY_OR_TIME = re.compile(r"\d{4}-\d\d-\d\d|\d\d?[./]\d\d?[./]\d{4}|\d\d?[.:]\d\d")
 _COMPARED_DIGITS = 5
