@@ -17,6 +17,8 @@ _PROGRAM = """
 import asyncio, json, logging, os, sys
 from pathlib import Path
 import gaia_memory.backend.builder as builder
+from gaia_memory.backend.mem0_store.chroma.folders import EmbeddedLocation
+from gaia_memory.backend.mem0_store.store import StoreLabel
 from gaia_memory.config.schema import GaiaConfig
 
 before = sorted(name for name in ("mem0", "chromadb", "google.genai", "google.adk") if name in sys.modules)
@@ -33,9 +35,11 @@ home = Path(sys.argv[1])
 
 async def main():
     backend = builder.Backend(GaiaConfig(home=home))
-    memory = await backend.pools.store.run(backend.open_memory, home / "store")
+    create = EmbeddedLocation(backend, home / "store").create
+    store = await backend.pools.store.run(create, StoreLabel("0" * 32, backend.embedder.identity), ())
     await backend.embedder.embed(["x"], purpose="add")
     from mem0.utils import spacy_models
+    await backend.pools.store.run(store.close)
     await backend.close()
     return spacy_models._load_failed_full, spacy_models._load_failed_lemma
 

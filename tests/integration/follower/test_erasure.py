@@ -150,7 +150,8 @@ async def test_index_files_contain_no_leftover_process_memory(tmp_path: Path) ->
         assert not any(any(content) for content in used().values())
     async with open_follower(home) as memory:
         await memory.follower.settled(stall_seconds=60)
-        await memory.search_mem0(ANN, "ocarina")
 
         assert not any(any(content) for content in used().values())
+        # Plain mem0 leaves some of its own.
+        await memory.search_mem0(ANN, "ocarina")
     assert not any(any(content) for content in used().values())

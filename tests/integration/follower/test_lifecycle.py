@@ -89,7 +89,7 @@ def test_a_follower_whose_loop_ended_releases_the_lock(tmp_path: Path) -> None:
             return await memory.store_id()
 
     before = asyncio.run(leave())
-    note = home / "store" / f"{before}.closed.json"
+    note = home / "store" / f"{before}.closed"
     noted_early = note.exists()
     left[0].close_without_loop()
     noted = note.exists()

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gaia_memory.adk.gaia import Gaia
+from gaia_memory.backend.mem0_store.chroma import chroma_store
 from gaia_memory.backend.providers.swappable_llm import close_client
 from gaia_memory.models import Scope
 
@@ -37,12 +38,9 @@ def plain_mem0(config: Mapping[str, Any]) -> Iterator[Any]:
         yield memory
     finally:
         memory.close()
-        client = getattr(memory.vector_store, "client", None)
-        for connections in (client, getattr(client, "_admin_client", None)):
-            # Chroma leaves the sessions of a client of a server open.
-            session = getattr(getattr(connections, "_server", None), "_session", None)
-            if session is not None:
-                session.close()
+        if type(memory.vector_store).__name__ == "ChromaDB":
+            # Its client leaves its HTTP sessions open.
+            chroma_store._close(memory.vector_store.client)
         for part in (memory.vector_store, memory.embedding_model, memory.llm):
             close_client(part)
 
