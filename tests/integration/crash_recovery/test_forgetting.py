@@ -27,7 +27,7 @@ OTHERS = [f"ben took trip {number}" for number in range(130)]
 EMBEDDED = (
     KillPoint("facts deleted"),
     KillPoint("forgotten"),
-    KillPoint("folders removed"),
+    KillPoint("folder linked"),
     KillPoint("store begun"),
     KillPoint("store named"),
     KillPoint("index written"),

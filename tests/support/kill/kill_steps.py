@@ -76,7 +76,7 @@ class StepKiller:
         _call_after(SessionTranscript, "read", lambda talk: self.count_step("read") if talk is not None else None)
         _call_after(SessionTranscript, "clear", lambda done: self.count_step("session cleared") if done else None)
         _call_after_blocking(ChromaStore, "write", lambda _: self.count_step("applied"))
-        _call_after_blocking(EmbeddedLocation, "remove_all", lambda _: self.count_step("folders removed"))
+        _call_after_blocking(EmbeddedLocation, "_link", lambda _: self.count_step("folder linked"))
         _call_after_blocking(EmbeddedLocation, "create", lambda _: self.count_step("store begun"))
         for delete in ("delete", "delete_all"):
             _call_after(FactStore, delete, lambda _: self.count_step("facts deleted"))
