@@ -26,6 +26,7 @@ from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.mem0_store.payload import build_payload
 from gaia_memory.config.sources.load import load
 from gaia_memory.models import Fact
+from support.storage.plain_mem0 import open_mem0
 
 OFFLINE = {"provider": "offline"}
 SETTINGS = {"memory": {"llm": OFFLINE, "embedder": OFFLINE}}
@@ -79,7 +80,8 @@ async def measure(folder: Path, facts: int, others: int, report: Callable[[str],
 def _fill_mem0(folder: Path, facts: Sequence[Fact], vectors: Sequence[Any]) -> Any:
     """Return a plain mem0 in its own folder that contains `facts`, written in bulk."""
     backend = Backend(load(SETTINGS, home=folder).config, environ={})
-    memory = backend.load().Memory(backend.mem0_config(folder / "store"))
+    backend.load()
+    memory = open_mem0(backend.mem0_config(folder / "store"))
     for start in range(0, len(facts), _FACTS_PER_BATCH):
         page = facts[start : start + _FACTS_PER_BATCH]
         memory.vector_store.insert(

@@ -13,7 +13,6 @@ import json
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,6 +30,7 @@ from gaia_memory import open_memory
 from gaia_memory.backend.builder import Backend
 from gaia_memory.config.sources.load import load
 from support.storage import scripted_mem0
+from support.storage.plain_mem0 import plain_mem0
 
 CHARACTERS_PER_TOKEN = 4
 _MAX_QUESTIONS = 100_000
@@ -103,10 +103,11 @@ async def mem0_add(talk: Talk, folder: Path) -> Costs:
     """Return the costs of mem0's `add` for each turn."""
     script = _script("mem0", talk)
     backend = Backend(load({"memory": scripted_mem0.configuration("mem0")}, home=folder).config)
-    memory_class = (await backend.pools.store.run(backend.load)).Memory
+    await backend.pools.store.run(backend.load)
 
     def add_all() -> None:
-        with closing(memory_class(backend.mem0_config(folder / "store"))) as memory:
+        with plain_mem0(backend.mem0_config(folder / "store")) as memory:
+            memory.llm = backend.llm
             for session in talk["sessions"]:
                 for turn in turns_of(session):
                     roles = ["user" if each["speaker"] == talk["speakers"][0] else "assistant" for each in turn]

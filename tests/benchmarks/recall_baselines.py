@@ -53,13 +53,14 @@ async def mem0_with_chroma(
     """
     from gaia_memory.backend.builder import Backend
     from gaia_memory.config.sources.load import load
+    from support.storage.plain_mem0 import open_mem0
 
     settings = {"memory": {"llm": {"provider": "offline"}, "embedder": embedder}}
     backend = Backend(load(settings, home=folder).config)
-    memory_class = (await backend.pools.store.run(backend.load)).Memory
+    await backend.pools.store.run(backend.load)
 
     def opened(name: str) -> Any:
-        return memory_class(backend.mem0_config(folder / name))
+        return open_mem0(backend.mem0_config(folder / name))
 
     def sampled() -> float:
         texts = [fact.text for fact, _ in talks[0].memories[:SAMPLE_SIZE]]

@@ -162,16 +162,18 @@ def measure_mem0(folder: Path, facts: int, users: int, searches: int, tell: Call
     """Fill mem0 over a collection that it created itself, and search."""
     from gaia_memory.backend.builder import Backend
     from gaia_memory.config.sources.load import load
+    from support.storage.plain_mem0 import open_mem0
 
     backend = Backend(load(_SETTINGS, home=folder).config, environ={})
-    mem0, each = backend.load().Memory, facts // users
-    sampled = mem0(backend.mem0_config(folder / "sample"))
+    backend.load()
+    each = facts // users
+    sampled = open_mem0(backend.mem0_config(folder / "sample"))
     begun = time.perf_counter()
     for text in fact_texts(SAMPLE_SIZE, 0):
         sampled.add(text, user_id="user-0", infer=False)
     seconds = time.perf_counter() - begun
     sampled.close()
-    memory = mem0(backend.mem0_config(folder / "store"))
+    memory = open_mem0(backend.mem0_config(folder / "store"))
     for user in range(users):
         texts = fact_texts(each, user)
         for start in range(0, each, _FACTS_PER_BATCH):

@@ -6,6 +6,7 @@ import asyncio
 import copy
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from gaia_memory.adk.gaia import Gaia
@@ -16,9 +17,8 @@ from gaia_memory.models import Scope
 _ALL = 100_000
 
 
-@contextmanager
-def plain_mem0(config: Mapping[str, Any]) -> Iterator[Any]:
-    """Open `mem0.Memory` over a store, and close it with its client.
+def open_mem0(config: Mapping[str, Any]) -> Any:
+    """Return `mem0.Memory` over a store. Blocking.
 
     Its language model is never asked. mem0 refuses a scripted embedder by its name, so that one is put in afterwards.
     """
@@ -31,9 +31,17 @@ def plain_mem0(config: Mapping[str, Any]) -> Iterator[Any]:
     embedder = options["embedder"]
     if is_scripted := embedder["provider"] == "scripted":
         options["embedder"] = {"provider": "offline"}
+    Path(options["history_db_path"]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     memory = Memory.from_config(options)
     if is_scripted:
         memory.embedding_model = EmbedderFactory.create("scripted", embedder["config"], None)
+    return memory
+
+
+@contextmanager
+def plain_mem0(config: Mapping[str, Any]) -> Iterator[Any]:
+    """Open `mem0.Memory` over a store, and close it with its client. Blocking."""
+    memory = open_mem0(config)
     try:
         yield memory
     finally:
