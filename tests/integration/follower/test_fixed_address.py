@@ -146,7 +146,7 @@ async def test_a_store_of_an_earlier_form_is_filled_anew_and_its_folder_goes(tmp
 
 @pytest.mark.acceptance("B07")
 async def test_what_another_program_put_at_the_address_is_not_changed(tmp_path: Path) -> None:
-    """The error names the path; the folder stays as it is."""
+    """The error names the path, the folder stays as it is, and the attempts leave one of ours at most."""
     theirs = tmp_path / "home" / "store" / "current"
     theirs.mkdir(parents=True)
     (theirs / "chroma.sqlite3").write_text("theirs")
@@ -156,6 +156,7 @@ async def test_what_another_program_put_at_the_address_is_not_changed(tmp_path: 
             await memory.follower.settled(stall_seconds=3)
 
     assert (theirs / "chroma.sqlite3").read_text() == "theirs"
+    assert len(list(theirs.parent.iterdir())) <= 2
 
 
 @pytest.mark.acceptance("B06")

@@ -67,6 +67,8 @@ class EmbeddedLocation(StoreLocation):
     def create(self, label: StoreLabel, erasures: Collection[int]) -> ChromaStore:
         self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._root.chmod(0o700)
+        # An attempt that failed has left its folder.
+        self._remove_others(label.store_id, keep=self.address.readlink().name if self.address.is_symlink() else "")
         folder = self.folder(label.store_id)
         folder.mkdir(mode=0o700)
         store = open_chroma(self._backend, folder, label, fresh=True, erasures=erasures, is_embedded=True)
