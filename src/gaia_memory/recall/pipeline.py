@@ -314,7 +314,9 @@ class Recall(SimilarFactMixin):
         with asking_about(scope.app):
             if not settings.rewrite or model.identity.startswith(_OFFLINE_PREFIX):
                 return [], ()
-            lines, failed = await attempt(generate_expansions(model, query), EXPANSION_STAGE, scope, settings)
+            words = generate_expansions(model, query)
+            # The embedder, which is asked afterwards, has the other half.
+            lines, failed = await attempt(words, EXPANSION_STAGE, scope, settings, share=0.5)
         return lines or [], failed
 
     async def _rerank(

@@ -104,7 +104,7 @@ async def test_an_unavailable_model_loses_only_the_added_words(database, failure
     await house.add(ITAY, *ROWS)
     if failure == "silence":
         model.gate.shut()
-    house.told(rewrite=True)
+    house.told(rewrite=True, seconds=2.0)
     hits = await house.hits(SPORTS, limit=1)
 
     assert [(hit.fact.text, hit.missing) for hit in hits] == [("Likes sports on television", ("rewriting",))]

@@ -47,12 +47,15 @@ def blend_reranker_scores(ranked: Sequence[RankedFact], scores: Sequence[float],
 
 
 async def attempt(
-    answer: Awaitable[_Answer], name: str, scope: Scope, settings: RecallConfig
+    answer: Awaitable[_Answer], name: str, scope: Scope, settings: RecallConfig, *, share: float = 1.0
 ) -> tuple[_Answer | None, tuple[str, ...]]:
-    """Return a model's answer, or None and the name of what failed; the log has only the type of the error."""
+    """Return a model's answer, or None and the name of what failed; the log has only the type of the error.
+
+    The answer may take `share` of the time that is left for models.
+    """
     kept_seconds = min(MAX_KEPT_SECONDS, settings.seconds / 2)
     try:
-        async with time_limit(remaining_seconds() - kept_seconds):
+        async with time_limit((remaining_seconds() - kept_seconds) * share):
             return await answer, ()
     except (ModelError, TimeoutError) as error:
         kind = type(error).__name__
