@@ -72,13 +72,12 @@ BAD: dict[str, tuple[Answer, str]] = {
     "prose": (f"I cannot do that with {SECRET}.", "the answer is no JSON"),
     "prose before JSON": (f"Here is what I found: {facts(SECRET)}", "the answer is no JSON"),
     "an excuse with an empty form": (f"No {SECRET}:\n```json\n{facts()}\n```", "contains more than an empty list"),
-    "truncated JSON": (facts(SECRET)[:-8], "the answer is no JSON"),
+    "truncated JSON": (facts(SECRET)[:-8], "was cut: raise `memory.llm.max_tokens`"),
     "another form": ('{"facts": ["' + SECRET + '"]}', "the answer is of another form: memory: Field required"),
     "no object": ('"' + SECRET + '"', "of another form: the whole: no JSON object"),
     "strings": ('["' + SECRET + '"]', "of another form: the whole: no JSON object"),
     "a list of strings": ('{"memory": ["' + SECRET + '"]}', "of another form: memory.0: no JSON object"),
     "a list of nothing": ('{"memory": null}', "of another form: memory"),
-    "a lone surrogate": ('{"memory": [{"text": "ZEBRA \\ud83d"}]}', "memory.0.text: not usable text"),
     "one bad among good": ('{"memory": [{"text": "tea"}, {"text": 7}]}', "of another form: memory.1.text"),
 }
 
