@@ -99,7 +99,7 @@ async def test_no_line_contains_what_a_user_said(make: Make, logged: Records) ->
             RuntimeError(f"refused: {MARKER}"),
             *[f"no JSON but {MARKER}"] * 3,
             *['{"memory": ["' + MARKER + '"]}'] * 3,
-            facts(f"Likes {MARKER}", f"password: {MARKER}-secret-secret-1"),
+            facts(f"Likes {MARKER}", f"sk-{MARKER}secretsecretsecret1"),
         ],
         profiler=[ValueError(MARKER)] * 9,
     )
@@ -118,7 +118,7 @@ async def test_no_line_contains_what_a_user_said(make: Make, logged: Records) ->
     await _break_commit(sut)
     await _break_store(sut)
     with pytest.raises(GaiaMemoryError):
-        await memory.remember(scope, f"password: {MARKER}-hunter2-hunter2")
+        await memory.remember(scope, f"sk-{MARKER}hunter2hunter2hunter2")
     assert (await memory.forget(scope)).count >= 4
     await memory.settled()
     await sut.close()
