@@ -148,13 +148,14 @@ class Gaia:
         return AsyncMem0(self._engine)
 
     def mem0_config(self) -> dict[str, Any]:
-        """Return what `mem0.Memory.from_config` needs to open the store of these facts: read one in a folder, no more.
+        """Return what `mem0.Memory.from_config` needs to open the store of these facts, once they have `settled`.
+
+        Read a store in a folder, no more: plain mem0 would make a missing one in its place.
 
         `import gaia_memory.mem0_providers` first where the embedder is `offline`. Keys come from the environment.
 
         Raises:
             ConfigError: `memory.vector_store` is `none`, or the length of the vectors is not known yet.
-            MemoryUnavailable: the store does not exist yet.
         """
         return self._engine.mem0_config()
 

@@ -99,7 +99,7 @@ class Backend:
             meter=self.meter,
             prepare=self._prepare_embedder,
         )
-        self.embedder.adopt_dimensions(stored_embedder or "")
+        self._stored_embedder = stored_embedder or ""
 
     @property
     def embeds_sensitive(self) -> bool:
@@ -278,7 +278,9 @@ class Backend:
         }
 
     def _require_dimensions(self) -> int:
-        last = self.embedder.identity.rpartition("/")[2]
+        model, _, last = self.embedder.identity.rpartition("/")
+        if not last.isdigit() and self._stored_embedder.startswith(f"{model}/"):
+            last = self._stored_embedder.rpartition("/")[2]
         if not last.isdigit():
             raise ConfigError(["memory.embedder.embedding_dims: is not known yet: set it, or store a fact first"])
         return int(last)

@@ -81,12 +81,6 @@ class Mem0Embedder:
         """Take the hash of a local model's files as its name, before it is loaded; only the first call counts."""
         self._model = self._model or fingerprint
 
-    def adopt_dimensions(self, stored: str) -> None:
-        """Take the dimensions of `stored`, the identity of vectors in the database, if this embedder has made them."""
-        model, _, dimensions = stored.rpartition("/")
-        if self._dimensions is None and dimensions.isdigit() and model == self.identity.rpartition("/")[0]:
-            self._dimensions = int(dimensions)
-
     async def embed(self, texts: Sequence[str], *, purpose: Literal["add", "search"]) -> list[Vector]:
         """Return one vector for each text, of its first 8,000 characters.
 

@@ -82,8 +82,9 @@ class Outbox:
         known = set((await tx.execute(select(facts.c.id).where(current_or_past()))).scalars())
         is_copied = facts.c.vector.is_not(None) & (facts.c.embedder == embedder)
         joined = facts.join(scopes, scopes.c.partition == facts.c.partition)
-        statement = select(facts.c.id, facts.c.text, scopes.c.app, scopes.c.user_id).select_from(joined)
-        rows = (await tx.execute(statement.where(is_copied, current(now.timestamp())))).all()
+        columns = facts.c.id, facts.c.text, scopes.c.app, scopes.c.user_id
+        statement = select(*columns).select_from(joined).where(is_copied, current(now.timestamp()))
+        rows = (await tx.execute(statement)).all()
         users = {key: scope_of(*key).mem0_user_id for key in {(row.app, row.user_id) for row in rows}}
         copied = {row.id: (row.text, users[row.app, row.user_id]) for row in rows}
         return known, copied, set((await tx.execute(select(outbox.c.fact_id))).scalars())

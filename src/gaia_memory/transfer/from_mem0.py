@@ -121,7 +121,7 @@ class MoveInMixin(FactEditingMixin, PeopleMixin):
 
     async def _correct(self, scope: Scope, row: StoreRow) -> None:
         async with self.stores.database.read_transaction() as tx:
-            is_forgotten = await self.stores.facts.tombstones.have_tombstones(tx, scope, [row.text])
+            [is_forgotten] = await self.stores.facts.tombstones.have_tombstones(tx, scope, [row.text])
         if not is_forgotten:
             with suppress(InvalidInputError):
                 await self.update(scope, row.id, text=row.text, metadata={UNCONFIRMED_KEY: True}, actor="mem0")

@@ -201,7 +201,7 @@ def test_the_command_line_prints_the_configuration_and_brings_facts_at_once(
     printed = run_gaia("memory", "mem0-config", "--json")
     config = json.loads(printed.out)
 
-    assert (early.code, "does not exist yet" in early.err) == (1, True)
+    assert (early.code, "run `gaia memory sync` first" in early.err) == (1, True)
     assert "path: " + str(tmp_path / "store" / "current") in run_gaia("memory", "mem0-config").out
     assert "gaia_memory.mem0_providers" in printed.err
     assert synced.out == "The mem0 store has exactly the current facts.\n"

@@ -116,15 +116,8 @@ class StoreFollower:
 
     @property
     def address(self) -> Path:
-        """The path at which plain mem0 opens an embedded store.
-
-        Raises:
-            MemoryUnavailable: there is none yet, and plain mem0 would make one in its place.
-        """
-        address = self._writer.location.address
-        if self.is_embedded and not address.exists():
-            raise MemoryUnavailable("the mem0 store does not exist yet", remedy="await settled(), or gaia memory sync")
-        return address
+        """The path at which plain mem0 opens an embedded store."""
+        return self._writer.location.address
 
     @property
     def trouble(self) -> str | None:

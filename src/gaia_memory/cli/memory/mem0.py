@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import yaml
 
 from gaia_memory.cli.engines import ConfigOption, JsonOption, open_engine
 from gaia_memory.cli.ui.fact_output import print_json
 from gaia_memory.cli.ui.terminal import print_line, print_note, print_text, progress_bar
+from gaia_memory.threads import run_in_thread
 
 CONFIG_EXAMPLES = """
 Examples:
@@ -31,9 +34,14 @@ async def mem0_config(as_json: JsonOption = False, config: ConfigOption = None) 
     It has no keys and passwords: they come from the same environment variables.
     """
     from gaia_memory.config.secrets import drop_secrets
+    from gaia_memory.errors import MemoryUnavailable
 
     async with open_engine(config, allow_disabled=True) as engine:
         options, secrets = drop_secrets(engine.mem0_config())
+    store = options["vector_store"]
+    path = store["config"].get("path") if store["provider"] == "chroma" else None
+    if path is not None and not await run_in_thread(Path(path).exists):
+        raise MemoryUnavailable(f"there is no {path} yet", remedy="run `gaia memory sync` first")
     for path, _ in secrets:
         print_note(f"{'.'.join(path)} is left out, because it has a secret: add it where the program runs")
     if as_json:
