@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -391,6 +392,6 @@ async def test_a_long_result_of_another_tool_is_cut_in_the_request_alone(tmp_pat
     assert stored == {"status": "ok", "page": "word " * 10_000}
     for request in model.requests[1:]:
         [shown] = function_responses(request)
-        assert shown["status"] == "ok"
-        assert shown["page"].endswith("… [cut: 38076 more characters]")
-        assert len(str(shown["page"])) + len("statuspageok") <= 12_000
+        assert shown["result"].startswith('{"status": "ok", "page": "word word')
+        assert re.search(r"… \[cut: 380\d\d more characters\]$", shown["result"])
+        assert len(str(shown)) <= 12_000

@@ -68,7 +68,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def used(config: Path, filled: Path) -> Path:
     """Return the configuration of a home with a fact and a pending conversation."""
-    shutil.copytree(filled, gaia_home())
+    shutil.copytree(filled, gaia_home(), symlinks=True)
     return config
 
 
@@ -334,7 +334,7 @@ async def test_a_server_in_use_passes(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_damaged_or_missing_store_is_only_a_warning(used: Path) -> None:
     """The next start rebuilds it, and until then nothing is lost."""
-    [folder] = [path for path in (gaia_home() / "store").iterdir() if path.is_dir()]
+    [folder] = [path for path in (gaia_home() / "store").iterdir() if path.is_dir() and not path.is_symlink()]
     (folder / "chroma.sqlite3").write_bytes(b"no database" * 1000)
     damaged = run_doctor(used)
     shutil.rmtree(folder)

@@ -109,6 +109,9 @@ them with another person's."""
 OF_KEYS = 5
 """Conditions on facts with a key; `contract/test_keyed_facts.py` has another person's."""
 
+OF_MOVING_IN = 1
+"""The condition on rows that have moved in; `integration/cli/test_import_from_mem0.py` moves in two people."""
+
 OF_OVERVIEW = 7
 """Conditions on counts, days and changes; `contract/test_fact_overview.py` tests them with another person's."""
 
@@ -124,7 +127,7 @@ OTHERS = [
     ),
     Mutant(f"{LEDGER}.ledger", "Ledger.pending", "if user is not None", "if False"),
     Mutant(f"{LEDGER}.ledger", "Ledger.pending", "if app is not None", "if False"),
-    Mutant("gaia_memory.backend.mem0_store.payload", "build_payload", ".scope.partition", ".scope.app"),
+    Mutant("gaia_memory.backend.mem0_store.payload", "build_payload", ".scope.mem0_user_id", ".scope.app"),
     partition("joined.casefold()"),
     partition("joined.replace('%20', '')"),
     partition("joined.replace('%3A', ':')"),
@@ -164,7 +167,7 @@ def test_every_partition_condition_has_a_mutant() -> None:
     elsewhere += (
         OF_EXCERPTS + OF_COUNTING + OF_COPIES + OF_CACHING + OF_ENDINGS + OF_SHOWING + OF_DUE_FACTS + OF_OVERVIEW
     )
-    elsewhere += OF_COMPARING + OF_VALIDITY + OF_PAST_READING + OF_KEYS
+    elsewhere += OF_COMPARING + OF_VALIDITY + OF_PAST_READING + OF_KEYS + OF_MOVING_IN
     assert conditions == len(BORDERS) + elsewhere
 
 

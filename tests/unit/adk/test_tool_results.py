@@ -38,15 +38,15 @@ def result_of(request: LlmRequest) -> types.FunctionResponse:
     ("response", "cut"),
     [
         ({"result": "z" * 100}, {"result": "z" * 100}),
-        ({"result": "z" * 300}, {"result": "z" * 100 + "… [cut: 200 more characters]"}),
+        ({"result": "z" * 300}, {"result": "z" * 40 + "… [cut: 260 more characters]"}),
         (
             {"status": "ok", "text": "z" * 300},
-            {"result": '{"status": "ok", "text": "' + "z" * 74 + "… [cut: 228 more characters]"},
+            {"result": '{"status": "ok", "text": "' + "z" * 14 + "… [cut: 288 more characters]"},
         ),
         (
             {"text": "z" * 300, "images": [{"kind": "png", "data": b"y" * 300}]},
             {
-                "text": "z" * 100 + "… [cut: 200 more characters]",
+                "text": "z" * 40 + "… [cut: 260 more characters]",
                 "images": [{"kind": "png", "data": b"y" * 300}],
             },
         ),

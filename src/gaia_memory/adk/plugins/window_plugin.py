@@ -241,8 +241,12 @@ def _has_content(part: types.Part) -> bool:
     )
 
 
+_MARK_CHARACTERS = 60
+"""Room for the mark and the name of the result."""
+
+
 def cut_tool_results(request: LlmRequest, max_characters: int) -> None:
-    """Cut every tool result of a request to `max_characters`; a mark says how much is missing.
+    """Cut every tool result of a request to `max_characters`, with a mark that says how much is missing.
 
     A long text is cut as it is, any other result as JSON. Files in a result stay. The contents are replaced, not
     changed: they may belong to the session. A tool of the agent's own is cut whatever its name.
@@ -267,7 +271,8 @@ def _cut_part(part: types.Part, max_characters: int, exempt: Collection[str]) ->
         name, text = "result", json.dumps(rest, ensure_ascii=False, default=_as_json)
     if len(text) <= max_characters:
         return part
-    cut = f"{text[:max_characters]}… [cut: {len(text) - max_characters} more characters]"
+    kept = max_characters - _MARK_CHARACTERS
+    cut = f"{text[:kept]}… [cut: {len(text) - kept} more characters]"
     result = response.model_copy(update={"response": {**files, name: cut}})
     return part.model_copy(update={"function_response": result})
 

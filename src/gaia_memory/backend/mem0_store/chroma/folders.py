@@ -105,7 +105,8 @@ class EmbeddedLocation(StoreLocation):
         if self.address.is_symlink() and self.address.readlink().name == folder.name:
             return
         if self.address.exists() and not self.address.is_symlink():
-            raise MemoryUnavailable(f"{self.address} is not a link of ours", remedy="move it elsewhere")
+            remedy = "delete it if it came with a copy of this home, or else move it elsewhere"
+            raise MemoryUnavailable(f"{self.address} is not a link of ours", remedy=remedy)
         link = self._root / f"{folder.name}.link"
         link.unlink(missing_ok=True)
         link.symlink_to(folder.name, target_is_directory=True)
