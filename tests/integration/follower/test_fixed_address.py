@@ -29,7 +29,7 @@ os.environ["MEM0_TELEMETRY"] = "False"
 import gaia_memory.mem0_providers
 from mem0 import Memory
 from chromadb.api.client import SharedSystemClient
-from chromadb.errors import InternalError
+from chromadb.errors import InternalError, NotFoundError
 
 def look():
     memory = Memory.from_config(json.loads(sys.argv[1]))
@@ -42,7 +42,7 @@ while True:
     try:
         print(json.dumps(look()))
         break
-    except InternalError:
+    except (InternalError, NotFoundError):
         SharedSystemClient.clear_system_cache()
 """
 

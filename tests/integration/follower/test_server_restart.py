@@ -94,8 +94,8 @@ async def test_a_server_that_comes_back_empty_is_brought_to_what_the_database_ho
 
 
 @pytest.mark.slow
-async def test_an_older_copy_of_a_store_is_known_by_its_label_alone(tmp_path: Path) -> None:
-    """What was forgotten since is not in it: a forget gives the store another id. What was added since is missing."""
+async def test_an_older_copy_of_a_store_gets_what_was_added_since(tmp_path: Path) -> None:
+    """What was forgotten since is not in it: a forget gives the store another id."""
     here = Site(tmp_path)
     await here.prepare()
     shutil.copytree(here.folder / "first", here.folder / "older")
@@ -106,8 +106,5 @@ async def test_an_older_copy_of_a_store_is_known_by_its_label_alone(tmp_path: Pa
     with here.server("older"):
         async with here.memory() as memory:
             await memory.follower.settled(stall_seconds=60)
-            assert sorted((await listed(memory)).values()) == sorted(KNOWN[:100])
-
-            await memory.forget(EVE)
             await memory.follower.settled(stall_seconds=60)
             assert await listed(memory) == await memory.database_facts(ANN)
