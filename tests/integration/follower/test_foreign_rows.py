@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import chromadb
 import pytest
 
 from gaia_memory import ConfigError, open_memory
 from gaia_memory.adk.gaia import Gaia
 from gaia_memory.backend.mem0_store import foreign_rows
+from gaia_memory.backend.mem0_store.chroma import chroma_store
 from support.servers.chroma_server import chroma_server
 from support.storage.plain_mem0 import list_facts, mem0_facts, plain_mem0
 
@@ -141,6 +143,31 @@ def test_a_store_in_a_folder_accepts_nothing(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigError, match=r"memory.vector_store.*accept is true, but the store is in a folder"):
         asyncio.run(open_it())
+
+
+async def test_a_collection_of_an_earlier_form_is_made_anew_and_another_of_a_like_name_stays(
+    tmp_path: Path, server: dict[str, Any]
+) -> None:
+    """Its rows have no mark, so what was forgotten must not move; `gaia-old` may be somebody's."""
+    client = chromadb.HttpClient(host=server["host"], port=server["port"])
+    async with open_memory(config_of(server, accept=True), home=tmp_path / "home") as gaia:
+        ada = gaia.scope("ada")
+        await gaia.memory.remember(ada, "Likes tea")
+        await gaia.memory.settled()
+    ours = client.get_collection("gaia", embedding_function=None)
+    earlier = {name: value for name, value in ours.metadata.items() if name != "gaia_format"}
+    ours.modify(metadata=earlier)
+    ours.add(ids=["x"], embeddings=[[0.1] * 384], metadatas=[{"data": "Forgotten", "user_id": "gaia:ada"}])
+    client.create_collection("gaia-old", embedding_function=None).add(ids=["y"], embeddings=[[0.1]])
+    async with open_memory(config_of(server, accept=True), home=tmp_path / "home") as gaia:
+        await gaia.memory.settled()
+        await gaia.memory.settled()
+        facts = [fact.text for fact in await gaia.memory.facts(ada)]
+        copies = await mem0_facts(gaia, "ada")
+    left = client.get_collection("gaia-old", embedding_function=None).count()
+    chroma_store._close(client)
+
+    assert (facts, list(copies.values()), left) == (["Likes tea"], ["Likes tea"], 1)
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ class AdapterStore(Mem0Store):
             MemoryUnavailable: another database or plain mem0 has filled it.
         """
         theirs = [row for row in self.rows() if not is_own(row.id, row.payload)]
-        if theirs and self._read_marker():
+        if theirs and self._read_marker().get(FORMAT_KEY) == FORMAT:
             raise MemoryUnavailable(f"{len(theirs)} rows of other programs would be lost", remedy=FOREIGN_REMEDY)
         if not is_same_database(self._read_marker().get(ID_KEY), self.label.store_id) and self._has_facts():
             raise MemoryUnavailable(FOREIGN_REASON, remedy=FOREIGN_REMEDY)

@@ -19,6 +19,7 @@ from gaia_memory.backend.mem0_store.store import (
     FOREIGN_REMEDY,
     FORMAT,
     FORMAT_KEY,
+    SHARED_CHARACTERS,
     Mem0Builder,
     Mem0Store,
     StoreLabel,
@@ -42,9 +43,6 @@ FOLDER_SYNC_THRESHOLD = 2_000
 rewrite at each write: without rewrites, each write of 100,000 facts would read half of them."""
 
 _PAGE_ROWS = 1_000
-_NEXT_SUFFIX, _OLD_SUFFIX = "-next", "-old"
-"""End the names of a collection that is being filled, and of the one whose place it then takes."""
-
 _LAST_WRITES_SECONDS = 0.2
 """How long writes of other programs to a collection that has lost its name may take."""
 
@@ -134,13 +132,7 @@ def open_chroma(
     client = _connect(config, folder if is_embedded else None)
     name = config.collection_name
     try:
-        names = {found.name for found in client.list_collections()}
-        if name not in names and name + _NEXT_SUFFIX in names:
-            # We were killed before it got its name.
-            client.get_collection(name + _NEXT_SUFFIX, embedding_function=None).modify(name=name)
-        exists = name in names or name + _NEXT_SUFFIX in names
-        if exists and name + _OLD_SUFFIX in names:
-            _drop_old(client, name, client.get_collection(name, embedding_function=None))
+        exists = _finish_replacement(client, name, label)
         if fresh:
             hnsw = HNSW_CONFIG | ({"sync_threshold": FOLDER_SYNC_THRESHOLD} if is_embedded else {})
             if exists:
@@ -167,7 +159,7 @@ def _create(
     Raises:
         MemoryUnavailable: these rows do not fit to the embedder; nothing is lost.
     """
-    made_name = name + _NEXT_SUFFIX if exists else name
+    made_name, old_name = (_spare_name(name, label, "next") if exists else name), _spare_name(name, label, "old")
     if exists and made_name in {found.name for found in client.list_collections()}:
         client.delete_collection(made_name)
     metadata = {
@@ -183,17 +175,33 @@ def _create(
     if exists:
         old = client.get_collection(name, embedding_function=None)
         _carry_over(old, collection)
-        old.modify(name=name + _OLD_SUFFIX)
+        old.modify(name=old_name)
         collection.modify(name=name)
-        _drop_old(client, name, collection)
+        _drop_old(client, old_name, collection)
     return collection
 
 
-def _drop_old(client: Any, name: str, collection: Any) -> None:
+def _finish_replacement(client: Any, name: str, label: StoreLabel) -> bool:
+    """Return whether the collection exists, after finishing what a killed process has begun to put in its place."""
+    names = {found.name for found in client.list_collections()}
+    if name not in names and (made_name := _spare_name(name, label, "next")) in names:
+        client.get_collection(made_name, embedding_function=None).modify(name=name)
+        names.add(name)
+    if name in names and (old_name := _spare_name(name, label, "old")) in names:
+        _drop_old(client, old_name, client.get_collection(name, embedding_function=None))
+    return name in names
+
+
+def _spare_name(name: str, label: StoreLabel, kind: str) -> str:
+    """Return the name of a collection that is being filled, or of the one whose place it takes: no other database's."""
+    return f"{name}-{kind}-{label.store_id[:SHARED_CHARACTERS]}"
+
+
+def _drop_old(client: Any, old_name: str, collection: Any) -> None:
     """Drop what `collection` has replaced, with the rows that programs which had it open have written since."""
     time.sleep(_LAST_WRITES_SECONDS)
-    _carry_over(client.get_collection(name + _OLD_SUFFIX, embedding_function=None), collection)
-    client.delete_collection(name + _OLD_SUFFIX)
+    _carry_over(client.get_collection(old_name, embedding_function=None), collection)
+    client.delete_collection(old_name)
 
 
 def _connect(config: Any, folder: Path | None) -> Any:
@@ -218,11 +226,13 @@ def _pages(collection: Any, include: Sequence[str] = ("metadatas",)) -> Iterator
 
 
 def _carry_over(old: Any, new: Any) -> None:
-    """Copy the rows of other programs.
+    """Copy the rows of other programs; a collection of an earlier form has none that can be told from ours.
 
     Raises:
         MemoryUnavailable: their vectors do not fit to the embedder; nothing is lost.
     """
+    if (old.metadata or {}).get(FORMAT_KEY) != FORMAT:
+        return
     theirs = [row for row in _pages(old, ("embeddings", "metadatas")) if not is_own(row[0], row[2] or {})]
     if theirs and (old.metadata or {}).get(EMBEDDER_KEY) != new.metadata[EMBEDDER_KEY]:
         raise MemoryUnavailable(f"{len(theirs)} rows of other programs would be lost", remedy=FOREIGN_REMEDY)
