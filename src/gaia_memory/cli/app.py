@@ -11,6 +11,7 @@ from gaia_memory.cli import backup, chat, config, init, learn, people, serve, sw
 from gaia_memory.cli.demo import demo
 from gaia_memory.cli.doctor import doctor
 from gaia_memory.cli.engines import command
+from gaia_memory.cli.evaluate import evaluate
 from gaia_memory.cli.memory import add, due, forget, history, mem0, profile, reindex, search, transfer
 from gaia_memory.cli.memory import list as facts_list
 from gaia_memory.cli.setup import adk_servers
@@ -101,6 +102,7 @@ app.command("chat", epilog=chat.EXAMPLES)(chat.chat)
 app.command("sweep", epilog=sweep.EXAMPLES)(command(sweep.sweep))
 app.command("due", epilog=due.ANNOUNCE_EXAMPLES)(command(due.announce))
 app.command("learn", epilog=learn.EXAMPLES)(learn.learn)
+app.command("eval", epilog=evaluate.EXAMPLES)(command(evaluate.evaluate_file))
 app.command("backup", epilog=backup.BACKUP_EXAMPLES)(backup.backup)
 app.command("restore", epilog=backup.RESTORE_EXAMPLES)(backup.restore)
 memory = typer.Typer(
