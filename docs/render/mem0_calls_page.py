@@ -11,8 +11,9 @@ _HEAD = """\
 # mem0's calls
 
 `gaia.mem0` (blocking, from any thread) and `gaia.amem0` have these calls with the parameters and answers of mem0
-{version}. What cannot be honoured raises `InvalidInputError`, a `ValueError`, that names the call.
-[How to use them](../how-to/plain-mem0.md).
+{version}. What cannot be honoured raises `InvalidInputError`, a `ValueError`, that names the call or the argument, its
+value and the fix. Ids are trimmed, as in mem0; in one of a person, white space within is allowed. `user_id` is one
+person: `"*"`, a list, or another in `filters` is refused. [How to use them](../how-to/plain-mem0.md).
 
 | call | the same | different |
 |---|---|---|

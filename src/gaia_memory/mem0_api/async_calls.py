@@ -10,22 +10,24 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from gaia_memory.backend.mem0_store.payload import WRITER_KEY, build_payload
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import EventPosition, Fact, Message, NewFact, Scope, SessionKey, Turn
-from gaia_memory.models.validation import raise_invalid
+from gaia_memory.models.filters import compile_filters
+from gaia_memory.models.validation import format_value, raise_invalid
 
 if TYPE_CHECKING:
     from gaia_memory.engine import Engine
 
 Item = dict[str, Any]
 
-DEFAULT_RUN = "mem0"
-"""The conversation of what is added without a `run_id`."""
+DEFAULT_RUN, MAX_RESULTS = "mem0", 1_000
+"""The conversation of what is added without a `run_id`, and the most facts that a search returns."""
 
 _UNSET: Any = object()
-_OWNER_FIX = "pass user_id: each fact belongs to one person"
-_IDS = ("user_id", "agent_id", "run_id")
 _OUR_NAMES = {"agent_id": "agent", "run_id": "session_id"}
-_DAY = timedelta(days=1)
-MAX_RESULTS = 1_000
+_ITEM_NAMES = {
+    **{"data": "memory", "agent": "agent_id", "session_id": "run_id"},
+    **{name: name for name in ("hash", "created_at", "updated_at", "user_id", "expiration_date")},
+}
+"""The fields of a payload that mem0 answers with beside the metadata, and their names there."""
 
 
 class AsyncMem0:
@@ -62,18 +64,19 @@ class AsyncMem0:
         """
         _refuse("add", timestamp=timestamp, memory_type=memory_type, prompt=prompt)
         scope = self._scope("add", user_id)
-        details: dict[str, Any] = {"metadata": dict(metadata or {}), "valid_until": _end_of_day(expiration_date)}
+        agent_id, run_id = _read_id("agent_id", agent_id), _read_id("run_id", run_id)
+        details: dict[str, Any] = {"metadata": _mapping("metadata", metadata)}
+        details["valid_until"] = _end_of_day(expiration_date)
         talk = _read_messages(messages)
         if infer:
             return {"results": await self._learn(scope, talk, agent_id, run_id, details)}
         facts = [NewFact(text, agent=agent_id, session_id=run_id, **details) for _, text, _ in talk]
         added = await self._memory.add(scope, facts)
-        return {
-            "results": [
-                {**_change(fact, "ADD" if is_new else "NONE"), "actor_id": actor, "role": role}
-                for fact, is_new, (role, _, actor) in zip(added.facts, added.is_new, talk, strict=True)
-            ]
-        }
+        results = [
+            {**_change(fact, "ADD" if is_new else "NONE"), "actor_id": actor, "role": role}
+            for fact, is_new, (role, _, actor) in zip(added.facts, added.is_new, talk, strict=True)
+        ]
+        return {"results": results}
 
     async def search(
         self,
@@ -93,11 +96,15 @@ class AsyncMem0:
         The reranker is that of the configuration, so `rerank` changes nothing.
         """
         _refuse("search", explain=explain, reference_date=reference_date, show_expired=show_expired)
-        limit = min(ids.pop("limit", top_k), MAX_RESULTS)
+        limit = _read_limit(top_k, ids)
         scope, rest = self._read_filters("search", filters, ids)
-        if not str(query).strip():
-            raise_invalid("query", query, "pass a question")
-        found = await self._memory.recall(scope, query, limit=limit, filters=rest or None)
+        _require(
+            type(threshold) in (int, float) and 0 <= threshold <= 1, "threshold", threshold, "pass one from 0 to 1"
+        )
+        _require(bool(str(query).strip()), "query", query, "pass a question")
+        found = (
+            await self._memory.recall(scope, str(query), limit=min(limit, MAX_RESULTS), filters=rest) if limit else ()
+        )
         return {"results": [{**_item(hit.fact), "score": hit.score} for hit in found if hit.score >= threshold]}
 
     async def get(self, memory_id: str) -> Item | None:
@@ -116,15 +123,10 @@ class AsyncMem0:
     ) -> dict[str, list[Item]]:
         """Return a person's current facts, oldest first; takes mem0 1.0's ids and `limit`, too."""
         _refuse("get_all", show_expired=show_expired)
-        limit = ids.pop("limit", top_k)
+        limit = _read_limit(top_k, ids)
         scope, rest = self._read_filters("get_all", filters, ids)
-        facts: list[Fact] = []
-        while len(facts) < limit:
-            page = await self._memory.browse(scope, filters=rest or None, offset=len(facts), limit=min(100, limit))
-            facts += page.facts
-            if not page.facts or len(facts) >= page.total:
-                break
-        return {"results": [_item(fact) for fact in facts[:limit]]}
+        passes = compile_filters(rest or {})
+        return {"results": [_item(fact) for fact in await self._memory.facts(scope) if passes(fact)][:limit]}
 
     async def update(
         self,
@@ -142,9 +144,10 @@ class AsyncMem0:
         changes: dict[str, Any] = {}
         if expiration_date is not _UNSET:
             changes["valid_until"] = _end_of_day(expiration_date)
+        if metadata is not None:
+            changes["metadata"] = _mapping("metadata", metadata)
         scope = await self._require_owner(memory_id)
-        wording = data if text is None else text
-        await self._memory.update(scope, memory_id, text=wording, metadata=metadata, **changes)
+        await self._memory.update(scope, memory_id, text=data if text is None else text, **changes)
         return {"message": "Memory updated successfully!"}
 
     async def delete(self, memory_id: str) -> dict[str, str]:
@@ -165,6 +168,7 @@ class AsyncMem0:
             InvalidInputError: there is no `user_id`.
         """
         scope = self._scope("delete_all", user_id)
+        agent_id, run_id = _read_id("agent_id", agent_id), _read_id("run_id", run_id)
         if agent_id is None and run_id is None:
             await self._memory.forget(scope)
         for fact in await self._memory.facts(scope):
@@ -179,8 +183,7 @@ class AsyncMem0:
             return []
         periods = await self._memory.history(scope, memory_id)
         known = (await self._memory.get(scope, [memory_id])).get(memory_id)
-        rows: list[Item] = []
-        earlier = None
+        rows, earlier = list[Item](), None
         for period in periods:
             event = "UPDATE" if rows else "ADD"
             began = period.first_said_at or (None if known is None else known.created_at)
@@ -191,11 +194,7 @@ class AsyncMem0:
         return rows
 
     async def reset(self) -> NoReturn:
-        """Refuse: mem0 would empty the whole store.
-
-        Raises:
-            InvalidInputError: always.
-        """
+        """Refuse with `InvalidInputError`: mem0 would empty the whole store."""
         raise InvalidInputError("mem0.reset would forget everybody: call delete_all for each user_id")
 
     async def _learn(
@@ -217,21 +216,25 @@ class AsyncMem0:
         return [_change(fact, "ADD") for fact in facts if fact.session_id == key.session and fact.created_at >= began]
 
     def _scope(self, call: str, user_id: object) -> Scope:
-        if user_id is None:
-            raise InvalidInputError(f"mem0.{call} has no user_id: {_OWNER_FIX}")
-        return self._engine.scope(self._engine.config.app, str(user_id))
+        if (user := _read_id("user_id", user_id)) is None:
+            raise InvalidInputError(f"mem0.{call} has no user_id: pass it, each fact belongs to one person")
+        return self._engine.scope(self._engine.config.app, user)
 
     def _read_filters(
         self, call: str, filters: Mapping[str, Any] | None, ids: Mapping[str, Any]
-    ) -> tuple[Scope, dict[str, Any]]:
+    ) -> tuple[Scope, dict[str, Any] | None]:
         """Return whose facts are meant, and the filters in our names."""
-        if unknown := sorted(ids.keys() - set(_IDS)):
-            raise InvalidInputError(f"mem0.{call} takes no {unknown[0]!r}")
-        rest = {**(filters or {}), **{name: value for name, value in ids.items() if value is not None}}
+        rest = _mapping("filters", filters)
+        for name, value in ids.items():
+            if name not in ("user_id", *_OUR_NAMES):
+                raise InvalidInputError(f"mem0.{call} takes no {name!r}")
+            if value is not None and rest.setdefault(name, value) != value:
+                raise_invalid(name, value, f"filters names {format_value(rest[name])}: pass one of them")
         scope = self._scope(call, rest.pop("user_id", None))
-        return scope, {
-            {"agent_id": "agent", "run_id": "session_id"}.get(name, name): each for name, each in rest.items()
-        }
+        for name in _OUR_NAMES.keys() & rest.keys():
+            value = rest.pop(name)
+            rest[_OUR_NAMES[name]] = value if isinstance(value, Mapping) else _read_id(name, value)
+        return scope, rest or None
 
     async def _require_owner(self, memory_id: str) -> Scope:
         scope = await self._memory.owner(memory_id)
@@ -240,19 +243,40 @@ class AsyncMem0:
         return scope
 
 
+def _read_id(name: str, value: object) -> str | None:
+    """Return an id without white space around it, as mem0 takes it; numbers become text."""
+    if value is None:
+        return None
+    trimmed = "" if isinstance(value, Mapping | list | tuple | set) else str(value).strip()
+    _require(trimmed not in ("", "*"), name, value, "pass one id: a call answers for one, never for several or all")
+    return trimmed
+
+
+def _read_limit(top_k: Any, ids: dict[str, Any]) -> int:
+    name, limit = ("limit", ids.pop("limit")) if "limit" in ids else ("top_k", top_k)
+    _require(type(limit) is int and limit >= 0, name, limit, "pass a whole number from 0 on")
+    return int(limit)
+
+
+def _mapping(name: str, value: Any) -> dict[str, Any]:
+    _require(isinstance(value, Mapping | None), name, value, "pass a dict")
+    return dict(value or {})
+
+
+def _require(is_right: bool, name: str, value: object, fix: str) -> None:
+    if not is_right:
+        raise_invalid(name, value, fix)
+
+
 def _refuse(call: str, **arguments: Any) -> None:
-    given = [name for name, value in arguments.items() if value]
-    if given:
+    if given := [name for name, value in arguments.items() if value]:
         raise InvalidInputError(f"mem0.{call} cannot take {given[0]} here: leave it out")
 
 
 def _read_messages(messages: object) -> list[tuple[str, str, str | None]]:
     """Return role, text and name of each message but the system's."""
-    listed: Any = [messages] if isinstance(messages, str | Mapping) else messages
-    if not isinstance(listed, Sequence):
-        raise_invalid("messages", messages, "pass a text, a message or a list of messages")
     read = []
-    for each in listed:
+    for each in messages if isinstance(messages, list | tuple) else [messages]:
         message = {"role": "user", "content": each} if isinstance(each, str) else each
         if not isinstance(message, Mapping) or not isinstance(message.get("content"), str):
             raise_invalid("messages", each, 'pass messages such as {"role": "user", "content": "…"}')
@@ -267,17 +291,11 @@ def _build_turns(
     """Return messages of this moment as turns, each of which begins with a message of the person."""
     groups: list[list[Message]] = []
     for number, (role, text, _) in enumerate(talk):
-        is_person = role == "user"
-        message = Message(
-            role="user" if is_person else "assistant",
-            text=text,
-            said_at=now + timedelta(microseconds=number),
-            event_id=str(uuid.uuid4()),
-            speaker="user" if is_person else agent,
-        )
-        if is_person or not groups:
+        moment, event_id = now + timedelta(microseconds=number), str(uuid.uuid4())
+        if role == "user" or not groups:
             groups.append([])
-        groups[-1].append(message)
+        said: Any = {"role": "user", "speaker": "user"} if role == "user" else {"role": "assistant", "speaker": agent}
+        groups[-1].append(Message(text=text, said_at=moment, event_id=event_id, **said))
     return [
         Turn(seq=seq, messages=tuple(group), end=EventPosition(group[-1].said_at.timestamp(), group[-1].event_id))
         for seq, group in enumerate(groups, turns_before + 1)
@@ -292,22 +310,15 @@ def _end_of_day(day: object) -> datetime | None:
         parsed = day if isinstance(day, date) else date.fromisoformat(str(day))
     except ValueError:
         raise_invalid("expiration_date", day, "pass a day such as 2026-12-31, or None")
-    return datetime.combine(parsed, time(), UTC) + _DAY
+    return datetime.combine(parsed, time(), UTC) + timedelta(days=1)
 
 
 def _item(fact: Fact) -> Item:
     """Return a fact as mem0 answers with it."""
-    payload = build_payload(fact, with_search_text=False)
-    own = {"data": "memory", "hash": "hash", "created_at": "created_at", "updated_at": "updated_at"}
-    item: Item = {"id": fact.id, **{name: payload.pop(key) for key, name in own.items()}}
-    item["user_id"] = fact.scope.user
-    ids = {"agent_id": payload.pop("agent", None), "run_id": payload.pop("session_id", None)}
-    item |= {name: value for name, value in ids.items() if value is not None}
-    payload.pop("user_id")
+    payload: Item = build_payload(fact, with_search_text=False) | {"user_id": fact.scope.user}
     payload.pop(WRITER_KEY)
-    if (last_day := payload.pop("expiration_date", None)) is not None:
-        item["expiration_date"] = last_day
-    return item | {"metadata": payload, "score": None}
+    named = {name: payload.pop(key) for key, name in _ITEM_NAMES.items() if key in payload}
+    return {"id": fact.id, **named, "metadata": payload, "score": None}
 
 
 def _change(fact: Fact, event: str) -> Item:
@@ -317,15 +328,6 @@ def _change(fact: Fact, event: str) -> Item:
 def _history_row(memory_id: str, old: str | None, new: str | None, event: str, at: datetime | None) -> Item:
     moment = None if at is None else at.astimezone(UTC).isoformat()
     name = f"{memory_id} {event} {moment} {new}"
-    return {
-        "id": str(uuid.uuid5(uuid.NAMESPACE_OID, name)),
-        "memory_id": memory_id,
-        "old_memory": old,
-        "new_memory": new,
-        "event": event,
-        "created_at": moment,
-        "updated_at": moment,
-        "is_deleted": event == "DELETE",
-        "actor_id": None,
-        "role": None,
-    }
+    change = {"memory_id": memory_id, "old_memory": old, "new_memory": new, "event": event}
+    times = {"created_at": moment, "updated_at": moment, "is_deleted": event == "DELETE"}
+    return {"id": str(uuid.uuid5(uuid.NAMESPACE_OID, name)), **change, **times, "actor_id": None, "role": None}

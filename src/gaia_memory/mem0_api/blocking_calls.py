@@ -7,14 +7,12 @@ import threading
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 
 from gaia_memory.config.sources.load import LoadedConfig
 from gaia_memory.engine_registry import open_engine
 from gaia_memory.errors import MemoryClosedError
 from gaia_memory.mem0_api.async_calls import AsyncMem0
-
-T = TypeVar("T")
 
 
 def _blocking(call: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
@@ -60,7 +58,7 @@ class Mem0:
                 asyncio.run_coroutine_threadsafe(stack.aclose(), loop).result()
                 loop.call_soon_threadsafe(loop.stop)
 
-    def _run(self, call: Callable[[AsyncMem0], Awaitable[T]]) -> T:
+    def _run(self, call: Callable[[AsyncMem0], Awaitable[Any]]) -> Any:
         with self._lock:
             if self._is_closed:
                 raise MemoryClosedError
@@ -70,11 +68,10 @@ class Mem0:
         return asyncio.run_coroutine_threadsafe(self._answer(call), self._loop).result()
 
     def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
-        asyncio.set_event_loop(loop)
         loop.run_forever()
         loop.close()
 
-    async def _answer(self, call: Callable[[AsyncMem0], Awaitable[T]]) -> T:
+    async def _answer(self, call: Callable[[AsyncMem0], Awaitable[Any]]) -> Any:
         if self._calls is None:
             stack = AsyncExitStack()
             self._calls = AsyncMem0(await stack.enter_async_context(open_engine(self._loaded)))

@@ -133,15 +133,18 @@ async def test_within_a_minute_without_being_asked(
                 await asyncio.sleep(0.05)
 
 
-def test_a_store_in_a_folder_accepts_nothing(tmp_path: Path) -> None:
-    """The error names the key and why."""
+@pytest.mark.parametrize(
+    ("provider", "reason"), [("chroma", "it is in a folder that only gaia may write"), ("none", "there is no store")]
+)
+def test_a_store_in_a_folder_accepts_nothing(tmp_path: Path, provider: str, reason: str) -> None:
+    """The error names the key, the provider and why, and what to do; so does that of no store at all."""
 
     async def open_it() -> None:
-        store = {"provider": "chroma", "accept": True}
+        store = {"provider": provider, "accept": True}
         async with open_memory({"memory": {"vector_store": store}}, home=tmp_path):
             pass
 
-    with pytest.raises(ConfigError, match=r"memory.vector_store.*accept is true, but the store is in a folder"):
+    with pytest.raises(ConfigError, match=f"memory.vector_store.*'{provider}': {reason}; leave `accept` out"):
         asyncio.run(open_it())
 
 

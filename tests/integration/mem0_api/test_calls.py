@@ -123,6 +123,18 @@ async def test_ids_filters_and_the_names_of_mem0_1_select_facts(gaia: Gaia) -> N
     assert [row["user_id"] for row in (await calls.search("likes", user_id="ben", limit=5))["results"]] == ["ben"]
 
 
+async def test_ids_are_trimmed_as_in_mem0(gaia: Gaia) -> None:
+    """What is added for ` ada` is ada's, and numbers become text."""
+    await added(gaia, "Likes teal", user=" ada ", run_id=" r1")
+    await gaia.amem0.add("Likes tea", user_id=7, run_id=1, infer=False)  # type: ignore[arg-type]
+    rows = [
+        (await gaia.amem0.get_all(filters={"user_id": "ada\n", "run_id": "r1 "}))["results"],
+        (await gaia.amem0.get_all(user_id=7, run_id=1))["results"],
+    ]
+
+    assert [[(row["user_id"], row["run_id"]) for row in each] for each in rows] == [[("ada", "r1")], [("7", "1")]]
+
+
 async def test_delete_all_is_an_erasure(gaia: Gaia, tmp_path: Path) -> None:
     """Of a person or of a run; no file has the words, and the other person keeps theirs."""
     await added(gaia, "Likes zebrawood", run_id="r1")
@@ -151,6 +163,16 @@ async def test_delete_all_is_an_erasure(gaia: Gaia, tmp_path: Path) -> None:
         ("add", {"messages": "tea", "user_id": "ada", "infer": False, "expiration_date": "soon"}, "expiration_date is"),
         ("delete", {"memory_id": "none"}, "Memory with id none not found"),
         ("reset", {}, "delete_all for each user_id"),
+        ("search", {"query": "tea", "user_id": "ada", "top_k": "5"}, "top_k is '5': pass a whole number"),
+        ("get_all", {"user_id": "ada", "limit": -1}, "limit is -1: pass a whole number"),
+        ("search", {"query": "tea", "user_id": "ada", "threshold": "low"}, "threshold is 'low': pass one from 0"),
+        ("add", {"messages": "tea", "user_id": "ada", "metadata": "calm"}, "metadata is 'calm': pass a dict"),
+        ("update", {"memory_id": "none", "text": "tea", "metadata": ["calm"]}, "metadata is .*: pass a dict"),
+        ("get_all", {"filters": "ada"}, "filters is 'ada': pass a dict"),
+        ("search", {"query": "tea", "user_id": "a", "filters": {"user_id": "b"}}, "user_id is 'a': filters names 'b'"),
+        ("get_all", {"filters": {"user_id": {"in": ["ada", "ben"]}}}, "user_id is .*: pass one id"),
+        ("get_all", {"filters": {"user_id": "*"}}, r"user_id is '\*': pass one id"),
+        ("delete_all", {"user_id": " "}, "user_id is ' ': pass one id"),
     ],
 )
 async def test_what_cannot_be_done_is_refused_with_its_name(

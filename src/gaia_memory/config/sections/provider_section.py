@@ -96,7 +96,9 @@ class VectorStoreConfig(ProviderConfig):
     @model_validator(mode="after")
     def _require_server_to_accept(self) -> Self:
         if self.accept and not self.is_on_server:
-            raise ValueError("accept is true, but the store is in a folder, which only gaia may write: use a server")
+            where = "there is no store" if self.provider == "none" else "it is in a folder that only gaia may write"
+            fix = "leave `accept` out, or name a store on a server"
+            raise ValueError(f"accept is true, but the provider is {self.provider!r}: {where}; {fix}")
         return self
 
 
