@@ -31,7 +31,7 @@ if __package__ in (None, ""):
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks.recall_baselines import BASELINES, MAX_RESULTS, FilledSystem, Search
+from benchmarks.recall_baselines import BASELINES, MAX_RESULTS, Fill, FilledSystem, Search
 from benchmarks.recall_data import LOCOMO_SHAPES, MIXED_SHAPES, Conversation, UnknownFormError, load_conversations
 from gaia_memory import NewFact, Scope, open_memory
 from gaia_memory.config.sections.recall_section import RecallWeights
@@ -51,6 +51,7 @@ class Figures:
 
     rate: float | None = None
     shares: dict[str, dict[int, list[float]]] = field(default_factory=dict)
+    firsts: list[bool] = field(default_factory=list)
     gains: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
 
@@ -59,6 +60,7 @@ class Figures:
         shares = self.shares.setdefault(talk, {depth: [] for depth in RECALL_DEPTHS})
         for depth in RECALL_DEPTHS:
             shares[depth].append(len(set().union(*found[:depth]) & evidence) / len(evidence))
+        self.firsts.append(bool(found) and bool(found[0] & evidence))
         hits = [bool(each & evidence) for each in found[:10]]
         ideal = sum(1 / math.log2(place + 2) for place in range(min(len(evidence), 10)))
         self.gains.append(min(1.0, sum(hit / math.log2(place + 2) for place, hit in enumerate(hits)) / ideal))
@@ -76,6 +78,7 @@ class Figures:
         """Return means over the questions, latencies in milliseconds, and memories per second."""
         ordered = sorted(self.seconds)
         return {
+            "first": statistics.fmean(self.firsts),
             **{f"R@{depth}": statistics.fmean(self.at(depth)) for depth in RECALL_DEPTHS},
             "any@10": statistics.fmean(share > 0 for share in self.at(10)),
             "all@10": statistics.fmean(share == 1 for share in self.at(10)),
@@ -141,6 +144,7 @@ async def measure(
     ablation: bool,
     weights: Mapping[str, float],
     tell: Tell,
+    baselines: Mapping[str, tuple[str, Fill]] = BASELINES,
 ) -> dict[str, Figures]:
     """Measure every system in its own folder."""
     figures: dict[str, Figures] = {}
@@ -155,7 +159,7 @@ async def measure(
                     async with ours.weighted(chosen) as filled:
                         figures[name] = await _ask_all(talks, filled)
             else:
-                name, fill = BASELINES[system]
+                name, fill = baselines[system]
                 tell(name)
                 async with fill(talks, embedder, Path(folder)) as filled:
                     figures[name] = await _ask_all(talks, filled)

@@ -32,7 +32,16 @@ ASKED = [
     ("What did Ann paint?", ["D2:2"]),
     ("What did Ben buy in June 2023?", ["D2:1"]),
 ]
-FIGURES = {*(f"R@{depth}" for depth in RECALL_DEPTHS), "any@10", "all@10", "nDCG@10", "p50 ms", "p95 ms", "written/s"}
+FIGURES = {
+    "first",
+    *(f"R@{depth}" for depth in RECALL_DEPTHS),
+    "any@10",
+    "all@10",
+    "nDCG@10",
+    "p50 ms",
+    "p95 ms",
+    "written/s",
+}
 
 
 def turns(number: int, lines: list[str]) -> list[dict[str, str]]:

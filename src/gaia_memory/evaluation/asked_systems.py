@@ -87,8 +87,8 @@ async def evaluate(
             raise InvalidInputError(f"{questions.user} has no facts to ask about: `gaia people` lists who has some")
     else:
         with show_bar(f"Learning with {engine.model_name}" if questions.talks else "Storing") as advance:
-            people = await _fill(engine, questions.people, learned, advance)
-    searches = {"gaia": _memory_search(engine, missing)}
+            people = await fill(engine, questions.people, learned, advance)
+    searches = {"gaia": memory_search(engine, missing)}
     if with_mem0:
         engine.follow()
         with show_bar("Writing the mem0 store") as advance:
@@ -108,9 +108,10 @@ async def evaluate(
     }
 
 
-async def _fill(
+async def fill(
     engine: Engine, people: Sequence[Person], learned: LearnedFigures, advance: Progress
 ) -> list[AskedPerson]:
+    """Store the facts of everybody, and learn from their conversations; add to `learned` what came of it."""
     filled = []
     for number, person in enumerate(people, 1):
         advance(number - 1, len(people))
@@ -150,7 +151,9 @@ def _compare(person: Person, facts: Sequence[FoundFact], learned: LearnedFigures
     learned.invented += [fact.text for fact in unknown if not said.holds(fact.text)]
 
 
-def _memory_search(engine: Engine, missing: set[str]) -> Search:
+def memory_search(engine: Engine, missing: set[str]) -> Search:
+    """Return how to ask our memory; what failed in recall is added to `missing`."""
+
     async def search(scope: Scope, question: str, limit: int | None) -> list[tuple[str, str]]:
         hits = await engine.memory.recall(scope, question, limit=limit)
         missing.update(name for hit in hits for name in hit.missing)

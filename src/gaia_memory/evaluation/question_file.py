@@ -115,13 +115,14 @@ def read_questions(text: str, *, is_jsonl: bool, user: str | None = None) -> Que
         InvalidInputError: the file has another form; the message names the place and the fix.
     """
     try:
-        data = _read_lines(text) if is_jsonl else yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        data = {} if is_jsonl else yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None) or error
         place = "it" if mark is None else f"line {mark.line + 1}"
-        raise InvalidInputError(
-            f"{place} is not YAML: {problem}; put quotes around a text with `?`, `:` or `#`"
-        ) from error
+        hint = "put quotes around a text with `?`, `:` or `#`"
+        raise InvalidInputError(f"{place} is not YAML: {problem}; {hint}") from error
+    if is_jsonl:
+        data = _read_lines(text)
     if not isinstance(data, dict):
         raise InvalidInputError("it has no `questions`: pass YAML with them, or JSON Lines in a file named .jsonl")
     return _validated(QuestionFile, data if user is None else {**data, "user": user}, "")
@@ -129,11 +130,11 @@ def read_questions(text: str, *, is_jsonl: bool, user: str | None = None) -> Que
 
 def _read_lines(text: str) -> dict[str, list[_Entry]]:
     found: dict[str, list[_Entry]] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(map(str.strip, text.split("\n")), 1):
         try:
             entry = json.loads(line or "{}")
         except (ValueError, RecursionError) as error:
-            raise InvalidInputError(f"line {number} is not JSON: {error}") from error
+            raise InvalidInputError(f"line {number} is not JSON: {getattr(error, 'msg', error)}") from error
         kinds = [kind for key, kind in _LINE_KINDS.items() if isinstance(entry, dict) and key in entry]
         if line and len(kinds) != 1:
             fix = "pass an object with `ask` (a question), `text` (a fact) or `conversations` (a talk)"

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from support.checkout import ROOT
 from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, write_offline_config
+from support.cli.docs_pages import run_page
 from support.servers.fake_gemini import facts
 
 if TYPE_CHECKING:
@@ -115,3 +117,13 @@ def test_an_unclear_line_is_refused_by_its_number(tmp_path: Path) -> None:
 
     assert ["line 2" in each for each in told] == [True] * 3
     assert run_gaia("eval", str(tmp_path / "none.yaml")).code == 2
+
+
+@pytest.mark.slow
+def test_the_page_works_as_printed(tmp_path: Path) -> None:
+    """Without a key, with the twenty talks of the repository."""
+    talks = "docs/examples/talks.yaml"
+    shown, _ = run_page("how-to/evaluate.md", tmp_path, replacements={talks: str(ROOT / talks)}, environment={})
+
+    assert [(each.missing_lines, each.printed) for each in shown if each.missing_lines] == []
+    assert len(shown) == 2

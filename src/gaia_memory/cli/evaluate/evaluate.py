@@ -77,12 +77,16 @@ def _print(report: Mapping[str, Any]) -> None:
     for system, wrong in report["wrong"].items():
         print_line(f"{system} was wrong about {pluralize(len(wrong), 'question')}{':' if wrong else '.'}")
         shown = [
-            [each["question"], ", ".join(each["expected"]), str(each["place"] or ""), each["first"]] for each in wrong
-        ]
-        if wrong:
-            print_rows(
-                ("question", "expected", "came at", "first was"), [[cell or "-" for cell in row] for row in shown]
+            (
+                each["question"],
+                ", ".join(each["expected"]) or "nothing",
+                str(each["place"] or "-"),
+                each["first"] or "nothing",
             )
+            for each in wrong
+        ]
+        if shown:
+            print_rows(("question", "expected", "came at", "first was"), shown)
     if learned:
         kept = f"{learned['kept']} of {learned['true']} true facts were kept"
         others = f"{learned['outdated']} are outdated, {len(learned['invented'])} invented"
