@@ -54,7 +54,9 @@ async def memvara(
 ) -> AsyncIterator[FilledSystem]:
     """Fill Memvara, in a process of its own, with the sentences as they are."""
     command = [python, str(_WORKER), str(folder / "memvara.db")]
-    worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    # As many threads as our encoder has.
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
     assert worker.stdin is not None
     assert worker.stdout is not None
 
@@ -137,17 +139,14 @@ def table(rows: Rows) -> str:
     lines = [f"| | {' | '.join(systems)} |", f"|---|{'---|' * len(systems)}"]
     for name, figures in rows.items():
         known = [value for value in figures.values() if value is not None]
-        best = min(known) if "(ms)" in name else max(known)
-        cells = [_cell(name, figures[system], best) for system in systems]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+        best = _shown(name, min(known) if "(ms)" in name else max(known))
+        cells = ["" if value is None else _shown(name, value) for value in figures.values()]
+        lines.append(f"| {name} | {' | '.join(f'**{cell}**' if cell == best else cell for cell in cells)} |")
     return "\n".join(lines)
 
 
-def _cell(name: str, value: float | None, best: float) -> str:
-    if value is None:
-        return ""
-    shown = f"{value:.1f}" if "(ms)" in name else f"{value:,.0f}" if "per second" in name else f"{value:.2f}"
-    return f"**{shown}**" if value == best else shown
+def _shown(name: str, value: float) -> str:
+    return f"{value:.1f}" if "(ms)" in name else f"{value:,.0f}" if "per second" in name else f"{value:.2f}"
 
 
 def print_step(name: str) -> None:

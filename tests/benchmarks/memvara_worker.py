@@ -11,6 +11,7 @@ import sys
 from datetime import datetime
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import count
 from typing import Any
 
 
@@ -34,13 +35,15 @@ def main(path: str) -> None:
     # Memvara needs a newer SQLite than many systems have.
     sys.modules["sqlite3"] = import_module("pysqlite3")
     memvara = import_module("memvara")
+    numbers = count()
     memory = memvara.Memvara(path, embedder=embedder(memvara), llm=memvara.NullLLM())
     for line in sys.stdin:
         given = json.loads(line)
         if "add" in given:
             for text, said_at in given["add"]:
                 said = {} if said_at is None else {"valid_from": datetime.fromisoformat(said_at)}
-                memory.remember(given["user"], "said", text, text=text, user=given["user"], **said)
+                # Values of one subject would be compared with each other at every write.
+                memory.remember(f"{given['user']} {next(numbers)}", "said", text, text=text, user=given["user"], **said)
             answer = []
         else:
             answer = [hit.claim.text for hit in memory.search(given["ask"], k=given["limit"], user=given["user"])]

@@ -69,24 +69,15 @@ async def evaluate_file(
 
 def _print(report: Mapping[str, Any]) -> None:
     systems, learned = report["systems"], report["learned"]
-    names = [name for name, value in systems["gaia"].items() if value is not None]
-    rows = [
-        [name, *(f"{each[name]:.{1 if name.endswith('ms') else 3}f}" for each in systems.values())] for name in names
-    ]
-    print_rows(("", *systems), rows)
+    rows = [[name, *(_cell(name, each[name]) for each in systems.values())] for name in systems["gaia"]]
+    print_rows(("", *systems), [row for row in rows if any(row[1:])])
     for system, wrong in report["wrong"].items():
         print_line(f"{system} was wrong about {pluralize(len(wrong), 'question')}{':' if wrong else '.'}")
-        shown = [
-            (
-                each["question"],
-                ", ".join(each["expected"]) or "nothing",
-                str(each["place"] or "-"),
-                each["first"] or "nothing",
-            )
-            for each in wrong
-        ]
+        shown = [(each["question"], ", ".join(each["expected"]), each["place"], each["first"]) for each in wrong]
         if shown:
-            print_rows(("question", "expected", "came at", "first was"), shown)
+            print_rows(
+                ("question", "expected", "came at", "first was"), [[str(cell or "-") for cell in row] for row in shown]
+            )
     if learned:
         kept = f"{learned['kept']} of {learned['true']} true facts were kept"
         others = f"{learned['outdated']} are outdated, {len(learned['invented'])} invented"
@@ -97,3 +88,7 @@ def _print(report: Mapping[str, Any]) -> None:
         asked = f"{pluralize(used['questions'], 'question')}, {used['input']:,} tokens in, {used['output']:,} out"
         print_line(f"The model was asked {asked}" + (", in part estimated." if used["estimated"] else "."))
     print_line(f"Model {report['model']}, embedder {report['embedder']}.")
+
+
+def _cell(name: str, value: float | None) -> str:
+    return "" if value is None else f"{value:.{1 if name.endswith('ms') else 3}f}"
