@@ -35,6 +35,7 @@ from gaia_memory.language.printable_text import estimate_tokens, replace_unstora
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import Fact, Message, Metadata, NewFact, Receipt, SessionKey
 from gaia_memory.models.masked_fact import mask_fact
+from gaia_memory.profile.distil import mark_text
 from gaia_memory.profile.fence import escape_for_prompt
 from gaia_memory.recall.ranking.token_budget import fit_texts
 from gaia_memory.redaction.credentials import mask_credentials
@@ -197,7 +198,9 @@ class Mem0MemoryService(BaseMemoryService):
             return SearchMemoryResponse()
         facts = [_without_long_metadata(fact) for fact in facts]
         metadata_tokens = sum(_metadata_tokens(fact) for fact in facts)
-        texts = fit_texts([escape_for_prompt(fact.text) for fact in facts], max(tokens - metadata_tokens, 0))
+        texts = fit_texts(
+            [mark_text(fact, escape_for_prompt(fact.text)) for fact in facts], max(tokens - metadata_tokens, 0)
+        )
         return SearchMemoryResponse(
             memories=[_to_prompt_entry(fact, text) for fact, text in zip(facts, texts, strict=False)]
         )

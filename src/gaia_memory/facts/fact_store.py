@@ -21,7 +21,6 @@ from sqlalchemy import (
     func,
     literal,
     select,
-    type_coerce,
     union_all,
     update,
 )
@@ -45,6 +44,7 @@ from gaia_memory.facts.rows import (
     change_in,
     fact_of,
     in_chunks,
+    is_marked,
     scope_of,
     select_in,
     stack_vectors,
@@ -146,9 +146,7 @@ class FactStore:
 
     async def count_marked(self, tx: Transaction, scope: Scope, name: str) -> int:
         """Count current facts in whose metadata `name` is true."""
-        # Within a value, the quotation marks would be escaped.
-        is_marked = type_coerce(facts.c.metadata, Text).contains(f'"{name}":true', autoescape=True)
-        is_meant, now = (facts.c.partition == scope.partition) & is_marked, self._now()
+        is_meant, now = (facts.c.partition == scope.partition) & is_marked(facts, name), self._now()
         statement = select(func.count()).select_from(facts).where(is_meant, current(now, by_index=True))
         return (await tx.execute(statement)).scalar_one()
 

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from sqlalchemy import ColumnElement, Delete, Row, Select, Update
+from sqlalchemy import ColumnElement, Delete, Row, Select, Table, Text, Update, type_coerce
 
 from gaia_memory.database.id_encoding import decode_id
 from gaia_memory.facts.tables import facts
-from gaia_memory.models import LABELS, Fact, IndexedFact, Metadata, NewFact, Scope, Vector
+from gaia_memory.models import LABELS, UNCONFIRMED_KEY, Fact, IndexedFact, Metadata, NewFact, Scope, Vector
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,12 +50,25 @@ FACT_COLUMN_NAMES = (*_PLAIN_NAMES, *DETAIL_DEFAULTS)
 FACT_COLUMNS = tuple(facts.c[name] for name in FACT_COLUMN_NAMES)
 """The columns that `fact_of` reads; most of the rest of a row is its vector."""
 
-INDEXED_FACT_COLUMN_NAMES = (
+_INDEXED_NAMES = (
     *("id", "session_id", "seq", "said_at", "created_at", "traits"),
     *("sensitive", "context", "valid_from", "valid_until", "in_doubt_since"),
 )
-INDEXED_FACT_COLUMNS = tuple(facts.c[name] for name in INDEXED_FACT_COLUMN_NAMES)
-"""The columns of an `IndexedFact`; most of the rest of a row is its vector."""
+
+
+def is_marked(table: Table, name: str) -> ColumnElement[bool]:
+    """Return the condition that `name` is true in the metadata of a fact."""
+    # Within a value, the quotation marks would be escaped.
+    return type_coerce(table.c.metadata, Text).contains(f'"{name}":true', autoescape=True)
+
+
+def indexed_columns(table: Table) -> tuple[ColumnElement[Any], ...]:
+    """Return the columns of an `IndexedFact`; most of the rest of a row is its vector."""
+    is_unconfirmed = is_marked(table, UNCONFIRMED_KEY).label("is_unconfirmed")
+    return *(table.c[name] for name in _INDEXED_NAMES), is_unconfirmed
+
+
+INDEXED_FACT_COLUMNS = indexed_columns(facts)
 
 Item = TypeVar("Item")
 
@@ -141,7 +154,7 @@ def build_fact(row: Row[Any] | SimpleNamespace, scope: Scope, columns: Mapping[s
 
 
 def to_indexed_fact(row: Row[Any], recomputed: bytes | None = None) -> IndexedFact:
-    """Return what recall compares of a row with `INDEXED_FACT_COLUMN_NAMES`, with these features if they are given."""
+    """Return what recall compares of a row with `indexed_columns`, with these features if they are given."""
     return IndexedFact(
         row.id,
         row.session_id,
@@ -154,6 +167,7 @@ def to_indexed_fact(row: Row[Any], recomputed: bytes | None = None) -> IndexedFa
         row.valid_from,
         row.valid_until,
         is_in_doubt=row.in_doubt_since is not None,
+        is_unconfirmed=row.is_unconfirmed,
     )
 
 

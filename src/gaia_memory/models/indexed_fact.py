@@ -27,6 +27,7 @@ class IndexedFact:
     valid_from: float | None = None
     valid_until: float | None = None
     is_in_doubt: bool = False
+    is_unconfirmed: bool = False
 
 
 class PastIndex(NamedTuple):

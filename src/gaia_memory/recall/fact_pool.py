@@ -33,6 +33,11 @@ class FactPool:
     allowed: FactColumns | None = None
     past: PastIndex | None = None
 
+    def by_trust(self) -> list[FactPool]:
+        """Return pools of the confirmed and of the unconfirmed facts; without one of these, only this pool."""
+        tiers = self.columns.by_trust
+        return [self] if len(tiers) == 1 else [FactPool(each, each, self.past) for each in tiers]
+
 
 class FactPools:
     """Reads the facts of a scope for one question."""

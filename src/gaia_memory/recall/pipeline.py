@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -44,6 +44,7 @@ from gaia_memory.recall.ranking.rank import (
     BROAD_LIMIT,
     RankedFact,
     adaptive_limit,
+    cap_scores,
     merge_hits,
     rank,
     to_hits,
@@ -91,7 +92,10 @@ PRESENT = QuestionTime()
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """A question for any scope, with the settings in force; `failed_expansion` names that stage if it failed."""
+    """A question for any scope, with the settings in force; `failed_expansion` names that stage if it failed.
+
+    `trusts_all`: an unconfirmed fact is ranked as any other.
+    """
 
     query: str
     expansions: list[str]
@@ -102,6 +106,7 @@ class _Question:
     visibility: Visibility
     about: QuestionTime
     failed_expansion: tuple[str, ...]
+    trusts_all: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +178,7 @@ class Recall(SimilarFactMixin):
         Without a limit it is 3, 5 or 10, depending on the question and the scores. The score of a hit lies between 0
         and 1: its total relative to the best hit's, times the confidence that the question is answered at all. So a
         `threshold` drops weak hits, and all hits if the question is unrelated to the facts. The values of `Hit.why` add
-        up to the score.
+        up to the score. With `memory.trust: person`, what is unconfirmed stands behind all other hits.
 
         Only facts that `visibility` shows and for which `predicate` is true are considered. The scopes `extra_scopes`
         are asked the same question, and the hits of all are sorted by score: scores are comparable between scopes.
@@ -188,12 +193,13 @@ class Recall(SimilarFactMixin):
             raise_invalid("query", query, "pass what to look for as text")
         if limit is not None:
             require_int("limit", limit, minimum=1, maximum=MAX_LIMIT, fix=f"pass 1 to {MAX_LIMIT}")
-        settings = self._settings().recall
+        settings, trusts_all = self._settings().recall, self._settings().trust == "all"
         with memory_span("search_memory", scope) as span:
             if not query.strip():
                 return RecallResult()
             scopes = list(dict.fromkeys((scope, *extra_scopes)))
-            asked = partial(_Question, limit=limit, predicate=predicate, visibility=visibility, about=about)
+            options: dict[str, Any] = {"predicate": predicate, "visibility": visibility, "about": about}
+            asked = partial(_Question, limit=limit, trusts_all=trusts_all, **options)
             answering = self._answer(scopes, truncate_middle(query), settings, about, asked)
             try:
                 async with time_limit(settings.seconds):
@@ -219,7 +225,7 @@ class Recall(SimilarFactMixin):
         expanded = with_expansions(parse_query(query, self._local_time_of(about)), expansions)
         question = asked(query, expansions, expanded, settings, failed_expansion=failed_expansion)
         # One after the other: the vector of the question is computed for the first and cached for the others.
-        return question, [await self._recall_scope(scope, question) for scope in scopes]
+        return question, [each for scope in scopes for each in await self._recall_scope(scope, question)]
 
     def _time_of(self, about: QuestionTime) -> datetime:
         return self._clock.now() if about.moment is None else datetime.fromtimestamp(about.moment.at, UTC)
@@ -232,9 +238,17 @@ class Recall(SimilarFactMixin):
             # On the first or last day of the calendar.
             return asked_at.replace(tzinfo=zone)
 
-    async def _recall_scope(self, scope: Scope, question: _Question) -> _ScopeResult:
-        settings = question.settings
+    async def _recall_scope(self, scope: Scope, question: _Question) -> list[_ScopeResult]:
+        """Return the answer of the confirmed facts, as if there were no others, then that of the unconfirmed ones."""
         pool = await self._pools.load(scope, question.visibility, question.predicate, question.about.moment)
+        pools = [pool] if question.trusts_all else await run_in_thread(pool.by_trust)
+        results = [await self._recall_pool(scope, question, each) for each in pools]
+        if question.about.with_outdated:
+            results[0].outdated.extend(await self._find_outdated(scope, question, results[0].limit))
+        return results
+
+    async def _recall_pool(self, scope: Scope, question: _Question, pool: FactPool) -> _ScopeResult:
+        settings = question.settings
         ranked, failed_vectors = await self._rank(scope, question, pool)
         confidence = _confidence(ranked)
         ranked, failed_rerank = await self._rerank(scope, question.query, ranked, settings, pool)
@@ -242,8 +256,7 @@ class Recall(SimilarFactMixin):
         limit = question.limit or adaptive_limit(question.query, [item.total for item in ranked])
         missing = (*failed_vectors, *question.failed_expansion, *failed_rerank)
         existing, facts = await self._take_existing(scope, ranked, limit, pool)
-        outdated = await self._find_outdated(scope, question, limit) if question.about.with_outdated else []
-        return _ScopeResult(to_hits(existing, facts, confidence, missing), limit, missing, outdated)
+        return _ScopeResult(to_hits(existing, facts, confidence, missing), limit, missing, [])
 
     async def _find_outdated(self, scope: Scope, question: _Question, limit: int) -> list[OutdatedHit]:
         """Return what would have been among the first `limit` facts if it had not ended."""
@@ -352,12 +365,12 @@ def _rank_columns(columns: FactColumns, question: _Question, matches: VectorMatc
 
 def _merge_results(results: Sequence[_ScopeResult], question: _Question, *, threshold: float | None) -> RecallResult:
     limit = max(answer.limit for answer in results)
-    best = merge_hits([answer.hits for answer in results])[:limit]
-    hits = cut_to_budget(best, limit=limit, threshold=threshold, tokens=question.settings.tokens)
+    found = merge_hits([answer.hits for answer in results], trusts_all=question.trusts_all)
+    hits = cut_to_budget(found, limit=limit, threshold=threshold, tokens=question.settings.tokens)
     kept_ids = {hit.fact.id for hit in hits}
     return RecallResult(
-        hits=tuple(hits),
-        dropped=tuple(hit for hit in best if hit.fact.id not in kept_ids),
+        hits=tuple(cap_scores(hits)),
+        dropped=tuple(hit for hit in found[:limit] if hit.fact.id not in kept_ids),
         limit=limit,
         outdated=tuple(hit for answer in results for hit in answer.outdated),
         missing=tuple(dict.fromkeys(name for answer in results for name in answer.missing)),

@@ -16,6 +16,7 @@ from google.genai import types
 from gaia_memory.language.printable_text import estimate_tokens
 from gaia_memory.log import logger_for
 from gaia_memory.models import DEFAULT_CONTEXT, load_time_zone
+from gaia_memory.profile.distil import mark_text
 from gaia_memory.profile.fence import escape_for_prompt
 from gaia_memory.redaction.credentials import mask_credentials
 
@@ -117,8 +118,9 @@ def local_time(moment: datetime, zone: tzinfo, settings: MemoryConfig) -> dateti
 
 
 def select_due(facts: Sequence[Fact], context: str) -> list[Fact]:
-    """Return those of the facts that are due which the notes of a turn name."""
-    return [fact for fact in facts if fact.is_visible(context)][:MAX_DUE_FACTS]
+    """Return those of the facts that are due which the notes of a turn name: what the person has confirmed first."""
+    visible = [fact for fact in facts if fact.is_visible(context)]
+    return sorted(visible, key=lambda fact: fact.is_unconfirmed)[:MAX_DUE_FACTS]
 
 
 def build_notes(
@@ -130,13 +132,14 @@ def build_notes(
     recalled: Sequence[Fact],
     short_ids: Mapping[str, str],
 ) -> TurnNotes:
-    """Return the notes of a turn at a local time."""
+    """Return the notes of a turn at a local time; what is unconfirmed is marked and, unless all is trusted, last."""
     lines = [_Line(f"Now: {_DAYS[now.weekday()]} {now:%Y-%m-%d %H:%M} ({_zone_name(now)})")]
     if context != DEFAULT_CONTEXT:
         lines.append(_Line(f"Active context: {escape_for_prompt(context)}"))
-    for place, fact in enumerate([*due, *recalled]):
-        text = escape_for_prompt(mask_credentials(fact.text, allow_numbers=settings.allow_numbers))
-        mark, time = _due_mark(fact, now) if place < len(due) else ("[MEMORY]", "")
+    shown = [(fact, True) for fact in due] + [(fact, False) for fact in recalled]
+    for fact, is_due in sorted(shown, key=lambda each: settings.trust == "person" and each[0].is_unconfirmed):
+        text = mark_text(fact, escape_for_prompt(mask_credentials(fact.text, allow_numbers=settings.allow_numbers)))
+        mark, time = _due_mark(fact, now) if is_due else ("[MEMORY]", "")
         whose = "for all users" if fact.scope.is_app_wide else short_ids.get(fact.id)
         details = ", ".join(filter(None, [time, whose]))
         lines.append(_Line(f"{mark} {text} ({details})" if details else f"{mark} {text}", fact))

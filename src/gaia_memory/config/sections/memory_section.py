@@ -137,6 +137,13 @@ class MemoryConfig(Section):
         description="Recall drops facts with a lower score.",
         json_schema_extra={"unit": "points of relevance"},
     )
+    trust: Literal["person", "all"] = Field(
+        default="person",
+        description=(
+            "Whose word comes first in recall. `person`: what is unconfirmed, such as what a web page said, stands "
+            "behind all else; `all`: it is ranked as any other fact. It is marked either way."
+        ),
+    )
     scope: Literal["app_user", "user"] = Field(
         default="app_user",
         description="`app_user`: one memory per app and user; `user`: one memory per user across all apps.",

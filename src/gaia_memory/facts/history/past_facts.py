@@ -12,9 +12,9 @@ from gaia_memory.facts.history.timeline import PAST_FACT_COLUMNS, Timeline, load
 from gaia_memory.facts.identity.text_identity import normal_hash
 from gaia_memory.facts.rows import (
     FACT_COLUMNS,
-    INDEXED_FACT_COLUMN_NAMES,
     fact_of,
     from_epoch_seconds,
+    indexed_columns,
     select_in,
     stack_vectors,
     to_epoch_seconds,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gaia_memory.models import NewFact
     from gaia_memory.ports import Clock, Transaction
 
-_INDEXED_COLUMNS = tuple(past_facts.c[name] for name in INDEXED_FACT_COLUMN_NAMES)
+_INDEXED_COLUMNS = indexed_columns(past_facts)
 
 
 class PastFacts:

@@ -66,7 +66,8 @@ class FactColumns:
     one, `leading_names` those of the names it begins with unless it has a speaker. `is_question` tells whether
     it ends with a question mark, `question_shares` the share of its characters in questions.
     Times are seconds since the epoch; an unknown `said_at` is NaN, an open side of the validity infinite.
-    `is_sensitive` and `contexts` decide which questions see a fact; one that `is_in_doubt` may hold no longer.
+    `is_sensitive` and `contexts` decide which questions see a fact; one that `is_in_doubt` may hold no longer, and one
+    that `is_unconfirmed` is not the person's word.
     """
 
     ids: NDArray[np.bytes_]
@@ -79,6 +80,7 @@ class FactColumns:
     is_question: NDArray[np.bool_]
     question_shares: NDArray[np.float32]
     is_in_doubt: NDArray[np.bool_]
+    is_unconfirmed: NDArray[np.bool_]
     words: RaggedColumn
     compounds: RaggedColumn
     leading_names: RaggedColumn
@@ -175,6 +177,13 @@ class FactColumns:
             self._visible[context] = self if is_visible.all() else self.select(np.flatnonzero(is_visible))
         return self._visible[context]
 
+    @cached_property
+    def by_trust(self) -> tuple[FactColumns, ...]:
+        """Columns of the confirmed facts and of the unconfirmed ones; without one of these, the columns themselves."""
+        if not self.is_unconfirmed.any():
+            return (self,)
+        return tuple(self.select(np.flatnonzero(each)) for each in (~self.is_unconfirmed, self.is_unconfirmed))
+
     def is_in(self, context: str | None) -> NDArray[np.bool_]:
         """Return which facts belong to a context or to none; None: to any."""
         if context is None:
@@ -226,6 +235,7 @@ def build_fact_columns(indexed_facts: Sequence[IndexedFact]) -> FactColumns:
             is_question=np.array([each.is_question for each in features], dtype=np.bool_),
             question_shares=np.array([each.question_share for each in features], dtype=np.float32),
             is_in_doubt=np.array([fact.is_in_doubt for fact in indexed_facts], dtype=np.bool_),
+            is_unconfirmed=np.array([fact.is_unconfirmed for fact in indexed_facts], dtype=np.bool_),
             words=RaggedColumn.from_packed([each.words for each in features]),
             compounds=RaggedColumn.from_packed([each.compounds for each in features]),
             leading_names=RaggedColumn.from_packed([each.leading_names for each in features]),

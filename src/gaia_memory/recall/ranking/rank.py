@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -219,13 +219,28 @@ def to_outdated(hit: Hit, ending: FactEnd) -> OutdatedHit:
     return OutdatedHit(fact=hit.fact, score=0.0, why=why, missing=hit.missing, ending=ending)
 
 
-def merge_hits(answers: Sequence[Sequence[Hit]]) -> list[Hit]:
-    """Return the hits of several scopes, best first; of equal texts only the first is kept."""
+def merge_hits(answers: Sequence[Sequence[Hit]], *, trusts_all: bool = False) -> list[Hit]:
+    """Return the hits of several scopes, best first; of equal texts only the first is kept.
+
+    Unless it `trusts_all`, those that are unconfirmed come behind all others, whatever their scores.
+    """
+
+    def is_behind(hit: Hit) -> bool:
+        return hit.fact.is_unconfirmed and not trusts_all
+
     hits: dict[str, Hit] = {}
-    for answer in answers:
-        for hit in answer:
-            hits.setdefault(" ".join(hit.fact.text.casefold().split()), hit)
-    return sorted(hits.values(), key=lambda hit: -hit.score)
+    for hit in sorted((hit for answer in answers for hit in answer), key=is_behind):
+        hits.setdefault(" ".join(hit.fact.text.casefold().split()), hit)
+    return sorted(hits.values(), key=lambda hit: (is_behind(hit), -hit.score))
+
+
+def cap_scores(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits in this order, none with a higher score than one before; the part `trust` takes the excess."""
+    lowest = list(accumulate((hit.score for hit in hits), min))
+    return [
+        hit if hit.score == cap else replace(hit, score=cap, why={**hit.why, "trust": cap - hit.score})
+        for hit, cap in zip(hits, lowest, strict=True)
+    ]
 
 
 def adaptive_limit(question: str, scores: Sequence[float]) -> int:
