@@ -42,7 +42,7 @@ _WORKER = Path(__file__).with_name("memvara_worker.py")
 _MARKED = re.compile(r"(<!-- comparison -->\n).*?(<!-- end of comparison -->)", re.DOTALL)
 _SHAPES = {"turns": "LoCoMo, turns", "facts": "LoCoMo, facts", "mixed": "long messages"}
 _ASKED = {"first": "right first", "R@10": "R@10"}
-TALKS = ("right first", "current first", "silence")
+TALKS = ("right first", "R@10", "current first", "silence")
 
 Rows = dict[str, dict[str, float | None]]
 """By the name of the row, the figure of each system."""
