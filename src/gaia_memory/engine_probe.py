@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.mem0_store.store import StoreLocation
+from gaia_memory.backend.mem0_import import require_version
+from gaia_memory.backend.mem0_store.store import StoreLocation, name_place, named_refusals
 from gaia_memory.backend.mem0_store.vector_stores import resolve_location
 from gaia_memory.backend.providers.agent_models import OfflineFallback
 from gaia_memory.backend.providers.provider_check import check_providers
@@ -99,6 +100,7 @@ class EngineProbe:
             ConfigError: a provider or one of its keys is unknown, or a package is missing.
         """
         try:
+            await run_in_thread(require_version)
             await check_providers(self._loaded.config, backend=self._backend)
             if self._backend.store_provider.name != CHROMA:
                 await run_in_thread(self._backend.require_store_package)
@@ -159,6 +161,25 @@ class EngineProbe:
             ModelError: the embedder gives no answer.
         """
         await self._backend.embedder.embed(["ready"], purpose="search")
+
+    async def find_store_problem(self, store_id: str) -> tuple[Literal["fail", "warn"], str, str] | None:
+        """Return why the database whose store is `store_id` cannot use what is there now, and the remedy.
+
+        It fails if this is for good, and warns if there is no answer.
+        """
+        location = self.store_location
+        try:
+            with named_refusals(self._backend.store_provider, location.address):
+                await run_in_thread(location.require_usable, store_id)
+        except MemoryUnavailable as error:
+            return "fail", error.reason, error.remedy
+        except ConfigError as error:
+            return "fail", "; ".join(error.problems), "correct gaia.yaml"
+        except Exception as error:  # Each engine has errors of its own.
+            place = name_place(self._backend.store_provider, location.address)
+            remedy = "start it, or correct memory.vector_store; facts are found without it"
+            return "warn", f"{place}, and there is no answer ({type(error).__name__})", remedy
+        return None
 
     @property
     def store_location(self) -> StoreLocation:

@@ -8,7 +8,8 @@ GaiaMemoryError
 ├── MemoryUnavailable           memory cannot answer now; says why and what to do
 │   ├── MemoryDisabledError     `memory.enabled` is false
 │   ├── MemoryClosedError       `open_memory` has ended
-│   └── StoreStalledError       the mem0 store makes no progress; names its owner
+│   ├── StoreStalledError       the mem0 store makes no progress; names its owner
+│   └── UnusableStoreError      the mem0 store is not ours to use; names key, value and fix
 ├── ModelError                  the language model or the embedder gave no usable answer
 │   ├── ModelUnavailableError   unreachable, time-out, 429, 5xx: retried later, never parked
 │   ├── ContextSizeError        the question does not fit into the model's context: retried later, never parked
@@ -108,6 +109,10 @@ class MemoryClosedError(MemoryUnavailable):
 
 class StoreStalledError(MemoryUnavailable):
     """The mem0 store made no progress for too long."""
+
+
+class UnusableStoreError(MemoryUnavailable):
+    """The mem0 store cannot be used as it is configured: another attempt fails in the same way. Nothing is changed."""
 
 
 class ModelError(GaiaMemoryError):

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import atexit
-import gc
 import logging
 import os
 import sys
 import threading
-from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from gaia_memory.backend.event_loop_guard import assert_off_event_loop
+from gaia_memory.errors import ConfigError
 
 _import_lock = threading.Lock()
 """Two threads that import mem0 at once would each restore a logger level that the other has half changed."""
 
 IMPORT_EXIT_WAIT_SECONDS = 20.0
 """How long the exit of the process waits for an import."""
+
+MEM0_PACKAGE, MEM0_MAJOR_VERSION = "mem0ai", "2"
 
 HISTORY_FILE, HISTORY_TABLES = "history.db", ("history", "messages")
 """Where mem0 records its writes."""
@@ -58,6 +60,7 @@ def load_mem0(home: Path) -> Any:
     its import, `HOME` becomes `home`.
     """
     assert_off_event_loop("importing mem0")
+    require_version()
     with _import_lock:
         os.environ["MEM0_TELEMETRY"] = "False"
         os.environ["ANONYMIZED_TELEMETRY"] = "False"
@@ -76,16 +79,15 @@ def load_mem0(home: Path) -> Any:
     return mem0
 
 
-@cache
-def freeze_modules() -> None:
-    """Exempt everything that is in memory now from garbage collection, at the first call in a process.
+def require_version() -> None:
+    """Return if the installed mem0 is one that this package is made for.
 
-    To be called off the event loop, once the store is up to date and so mem0 and its client are imported: they are a
-    third of the process's objects and stay to its end. With them a full collection stops every turn for a quarter of a
-    second.
+    Raises:
+        ConfigError: it is of another major version.
     """
-    gc.collect()
-    gc.freeze()
+    if (found := version(MEM0_PACKAGE)).partition(".")[0] != MEM0_MAJOR_VERSION:
+        fix = f"run `pip install '{MEM0_PACKAGE}=={MEM0_MAJOR_VERSION}.*'` where gaia-memory is installed"
+        raise ConfigError([f"{MEM0_PACKAGE}: {found} is installed, another major version; {fix}"])
 
 
 def _disable_telemetry() -> None:

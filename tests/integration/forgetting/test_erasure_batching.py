@@ -74,8 +74,7 @@ async def test_consecutive_forgets_share_one_pass(tmp_path: Path, monkeypatch: p
 @pytest.mark.slow
 async def test_a_forget_during_a_pass_waits_for_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pass is not restarted, however many arrive; they are collected for the next one."""
-    monkeypatch.setattr(follower, "AWAITED_BATCH_FACTS", 5)
-    monkeypatch.setattr(follower, "BULK_BATCH_FACTS", 5)
+    monkeypatch.setattr(follower, "BATCH_FACTS", 5)
     monkeypatch.setattr(follower, "RECREATION_INTERVAL_SECONDS", 0.0)
     async with open_follower(tmp_path / "home") as memory:
         await memory.add(BEN, *[f"Ben took trip {number}" for number in range(60)])

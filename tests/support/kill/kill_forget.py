@@ -34,7 +34,7 @@ def forget_and_kill_at(kill_point: KillPoint | None, home: str, settings: Mappin
 
 def _run_process(kill_point: KillPoint | None, home: str, settings: dict[str, Any], mode: str) -> None:
     _redirect_output(os.path.join(home, os.pardir, "forgets.log"))
-    follower.BULK_BATCH_FACTS = follower.AWAITED_BATCH_FACTS = FACTS_PER_BATCH
+    follower.BATCH_FACTS = FACTS_PER_BATCH
     asyncio.run(_forget(kill_point, home, settings, mode))
 
 

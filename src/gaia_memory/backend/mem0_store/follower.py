@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -15,12 +16,11 @@ from gaia_memory.backend.mem0_store.erasures import RECREATION_INTERVAL_SECONDS,
 from gaia_memory.backend.mem0_store.foreign_rows import ForeignRows
 from gaia_memory.backend.mem0_store.open_store import StoreWriter
 from gaia_memory.backend.mem0_store.ownership import LEASE_SECONDS, StoreOwner, StoreOwnership
-from gaia_memory.backend.mem0_store.store import Mem0Builder
+from gaia_memory.backend.mem0_store.store import Mem0Builder, named_refusals
 from gaia_memory.backend.mem0_store.vector_backfill import VectorBackfill
 from gaia_memory.backend.mem0_store.vector_stores import resolve_location
-from gaia_memory.backend.mem0_store.wait_synced import POLL_SECONDS, Progress, wait_until_synced
 from gaia_memory.backend.thread_pools import WorkerPool
-from gaia_memory.errors import GaiaMemoryError, MemoryUnavailable, StoreStalledError
+from gaia_memory.errors import GaiaMemoryError, MemoryUnavailable, StoreStalledError, UnusableStoreError
 from gaia_memory.log import error_frames, log_fields, logger_for
 from gaia_memory.models import DirtyFact, StoreState
 from gaia_memory.ports import Clock, Embedder
@@ -30,18 +30,13 @@ if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database
     from gaia_memory.facts.outbox import Outbox
 
-PACED_BATCH_FACTS = 25
-PACED_REST_SECONDS = 0.5
-"""Chroma holds the GIL while it writes, which stops every turn. A batch of one takes it nearly as long as one of 25."""
+Progress = Callable[[int, int], None]
 
-BULK_BATCH_FACTS = 50
-"""Facts written at once in a rebuild or a long backlog; the rest after each batch is as long as its writing."""
+BATCH_FACTS = 100
+"""Chroma holds the GIL while it writes, which stops every turn: a rest as long as the writing follows, unless a caller
+waits."""
 
-AWAITED_BATCH_FACTS = 200
-AWAITED_REST_RATIO = 0.25
-"""Rest after a batch that a caller of `settled` waits for, as a share of its duration."""
-
-BACKLOG_FACTS = 500
+POLL_SECONDS = 0.05
 
 START_DELAY_SECONDS, MAX_BUSY_SECONDS = 3.0, 60.0
 """How long the import of mem0 and Chroma waits, since short programs end before, and how long turns may put it off."""
@@ -84,7 +79,7 @@ class StoreFollower:
         embedder: Embedder = backend.embedder
         location, lock_path = resolve_location(backend, home)
         self.is_owner = False
-        self._database = database
+        self._database, self._store_provider = database, backend.store_provider
         self._outbox = outbox
         self._erasures = ErasureTracker(database, outbox, clock, scrub)
         self._pool = WorkerPool("gaia-follower", 1)
@@ -113,6 +108,7 @@ class StoreFollower:
         self._recreated_at = float("-inf")
         self._failures = 0
         self._trouble: str | None = None
+        self._refusal: UnusableStoreError | None = None
 
     @property
     def address(self) -> Path:
@@ -177,7 +173,7 @@ class StoreFollower:
         If this process can own the store, the store is then open. `progress` gets the steps done and their total.
 
         Raises:
-            StoreStalledError: no progress for `stall_seconds`, or the follower is not running.
+            StoreStalledError: no progress for `stall_seconds`, the store cannot be used, or the follower does not run.
         """
         if not self._is_running:
             raise StoreStalledError(
@@ -188,11 +184,43 @@ class StoreFollower:
         self._waiters += 1
         self.foreign_rows.is_due = True
         self._is_owned_elsewhere = False
+        self._refusal = None
         self._request_hurry()
         try:
-            await wait_until_synced(self._database, self._outbox, self, stall_seconds=stall_seconds, progress=progress)
+            await self._wait_until_synced(stall_seconds, progress)
         finally:
             self._waiters -= 1
+
+    async def _wait_until_synced(self, stall_seconds: float, progress: Progress) -> None:
+        """Wait as `settled`. When the store is created meanwhile, every row that is dirty then has to be applied."""
+        store_id, last_place = "", None
+        last_snapshot, changed_at, total = None, 0.0, 0
+        while True:
+            is_ready = self.is_ready  # Before the outbox: who becomes ready later may have created another store.
+            async with self._database.read_transaction() as tx:
+                state = await self._outbox.store(tx)
+                if not is_ready or state.store_id != store_id:
+                    store_id, last_place = state.store_id, None
+                dirty_count, last_place = await self._outbox.count_dirty(tx, up_to=last_place)
+            if is_ready and not dirty_count and not state.erasures:
+                return
+            if self._refusal is not None:
+                raise StoreStalledError(self._refusal.reason, remedy=self._refusal.remedy)
+            total = max(total, dirty_count + state.erasures)
+            progress(total - dirty_count - state.erasures, total)
+            now, snapshot = asyncio.get_running_loop().time(), (is_ready, dirty_count, state)
+            if snapshot != last_snapshot:
+                last_snapshot, changed_at = snapshot, now
+            elif now - changed_at >= stall_seconds:
+                raise await self._describe_stall(state, dirty_count, stall_seconds)
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _describe_stall(self, state: StoreState, dirty_count: int, seconds: float) -> StoreStalledError:
+        owner = f"this process (pid {os.getpid()})" if self.is_owner else state.owner_description or "another process"
+        reason = self.trouble or await self._database.find_problem()
+        waiting = f"{dirty_count} facts and {state.erasures} erasures wait{f' ({reason})' if reason else ''}"
+        message = f"the mem0 store, owned by {owner}, made no progress for {seconds:g} s: {waiting}"
+        return StoreStalledError(message, remedy="mend what the reason names, or end that process; nothing is lost")
 
     async def stop(self) -> None:
         """Close the store cleanly and release it, within seconds; the outbox keeps the unfinished work."""
@@ -231,8 +259,9 @@ class StoreFollower:
         await self._wait_for_quiet(START_DELAY_SECONDS if after is None else after, is_busy)
         while not self._stopping.is_set():
             try:
-                if await self._run_once():
-                    self._clear_failures()
+                with named_refusals(self._store_provider, self.address):
+                    if await self._run_once():
+                        self._clear_failures()
             except Exception as error:
                 # Database, Chroma, mem0 and the disk meet here: whatever fails is retried with growing pauses.
                 await self._back_off(error)
@@ -268,16 +297,15 @@ class StoreFollower:
         state = await self._erasures.load_state()
         async with self._database.read_transaction() as tx:
             erasures = set(await self._outbox.pending_erasures(tx))
-            size = self._batch_size(state, erasures)
-            limit = size + len(self._backfill.pending)
+            limit = BATCH_FACTS + len(self._backfill.pending)
             rows = [row for row in await self._outbox.dirty(tx, limit=limit) if row not in self._backfill.pending]
         if await self._open_or_recreate(state, erasures):
             return False
-        await self._apply_batch(rows[:size], erasures, is_bulk=size > PACED_BATCH_FACTS)
+        await self._apply_batch(rows[:BATCH_FACTS], erasures)
         return True
 
     def _clear_failures(self) -> None:
-        self._failures, self._trouble = 0, None
+        self._failures, self._trouble, self._refusal = 0, None, None
 
     async def _is_needed(self) -> bool:
         """Return whether the store is needed: while memory is off, only for erasures and waiting callers."""
@@ -286,7 +314,7 @@ class StoreFollower:
         state = await self._erasures.load_state()
         return state.erasures > 0 or (self._waiters > 0 and state.lag > 0)
 
-    async def _apply_batch(self, rows: list[DirtyFact], erasures: set[int], *, is_bulk: bool) -> None:
+    async def _apply_batch(self, rows: list[DirtyFact], erasures: set[int]) -> None:
         """Apply a batch to the open store and finish erasures; with nothing to do, wait."""
         self._backfill.start_if_due(is_awaited=self._waiters > 0)
         if not rows and not self._writer.location.retains_deleted:
@@ -297,14 +325,15 @@ class StoreFollower:
             self._backfill.add(await self._writer.apply(rows))
             # A caller that waited for these facts must not see an earlier failure.
             self._clear_failures()
-            await self._rest(is_bulk=is_bulk)
+            self._hurry.clear()
+            if not self._waiters and not self._stopping.is_set():
+                await _wait(self._hurry, self._writer.write_seconds)
             return
         self._writer.is_rebuilding = False
         await self._writer.close_if_missing()
         if not self.is_embedded and self._writer.store is not None and self.foreign_rows.is_time():
             await self.foreign_rows.compare(await self._writer.rows(), refused=self._writer.refused)
             return
-        await self._writer.freeze_modules()
         await self._wait_for_work(POLL_SECONDS if self._waiters else IDLE_SECONDS)
 
     async def _try_to_own(self) -> bool:
@@ -331,13 +360,6 @@ class StoreFollower:
         is_gathered = asyncio.get_running_loop().time() - self._recreated_at >= RECREATION_INTERVAL_SECONDS
         return not self._writer.is_rebuilding and (is_gathered or self._waiters > 0)
 
-    def _batch_size(self, state: StoreState, erasures: set[int]) -> int:
-        if self._waiters:
-            return AWAITED_BATCH_FACTS
-        # Forgotten facts leave the open store first, and its files when the store is recreated.
-        is_bulk = self._writer.is_rebuilding or erasures or state.lag > BACKLOG_FACTS
-        return BULK_BATCH_FACTS if is_bulk else PACED_BATCH_FACTS
-
     async def _close_and_release(self) -> None:
         await self._writer.close()
         if self.is_owner:
@@ -345,15 +367,6 @@ class StoreFollower:
             with contextlib.suppress(MemoryUnavailable):
                 await self._ownership.release()
             self.is_owner = False
-
-    async def _rest(self, *, is_bulk: bool) -> None:
-        """Rest after a batch, so that turns can run; a new waiter ends the rest."""
-        write_seconds = self._writer.write_seconds
-        self._hurry.clear()
-        if self._waiters:
-            await asyncio.sleep(write_seconds * AWAITED_REST_RATIO)
-        elif not self._stopping.is_set():
-            await _wait(self._hurry, write_seconds if is_bulk else max(write_seconds, PACED_REST_SECONDS))
 
     async def _wait_for_work(self, seconds: float) -> None:
         await _wait(self._wake, seconds)
@@ -364,6 +377,7 @@ class StoreFollower:
         kind = type(error).__name__
         reason = str(error) if isinstance(error, GaiaMemoryError | OSError) else kind
         self._trouble = f"the mem0 store cannot be brought up to date: {reason}"
+        self._refusal = error if isinstance(error, UnusableStoreError) else None
         with contextlib.suppress(GaiaMemoryError, OSError):
             # The database reports its own problem, and no longer than it lasts.
             if await self._database.find_problem() is not None:
@@ -373,7 +387,9 @@ class StoreFollower:
             log.warning("the mem0 store cannot be updated (%s); retrying", kind, extra=fields)
         log.debug("failure %d of the mem0 store in a row:\n%s", self._failures, error_frames(error), extra=fields)
         longest = MAX_AWAITED_BACKOFF_SECONDS if self._waiters else MAX_BACKOFF_SECONDS
-        await _wait(self._stopping, min(FIRST_BACKOFF_SECONDS * 2 ** min(self._failures - 1, 10), longest))
+        self._hurry.clear()  # What a caller waits for may have been mended.
+        if not self._stopping.is_set():
+            await _wait(self._hurry, min(FIRST_BACKOFF_SECONDS * 2 ** min(self._failures - 1, 10), longest))
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gaia_memory.backend.mem0_import import freeze_modules
 from gaia_memory.backend.mem0_store.store import (
     Mem0Builder,
     Mem0Store,
@@ -63,7 +62,6 @@ class StoreWriter:
 
         self._is_broken = False
         self._checked_at = 0.0
-        self._has_frozen_modules = False
         self._pool = pool
         self._database = database
         self._outbox = outbox
@@ -127,12 +125,6 @@ class StoreWriter:
         """Return every row of the open store."""
         assert self.store is not None
         return await self._run(self.store.rows)
-
-    async def freeze_modules(self) -> None:
-        """Exempt what has been imported by now from garbage collection, once."""
-        if not self._has_frozen_modules:
-            self._has_frozen_modules = True
-            await self._run(freeze_modules)
 
     async def close_if_missing(self) -> None:
         """Close a store that has disappeared from its server; the store that is there instead is opened next.

@@ -2,27 +2,66 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from gaia_memory.backend.providers.resolve_provider import Provider
+from gaia_memory.errors import ConfigError, UnusableStoreError
 from gaia_memory.models import StoredFact, is_same_embedder
+from gaia_memory.redaction.credentials import mask_credentials
 
 EMBEDDER_KEY = "gaia_embedder"
 FORMAT_KEY, FORMAT = "gaia_format", 2
 """The form of a store's rows: 2 has the `user_id` of a mem0 program; a store of an earlier form is filled anew."""
 
-FOREIGN_REASON = "the mem0 store contains facts that this memory has not written"
-FOREIGN_REMEDY = "name another collection under memory.vector_store, or empty this one yourself"
+_FOREIGN_REMEDY = (
+    "name another collection, or empty this one after `gaia memory import --from-mem0`, which takes its facts over"
+)
+_DENIED_REMEDY = "give this user the right to write a folder there, or name another place"
+_PLACES = ("path", "url", "host", "connection_string")
 
 _REFUSAL_STATUSES = (400, 413, 422)
+_DENIALS = (PermissionError, FileExistsError, NotADirectoryError, IsADirectoryError)
+_DENIAL_CLASSES = ("28", "3D", "42")
+"""Of SQL's states: wrong role, no such database, no rights."""
+
 _STORE_ID = re.compile(r"[0-9a-f]{32}")
 SHARED_CHARACTERS = 16
 """Length of the prefix that all stores of a database share, which tells whose a store is."""
+
+
+def foreign_error(collection: object, finding: str = "it contains facts that this memory has not written") -> Exception:
+    """Return the error about a collection that is not ours to replace."""
+    reason = f"memory.vector_store.collection_name is {str(collection)!r}: {finding}"
+    return UnusableStoreError(reason, remedy=_FOREIGN_REMEDY)
+
+
+@contextmanager
+def named_refusals(provider: Provider, folder: Path) -> Iterator[None]:
+    """Name key, value and fix where a folder or a role without rights refuses; `folder` is the default place."""
+    try:
+        yield
+    except ConfigError as error:
+        raise UnusableStoreError("; ".join(error.problems)) from error
+    except Exception as error:  # Each engine has errors of its own.
+        is_denied = isinstance(error, _DENIALS) or (isinstance(error, OSError) and error.errno == errno.EROFS)
+        if not is_denied and str(getattr(error, "sqlstate", ""))[:2] not in _DENIAL_CLASSES:
+            raise
+        reason = f"{name_place(provider, folder)}: {mask_credentials(str(error)).strip()}"
+        raise UnusableStoreError(reason, remedy=_DENIED_REMEDY) from error
+
+
+def name_place(provider: Provider, folder: Path) -> str:
+    """Return the key that says where a store is, and its value; `folder` is the default place."""
+    key = next((key for key in _PLACES if provider.config.get(key)), "path")
+    return f"memory.vector_store.{key} is {mask_credentials(str(provider.config.get(key) or folder))!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +104,14 @@ class Mem0Builder(Protocol):
 
     def store_config(self, folder: Path) -> Any:
         """Import mem0 safely and return the configuration of its store, which is in `folder` if it is embedded."""
+        ...
+
+    def require_store_package(self) -> None:
+        """Return if the package of the store is installed.
+
+        Raises:
+            MemoryUnavailable: it is not.
+        """
         ...
 
     def create_vector_store(self, config: Any) -> Any:
@@ -128,9 +175,18 @@ class StoreLocation(Protocol):
         The text of `erasures` is already gone from the database.
 
         Raises:
-            MemoryUnavailable: another database or program has filled the store.
+            UnusableStoreError: another database or program has filled the store.
         """
         ...
+
+    def require_usable(self, store_id: str) -> None:
+        """Return if the database whose store is `store_id` may use what is there now. Nothing is created or changed.
+
+        Raises:
+            UnusableStoreError: another database or program has filled it, or this user has no right to write it.
+            Exception: the server does not answer.
+        """
+        return
 
     def folder(self, store_id: str) -> Path | None:
         """Return where the files of a store are; None when another program keeps them."""
@@ -148,6 +204,19 @@ class StoreLocation(Protocol):
     def foreign_stores(self, store_id: str) -> list[str]:
         """Return the folders that another database than that of `store_id` has filled."""
         return []
+
+
+def require_writable(folder: Path) -> None:
+    """Return if `folder`, or the nearest that exists above it, is one that this user may write.
+
+    Raises:
+        OSError: it is not.
+    """
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    if not nearest.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(nearest))
+    if not os.access(nearest, os.R_OK | os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(nearest))
 
 
 def next_store_id(current: str) -> str:

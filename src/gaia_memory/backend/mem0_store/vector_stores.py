@@ -7,9 +7,9 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from gaia_memory.backend.mem0_store.chroma.chroma_store import open_chroma
+from gaia_memory.backend.mem0_store.chroma.chroma_store import open_chroma, require_usable_chroma
 from gaia_memory.backend.mem0_store.chroma.folders import EmbeddedLocation
-from gaia_memory.backend.mem0_store.mem0_adapter import open_adapter_store
+from gaia_memory.backend.mem0_store.mem0_adapter import open_adapter_store, require_usable_adapter
 from gaia_memory.backend.mem0_store.store import Mem0Builder, Mem0Store, StoreLabel, StoreLocation
 from gaia_memory.backend.providers.resolve_provider import CHROMA, NO_STORE
 from gaia_memory.config.sections.provider_section import REMOTE_STORE_KEYS
@@ -19,9 +19,10 @@ from gaia_memory.models import StoredFact
 class ServerLocation(StoreLocation):
     """A store on a server, or in another engine, which keeps its own files."""
 
-    def __init__(self, backend: Mem0Builder, home: Path, opener: Callable[..., Mem0Store], *, retains_deleted: bool):
-        """Open the store with `opener`; an engine may keep files of its own in `home`."""
-        self.retains_deleted = retains_deleted
+    def __init__(self, backend: Mem0Builder, home: Path, opener: Callable[..., Mem0Store], looker: Callable[..., None]):
+        """Open the store with `opener`, look at it with `looker`; an engine may keep files of its own in `home`."""
+        self.retains_deleted = opener is open_chroma
+        self._look = looker
         self._backend = backend
         self._folder = home / "store"
         self._open = opener
@@ -39,6 +40,10 @@ class ServerLocation(StoreLocation):
         store = self._open(self._backend, self._folder, label, fresh=True, erasures=erasures)
         self._earlier.remove_all(label.store_id)
         return store
+
+    @override
+    def require_usable(self, store_id: str) -> None:
+        self._look(self._backend, self._folder, StoreLabel(store_id, self._backend.embedder.identity))
 
     @property
     @override
@@ -87,9 +92,9 @@ def resolve_location(backend: Mem0Builder, home: Path) -> tuple[StoreLocation, P
     if store.name == NO_STORE:
         return NoStore(EmbeddedLocation(backend, home / "store")), lock_path
     if store.name != CHROMA:
-        return ServerLocation(backend, home, open_adapter_store, retains_deleted=False), lock_path
+        return ServerLocation(backend, home, open_adapter_store, require_usable_adapter), lock_path
     if any(store.config.get(key) for key in REMOTE_STORE_KEYS):
-        return ServerLocation(backend, home, open_chroma, retains_deleted=True), lock_path
+        return ServerLocation(backend, home, open_chroma, require_usable_chroma), lock_path
     if configured_path := store.config.get("path"):
         root = Path(str(configured_path)).expanduser()
         return EmbeddedLocation(backend, root), root.with_name(root.name + ".lock")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from gaia_memory.cli.doctor.findings import CheckContext, Finding, ok, skip, warn
 from gaia_memory.cli.ui.terminal import pluralize
@@ -19,7 +17,6 @@ from gaia_memory.models.quiet_conversations import is_due, quiet_cutoff
 from gaia_memory.ports.external import MISSING_AGENT_MODEL_REMEDY
 
 CHROMA_FILE = "chroma.sqlite3"
-CONNECT_TIMEOUT_SECONDS = 3.0
 OVERDUE_SECONDS = 900.0
 """How long a conversation may be overdue before the check reports that nothing sweeps."""
 
@@ -35,12 +32,15 @@ def check_store(context: CheckContext) -> list[Finding]:
         return skip(context.unread_reason)
     state = context.summary.store
     is_running = asyncio.run(is_store_owner_running(state))
+    probe = asyncio.run(EngineProbe.open(context.config, context.scratch, stored_embedder=context.summary.embedder))
+    if not is_running and (problem := asyncio.run(probe.find_store_problem(state.store_id))):
+        return [Finding(problem[0], *problem[1:]), *_lag_findings(state)]
     if not state.store_id:
         return ok(f"{_OPENER} creates it") + _lag_findings(state)
-    location = asyncio.run(EngineProbe.open(context.config, context.scratch)).store_location
+    location = probe.store_location
     folder = location.folder(state.store_id)
     if folder is None:
-        findings = _check_server(context.config.memory.vector_store.config)
+        findings = ok(f"what is there is this memory's, or free: {context.config.memory.vector_store.provider}")
     else:
         findings = _check_embedded(folder, context.summary, is_running=is_running)
         if foreign := location.foreign_stores(state.store_id):
@@ -59,18 +59,6 @@ def _check_embedded(folder: Path, summary: DatabaseSummary, *, is_running: bool)
         remedy = f"nothing: {_OPENER} rebuilds it from the database, without calling a model"
         return warn(f"{folder} is damaged ({file.problem or f'{CHROMA_FILE} is missing'})", remedy)
     return ok(f"{folder} is intact, and no process has it open")
-
-
-def _check_server(config: Mapping[str, Any]) -> list[Finding]:
-    host, port = config.get("host"), config.get("port")
-    if not isinstance(host, str) or not str(port or "").isdecimal():
-        return skip("it is on a server that is not checked")
-    try:
-        socket.create_connection((host, int(str(port))), CONNECT_TIMEOUT_SECONDS).close()
-    except OSError as error:
-        message = f"no answer from {host}:{port} ({type(error).__name__})"
-        return warn(message, "start it, or correct memory.vector_store; facts are found without it")
-    return ok(f"{host}:{port} answers")
 
 
 def _lag_findings(state: StoreState) -> list[Finding]:

@@ -28,3 +28,12 @@ def empty_tables(path: Path, names: Sequence[str]) -> bool:
         except sqlite3.OperationalError:
             return False
     return True
+
+
+def has_rows(path: Path, tables: Sequence[str]) -> bool:
+    """Return whether a database has a row in one of these tables, or cannot be read, so that nobody knows."""
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+            return any(connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables)
+    except (OSError, sqlite3.Error):
+        return True

@@ -15,8 +15,6 @@ from gaia_memory.backend.event_loop_guard import assert_off_event_loop
 from gaia_memory.backend.mem0_store.payload import build_payload, is_own
 from gaia_memory.backend.mem0_store.store import (
     EMBEDDER_KEY,
-    FOREIGN_REASON,
-    FOREIGN_REMEDY,
     FORMAT,
     FORMAT_KEY,
     SHARED_CHARACTERS,
@@ -24,11 +22,11 @@ from gaia_memory.backend.mem0_store.store import (
     Mem0Store,
     StoreLabel,
     StoreRow,
+    foreign_error,
     insert_all,
     is_same_database,
     require_label,
 )
-from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import StoredFact
 
 HNSW_CONFIG = {"space": "cosine", "max_neighbors": 64, "sync_threshold": 1_000_000, "batch_size": 100}
@@ -124,7 +122,7 @@ def open_chroma(
 
     Raises:
         LookupError: the collection is missing or has another label.
-        MemoryUnavailable: another database or plain mem0 has filled the collection to be created.
+        UnusableStoreError: another database or plain mem0 has filled the collection to be created.
         Exception: the server is unreachable, or Chroma or mem0 cannot open the folder.
     """
     assert_off_event_loop("opening the mem0 store")
@@ -151,13 +149,24 @@ def open_chroma(
         raise
 
 
+def require_usable_chroma(backend: Mem0Builder, folder: Path, label: StoreLabel) -> None:
+    """Return if the collection on the server may become this database's; see `StoreLocation.require_usable`."""
+    config = backend.store_config(folder)
+    client = _connect(config, None)
+    try:
+        if config.collection_name in {found.name for found in client.list_collections()}:
+            _require_own(client, config.collection_name, label)
+    finally:
+        _close(client)
+
+
 def _create(
     client: Any, name: str, label: StoreLabel, erasures: Collection[int], hnsw: Mapping[str, Any], *, exists: bool
 ) -> Any:
     """Create the collection; in place of one that `exists`, with the rows that other programs have written there.
 
     Raises:
-        MemoryUnavailable: these rows do not fit to the embedder; nothing is lost.
+        UnusableStoreError: these rows do not fit to the embedder; nothing is lost.
     """
     made_name, old_name = (_spare_name(name, label, "next") if exists else name), _spare_name(name, label, "old")
     if exists and made_name in {found.name for found in client.list_collections()}:
@@ -229,13 +238,13 @@ def _carry_over(old: Any, new: Any) -> None:
     """Copy the rows of other programs; a collection of an earlier form has none that can be told from ours.
 
     Raises:
-        MemoryUnavailable: their vectors do not fit to the embedder; nothing is lost.
+        UnusableStoreError: their vectors do not fit to the embedder; nothing is lost.
     """
     if (old.metadata or {}).get(FORMAT_KEY) != FORMAT:
         return
     theirs = [row for row in _pages(old, ("embeddings", "metadatas")) if not is_own(row[0], row[2] or {})]
     if theirs and (old.metadata or {}).get(EMBEDDER_KEY) != new.metadata[EMBEDDER_KEY]:
-        raise MemoryUnavailable(f"{len(theirs)} rows of other programs would be lost", remedy=FOREIGN_REMEDY)
+        raise foreign_error(old.name, f"{len(theirs)} rows of other programs would be lost")
     for start in range(0, len(theirs), _PAGE_ROWS):
         ids, embeddings, metadatas = zip(*theirs[start : start + _PAGE_ROWS], strict=True)
         new.upsert(ids=list(ids), embeddings=list(embeddings), metadatas=list(metadatas))
@@ -245,11 +254,11 @@ def _require_own(client: Any, name: str, label: StoreLabel) -> None:
     """Return if the existing collection is empty or of this database.
 
     Raises:
-        MemoryUnavailable: another database or plain mem0 has filled it.
+        UnusableStoreError: another database or plain mem0 has filled it.
     """
     existing = client.get_collection(name, embedding_function=None)
     if not is_same_database((existing.metadata or {}).get(STORE_KEY), label.store_id) and existing.count():
-        raise MemoryUnavailable(FOREIGN_REASON, remedy=FOREIGN_REMEDY)
+        raise foreign_error(name)
 
 
 def _close(client: Any) -> None:

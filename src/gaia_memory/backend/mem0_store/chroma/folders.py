@@ -11,11 +11,18 @@ from typing_extensions import override
 
 from gaia_memory.backend.event_loop_guard import assert_off_event_loop
 from gaia_memory.backend.mem0_store.chroma.chroma_store import ChromaStore, open_chroma
-from gaia_memory.backend.mem0_store.store import Mem0Builder, StoreLabel, StoreLocation, is_same_database
-from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.backend.mem0_store.store import (
+    Mem0Builder,
+    StoreLabel,
+    StoreLocation,
+    is_same_database,
+    require_writable,
+)
+from gaia_memory.database.files.empty_tables import has_rows
+from gaia_memory.errors import UnusableStoreError
 from gaia_memory.files.private_files import replace_file, sync_to_disk
 
-CURRENT = "current"
+CURRENT, CHROMA_FILE, CHROMA_TABLES = "current", "chroma.sqlite3", ("embeddings", "embeddings_queue")
 CLOSED_SUFFIX = ".closed"
 
 _STORE_ENTRY = re.compile(r"[0-9a-f]{32}(\.(link|closed|closed\.part|(closed|begun)\.(json|part)))?")
@@ -88,6 +95,11 @@ class EmbeddedLocation(StoreLocation):
         replace_file(self._note_path(label.store_id), b"")
 
     @override
+    def require_usable(self, store_id: str) -> None:
+        require_writable(self._root)
+        self._require_own_address()
+
+    @override
     def foreign_stores(self, store_id: str) -> list[str]:
         try:
             folders = [entry for entry in self._entries() if entry.is_dir()]
@@ -100,17 +112,31 @@ class EmbeddedLocation(StoreLocation):
         """Let `address` lead to `folder`. Nobody finds it missing meanwhile.
 
         Raises:
-            MemoryUnavailable: another program has put something there.
+            UnusableStoreError: another program has put something there.
         """
         if self.address.is_symlink() and self.address.readlink().name == folder.name:
             return
-        if self.address.exists() and not self.address.is_symlink():
-            remedy = "delete it if it came with a copy of this home, or else move it elsewhere"
-            raise MemoryUnavailable(f"{self.address} is not a link of ours", remedy=remedy)
+        self._require_own_address()
+        if self.address.is_dir() and not self.address.is_symlink():
+            self.address.rename(self._root / f"{CURRENT}-{folder.name}")
         link = self._root / f"{folder.name}.link"
         link.unlink(missing_ok=True)
         link.symlink_to(folder.name, target_is_directory=True)
         link.replace(self.address)
+
+    def _require_own_address(self) -> None:
+        """Return if `address` is ours or free, or has what plain mem0 made of it before our first store: no row."""
+        if (
+            not self.address.exists()
+            or self.address.is_symlink()
+            or not has_rows(self.address / CHROMA_FILE, CHROMA_TABLES)
+        ):
+            return
+        remedy = (
+            "delete it if it came with a copy of this home; else take its facts over with "
+            "`gaia memory import --from-mem0`, and move it elsewhere"
+        )
+        raise UnusableStoreError(f"{self.address} is not a link of ours", remedy=remedy)
 
     def remove_all(self, store_id: str) -> None:
         """Remove what the database whose store is `store_id` has kept here before it had its store elsewhere.
