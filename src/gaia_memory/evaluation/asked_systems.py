@@ -36,6 +36,11 @@ class AskedPerson:
     scope: Scope
     file_ids: Mapping[str, str] = field(default_factory=dict)
 
+    def found(self, facts: Sequence[tuple[str, str]]) -> list[FoundFact]:
+        """Return what a search found."""
+        names = self.file_ids.values()
+        return [FoundFact(self.file_ids.get(fact_id, fact_id), text, names) for fact_id, text in facts]
+
 
 @dataclass(slots=True)
 class LearnedFigures:
@@ -183,11 +188,8 @@ async def ask(people: Sequence[AskedPerson], search: Search, advance: Progress) 
         await search(asked.scope, asked.person.questions[0].ask, None)
         for question in asked.person.questions:
             begun = time.perf_counter()
-            found = await search(asked.scope, question.ask, None)
+            hits = await search(asked.scope, question.ask, None)
             seconds = time.perf_counter() - begun
-            more = await search(asked.scope, question.ask, max(DEPTHS))
-            hits, first_ten = (
-                [FoundFact(asked.file_ids.get(id, id), text) for id, text in each] for each in (found, more)
-            )
-            answers.append(Answer(question, hits, first_ten, seconds))
+            first_ten = await search(asked.scope, question.ask, max(DEPTHS))
+            answers.append(Answer(question, asked.found(hits), asked.found(first_ten), seconds))
     return answers

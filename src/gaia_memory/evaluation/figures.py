@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +16,17 @@ DEPTHS = (5, 10)
 
 @dataclass(frozen=True, slots=True)
 class FoundFact:
-    """A fact that came back; `id` is that of the file of questions, if it has one there."""
+    """A fact that came back; `id` is that of the file of questions, if it has one there: one of `file_ids`."""
 
     id: str
     text: str
+    file_ids: Collection[str] = ()
 
     def holds(self, expected: str) -> bool:
         """Return whether it has what is expected: the id, or one of the spellings between ` | `, in any case."""
-        return any(each == self.id or _folded(each) in _folded(self.text) for each in expected.split(" | "))
+        if expected == self.id or expected in self.file_ids:
+            return expected == self.id
+        return any(_folded(each) in _folded(self.text) for each in expected.split(" | "))
 
 
 def _folded(text: str) -> str:

@@ -20,12 +20,13 @@ QUESTIONS = """\
 facts:
   - I'm allergic to nuts.
   - {id: home, text: "I live in Lyon.", said_at: 2026-03-01, key: user/home}
-  - My sister Noa likes jasmine tea.
+  - My sister Noa likes jasmine tea, and to sit at home.
 questions:
   - {ask: "What am I allergic to?", expect: nuts}
   - {ask: "Where do I live?", expect: home}
   - {ask: "Which tea does my sister Noa like?", expect: green tea | Jasmine}
   - {ask: "Where does my sister Noa live?", expect: Oslo}
+  - {ask: "Which tea does Noa like?", expect: home}
   - {ask: "Quel âge a mon chien?", nothing: true}
 """
 TALK = """\
@@ -51,11 +52,11 @@ def test_facts_of_a_file_are_asked_about_in_a_temporary_home(tmp_path: Path) -> 
     ours: dict[str, Any] = report["systems"]["gaia"]
     wrong = report["wrong"]["gaia"]
 
-    assert [ours["right first"], ours["R@10"], ours["silence"]] == [0.75, 0.75, 1.0]
+    assert [ours["right first"], ours["silence"]] == [0.6, 1.0]
     assert 0 < ours["precision"] < 1
     assert 0 < ours["p50 ms"] <= ours["p95 ms"]
-    assert [(each["expected"], each["place"]) for each in wrong] == [(["Oslo"], None)]
-    assert wrong[0]["first"] == "My sister Noa likes jasmine tea."
+    assert [each["expected"] for each in wrong] == [["Oslo"], ["home"]]
+    assert (wrong[0]["place"], wrong[0]["first"]) == (None, "My sister Noa likes jasmine tea, and to sit at home.")
     assert not gaia_home().exists()
 
 
