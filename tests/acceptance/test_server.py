@@ -162,7 +162,7 @@ async def test_facts_come_page_by_page(make: Make) -> None:
 
 @pytest.mark.acceptance("H03")
 async def test_writes_over_http_are_those_of_the_facade(make: Make) -> None:
-    """Add, correct, undo and forget: vector, outbox, history and tombstone, in the export too."""
+    """Add, correct, undo, retire and forget: vector, outbox, history and tombstone, in the export too."""
     sut = await make()
     memory, scope = sut.gaia.memory, sut.scope("ada")
 
@@ -175,6 +175,11 @@ async def test_writes_over_http_are_those_of_the_facade(make: Make) -> None:
         await memory.settled()
         rows = await sut.fact_rows("ada")
         restored = (await client.post(f"{one}/restore")).json()
+        unexplained = await client.post(f"{one}/retire", json={"why": ""})
+        retired = (await client.post(f"{one}/retire", json={"why": "A joke"})).json()["items"]
+        await memory.settled()
+        rows_then = await sut.fact_rows("ada")
+        await client.post(f"{one}/restore")
         receipt = (await client.delete(one, params={"settled": "true"})).json()
         gone = await client.get(one)
 
@@ -183,6 +188,11 @@ async def test_writes_over_http_are_those_of_the_facade(make: Make) -> None:
     assert [each["text"] for each in export["facts"]] == ["Lives in Oslo"]
     assert [(row["id"], row["text"]) for row in rows] == [(added["id"], "Lives in Oslo")]
     assert restored["text"] == "Lives in Rome"
+    assert (unexplained.status_code, unexplained.json()["errors"][0]["where"]) == (422, "body.why")
+    assert [(each["why"], each["note"]) for each in retired if each["text"] == "Lives in Rome"] == [
+        ("untrue", "A joke")
+    ]
+    assert rows_then == []
     assert (receipt["count"], receipt["pending"], gone.status_code) == (1, False, 404)
     assert await memory.has_forgotten(scope, ["Lives in Rome"])
     assert await memory.count(scope) == 0

@@ -26,6 +26,7 @@ _REASONS = {
     "retracted": "taken back",
     "expired": "its time was over",
     "merged": "joined with another fact",
+    "untrue": "never true",
 }
 """What the history says of each ending."""
 

@@ -131,11 +131,12 @@ endings = Table(
     Column("ended_at", EpochSeconds, nullable=False, comment="from then on it was not true"),
     Column("noted_at", EpochSeconds, nullable=False, comment="when that was learned"),
     Column("ended_by", String(36), comment="the fact that took its place"),
-    Column("why", String(16), nullable=False, comment="`replaced`, `retracted`, `expired` or `merged`"),
+    Column("why", String(16), nullable=False, comment="`replaced`, `retracted`, `expired`, `merged` or `untrue`"),
     Column("actor", Text, nullable=False, comment="`person`, `host`, `agent:NAME`, `model`, `rule:NAME` or `clock`"),
     Column("app", Text, comment="percent-encoded, of the conversation that ended it"),
     Column("session_id", Text, comment="percent-encoded"),
     Column("undone_at", EpochSeconds),
+    Column("note", Text, comment="what somebody said of a fact that is `untrue`"),
     sqlite_autoincrement=True,
 )
 """Endings of facts, never overwritten: an undone one stays with the time of that."""

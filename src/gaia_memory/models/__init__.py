@@ -15,6 +15,7 @@ from gaia_memory.models.endings import ToolChange as ToolChange
 from gaia_memory.models.endings import UndecidedFact as UndecidedFact
 from gaia_memory.models.endings import Undone as Undone
 from gaia_memory.models.endings import holds as holds
+from gaia_memory.models.endings import is_said_after as is_said_after
 from gaia_memory.models.endings import join_changes as join_changes
 from gaia_memory.models.fact import REMEMBERED_SOURCES as REMEMBERED_SOURCES
 from gaia_memory.models.fact import AddResult as AddResult

@@ -33,7 +33,7 @@ class PastFact:
     """A period in which a fact was true: until before `ended_at`, None while it still is.
 
     In this period it was said first at `first_said_at` and last at `said_at`. `ended_by` is the id of the fact that
-    took its place; `why` and `actor` are those of the ending.
+    took its place; `why`, `actor` and `note` are those of the ending.
     """
 
     id: str
@@ -44,6 +44,7 @@ class PastFact:
     ended_by: str | None = None
     why: EndingReason | None = None
     actor: str | None = None
+    note: str | None = None
 
 
 def describe_actor(actor: str | None) -> str:
@@ -153,11 +154,15 @@ class StatementTime(NamedTuple):
 
 
 class EndTime(NamedTuple):
-    """When a fact ended, when that was learned, and when it was undone; in seconds since the epoch."""
+    """When a fact ended, when that was learned, and when it was undone; in seconds since the epoch.
+
+    `is_untrue`: nothing that was said of it up to then was ever true.
+    """
 
     ended_at: float
     noted_at: float
     undone_at: float | None = None
+    is_untrue: bool = False
 
 
 def holds(
@@ -177,15 +182,24 @@ def holds(
     """
     if (valid_from is not None and at < valid_from) or (valid_until is not None and at >= valid_until):
         return False
-    known = [-inf if saying.said_at is None else saying.said_at for saying in sayings if saying.noted_at <= known_at]
+    standing = [ending for ending in endings if _stands(ending, known_at)]
+    untrue_until = max((ending.ended_at for ending in standing if ending.is_untrue), default=-inf)
+    known = [
+        -inf if saying.said_at is None else saying.said_at
+        for saying in sayings
+        if saying.noted_at <= known_at and is_said_after(saying, untrue_until)
+    ]
     if not known:
         return False
     if valid_from is not None:
         known.append(min(*known, valid_from))
     latest = max((said for said in known if said <= at), default=None)
-    return latest is not None and all(
-        ending.ended_at < latest for ending in endings if ending.ended_at <= at and _stands(ending, known_at)
-    )
+    return latest is not None and all(ending.ended_at < latest for ending in standing if ending.ended_at <= at)
+
+
+def is_said_after(saying: StatementTime, moment: float) -> bool:
+    """Return whether a fact was said after a time, as far as that is known; otherwise whether that was learned then."""
+    return (saying.noted_at if saying.said_at is None else saying.said_at) > moment
 
 
 def _stands(ending: EndTime, known_at: float) -> bool:

@@ -22,8 +22,9 @@ REMEMBERED_SOURCES: frozenset[Source] = frozenset({"remember", "agent"})
 """The sources of facts that somebody wanted remembered, one at a time."""
 
 
-EndingReason = Literal["replaced", "retracted", "expired", "merged"]
-"""Why a fact ended: another took its place, it was taken back, its time was over, or another says the same."""
+EndingReason = Literal["replaced", "retracted", "expired", "merged", "untrue"]
+"""Why a fact ended: another took its place, it was taken back, its time was over, another says the same, or it was
+never true."""
 
 
 class ToolTurn(NamedTuple):
@@ -40,7 +41,8 @@ class FactEnd:
     `ended_at` is since when the fact `fact_id` is no longer true, `ended_by` the fact that took its place, `actor` who
     says so: `person`, `host`, `agent:NAME`, `model`, `rule:NAME` or `clock`. `app` and `session_id` name the
     conversation that ended it. With a `version`, the fact ends only while it is that of `StoredFact.version`. What was
-    stored has the time of that in `noted_at` and, if it was undone, the time of that in `undone_at`.
+    stored has the time of that in `noted_at` and, if it was undone, the time of that in `undone_at`. `note` is what
+    somebody said of an `untrue` fact.
     """
 
     fact_id: str
@@ -53,6 +55,7 @@ class FactEnd:
     session_id: str | None = None
     noted_at: datetime | None = None
     undone_at: datetime | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ _MAX_TEXT_CHARACTERS = 1_000
 """Characters of a short text about a source, such as an excerpt."""
 
 _TIMES = ("ended_at", "noted_at", "undone_at")
-_TEXTS = ("fact_id", "ended_by", "why", "actor", "app", "session_id")
+_TEXTS = ("fact_id", "ended_by", "why", "actor", "app", "session_id", "note")
 
 
 def require_mapping(value: object, path: str, *, known_keys: frozenset[str] | None = None) -> Mapping[str, Any]:
@@ -107,7 +107,8 @@ def _parse_ending(data: object, path: str) -> FactEnd:
     if why not in (known := get_args(EndingReason)):
         raise_invalid(f"{path}['why']", why, f"use one of {', '.join(known)}")
     texts: dict[str, Any] = {
-        name: parse_optional_text(ending.get(name), f"{path}[{name!r}]") for name in ("ended_by", "app", "session_id")
+        name: parse_optional_text(ending.get(name), f"{path}[{name!r}]")
+        for name in ("ended_by", "app", "session_id", "note")
     }
     ended_at, noted_at, undone_at = (parse_time(ending.get(name), f"{path}[{name!r}]") for name in _TIMES)
     return FactEnd(

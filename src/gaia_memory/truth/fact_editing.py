@@ -28,6 +28,7 @@ from gaia_memory.models import (
     Fact,
     FactChanges,
     FactDetails,
+    FactEnd,
     NewFact,
     Origin,
     PastFact,
@@ -40,14 +41,18 @@ from gaia_memory.models import (
     require_future_due,
 )
 from gaia_memory.models.new_fact import require_known_zone
-from gaia_memory.models.validation import format_value, require_text
+from gaia_memory.models.validation import format_value, raise_invalid, require_text
 from gaia_memory.ports import Clock, Embedder
+from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.threads import run_in_thread
 
 if TYPE_CHECKING:
     from gaia_memory.backend.mem0_store.follower import StoreFollower
     from gaia_memory.ledger.memory_stores import MemoryStores
 
+
+MAX_NOTE_CHARACTERS = 500
+"""What says why a fact was never true."""
 
 _FIX = "pass the id of a current fact of this user; `history` lists earlier ones"
 
@@ -99,12 +104,12 @@ class FactEditingMixin:
     ) -> Fact:
         """Correct a current fact, which keeps its id and `created_at`; return it.
 
-        A new `text` sends the earlier one to history and counts as said now. `metadata` sets these names, and `changes`
-        set fields such as `category` and `due_at`; None removes one. A new due time may be reminded of again.
-        `sensitive=True` takes the fact out of every profile at once, also of running sessions. Where the text is that
-        of another current fact, the two become one, which is returned. `actor` is who corrects it: `host`, `person` or
-        `agent:NAME`. `origin` and `user_statement` are those of `remember`: another wording that a model has from a
-        tool does not end what the person has confirmed. It is stored beside it, without its key, and returned.
+        A new `text` sends the earlier one to history and counts as said now; with a past `valid_from` it holds since
+        then, and the earlier one until then. `metadata` sets these names, and `changes` set fields such as `category`
+        and `due_at`; None removes one. A new due time may be reminded of again. `sensitive=True` takes the fact out of
+        every profile at once, also of running sessions. Two current facts with the same text become one, which is
+        returned. `actor` is who corrects it: `host`, `person` or `agent:NAME`. `origin` and `user_statement` are those
+        of `remember`: a model's wording from a tool is stored beside what the person has confirmed, without its key.
 
         `reminded_at` says that the person was reminded. Before the fact is due, it is silent until then; afterwards it
         is done. A recurring one then gets its next time as `due_at`, and no `reminded_at`.
@@ -123,7 +128,7 @@ class FactEditingMixin:
         if text is None and user_statement is not None:
             metadata = {UNCONFIRMED_KEY: known.fact.metadata.get(UNCONFIRMED_KEY), **(metadata or {})}
         now, zone = self.clock.now(), self.config.memory.zone
-        new_fact = replace(_corrected(known.fact, text, metadata or {}, changes), said_at=now)
+        new_fact = replace(_corrected(known.fact, text, metadata or {}, changes, now), said_at=now)
         new_fact = await run_in_thread(apply_reminder, new_fact, changes, now=now, zone=zone)
         draft = await build_remembered_draft(
             self.stores,
@@ -145,6 +150,29 @@ class FactEditingMixin:
         if fact is None:
             raise _unknown_id(fact_id)
         return fact
+
+    async def retire(self, scope: Scope, fact_id: str, *, why: str, actor: str = "host") -> None:
+        """Say that a fact, current or past, was never true; `why` stands in its history.
+
+        It answers for no time any more, unless it is said again; a question with an earlier `known_at` still finds it.
+        `restore` takes that back. What it had replaced stays in history. `actor` is that of `update`.
+
+        Raises:
+            InvalidInputError: the id is unknown, or `why` is blank or longer than 500 characters.
+            MemoryDisabledError: memory is off.
+        """
+        await self._require(scope)
+        fix = f"say in 1 to {MAX_NOTE_CHARACTERS} characters why the fact was never true"
+        if len(require_text("why", why, fix=fix)) > MAX_NOTE_CHARACTERS:
+            raise_invalid("why", why, fix)
+        note = await run_in_thread(mask_credentials, why.strip(), allow_numbers=self.config.memory.allow_numbers)
+        async with self.stores.database.transaction() as tx:
+            now = self.clock.now()
+            ending = FactEnd(fact_id=fact_id, ended_at=now, why="untrue", actor=actor, note=note)
+            lost = await self.stores.facts.history.end_facts(tx, scope, [ending], now=now)
+        if lost:
+            raise InvalidInputError(f"fact_id is {format_value(fact_id)}: pass the id of a fact of this user")
+        self.follower.wake()
 
     async def _reword(
         self,
@@ -224,7 +252,7 @@ def _unknown_id(fact_id: object) -> InvalidInputError:
 
 
 def _corrected(
-    fact: Fact, text: str | None, metadata: Mapping[str, Scalar | None], changes: Mapping[str, Any]
+    fact: Fact, text: str | None, metadata: Mapping[str, Scalar | None], changes: Mapping[str, Any], now: datetime
 ) -> NewFact:
     """Return a fact with another text, other metadata or other fields; nothing else of it changes."""
     if unknown := sorted(changes.keys() - FactChanges.__annotations__.keys()):
@@ -242,6 +270,9 @@ def _corrected(
             details |= {"due_zone": None, "every": None}
         elif isinstance(changes["due_at"], datetime) and isinstance(changes["due_at"].tzinfo, ZoneInfo):
             details["due_zone"] = None
+    if text not in (None, fact.text) and fact.valid_from is not None and fact.valid_from <= now:
+        # It counts as said now: it has not been true for as long as the earlier wording.
+        details["valid_from"] = None
     details |= changes
     merged |= {name: details[name] for name in changes.keys() & merged.keys()}
     merged = {name: value for name, value in merged.items() if value is not None}

@@ -624,6 +624,10 @@ def test_a_fact_is_edited_its_history_is_shown_and_the_edit_is_undone(config: st
     assert sorted(texts(config, "ada")) == ["Likes tea", "Lives in Oslo"]
     assert "Current again: Lives in Bergen" in memory(config, "undo", "ada", fact_id).out
 
+    assert memory(config, "retire", "ada", fact_id, "--why", "A joke").out == "Never true: Lives in Bergen\n"
+    assert texts(config, "ada") == ["Likes tea"]
+    assert "called never true by an admin or a program: A joke" in memory(config, "history", "ada", fact_id).out
+
 
 def test_edit_and_undo_say_what_has_changed(config: str) -> None:
     """Without the argument of a function or a whole id; words that stay are not called corrected."""

@@ -31,7 +31,7 @@ ADA, BOB = "/v1/apps/gaia/users/ada", "/v1/apps/gaia/users/bob"
 PERSON_ROUTES = (
     *[("GET", path) for path in ("facts", "search?q=tea", "profile", "prompt", "due", "conversations", "status")],
     *[("GET", path) for path in ("stats", "timeline", "export", "events", "facts/x", "facts/x/history")],
-    *[("POST", path) for path in ("facts", "facts/x/restore", "conversations", "import")],
+    *[("POST", path) for path in ("facts", "facts/x/restore", "facts/x/retire", "conversations", "import")],
     *[("PATCH", "facts/x"), ("DELETE", "facts/x"), ("DELETE", "facts")],
 )
 """Every route below a person, with the method."""
@@ -48,6 +48,7 @@ BODIES = {
     ("PATCH", "facts/x"): {"text": "Likes tea."},
     ("POST", "conversations"): {"session_id": "s"},
     ("POST", "import"): {"format": "gaia-memory", "version": 2, "facts": [{"text": "Likes rum."}]},
+    ("POST", "facts/x/retire"): {"why": "A joke"},
 }
 
 

@@ -1,4 +1,4 @@
-"""`gaia memory why`, `history`, `edit` and `undo`: where a fact comes from, what it was, and its correction."""
+"""`gaia memory why`, `history`, `edit`, `retire` and `undo`: where a fact is from, what it was, its correction."""
 
 from __future__ import annotations
 
@@ -42,6 +42,14 @@ Examples:
 `gaia memory edit 3f9a1c --user ada --remove level` removes metadata.
 """
 
+RETIRE_EXAMPLES = """
+Examples:
+
+`gaia memory retire 3f9a1c --why "That was my sister" --user ada` says that the fact was never true.
+
+`gaia memory undo 3f9a1c --user ada` takes that back.
+"""
+
 UNDO_EXAMPLES = """
 Examples:
 
@@ -50,7 +58,12 @@ Examples:
 With the id of a current fact it goes back to what that replaced last. The same again goes forward.
 """
 
-_REASONS = {"retracted": "taken back", "expired": "ended", "merged": "joined with another fact"}
+_REASONS = {
+    "retracted": "taken back",
+    "expired": "ended",
+    "merged": "joined with another fact",
+    "untrue": "called never true",
+}
 """What a table says of the endings that need other words than their names."""
 
 
@@ -128,6 +141,21 @@ async def edit(
     print_line(fact.text)
 
 
+async def retire(
+    target: Target,
+    fact_id: IdArgument,
+    why: Annotated[str, typer.Option("--why", help="Why it was never true, for its history.", show_default=False)],
+) -> None:
+    """Say that a fact, current or past, was never true. It answers for no time any more; its history keeps it."""
+    async with target.open() as opened:
+        fact = opened.mask(await opened.find(fact_id, with_past=True))
+        await opened.memory.retire(opened.scope, fact.id, why=why)
+    if target.as_json:
+        print_json(fact_to_dict(fact))
+    else:
+        print_line(f"Never true: {fact.text}")
+
+
 async def undo(target: Target, fact_id: IdArgument) -> None:
     """Undo the last ending of a fact: it is current again, and what took its place goes to history.
 
@@ -154,12 +182,14 @@ def _period_to_dict(period: PastFact) -> dict[str, Any]:
         "ended_by": period.ended_by,
         "why": period.why,
         "actor": period.actor,
+        "note": period.note,
     }
 
 
 def _row(period: PastFact) -> tuple[str, str, str, str]:
     ending = f"{_REASONS.get(period.why, period.why)} by {describe_actor(period.actor)}" if period.why else ""
-    return local_day(period.first_said_at), local_day(period.ended_at), period.text, ending
+    noted = f"{ending}: {period.note}" if period.note else ending
+    return local_day(period.first_said_at), local_day(period.ended_at), period.text, noted
 
 
 def _source_to_dict(origin: Origin) -> dict[str, Any]:

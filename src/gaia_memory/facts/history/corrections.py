@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from math import nextafter
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from gaia_memory.facts.history.fact_history import undo_endings
 from gaia_memory.facts.history.move_facts import settle, swap_ids
 from gaia_memory.facts.history.timeline import load_timeline, stored_ids
 from gaia_memory.facts.identity.text_identity import normal_hash
-from gaia_memory.facts.rows import DETAIL_DEFAULTS, change_in, details_of, to_epoch_seconds
+from gaia_memory.facts.rows import DETAIL_DEFAULTS, change_in, details_of, from_epoch_seconds, to_epoch_seconds
 from gaia_memory.facts.scopes import drop_changes, log_changes
 from gaia_memory.facts.tables import endings, facts, past_facts, profiles
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION
@@ -60,9 +61,26 @@ class Corrections:
         is_merged = await _is_current(tx, scope, draft.fact.text)
         [new] = await self._writer.write(tx, scope, [draft], now=now, rewording=fact_id)
         why: EndingReason = "merged" if is_merged else "replaced"
-        ending = FactEnd(fact_id=fact_id, ended_at=now, why=why, actor=actor, ended_by=new.id)
-        await self._history.end_facts(tx, scope, [ending], now=now)
+        since = min(draft.fact.valid_from or now, now)
+        ending = FactEnd(fact_id=fact_id, ended_at=since, why=why, actor=actor, ended_by=new.id)
+        ended = [ending] if since == now else await self._ends_since(tx, scope, ending)
+        await self._history.end_facts(tx, scope, ended, now=now)
         return new if is_merged else await self._take_id(tx, scope, fact_id, new.id)
+
+    async def _ends_since(self, tx: Transaction, scope: Scope, ending: FactEnd) -> list[FactEnd]:
+        """Return what ends a fact, and what it had replaced, at a past time, whatever was said of them since."""
+        ids = sorted(await self._history.earlier_ids(tx, scope, [ending.fact_id]), key=ending.fact_id.__eq__)
+        known, timeline = await self._history.stored(tx, scope, ids, or_past=True), await load_timeline(tx, scope, ids)
+        since, ends = to_epoch_seconds(ending.ended_at), list[FactEnd]()
+        for fact_id in ids:
+            last_ended = timeline.last_ended_at(fact_id)
+            if timeline.has_ended(fact_id) and last_ended is not None and last_ended <= since:
+                continue
+            begun = [said for said, _ in timeline.sayings.get(fact_id, ()) if said is not None]
+            begun += [to_epoch_seconds(start)] if (start := known[fact_id].fact.valid_from) else []
+            moments = sorted({since, *(moment for moment in begun if moment > since)})
+            ends += [replace(ending, fact_id=fact_id, ended_at=from_epoch_seconds(each)) for each in moments]
+        return ends
 
     async def hide_wordings(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
         """Mark the earlier wordings of sensitive facts as sensitive, and delete the profile made of the facts."""

@@ -24,7 +24,7 @@ from gaia_memory.facts.rows import (
     unpack_vector,
 )
 from gaia_memory.facts.tables import endings, facts, past_facts
-from gaia_memory.models import FactEnd, NearbySayings, PastFact, StoredFact
+from gaia_memory.models import FactEnd, NearbySayings, PastFact, StoredFact, is_said_after
 
 if TYPE_CHECKING:
     from gaia_memory.models import Scope
@@ -203,6 +203,7 @@ def _ending_row(scope: Scope, ending: FactEnd, now: datetime) -> dict[str, Any]:
         "ended_by": ending.ended_by,
         "why": ending.why,
         "actor": ending.actor,
+        "note": ending.note,
         "app": None if ending.app is None else encode_id(ending.app),
         "session_id": None if ending.session_id is None else encode_id(ending.session_id),
     }
@@ -214,6 +215,7 @@ def _ending_of(row: Row[Any]) -> FactEnd:
         ended_at=from_epoch_seconds(row.ended_at),
         why=row.why,
         actor=row.actor,
+        note=row.note,
         ended_by=row.ended_by,
         app=None if row.app is None else decode_id(row.app),
         session_id=None if row.session_id is None else decode_id(row.session_id),
@@ -230,7 +232,9 @@ def _stored_fact(row: Row[Any], scope: Scope) -> StoredFact:
 
 def _said_around(fact_id: str, timeline: Timeline, at: float) -> NearbySayings:
     # What has no date counts from when it was learned: that it was true before is no reason to end it.
-    said = [noted if said is None else said for said, noted in timeline.sayings[fact_id]]
+    untrue_until = timeline.untrue_until(fact_id)
+    counted = [saying for saying in timeline.sayings[fact_id] if is_said_after(saying, untrue_until)]
+    said = [noted if said is None else said for said, noted in counted]
     since = max((each for each in said if each <= at), default=None)
     ended = max((row.ended_at for row in timeline.standing(fact_id) if row.ended_at <= at), default=-inf)
     again = min((each for each in said if each > at), default=None)
@@ -244,12 +248,15 @@ def _periods(fact_id: str, text: str, timeline: Timeline) -> Iterator[tuple[floa
     """Yield the periods in which a fact was true, each with the times to sort it by."""
     said_times = sorted(-inf if said is None else said for said, _ in timeline.sayings.get(fact_id, ()))
     remaining = said_times or [-inf]
+    untrue_until = timeline.untrue_until(fact_id)
     for row in sorted(timeline.standing(fact_id), key=lambda row: row.ended_at):
+        if row.ended_at <= untrue_until and row.why != "untrue":
+            continue
         before = [said for said in remaining if said <= row.ended_at]
         remaining = remaining[len(before) :]
         if before:
             period = _period(fact_id, text, before)
-            ending = {"ended_by": row.ended_by, "why": row.why, "actor": row.actor}
+            ending = {"ended_by": row.ended_by, "why": row.why, "actor": row.actor, "note": row.note}
             yield before[0], row.ended_at, replace(period, ended_at=from_epoch_seconds(row.ended_at), **ending)
     if remaining:
         yield remaining[0], inf, _period(fact_id, text, remaining)

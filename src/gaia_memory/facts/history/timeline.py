@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Row, select
@@ -47,7 +48,12 @@ class Timeline:
 
     def ending_times(self, fact_id: str) -> list[EndTime]:
         """Return the times of a fact's endings."""
-        return [EndTime(row.ended_at, row.noted_at, row.undone_at) for row in self.endings.get(fact_id, ())]
+        rows = self.endings.get(fact_id, ())
+        return [EndTime(row.ended_at, row.noted_at, row.undone_at, row.why == "untrue") for row in rows]
+
+    def untrue_until(self, fact_id: str) -> float:
+        """Return until when nothing that was said of a fact is true."""
+        return max((row.ended_at for row in self.standing(fact_id) if row.why == "untrue"), default=-inf)
 
 
 async def load_timeline(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> Timeline:

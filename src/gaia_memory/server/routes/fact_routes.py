@@ -26,6 +26,7 @@ from gaia_memory.server.routes.request_forms import (
     FactForm,
     FactId,
     Facts,
+    RetirementForm,
 )
 
 router = APIRouter(prefix="/v1/apps/{app}/users/{user}/facts", tags=["facts"])
@@ -101,6 +102,18 @@ async def get_history(request: Request, person: OfPerson, fact_id: FactId, query
     if not line:
         raise _not_found()
     return reply(request, {"items": [past_fact_to_json(each, allow_numbers=person.allow_numbers) for each in line]})
+
+
+@router.post("/{fact_id}/retire")
+async def retire_fact(
+    request: Request, person: OfPerson, fact_id: FactId, query: Empty, form: RetirementForm
+) -> Response:
+    """Say that a fact, current or past, was never true: it answers for no time any more; return its history."""
+    async with _unchanged(request, person, fact_id):
+        if not await person.memory.history(person.scope, fact_id):
+            raise _not_found()
+        await person.memory.retire(person.scope, fact_id, why=form.why, actor=person.caller.actor)
+    return await get_history(request, person, fact_id, query)
 
 
 @router.post("/{fact_id}/restore")

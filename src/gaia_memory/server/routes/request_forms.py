@@ -147,6 +147,12 @@ class CorrectionForm(Form):
     metadata: dict[str, _Scalar | None] | None = Field(None, description="Names to set; null removes one.")
 
 
+class RetirementForm(Form):
+    """Why a fact was never true."""
+
+    why: str = Field(min_length=1, max_length=500, description="Why it was never true, for its history.")
+
+
 class DeletionForm(Form):
     """The confirmation of a deletion."""
 
