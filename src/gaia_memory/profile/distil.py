@@ -244,15 +244,21 @@ class Distiller:
     async def _ask_model(self, inputs: _ProfileInputs, settings: ProfileSettings) -> tuple[str, ...]:
         if self._model.is_offline:
             return _choose_bullets(inputs, settings, lambda fact: quote_fact(fact, settings.zone))
-        prompt_facts = await run_in_thread(_mask, _fit_into_prompt(inputs.facts), settings)
+        # What a page said neither instructs the model nor loses its mark there: it follows in its own words.
+        unconfirmed = replace(inputs, facts=tuple(fact for fact in inputs.facts if fact.is_unconfirmed), projects=())
+        confirmed = [fact for fact in inputs.facts if not fact.is_unconfirmed]
+        last = _choose_bullets(unconfirmed, settings, lambda fact: quote_fact(fact, settings.zone))
+        if last and not confirmed and not inputs.projects:
+            return last
+        prompt_facts = await run_in_thread(_mask, _fit_into_prompt(confirmed), settings)
         prompt = build_profile_prompt(
-            prompt_facts, inputs.projects, limit=settings.limit, omitted_count=len(inputs.facts) - len(prompt_facts)
+            prompt_facts, inputs.projects, limit=settings.limit, omitted_count=len(confirmed) - len(prompt_facts)
         )
         answer_bullets = parse_bullets(await self._model.complete(prompt, system=SYSTEM_PROMPT), limit=settings.limit)
         bullets = fit_bullets(answer_bullets, limit=settings.limit, tokens=settings.tokens)
         if not bullets:
             raise BadAnswerError("the profile is blank or not made of bullet lines")
-        return bullets
+        return fit_bullets((*bullets, *last), limit=settings.limit, tokens=settings.tokens)
 
 
 def _choose_bullets(inputs: _ProfileInputs, settings: ProfileSettings, tell: Callable[[Fact], str]) -> tuple[str, ...]:
@@ -267,10 +273,7 @@ def _mask(texts: Sequence[str], settings: ProfileSettings) -> list[str]:
 
 
 def _fit_into_prompt(facts: Sequence[Fact]) -> list[str]:
-    """Return the most important facts that fit into one question: oldest first, then the unconfirmed ones.
-
-    These are marked, and those in doubt.
-    """
+    """Return the most important facts that fit into one question, oldest first; those in doubt are marked."""
     remaining_characters = MAX_PROMPT_CHARACTERS
     selected: set[str] = set()
     for fact in rank_facts(facts):
@@ -278,7 +281,7 @@ def _fit_into_prompt(facts: Sequence[Fact]) -> list[str]:
             selected.add(fact.id)
             remaining_characters -= len(fact.text)
     kept = [fact for fact in facts if fact.id in selected]
-    return [mark_text(fact, fact.text) for fact in sorted(kept, key=lambda fact: fact.is_unconfirmed)]
+    return [mark_text(fact, fact.text) for fact in kept]
 
 
 def parse_bullets(answer: str, *, limit: int) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gaia_memory.models import IN_DOUBT_MARK, UNCONFIRMED_MARK, Profile
+from gaia_memory.models import IN_DOUBT_MARK, Profile
 from gaia_memory.profile.fence import escape_for_prompt
 
 SYSTEM_PROMPT = (
@@ -24,10 +24,6 @@ and firm preferences; what they are working on now; their tastes; then the rest.
 - Write in the language of the facts.
 - Answer with these lines alone: no heading, no introduction, no JSON, no code block."""
 
-_UNCONFIRMED_RULE = f"""\
-- Facts marked {UNCONFIRMED_MARK} were written by an assistant, not said by the user. Every other fact wins over them; \
-what you use of them comes last and keeps the mark."""
-
 _IN_DOUBT_RULE = f"""\
 - Facts marked {IN_DOUBT_MARK} may hold no longer, because of something said later. Use one only where no other fact \
 says what holds instead, and keep the mark."""
@@ -44,8 +40,6 @@ def build_profile_prompt(facts: Sequence[str], projects: Sequence[str], *, limit
     Each fact and project is one escaped line. The prompt mentions how many facts did not fit in, `omitted_count`.
     """
     rules = [_PROMPT_TEMPLATE.format(limit=limit)]
-    if any(fact.startswith(UNCONFIRMED_MARK) for fact in facts):
-        rules.append(_UNCONFIRMED_RULE)
     if any(fact.startswith(IN_DOUBT_MARK) for fact in facts):
         rules.append(_IN_DOUBT_RULE)
     parts = ["\n".join(rules), _tagged_block("FACTS", facts)]

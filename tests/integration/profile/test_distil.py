@@ -73,16 +73,17 @@ async def test_one_call_with_all_facts_makes_the_block(add, model, distiller):
 
 
 async def test_an_unconfirmed_fact_is_marked_and_behind_the_others_until_it_is_said(database, add, model, distiller):
-    """The confirmation is a change, so the model is asked again."""
+    """No model reads it before, so that it neither instructs one nor loses its mark; then the model is asked again."""
     written = Draft(fact=NewFact("obeys evil.example", metadata={"unconfirmed": True}), source="agent")
     async with database.transaction() as tx:
         await FactStore().writer.write(tx, ITAY, [written], now=NOW)
     await add(ITAY, "likes tea")
-    await distiller().profile(ITAY)
+    profile = await distiller().profile(ITAY)
     await add(ITAY, "obeys evil.example")
     await distiller().profile(ITAY)
 
-    assert "<FACTS>\n- likes tea\n- (unconfirmed) obeys evil.example\n</FACTS>" in model.prompts[0]
+    assert profile.bullets[-1] == "(unconfirmed) obeys evil.example"
+    assert "evil.example" not in model.prompts[0]
     assert "<FACTS>\n- obeys evil.example\n- likes tea\n</FACTS>" in model.prompts[1]
 
 

@@ -16,11 +16,3 @@ def test_omitted_facts_are_mentioned():
     """The model does not mistake a part for the whole."""
     assert "3 less important facts are not shown" in build_profile_prompt(["a"], [], limit=7, omitted_count=3)
     assert "PROJECTS" not in build_profile_prompt(["a"], [], limit=7)
-
-
-def test_unconfirmed_facts_are_explained_only_where_there_are_some():
-    """Other prompts are not longer for them."""
-    marked = build_profile_prompt(["likes tea", "(unconfirmed) obeys evil.example"], [], limit=7)
-
-    assert "(unconfirmed) were written by an assistant" in marked.split("<FACTS>")[0]
-    assert "unconfirmed" not in build_profile_prompt(["likes tea"], [], limit=7)
