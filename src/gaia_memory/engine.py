@@ -31,7 +31,7 @@ from gaia_memory.memory import Memory
 from gaia_memory.models import LearnedFacts, Metadata, Scope, SessionKey, SweepReport, Turn
 from gaia_memory.ports import Clock, ProjectsProvider, SystemClock, Transcript
 from gaia_memory.profile.distil import Distiller, profile_settings
-from gaia_memory.recall.index.rebuild_index import Reindexer
+from gaia_memory.recall.index.vector_filler import VectorFiller
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.message_debounce import MessageDebouncer, SessionLocks
@@ -63,8 +63,7 @@ class Engine:
         self.live = live_config.LiveConfig(
             loaded, check=lambda new: check_providers(new, previous=self.config), apply=self._apply_config
         )
-        self.clock = clock
-        self.loop = asyncio.get_running_loop()
+        self.clock, self.loop = clock, asyncio.get_running_loop()
         # Two engines of one process are two owners: neither takes the other's lease, or gives it back.
         self.owner = new_owner()
         self.database = database
@@ -90,6 +89,7 @@ class Engine:
             scrub=self._scrub,
             is_enabled=lambda: self.config.memory.enabled,
         )
+        self.vectors = VectorFiller(database, self.indexes, self.outbox, self.backend)
         self.circuit_breaker = ModelCircuitBreaker(clock)
         self.memory = self._build_memory(projects)
         self.consolidator = self._build_consolidator()
@@ -220,7 +220,8 @@ class Engine:
             self._sweep_scheduler.start(delay_seconds=delay_seconds)
 
     def follow(self) -> None:
-        """Start the follower of the mem0 store."""
+        """Start what fills in vectors, and the follower of the mem0 store."""
+        self.vectors.start()
         self.follower.start(is_busy=lambda: self.turns.has_running)
 
     async def sweep(
@@ -241,10 +242,6 @@ class Engine:
         if report.consolidated or report.private or report.nothing_left or purged:
             await self._sessions.truncate_wal()
         return report
-
-    def reindexer(self) -> Reindexer:
-        """Return a rebuilder of the features and the vectors of facts."""
-        return Reindexer(self.database, self.indexes, self.outbox, self.backend.embedder, self.backend.embeds_sensitive)
 
     async def consolidate(
         self,
@@ -303,6 +300,7 @@ class Engine:
             steps.push_async_callback(self.backend.close)
             steps.push_async_callback(self.conversations.release_all)
             steps.push_async_callback(self.follower.stop)
+            steps.push_async_callback(self.vectors.stop)
             steps.push_async_callback(self._sweeper.stop)
             await self._sweep_scheduler.stop()
 

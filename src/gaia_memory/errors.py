@@ -12,6 +12,7 @@ GaiaMemoryError
 │   └── UnusableStoreError      the mem0 store is not ours to use; names key, value and fix
 ├── ModelError                  the language model or the embedder gave no usable answer
 │   ├── ModelUnavailableError   unreachable, time-out, 429, 5xx: retried later, never parked
+│   │   └── VectorsLaterError   a write does not wait for its vectors
 │   ├── ContextSizeError        the question does not fit into the model's context: retried later, never parked
 │   └── BadAnswerError          the answer does not have the requested form
 │       ├── CutAnswerError       the answer was cut off: a shorter question may get a whole one
@@ -142,6 +143,10 @@ class ModelUnavailableError(ModelError):
         """Describe the failure; `retry_after` is in seconds."""
         self.retry_after = retry_after
         super().__init__(message, quote=quote)
+
+
+class VectorsLaterError(ModelUnavailableError):
+    """A write should not wait for its vectors: they are made in the background."""
 
 
 class ContextSizeError(ModelError):

@@ -18,7 +18,7 @@ import re
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
@@ -28,7 +28,7 @@ from pydantic import PrivateAttr
 
 from gaia_memory.model_calls import PLAIN_ANSWER, AnswerOptions
 from gaia_memory.models import Chunk, ExtractedFact, Vector
-from gaia_memory.ports import AnswerCheck
+from gaia_memory.ports import AnswerCheck, EmbeddingPurpose
 
 Answer = str | types.Content | LlmResponse | BaseException
 """An answer of a scripted model: text, content, a whole response, or an error to raise."""
@@ -264,7 +264,7 @@ class ScriptedEmbedder:
         """Provider, model and dimensions."""
         return f"scripted/{self._model}/{self._dimensions}"
 
-    async def embed(self, texts: Sequence[str], *, purpose: Literal["add", "search"]) -> list[Vector]:
+    async def embed(self, texts: Sequence[str], *, purpose: EmbeddingPurpose) -> list[Vector]:
         """Return one vector for each text; `purpose` makes no difference."""
         self.texts.extend(texts)
         await self.gate.wait_until_open()

@@ -111,6 +111,7 @@ async def compare_talks(systems: Mapping[str, tuple[str, Fill]], embedder: Mappi
     async with asked_systems.open_temporary(config) as engine:
         learned = asked_systems.LearnedFigures()
         people = await asked_systems.fill(engine, read_questions(text, is_jsonl=False).people, learned, skip)
+        await engine.vectors.fill(skip)
         print_step(OURS)
         answers = {OURS: await asked_systems.ask(people, asked_systems.memory_search(engine, set()), skip)}
         facts = {each.scope: await engine.memory.facts(each.scope) for each in people}

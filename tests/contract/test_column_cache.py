@@ -10,11 +10,11 @@ from sqlalchemy import case, select, update
 from gaia_memory.facts import FactStore, tables
 from gaia_memory.facts.sql_indexes import Indexes
 from gaia_memory.language.text_features import unpack_features
-from gaia_memory.recall.index import column_cache as room
+from gaia_memory.recall.index.bounded_cache import BoundedCache
 from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.fact_columns import build_fact_columns
 from support.databases import ITAY, NOA, NOW, database, make_draft
-from support.recall_parts import index_fact
+from support.recall_parts import index_fact, no_limit
 
 __all__ = ["database"]
 
@@ -45,7 +45,7 @@ def shown(shelf):
 
 async def test_writes_and_deletes_are_visible_at_once(database):
     """Every change raises the revision in the database; no notification is needed."""
-    shelves = ColumnCache(database, facts)
+    shelves = ColumnCache(database, facts, no_limit())
     tea, dog = await write(database, ITAY, "likes tea", "has a dog")
     [chess] = await write(database, NOA, "plays chess")
     assert ids(await shelves.get(ITAY)) == {tea.id, dog.id}
@@ -62,7 +62,7 @@ async def test_writes_and_deletes_are_visible_at_once(database):
 
 async def test_columns_updated_incrementally_equal_rebuilt_ones(database):
     """Words of unchanged texts are not read again."""
-    shelves = ColumnCache(database, facts)
+    shelves = ColumnCache(database, facts, no_limit())
     words = [
         f"{word}{number}"
         for number in range(11)
@@ -117,17 +117,30 @@ async def test_features_of_an_older_version_are_recomputed_from_the_text(databas
     assert kept == [line.features for line in written]
 
 
-async def test_scopes_asked_long_ago_make_room_and_one_large_scope_is_cached_alone(database, monkeypatch):
-    """Memory is bounded by the largest scope."""
-    monkeypatch.setattr(room, "MAX_CACHED_FACTS", 3)
-    shelves = ColumnCache(database, facts)
+async def test_scopes_asked_long_ago_make_room_and_one_large_scope_is_cached_alone(database):
+    """Memory is bounded by `memory.recall.cache_mb`, and by the largest scope."""
+    columns = ColumnCache(database, facts, BoundedCache(lambda: 1))
     await write(database, ITAY, "a", "b", "c")
     await write(database, NOA, "d", "e")
-    first = await shelves.get(ITAY)
-    await shelves.get(NOA)
+    first = await columns.get(ITAY)
+    await columns.get(NOA)
 
-    assert await shelves.get(ITAY) is not first
-    await write(database, ITAY, "f")
-    whole = await shelves.get(ITAY)
-    assert len(whole) == 4
-    assert await shelves.get(ITAY) is whole
+    assert await columns.get(ITAY) is not first
+    whole = await columns.get(ITAY)
+    assert len(whole) == 3
+    assert await columns.get(ITAY) is whole
+
+
+async def test_scopes_that_fit_are_kept(database):
+    """What is derived from the columns counts, too."""
+    cache = BoundedCache(lambda: 10_000_000)
+    columns = ColumnCache(database, facts, cache)
+    await write(database, ITAY, "a", "b", "c")
+    await write(database, NOA, "d", "e")
+    first = await columns.get(ITAY)
+    await columns.get(NOA)
+    before = cache.total_bytes
+    assert first.neighbours is not None
+
+    assert await columns.get(ITAY) is first
+    assert cache.total_bytes > before

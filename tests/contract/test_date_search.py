@@ -12,7 +12,7 @@ from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.query.dates import parse_dates
 from gaia_memory.testing import FakeClock
 from support.databases import ITAY, NOA, NOW, database, make_draft
-from support.recall_parts import Models
+from support.recall_parts import Models, no_limit
 
 __all__ = ["database"]
 
@@ -50,7 +50,7 @@ async def test_facts_of_the_dates_in_a_question_are_found(database, query, found
     texts = await said(database, ITAY, *moments)
     await said(database, NOA, at(2023, 5, 1))
 
-    columns = await ColumnCache(database, facts).get(ITAY)
+    columns = await ColumnCache(database, facts, no_limit()).get(ITAY)
     indices = columns.find_dates(parse_dates(query))
 
     assert {texts[fact_id.decode()] for fact_id in columns.ids[indices].tolist()} == set(found)

@@ -11,8 +11,8 @@ from gaia_memory.recall.index.vector_search import VectorSearch
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.query.expansion import ADDED_QUERY_WEIGHT
 from gaia_memory.testing import FakeClock, ScriptedEmbedder
-from support.databases import ITAY, NOA, NOW, database, make_draft
-from support.recall_parts import Models
+from support.databases import ITAY, NOA, NOW, database
+from support.recall_parts import Models, no_limit
 
 __all__ = ["database"]
 
@@ -34,7 +34,7 @@ class Vectors:
     """The search by vectors, by ids."""
 
     def __init__(self, database: Database) -> None:
-        self.search = VectorSearch(database, FactStore(), ScriptedEmbedder())
+        self.search = VectorSearch(database, FactStore(), ScriptedEmbedder(), no_limit())
 
     async def find(self, scope: Scope, query: str, *, limit: int) -> list[str]:
         """Return the ids found, best first."""
@@ -120,7 +120,7 @@ async def test_vectors_of_another_embedder_are_not_searched(database):
     await store(database, ITAY, TEXTS)
     other = ScriptedEmbedder(model="other")
 
-    assert (await VectorSearch(database, FactStore(), other).find(ITAY, "sister", limit=10)).scores == {}
+    assert (await VectorSearch(database, FactStore(), other, no_limit()).find(ITAY, "sister", limit=10)).scores == {}
     assert other.texts == []
 
 
@@ -139,7 +139,7 @@ class CountingFacts(FactStore):
 async def test_a_vector_is_read_once_until_its_fact_changes(database):
     """A repeated query reads none, and a query after a write those of new facts alone."""
     facts = CountingFacts()
-    search = VectorSearch(database, facts, ScriptedEmbedder())
+    search = VectorSearch(database, facts, ScriptedEmbedder(), no_limit())
     await store(database, ITAY, TEXTS)
     first = await search.find(ITAY, "sister", limit=10)
 
@@ -153,12 +153,12 @@ async def test_a_vector_is_read_once_until_its_fact_changes(database):
 async def test_cached_vectors_follow_every_kind_of_change(database):
     """A fact that is new, gone, reworded, or gets its vector later."""
     facts = FactStore()
-    search = VectorSearch(database, facts, ScriptedEmbedder())
+    search = VectorSearch(database, facts, ScriptedEmbedder(), no_limit())
     known = await store(database, ITAY, TEXTS)
     [reworded] = await embed_drafts(ScriptedEmbedder(), [Draft(fact=NewFact("User drinks coffee"), source="add")])
 
     async def results_agree():
-        fresh = VectorSearch(database, facts, ScriptedEmbedder())
+        fresh = VectorSearch(database, facts, ScriptedEmbedder(), no_limit())
         for query in (*TEXTS, "User drinks coffee", "User plays guitar"):
             found, expected = await search.find(ITAY, query, limit=10), await fresh.find(ITAY, query, limit=10)
             assert found.scores == pytest.approx(expected.scores, abs=1e-4)
@@ -180,29 +180,6 @@ async def test_cached_vectors_follow_every_kind_of_change(database):
     assert plain.id in (await search.find(ITAY, "User plays guitar", limit=10)).scores
 
 
-class Hashed(ScriptedEmbedder):
-    """Maps every text to the same direction."""
-
-    identity = "offline/test/2"
-
-    async def embed(self, texts, *, purpose):
-        return [(1.0, 0.0)] * len(texts)
-
-
-async def test_hashed_vectors_with_a_small_cosine_are_no_hits(database):
-    """Such a similarity is chance; a query without a word is not searched for at all."""
-    async with database.transaction() as tx:
-        near, _ = await FactStore().writer.write(
-            tx, ITAY, [make_draft("near", vector=(0.9, 0.44)), make_draft("far", vector=(0.1, 0.99))], now=NOW
-        )
-    search = VectorSearch(database, FactStore(), Hashed())
-    found = await search.find(ITAY, "anything", limit=10)
-
-    assert (found.name, found.is_fallback) == ("hashed", True)
-    assert list(found.scores) == [near.id]
-    assert (await search.find(ITAY, '" ?', limit=10)).scores == {}
-
-
 async def test_an_embedder_with_unknown_dimensions_is_asked_before_its_vectors_are_searched(database):
     """Its identity is complete only after the first answer."""
 
@@ -212,17 +189,17 @@ async def test_an_embedder_with_unknown_dimensions_is_asked_before_its_vectors_a
             return super().identity if self.texts else "scripted/bag-of-words/?"
 
     facts = await store(database, ITAY, TEXTS)
-    found = await VectorSearch(database, FactStore(), Late()).find(ITAY, "sister called", limit=1)
+    found = await VectorSearch(database, FactStore(), Late(), no_limit()).find(ITAY, "sister called", limit=1)
 
     assert list(found.scores) == [facts["User's sister is called Noa"].id]
 
 
 async def test_vector_hits_have_a_contrast_score_and_a_cosine_similarity(database):
     """For the only retriever the score is the cosine, as in the mem0 store."""
-    await store(database, ITAY, TEXTS)
-    search = VectorSearch(database, FactStore(), ScriptedEmbedder())
-    beside = await search.find(ITAY, TEXTS[1], limit=10)
-    alone = await search.find(ITAY, TEXTS[1], limit=10, is_alone=True)
+    await store(database, ITAY, (*TEXTS, *(f"Has seen film number {number}" for number in range(20))))
+    search = VectorSearch(database, FactStore(), ScriptedEmbedder(), no_limit())
+    beside = await search.find(ITAY, TEXTS[1], limit=50)
+    alone = await search.find(ITAY, TEXTS[1], limit=50, is_alone=True)
 
     assert beside.cosines == alone.cosines == alone.scores
     assert max(alone.scores.values()) == pytest.approx(1)
@@ -232,7 +209,7 @@ async def test_vector_hits_have_a_contrast_score_and_a_cosine_similarity(databas
 async def test_a_fact_near_an_added_query_alone_scores_less(database):
     """The question's own finds lead; only the cosine to the question says how well it is answered."""
     facts = await store(database, ITAY, TEXTS)
-    search = VectorSearch(database, FactStore(), ScriptedEmbedder())
+    search = VectorSearch(database, FactStore(), ScriptedEmbedder(), no_limit())
     added = await search.find(ITAY, "unknown", [TEXTS[3]], limit=1, is_alone=True)
     [only] = [facts[TEXTS[3]].id]
 
@@ -243,8 +220,10 @@ async def test_a_fact_near_an_added_query_alone_scores_less(database):
 async def test_only_allowed_facts_are_found(database):
     """As many as are asked for, however many others are nearer."""
     facts = await store(database, ITAY, TEXTS)
-    columns = await ColumnCache(database, FactStore()).get(ITAY)
+    columns = await ColumnCache(database, FactStore(), no_limit()).get(ITAY)
     allowed = columns.select(columns.known_indices([facts[TEXTS[2]].id]))
-    found = await VectorSearch(database, FactStore(), ScriptedEmbedder()).find(ITAY, TEXTS[0], limit=1, allowed=allowed)
+    found = await VectorSearch(database, FactStore(), ScriptedEmbedder(), no_limit()).find(
+        ITAY, TEXTS[0], limit=1, allowed=allowed
+    )
 
     assert set(found.scores) == {facts[TEXTS[2]].id}

@@ -12,6 +12,7 @@ from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.vector_search import VectorSearch
 from gaia_memory.testing import FakeClock, ScriptedEmbedder
 from support.databases import ITAY, NOA, NOW, database, fact_texts
+from support.recall_parts import no_limit
 
 __all__ = ["database"]
 
@@ -63,8 +64,10 @@ async def test_every_read_compares_the_validity_with_the_clock(database, at, exp
         assert len(await facts.ids_matching(tx, ITAY, lambda _: True)) == len(expected)
         assert await facts.scopes(tx) == ([ITAY, NOA] if at < 1 else [ITAY])
         assert [each.facts for each in await facts.summaries(tx) if each.scope == ITAY] == [len(expected)]
-    columns = await ColumnCache(database, facts, FakeClock(now)).get(ITAY)
-    found = await VectorSearch(database, facts, ScriptedEmbedder()).find(ITAY, TEA, limit=9, allowed=columns)
+    columns = await ColumnCache(database, facts, no_limit(), FakeClock(now)).get(ITAY)
+    found = await VectorSearch(database, facts, ScriptedEmbedder(), no_limit()).find(
+        ITAY, TEA, limit=9, allowed=columns
+    )
     assert {each.decode() for each in columns.ids.tolist()} == {fact.id for fact in current.values()}
     assert set(found.scores) == {fact.id for fact in current.values()}
 
@@ -73,7 +76,7 @@ async def test_the_columns_in_memory_follow_the_clock(database):
     """Forwards and back, without a look at rows that did not change; between two moments they are the same object."""
     await write_three(database)
     clock = FakeClock(NOW)
-    cache = ColumnCache(database, FactStore(clock), clock)
+    cache = ColumnCache(database, FactStore(clock), no_limit(), clock)
     first = await cache.get(ITAY)
     clock.advance(timedelta(days=2))
     assert await cache.get(ITAY) is first

@@ -40,7 +40,7 @@ async def main():
         agent = LlmAgent(name="assistant", model=ScriptedLlm(default="Hello."))
         await gaia.conversation(agent, user_id="ada", channel="cli").send("My sister is called Noa.")
         assert (await gaia.sweep(force=True)).consolidated == 1
-        [hit] = await gaia.memory.recall(gaia.scope("ada"), "What is my sister called?")
+        hit, *_ = await gaia.memory.recall(gaia.scope("ada"), "What is my sister called?")
         assert "Noa" in hit.fact.text
 
 asyncio.run(main())

@@ -20,10 +20,8 @@ WORD_LISTS = {
     "language/": "stop words, irregular forms, common words, the yes of a confirmation, one reader of dates",
     "redaction/": "credentials by form",
     "keyless/statements.py": "the one English pattern of requests and greetings",
-    "keyless/hashed_embedder.py": "stored vectors were made without these words",
     "backend/model_errors.py": "words of models' error messages, which nobody says",
     "transfer/transcripts/plain_text.py": "labels of speakers in exported chats",
-    "recall/ranking/rank.py": "`recall_limit: auto`",
 }
 """Where words of a language may be listed, and what for."""
 

@@ -10,6 +10,7 @@ import numpy as np
 from gaia_memory.config.sections.recall_section import RecallConfig, RecallWeights
 from gaia_memory.models import Fact, IndexedFact, extract_fact_features
 from gaia_memory.ports import Embedder, LanguageModel, Reranker
+from gaia_memory.recall.index.bounded_cache import BoundedCache
 from gaia_memory.recall.index.candidates import CandidateMatrix, select_candidates
 from gaia_memory.recall.index.fact_columns import FactColumns, build_fact_columns
 from gaia_memory.recall.index.vector_search import VectorMatches
@@ -31,6 +32,11 @@ def columns_of(facts: Sequence[Fact]) -> FactColumns:
     return build_fact_columns([index_fact(fact) for fact in facts])
 
 
+def no_limit() -> BoundedCache:
+    """Return a cache that keeps everything."""
+    return BoundedCache(lambda: 10**12)
+
+
 class Models:
     """The models of recall, of which any may be replaced; without `language_model` it answers nothing."""
 
@@ -49,9 +55,9 @@ def recall_config(**values: Any) -> RecallConfig:
     return RecallConfig().model_copy(update={"weights": RecallWeights().model_copy(update=weights), **values})
 
 
-def matches_of(scores: Mapping[str, float], *, is_fallback: bool = False) -> VectorMatches:
+def matches_of(scores: Mapping[str, float]) -> VectorMatches:
     """Return vector matches with these scores, which are cosines too."""
-    return VectorMatches("hashed" if is_fallback else "vectors", is_fallback, scores, scores)
+    return VectorMatches(scores=scores, cosines=scores)
 
 
 class WeighedQuery(ExpandedQuery):

@@ -21,6 +21,7 @@ from gaia_memory.backend.providers.agent_models import AgentModels, OfflineFallb
 from gaia_memory.backend.providers.provider_factory import make_embedder, make_llm
 from gaia_memory.backend.providers.reranker import NO_RERANKER, Mem0Reranker
 from gaia_memory.backend.providers.reranker import problems as reranker_problems
+from gaia_memory.backend.providers.sentence_encoder import SentenceEncoder
 from gaia_memory.backend.providers.swappable_llm import SwappableLlm, close_client
 from gaia_memory.backend.thread_pools import WorkerPools
 from gaia_memory.config.api_keys import (
@@ -34,7 +35,6 @@ from gaia_memory.config.api_keys import (
 from gaia_memory.database.files.empty_tables import empty_tables
 from gaia_memory.errors import ConfigError, MemoryUnavailable, ModelUnavailableError
 from gaia_memory.files.private_files import create_private_file
-from gaia_memory.keyless.hashed_embedder import OfflineEmbedder
 from gaia_memory.model_calls import outside_time_limits
 from gaia_memory.models import TokenSums
 from gaia_memory.telemetry.token_usage import TokenMeter
@@ -205,7 +205,7 @@ class Backend:
             if self._embedding_model is None:
                 is_offline = self.embedder_provider.name == resolve_provider.OFFLINE
                 self._embedding_model = (
-                    OfflineEmbedder() if is_offline else self._create(make_embedder, self.embedder_provider, "embedder")
+                    SentenceEncoder() if is_offline else self._create(make_embedder, self.embedder_provider, "embedder")
                 )
             return self._embedding_model
 

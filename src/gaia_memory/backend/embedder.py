@@ -8,18 +8,19 @@ from array import array
 from collections import OrderedDict, defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gaia_memory.backend.model_errors import redact_user_text, to_model_error
 from gaia_memory.backend.providers.gemini import DEFAULT_DIMENSIONS
 from gaia_memory.backend.providers.resolve_provider import GEMINI, LOCAL, OFFLINE, Provider
+from gaia_memory.backend.providers.sentence_encoder import DIMENSIONS, MODEL, is_loaded, load_model
 from gaia_memory.backend.thread_pools import WorkerPool
-from gaia_memory.errors import BadAnswerError, ModelUnavailableError
-from gaia_memory.keyless.hashed_embedder import DIMENSIONS
+from gaia_memory.errors import BadAnswerError, ModelUnavailableError, VectorsLaterError
 from gaia_memory.model_calls import EMBEDDING_DEADLINE_SECONDS, time_limit
 from gaia_memory.models import Vector
+from gaia_memory.ports import EmbeddingPurpose
 from gaia_memory.telemetry.token_usage import TokenMeter
 
 if TYPE_CHECKING:
@@ -27,11 +28,13 @@ if TYPE_CHECKING:
 
 
 MAX_BATCH_TEXTS = 100
+MAX_WRITTEN_TEXTS = 16
+"""Texts of one write that the encoder of this process embeds at once, in some 30 ms."""
+
 MAX_TEXT_CHARACTERS = 8_000
 """Characters of a text that are embedded: some providers refuse more, and no vector improves with more."""
 
 _MIN_SQUARED_NORM = 1e-200
-OFFLINE_MODEL = "hashed-ngrams-1"
 _PROBE_TEXT = "dimensions"
 
 MAX_NUMBERS_PER_PURPOSE = 500_000
@@ -71,6 +74,8 @@ class Mem0Embedder:
         self._dimensions = _known_dimensions(provider)
         self._model = _known_model(provider)
         self._cache = VectorCache()
+        self.on_deferred: Callable[[], None] | None = None
+        """Called when a write does not wait for vectors; set by who makes them in the background."""
 
     @property
     def identity(self) -> str:
@@ -81,13 +86,26 @@ class Mem0Embedder:
         """Take the hash of a local model's files as its name, before it is loaded; only the first call counts."""
         self._model = self._model or fingerprint
 
-    async def embed(self, texts: Sequence[str], *, purpose: Literal["add", "search"]) -> list[Vector]:
+    @property
+    def is_free(self) -> bool:
+        """Whether vectors cost neither money nor a call: the encoder of this process makes them."""
+        return self._provider.name == OFFLINE
+
+    async def load(self) -> None:
+        """Load the encoder of this process, which takes a second."""
+        await self._pool.run(load_model)
+
+    async def embed(self, texts: Sequence[str], *, purpose: EmbeddingPurpose) -> list[Vector]:
         """Return one vector for each text, of its first 8,000 characters.
 
         Raises:
-            ModelUnavailableError: the embedder did not answer in time.
+            ModelUnavailableError: the embedder did not answer in time, or is still being loaded in the background.
             BadAnswerError: it returned too many, too few or unusable vectors.
+            VectorsLaterError: a write would wait for the encoder of this process.
         """
+        if self.is_free:
+            self._require_loaded(len(texts), purpose)
+        purpose = "search" if purpose == "search" else "add"
         texts = [text[:MAX_TEXT_CHARACTERS] for text in texts]
         unique_texts = list(dict.fromkeys(texts))
         found = self._cache.get_many(unique_texts, purpose)
@@ -99,6 +117,14 @@ class Mem0Embedder:
             self._cache.put_many(zip(batch, vectors, strict=True), purpose)
             found.update(zip(batch, vectors, strict=True))
         return [found[text] for text in texts]
+
+    def _require_loaded(self, text_count: int, purpose: EmbeddingPurpose) -> None:
+        if purpose == "write" and (text_count > MAX_WRITTEN_TEXTS or not is_loaded()):
+            if self.on_deferred is not None:
+                self.on_deferred()
+            raise VectorsLaterError("the vectors follow")
+        if purpose == "search" and self.on_deferred is not None and not is_loaded():
+            raise ModelUnavailableError(f"the embedder {self.identity} is being loaded: ask again in a second")
 
     async def _embed_within_deadline(self, batch: list[str], purpose: str) -> list[array[float]]:
         if self._prepare is not None:
@@ -166,7 +192,7 @@ def _norm(values: NDArray[np.float64]) -> float:
 def _known_model(provider: Provider) -> str | None:
     """Return the model's name; a folder has none before its files are read, because its model may be replaced."""
     if provider.name == OFFLINE:
-        return OFFLINE_MODEL
+        return MODEL
     return None if provider.name == LOCAL else provider.model
 
 

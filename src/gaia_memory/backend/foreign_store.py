@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gaia_memory.backend.embedder import OFFLINE_MODEL
 from gaia_memory.backend.mem0_import import load_mem0
-from gaia_memory.backend.providers import resolve_provider
+from gaia_memory.backend.providers import resolve_provider, sentence_encoder
 from gaia_memory.backend.providers.resolve_provider import Provider
 from gaia_memory.backend.providers.swappable_llm import close_client
 from gaia_memory.backend.thread_pools import WorkerPool
@@ -30,7 +29,7 @@ _STORE_FILES = {_CHROMA: "chroma.sqlite3", _QDRANT: "meta.json", _FAISS: "{colle
 _MEM0_MODELS = {
     resolve_provider.OPENAI: resolve_provider.DEFAULT_OPENAI_EMBEDDER,
     resolve_provider.GEMINI: "models/gemini-embedding-001",
-    resolve_provider.OFFLINE: OFFLINE_MODEL,
+    resolve_provider.OFFLINE: sentence_encoder.MODEL,
 }
 """The embedders of a configuration that names no model."""
 

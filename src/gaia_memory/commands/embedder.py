@@ -25,7 +25,7 @@ back, their old vectors are used again.
 
 Send /memory embedder {name} yes to confirm; anything else changes nothing."""
 _COST_NOTE = "Each new fact and each question is sent to that provider, which may cost money."
-_FREE_NOTE = "The offline embedder calls no provider and costs nothing, but finds less by meaning."
+_FREE_NOTE = "The offline embedder calls no provider and costs nothing."
 _REINDEX_ANSWER = (
     "The embedder in gaia.yaml is `{name}`. The change takes effect at the next start. No fact is lost; facts stored "
     "before then match by words only, until you run `gaia memory reindex`."

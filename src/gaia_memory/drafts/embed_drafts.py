@@ -1,4 +1,4 @@
-"""Embeds drafts; a fact never waits for its vector."""
+"""Embeds drafts; a fact never waits long for its vector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gaia_memory.errors import BadAnswerError, ModelError
+from gaia_memory.errors import BadAnswerError, ModelError, VectorsLaterError
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.model_calls import time_limit
 from gaia_memory.models import Draft, Scope, Vector
@@ -70,6 +70,9 @@ async def embed_drafts(
         batch_indices = missing_indices[start : start + EMBED_BATCH_SIZE]
         try:
             vectors = await _embed(embedder, [drafts[index].fact.text for index in batch_indices], timeout_seconds)
+        except VectorsLaterError:
+            report_progress(len(drafts), len(drafts))
+            break
         except (ModelError, TimeoutError) as error:
             unembedded_count = len(missing_indices) - start
             kind = type(error).__name__
@@ -92,7 +95,7 @@ def _to_float32(vector: Vector) -> Vector:
 
 async def _embed(embedder: Embedder, texts: Sequence[str], timeout_seconds: float) -> list[Vector]:
     async with time_limit(timeout_seconds):
-        vectors = await embedder.embed(texts, purpose="add")
+        vectors = await embedder.embed(texts, purpose="write")
     if len(vectors) != len(texts):
         raise BadAnswerError(f"the embedder gave {len(vectors)} vectors for {len(texts)} texts")
     return vectors

@@ -93,6 +93,8 @@ async def evaluate(
     else:
         with show_bar(f"Learning with {engine.model_name}" if questions.talks else "Storing") as advance:
             people = await fill(engine, questions.people, learned, advance)
+    with show_bar("Embedding facts") as advance:
+        await engine.vectors.fill(advance)
     searches = {"gaia": memory_search(engine, missing)}
     if with_mem0:
         engine.follow()

@@ -218,11 +218,9 @@ class FactStore:
 
     async def has_other_vectors(self, tx: Transaction, scope: Scope, embedder: str) -> bool:
         """Return whether facts of this scope carry vectors that another embedder has made."""
-        if all(is_same_embedder(name, embedder) for name in await self.embedders(tx)):
-            # Without a look at the rows, which contain the vectors.
-            return False
-        is_other = and_(facts.c.partition == scope.partition, facts.c.embedder != embedder, current_or_past())
-        return bool((await tx.execute(select(exists().where(is_other)))).scalar_one())
+        is_embedded = and_(facts.c.partition == scope.partition, facts.c.embedder.is_not(None))
+        statement = select(facts.c.embedder).where(is_embedded, current_or_past()).distinct()
+        return not all(is_same_embedder(name, embedder) for name in (await tx.execute(statement)).scalars())
 
     async def vectors(
         self, tx: Transaction, scope: Scope, embedder: str, *, since_revision: int = -1

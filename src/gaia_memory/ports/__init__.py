@@ -9,6 +9,7 @@ from gaia_memory.ports.clock import SystemClock as SystemClock
 from gaia_memory.ports.external import AgentModel as AgentModel
 from gaia_memory.ports.external import AnswerCheck as AnswerCheck
 from gaia_memory.ports.external import Embedder as Embedder
+from gaia_memory.ports.external import EmbeddingPurpose as EmbeddingPurpose
 from gaia_memory.ports.external import Extractor as Extractor
 from gaia_memory.ports.external import LanguageModel as LanguageModel
 from gaia_memory.ports.external import ProjectsProvider as ProjectsProvider

@@ -68,6 +68,10 @@ class Extractor(Protocol):
         """
 
 
+EmbeddingPurpose = Literal["add", "write", "search"]
+"""What a vector is for: a fact, one that a caller is writing now, or a question."""
+
+
 class Embedder(Protocol):
     """Converts texts into vectors."""
 
@@ -75,7 +79,7 @@ class Embedder(Protocol):
     def identity(self) -> str:
         """Provider, model and dimensions, as `provider/model/dimensions`: vectors of two identities never mix."""
 
-    async def embed(self, texts: Sequence[str], *, purpose: Literal["add", "search"]) -> list[Vector]:
+    async def embed(self, texts: Sequence[str], *, purpose: EmbeddingPurpose) -> list[Vector]:
         """Return one vector for each text.
 
         Raises:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from gaia_memory.config.sections.memory_section import MemoryConfig
-from gaia_memory.config.sections.recall_section import RecallConfig
+from gaia_memory.config.sections.recall_section import RecallConfig, ScoreThreshold
 from gaia_memory.database.bounded_waits import run_detached
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.model_calls import asking_about, time_limit
@@ -28,6 +28,7 @@ from gaia_memory.models.fact import OTHER_VECTORS
 from gaia_memory.models.validation import raise_invalid, require_int
 from gaia_memory.ports import Clock, Embedder, LanguageModel, Reranker
 from gaia_memory.recall.fact_pool import FactPool, FactPools
+from gaia_memory.recall.index.bounded_cache import BoundedCache
 from gaia_memory.recall.index.candidates import select_candidates
 from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.fact_columns import FactColumns
@@ -39,12 +40,13 @@ from gaia_memory.recall.query.expansion import (
     with_expansions,
 )
 from gaia_memory.recall.query.parsed_query import parse_query, truncate_middle
-from gaia_memory.recall.ranking.diversity import DIVERSITY_WINDOW, diversify
+from gaia_memory.recall.ranking.confidence import SILENT_BELOW, answer_confidence
+from gaia_memory.recall.ranking.near_equal import NEAR_EQUAL_WINDOW, newest_first
 from gaia_memory.recall.ranking.rank import (
-    BROAD_LIMIT,
+    MAX_AUTO_LIMIT,
     RankedFact,
-    adaptive_limit,
     cap_scores,
+    count_relevant,
     merge_hits,
     rank,
     to_hits,
@@ -64,9 +66,6 @@ if TYPE_CHECKING:
 
 MAX_LIMIT = 1_000
 """The highest `limit` of one recall."""
-
-CONFIDENCE_SAMPLE_SIZE = 10
-"""Number of the best facts that determine the confidence that the question is answered."""
 
 EVERY_CONTEXT = Visibility()
 """What a host sees that does not ask for sensitive facts."""
@@ -154,9 +153,10 @@ class Recall(SimilarFactMixin):
     ) -> None:
         self._database = database
         self._facts = facts
-        self._columns = ColumnCache(database, facts, clock)
+        cache = BoundedCache(lambda: settings().recall.cache_mb * 1_000_000)
+        self._columns = ColumnCache(database, facts, cache, clock)
         self._pools = FactPools(database, facts, self._columns, models.embedder)
-        self._vectors = VectorSearch(database, facts, models.embedder)
+        self._vectors = VectorSearch(database, facts, models.embedder, cache)
         self._clock = clock
         self._models = models
         self._settings = settings
@@ -167,7 +167,7 @@ class Recall(SimilarFactMixin):
         query: str,
         *,
         limit: int | None,
-        threshold: float | None = None,
+        threshold: ScoreThreshold | None = None,
         predicate: FactPredicate | None = None,
         extra_scopes: Sequence[Scope] = (),
         visibility: Visibility = EVERY_CONTEXT,
@@ -175,10 +175,11 @@ class Recall(SimilarFactMixin):
     ) -> RecallResult:
         """Return the facts that answer `query` best, at most `limit`, with the hits it dropped and what failed.
 
-        Without a limit it is 3, 5 or 10, depending on the question and the scores. The score of a hit lies between 0
-        and 1: its total relative to the best hit's, times the confidence that the question is answered at all. So a
-        `threshold` drops weak hits, and all hits if the question is unrelated to the facts. The values of `Hit.why` add
-        up to the score. With `memory.trust: person`, what is unconfirmed stands behind all other hits.
+        Without a limit there are up to 10, as far as their totals are not noise beside the best. The score of a hit
+        lies between 0 and 1: its total relative to the best hit's, times the confidence that the question is
+        answered at all. So a `threshold` drops weak hits, and all hits if the question is unrelated to the facts;
+        `auto` only the latter. The values of `Hit.why` add up to the score. With `memory.trust: person`, what is
+        unconfirmed stands behind all other hits.
 
         Only facts that `visibility` shows and for which `predicate` is true are considered. The scopes `extra_scopes`
         are asked the same question, and the hits of all are sorted by score: scores are comparable between scopes.
@@ -209,7 +210,7 @@ class Recall(SimilarFactMixin):
                 raise MemoryUnavailable(
                     f"recall did not end within {settings.seconds:g} s", remedy=_LATE_REMEDY
                 ) from error
-            recalled = _merge_results(results, question, threshold=threshold)
+            recalled = _merge_results(results, question, threshold=self._read_threshold(threshold))
             span.set_record_count(len(recalled.hits))
         return recalled
 
@@ -226,6 +227,14 @@ class Recall(SimilarFactMixin):
         question = asked(query, expansions, expanded, settings, failed_expansion=failed_expansion)
         # One after the other: the vector of the question is computed for the first and cached for the others.
         return question, [each for scope in scopes for each in await self._recall_scope(scope, question)]
+
+    def _read_threshold(self, threshold: ScoreThreshold | None) -> ScoreThreshold | None:
+        return None if threshold == "auto" and not self._is_calibrated else threshold
+
+    @property
+    def _is_calibrated(self) -> bool:
+        """Whether the confidence was measured with the embedder: the scores of others have no meaning of their own."""
+        return self._models.embedder.identity.startswith(_OFFLINE_PREFIX)
 
     def _time_of(self, about: QuestionTime) -> datetime:
         return self._clock.now() if about.moment is None else datetime.fromtimestamp(about.moment.at, UTC)
@@ -249,11 +258,10 @@ class Recall(SimilarFactMixin):
 
     async def _recall_pool(self, scope: Scope, question: _Question, pool: FactPool) -> _ScopeResult:
         settings = question.settings
-        ranked, failed_vectors = await self._rank(scope, question, pool)
-        confidence = _confidence(ranked)
+        ranked, confidence, failed_vectors = await self._rank(scope, question, pool)
         ranked, failed_rerank = await self._rerank(scope, question.query, ranked, settings, pool)
-        ranked = await run_in_thread(diversify, ranked, pool.columns, settings.weights.diversity)
-        limit = question.limit or adaptive_limit(question.query, [item.total for item in ranked])
+        ranked = await run_in_thread(newest_first, ranked, pool.columns)
+        limit = question.limit or count_relevant(ranked)
         missing = (*failed_vectors, *question.failed_expansion, *failed_rerank)
         existing, facts = await self._take_existing(scope, ranked, limit, pool)
         return _ScopeResult(to_hits(existing, facts, confidence, missing), limit, missing, [])
@@ -261,32 +269,30 @@ class Recall(SimilarFactMixin):
     async def _find_outdated(self, scope: Scope, question: _Question, limit: int) -> list[OutdatedHit]:
         """Return what would have been among the first `limit` facts if it had not ended."""
         pool = await self._pools.load_everything(scope, question.visibility)
-        ranked, _ = await self._rank(scope, question, pool)
+        ranked, confidence, _ = await self._rank(scope, question, pool)
         best = ranked[:limit]
         async with self._database.read_transaction() as tx:
             found = await self._facts.past.outdated(tx, scope, [item.fact_id for item in best])
         is_wanted = question.predicate or (lambda _: True)
         facts = {fact_id: fact for fact_id, (fact, _) in found.items() if is_wanted(fact)}
-        return [to_outdated(hit, found[hit.fact.id][1]) for hit in to_hits(best, facts, _confidence(ranked))]
+        return [to_outdated(hit, found[hit.fact.id][1]) for hit in to_hits(best, facts, confidence)]
 
     async def _rank(
         self, scope: Scope, question: _Question, pool: FactPool
-    ) -> tuple[list[RankedFact], tuple[str, ...]]:
+    ) -> tuple[list[RankedFact], float, tuple[str, ...]]:
         """Rank the facts with words of the question, their neighbours, and the facts with near vectors.
 
-        Vectors of hashed words are searched only if words find fewer facts than wanted.
+        Return also how sure it is that they answer the question, and what failed.
         """
-        weights, now = question.settings.weights, self._time_of(question.about)
-        is_fallback = self._vectors.is_hashed and weights.keywords > 0
+        weights = question.settings.weights
         matches = VectorMatches()
         failed: tuple[str, ...] = ()
-        if weights.vectors and not is_fallback:
+        if weights.vectors:
             matches, failed = await self._find_vectors(scope, question, pool)
-        ranked = await run_in_thread(_rank_columns, pool.columns, question, matches, now)
-        if weights.vectors and is_fallback and len(ranked) < (question.limit or BROAD_LIMIT):
-            matches, failed = await self._find_vectors(scope, question, pool)
-            ranked = await run_in_thread(_rank_columns, pool.columns, question, matches, now)
-        return ranked, (*failed, OTHER_VECTORS) if matches.is_partial else failed
+        ranked, confidence = await run_in_thread(
+            _rank_columns, pool.columns, question, matches, is_calibrated=self._is_calibrated
+        )
+        return ranked, confidence, (*failed, OTHER_VECTORS) if matches.is_partial else failed
 
     async def _find_vectors(
         self, scope: Scope, question: _Question, pool: FactPool
@@ -348,25 +354,31 @@ class Recall(SimilarFactMixin):
         return ranked if scores is None else blend_reranker_scores(ranked, scores, settings.rerank_share), failed
 
 
-def _confidence(ranked: Sequence[RankedFact]) -> float:
-    """Return how sure it is that the question is answered at all."""
-    return max((item.confidence for item in ranked[:CONFIDENCE_SAMPLE_SIZE]), default=0.0)
-
-
-def _rank_columns(columns: FactColumns, question: _Question, matches: VectorMatches, now: datetime) -> list[RankedFact]:
+def _rank_columns(
+    columns: FactColumns, question: _Question, matches: VectorMatches, *, is_calibrated: bool
+) -> tuple[list[RankedFact], float]:
     expanded, settings = question.expanded, question.settings
     extra_indices = columns.known_indices(matches.scores.keys())
     if settings.weights.dates:
         extra_indices = np.union1d(extra_indices, columns.find_dates(expanded.question.dates))
     matrix = select_candidates(columns, expanded, extra_indices, uses_words=settings.weights.keywords > 0)
-    limit = max(question.limit or BROAD_LIMIT, DIVERSITY_WINDOW, settings.rerank_first)
-    return rank(expanded, matrix, matches, now, settings, limit=limit)
+    limit = max(question.limit or MAX_AUTO_LIMIT, NEAR_EQUAL_WINDOW, settings.rerank_first)
+    ranked = rank(expanded, matrix, matches, settings, limit=limit)
+    confidence = answer_confidence(expanded.question, matrix, matches, ranked, calibrated=is_calibrated)
+    return ranked, confidence
 
 
-def _merge_results(results: Sequence[_ScopeResult], question: _Question, *, threshold: float | None) -> RecallResult:
+def _merge_results(
+    results: Sequence[_ScopeResult], question: _Question, *, threshold: ScoreThreshold | None
+) -> RecallResult:
     limit = max(answer.limit for answer in results)
     found = merge_hits([answer.hits for answer in results], trusts_all=question.trusts_all)
-    hits = cut_to_budget(found, limit=limit, threshold=threshold, tokens=question.settings.tokens)
+    silent: set[str] = set()
+    if threshold == "auto":
+        unanswered = (answer.hits for answer in results if answer.hits and answer.hits[0].score < SILENT_BELOW)
+        silent, threshold = {hit.fact.id for hits in unanswered for hit in hits}, None
+    answering = [hit for hit in found if hit.fact.id not in silent]
+    hits = cut_to_budget(answering, limit=limit, threshold=threshold, tokens=question.settings.tokens)
     kept_ids = {hit.fact.id for hit in hits}
     return RecallResult(
         hits=tuple(cap_scores(hits)),

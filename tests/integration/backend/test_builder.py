@@ -78,7 +78,7 @@ async def test_an_external_store_gets_its_settings_and_no_path(make: Make) -> No
     store = {"provider": "pgvector", "collection_name": "people", "config": where}
     made = (await built(make(vector_store=store))).vector_store.config
 
-    assert (made.collection_name, made.hnsw, made.minconn, made.embedding_model_dims) == ("people", False, 2, 384)
+    assert (made.collection_name, made.hnsw, made.minconn, made.embedding_model_dims) == ("people", False, 2, 512)
     assert made.connection_string == "postgresql://gaia@localhost/gaia"
     assert not hasattr(made, "path")
 

@@ -96,8 +96,8 @@ def embedders() -> list[str | None]:
         return [row[0] for row in database.execute("SELECT embedder FROM gaia_facts WHERE vector IS NOT NULL")]
 
 
-def check_moved_in(folder: Path, provider: str, store: Path) -> dict[str, dict[str, Any]]:
-    """Move a store in twice, after a dry run; return the facts of Ada."""
+def check_moved_in(folder: Path, provider: str, store: Path, *, has_vectors: bool = True) -> dict[str, dict[str, Any]]:
+    """Move a store in twice, after a dry run; return the facts of Ada. `has_vectors` of our embedder, or of another."""
     config, file = str(write_offline_config(folder)), mem0_file(folder, provider, store, OFFLINE)
     before = content(store)
     counted = move_in(config, file, "--dry-run")
@@ -106,11 +106,11 @@ def check_moved_in(folder: Path, provider: str, store: Path) -> dict[str, dict[s
 
     assert not made_by_dry_run
     assert counted == {"ada": {"rows": 2, "facts": 2}, "ben@example.com": {"rows": 1, "facts": 1}}
-    assert first["ada"] == {"rows": 2, "facts": 2, "known": 0, "imported": 2, "with_vector": 2}
+    assert first["ada"] == {"rows": 2, "facts": 2, "known": 0, "imported": 2, "with_vector": 2 * has_vectors}
     assert second["ada"] == {"rows": 2, "facts": 2, "known": 2, "imported": 0, "with_vector": 0}
     assert content(store) == before
     assert not list(gaia_home().glob("mem0-copy"))
-    assert embedders() == ["offline/hashed-ngrams-1/384"] * 3
+    assert embedders() == ["offline/use-multilingual-3/512"] * 3
     assert listed(config, "ben@example.com")["Likes tea"]["session_id"] == "r2"
     return listed(config, "ada")
 
@@ -135,7 +135,7 @@ def test_a_store_of_mem0_moves_in_once_with_ids_times_metadata_and_vectors(provi
 @pytest.mark.parametrize("provider", ["faiss", "chroma", "qdrant"])
 def test_a_store_of_mem0_1_0_moves_in_as_well(provider: str, tmp_path: Path) -> None:
     """FAISS has a list that mem0 2.2 converts as it opens one; Qdrant has no place for keywords."""
-    facts = check_moved_in(tmp_path, provider, made_by_1_0(tmp_path, provider))
+    facts = check_moved_in(tmp_path, provider, made_by_1_0(tmp_path, provider), has_vectors=False)
     ids = {"faiss": "059ccb9f", "chroma": "c95af3fb", "qdrant": "a77d1d9b"}
 
     assert facts["Lives in Berlin"]["id"].startswith(ids[provider])

@@ -13,7 +13,7 @@ from support.servers.fake_gemini import Failure, FakeGemini, Vectors
 
 TEXTS = [f"Keeps {word} in the cellar" for word in ("saffron", "quinces", "oats", "figs", "salt", "rye", "tea")]
 GEMINI = "gemini/models/gemini-embedding-2/768"
-OFFLINE = "offline/hashed-ngrams-1/384"
+OFFLINE = "offline/use-multilingual-3/512"
 
 
 @pytest.fixture

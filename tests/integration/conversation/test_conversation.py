@@ -17,8 +17,8 @@ from google.genai import types
 
 from gaia_memory.adk.conversation import APOLOGY, Reply
 from gaia_memory.adk.models.offline_model import OfflineModel
+from gaia_memory.backend.providers.sentence_encoder import SentenceEncoder
 from gaia_memory.errors import MemoryUnavailable, ModelUnavailableError
-from gaia_memory.keyless.hashed_embedder import OfflineEmbedder
 from gaia_memory.models import NewFact
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call
 from support.conversations import Conversations, open_conversations
@@ -413,9 +413,9 @@ async def test_a_slow_embedder_never_blocks_the_event_loop(tmp_path: Path, monke
     """Other tasks proceed while it works."""
     async with open_conversations(tmp_path, ScriptedLlm(call("load_memory", query="tea"), "ok")) as talks:
         await talks.send("/remember I like tea")
-        embed = OfflineEmbedder.embed_batch
+        embed = SentenceEncoder.embed_batch
 
-        def slow(self: OfflineEmbedder, texts: Sequence[str], purpose: str = "add") -> Any:
+        def slow(self: SentenceEncoder, texts: Sequence[str], purpose: str = "add") -> Any:
             before, ends = ticks, time.monotonic() + 30
             while ticks < before + 5 and time.monotonic() < ends:
                 time.sleep(0.01)
@@ -424,7 +424,7 @@ async def test_a_slow_embedder_never_blocks_the_event_loop(tmp_path: Path, monke
 
         ticks = 0
         counted: list[int] = []
-        monkeypatch.setattr(OfflineEmbedder, "embed_batch", slow)
+        monkeypatch.setattr(SentenceEncoder, "embed_batch", slow)
 
         async def tick() -> None:
             nonlocal ticks

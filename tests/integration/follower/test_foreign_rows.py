@@ -160,7 +160,7 @@ async def test_a_collection_of_an_earlier_form_is_made_anew_and_another_of_a_lik
     ours = client.get_collection("gaia", embedding_function=None)
     earlier = {name: value for name, value in ours.metadata.items() if name != "gaia_format"}
     ours.modify(metadata=earlier)
-    ours.add(ids=["x"], embeddings=[[0.1] * 384], metadatas=[{"data": "Forgotten", "user_id": "gaia:ada"}])
+    ours.add(ids=["x"], embeddings=[[0.1] * 512], metadatas=[{"data": "Forgotten", "user_id": "gaia:ada"}])
     client.create_collection("gaia-old", embedding_function=None).add(ids=["y"], embeddings=[[0.1]])
     async with open_memory(config_of(server, accept=True), home=tmp_path / "home") as gaia:
         await gaia.memory.settled()

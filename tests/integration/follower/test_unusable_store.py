@@ -61,7 +61,7 @@ def make_collection(folder: Path, size: int, *texts: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("size", "texts", "reason"),
     [
-        (384, ["theirs"], "it contains facts that this memory has not written"),
+        (512, ["theirs"], "it contains facts that this memory has not written"),
         (3, [], "its vectors have 3 numbers, and those of"),
     ],
 )

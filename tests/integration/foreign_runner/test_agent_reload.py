@@ -15,8 +15,8 @@ from google.adk.runners import Runner
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin
+from gaia_memory.backend.providers.sentence_encoder import SentenceEncoder
 from gaia_memory.engine import Engine
-from gaia_memory.keyless.hashed_embedder import OfflineEmbedder
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedLlm, call
 from support.hosts.plain_runner import APP, USER, build_runner, run_turn
@@ -114,14 +114,14 @@ async def test_a_model_that_hangs_during_learning_delays_no_reload(
     engine = await server.engine()
     hanging, go_on = threading.Event(), threading.Event()
 
-    embed = OfflineEmbedder.embed_batch
+    embed = SentenceEncoder.embed_batch
 
     def hang(*asked: Any, **more: Any) -> Any:
         hanging.set()
         go_on.wait(120)
         return embed(*asked, **more)
 
-    monkeypatch.setattr(OfflineEmbedder, "embed_batch", hang)
+    monkeypatch.setattr(SentenceEncoder, "embed_batch", hang)
     sweep = asyncio.create_task(engine.sweep(force=True))
     assert await asyncio.to_thread(hanging.wait, 60)
     started = time.monotonic()

@@ -100,5 +100,5 @@ async def test_with_the_agents_own_model_only_the_embedder_is_left_to_warn_about
     await run_in_foreign_runner(tmp_path, ScriptedLlm(default="ok"), "hi", llm={"provider": "agent"})
 
     [warning] = offline_warnings(caplog)
-    assert warning.startswith("the offline embedder finds facts by their words alone, although")
+    assert warning.startswith("the offline embedder compares texts on this machine, although")
     assert settings_in(warning) == {"memory": {"embedder": {"provider": "offline"}}}

@@ -168,21 +168,3 @@ async def test_the_next_turn_of_a_conversation_is_found_with_the_matching_one(me
 
     assert texts(hits) == ["Asked which film to watch on Friday", "Chose Solaris on Friday"]
     assert hits[1].why["surroundings"] > 0
-
-
-class Hashed(ScriptedEmbedder):
-    """Hashes words without their meanings, as the offline embedder does."""
-
-    identity = "offline/scripted/64"
-
-
-async def test_hashed_vectors_are_searched_where_words_find_too_little(database):
-    """If words find as many facts as are wanted, nothing could come of it."""
-    memory = Memory(database, embedder=Hashed())
-    await memory.add(ITAY, *ROWS, "Likes black tea")
-    memory.embedder.texts.clear()
-    await memory.recall(ITAY, "who likes tea", limit=1)
-    assert memory.embedder.texts == []
-
-    await memory.recall(ITAY, "celery", limit=1)
-    assert memory.embedder.texts == ["celery"]

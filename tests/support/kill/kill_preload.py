@@ -24,7 +24,7 @@ PRELOADED_MODULES = (
     "chromadb.api.rust",
     "chromadb.telemetry.product.posthog",
     "filelock",
-    "gaia_memory.keyless.hashed_embedder",
+    "gaia_memory.backend.providers.sentence_encoder",
     "gaia_memory.keyless.statements",
     "mem0.configs.vector_stores.chroma",
     "mem0.llms.gemini",

@@ -15,7 +15,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-EMBEDDER = Path(__file__).parents[3] / "src/gaia_memory/keyless/hashed_embedder.py"
+EMBEDDER = Path(__file__).parents[3] / "src/gaia_memory/backend/providers/sentence_encoder.py"
 FACTS: list[tuple[str, dict[str, Any]]] = [
     ("Lives in Haifa", {"user_id": "ada", "agent_id": "helper", "run_id": "r1", "metadata": {"category": "home"}}),
     ("Is allergic to nuts", {"user_id": "ada", "metadata": {"level": 5}}),
@@ -31,7 +31,7 @@ MOVED = "Lives in Berlin"
 def mem0_config(provider: str, folder: Path) -> dict[str, Any]:
     """Return mem0's configuration of a store in `folder`; with it, both models are built without a key."""
     store = {"collection_name": "mem0", "path": str(folder)}
-    sizes = {"embedding_model_dims": 384} if provider != "chroma" else {}
+    sizes = {"embedding_model_dims": 512} if provider != "chroma" else {}
     on_disk = {"on_disk": True} if provider == "qdrant" else {}
     return {
         "vector_store": {"provider": provider, "config": {**store, **sizes, **on_disk}},
@@ -50,13 +50,13 @@ def make(provider: str, folder: Path, more: int) -> None:
     }
     from mem0 import Memory
 
-    spec = importlib.util.spec_from_file_location("hashed_embedder", EMBEDDER)
+    spec = importlib.util.spec_from_file_location("sentence_encoder", EMBEDDER)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     memory = Memory.from_config(mem0_config(provider, folder))
-    memory.embedding_model = module.OfflineEmbedder()
+    memory.embedding_model = module.SentenceEncoder()
     added = [memory.add(text, infer=False, **owner)["results"][0]["id"] for text, owner in FACTS]
     memory.update(added[0], MOVED)
     memory.delete(added[2])

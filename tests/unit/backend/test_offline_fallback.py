@@ -15,7 +15,7 @@ pytestmark = pytest.mark.heavy
 
 VERTEX_WITHOUT_PROJECT = {"GOOGLE_GENAI_USE_VERTEXAI": "true"}
 OFFLINE = {"provider": "offline"}
-OFFLINE_VECTORS = "offline/hashed-ngrams-1/384"
+OFFLINE_VECTORS = "offline/use-multilingual-3/512"
 
 
 def built(environ: dict[str, str], *, stored: str | None = None, **memory: Any) -> Backend:

@@ -58,7 +58,7 @@ def test_a_single_line_describes_the_providers_and_the_reason() -> None:
     with_key = built(KEY).describe()
     without = built({}).describe()
     chosen = built(KEY, llm={"provider": "offline"}, embedder={"provider": "offline"}).describe()
-    kept = built(KEY, stored="offline/hashed-ngrams-1/384").describe()
+    kept = built(KEY, stored="offline/use-multilingual-3/512").describe()
 
     openai = {"llm": {"provider": "openai", "model": "m"}, "embedder": {"provider": "offline"}}
     lost = built(KEY, **openai).describe()
@@ -163,9 +163,9 @@ def test_the_variable_that_gemini_lacks_is_named(
 @pytest.mark.parametrize(
     ("stored", "environ", "identity"),
     [
-        ("offline/hashed-ngrams-1/384", KEY, "offline/hashed-ngrams-1/384"),
+        ("offline/use-multilingual-3/512", KEY, "offline/use-multilingual-3/512"),
         ("gemini/models/gemini-embedding-2/768", {}, "gemini/models/gemini-embedding-2/768"),
-        ("openai/text-embedding-3-small/1536", {}, "offline/hashed-ngrams-1/384"),
+        ("openai/text-embedding-3-small/1536", {}, "offline/use-multilingual-3/512"),
         (None, KEY, "gemini/models/gemini-embedding-2/768"),
         (None, VERTEX, "gemini/gemini-embedding-001/768"),
     ],

@@ -10,12 +10,12 @@ from gaia_memory.errors import ConfigError, SecretInConfigError
 
 def test_keys_come_from_the_file_and_from_the_environment() -> None:
     """The others keep their defaults."""
-    told = {"weights": {"speaker": 0, "recency": 2}, "tokens": 400, "rewrite": True, "rerank_share": 0.5}
+    told = {"weights": {"speaker": 0, "subject": 2}, "tokens": 400, "rewrite": True, "rerank_share": 0.5}
     environ = {"GAIA_MEMORY__RECALL__WEIGHTS__DATES": "3", "GAIA_MEMORY__RECALL_LIMIT": "auto"}
     config = load({"memory": {"recall": told}}, environ=environ).config
     settings, weights = config.memory.recall, config.memory.recall.weights
 
-    assert (weights.speaker, weights.recency, weights.dates, weights.keywords) == (0, 2, 3, 1)
+    assert (weights.speaker, weights.subject, weights.dates, weights.keywords) == (0, 2, 3, 1)
     assert (settings.tokens, settings.rewrite, settings.rerank_share, config.memory.recall_limit) == (
         400,
         True,

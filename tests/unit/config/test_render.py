@@ -90,6 +90,7 @@ def test_the_json_schema_contains_every_key_and_refuses_others():
     assert (number["minimum"], number["maximum"], word["const"]) == (1, 50, "auto")
     assert memory["properties"]["score_threshold"]["anyOf"] == [
         {"type": "number", "minimum": 0, "maximum": 1},
+        {"type": "string", "const": "auto"},
         {"type": "null"},
     ]
     assert schema["$defs"]["ProviderConfig"]["additionalProperties"] is True

@@ -10,6 +10,7 @@ import pytest
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory.backend.builder import Backend
+from gaia_memory.recall.index.vector_filler import VectorFiller
 from gaia_memory.transfer.export_format import parse_export
 from support.storage.scripted_backend import backend_config
 
@@ -35,7 +36,7 @@ async def test_a_vector_is_made_from_the_first_8000_characters(tmp_path: Path) -
     assert one == other
 
 
-async def test_damage_is_noticed_when_it_is_read(tmp_path: Path) -> None:
+async def test_damage_is_noticed_when_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A write into a damaged file succeeds if it meets no damaged page."""
     async with open_memory(home=tmp_path, model="offline") as gaia:
         scope = gaia.scope("ada")
@@ -47,6 +48,8 @@ async def test_damage_is_noticed_when_it_is_read(tmp_path: Path) -> None:
     with path.open("r+b") as file:
         file.seek((page - 1) * 4096)
         file.write(bytes(4096))
+    # It reads every fact at the start.
+    monkeypatch.setattr(VectorFiller, "start", lambda self: None)
     async with open_memory(home=tmp_path, model="offline") as gaia:
         assert await gaia.memory.add(scope, [NewFact("Likes tea")])
         assert (await gaia.memory.status(scope)).state == "degraded"

@@ -6,21 +6,12 @@ import pytest
 
 from gaia_memory.recall.query.dates import parse_dates
 from gaia_memory.recall.query.parsed_query import parse_query
-from gaia_memory.recall.ranking.rank import DEFAULT_LIMIT, adaptive_limit
 
 
 @pytest.mark.parametrize("text", ["7 maggio 2023", "2023\u5e745\u67087\u65e5", "7 \u043c\u0430\u044f"])
 def test_a_date_is_read_in_english_only(text: str) -> None:
     """Of a date in another language only the year is read, and where words have no spaces not even that."""
     assert parse_dates(text).months == frozenset()
-
-
-def test_a_question_for_several_things_is_recognised_in_english_only() -> None:
-    """This concerns `recall_limit: auto`; the drop in scores works in every language."""
-    scores = [1.0, 0.9, 0.5]
-
-    assert adaptive_limit("List all my friends", scores) > DEFAULT_LIMIT
-    assert adaptive_limit("Nenne alle meine Freunde", scores) == DEFAULT_LIMIT
 
 
 def test_the_middle_of_a_long_question_is_not_searched_for() -> None:

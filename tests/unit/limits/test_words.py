@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.keyless.hashed_embedder import OfflineEmbedder
 from gaia_memory.language.tokenizer import index_tokens
-from gaia_memory.recall.index.vector_search import MIN_HASHED_COSINE
 from gaia_memory.recall.phone_numbers import find_phone_numbers
 from support.factories import make_fact
 from support.recall_parts import matrix_of
@@ -84,10 +82,3 @@ def test_only_the_first_ten_thousand_words_of_a_fact_are_indexed() -> None:
     """Words are cut to 64 characters."""
     assert len(index_tokens("tea " * 10_001)) == 10_000
     assert index_tokens("x" * 65) == ["x" * 64]
-
-
-def test_the_offline_embedder_knows_no_meaning() -> None:
-    """Words without common letters are unrelated."""
-    car, automobile = OfflineEmbedder().embed_batch(["car", "automobile"])
-
-    assert sum(a * b for a, b in zip(car, automobile, strict=True)) < MIN_HASHED_COSINE

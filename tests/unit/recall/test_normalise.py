@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from gaia_memory.config.sections.recall_section import RecallWeights
 from gaia_memory.recall.index.vector_search import VectorMatches
-from gaia_memory.recall.ranking.diversity import diversify
+from gaia_memory.recall.ranking.near_equal import newest_first
 from gaia_memory.recall.ranking.rank import RankedFact, rank, to_hits
 from gaia_memory.recall.ranking.rerank import blend_reranker_scores
 from support.factories import NOON, make_fact
 from support.recall_parts import matches_of, matrix_of, recall_config
 
 STAGES = (
-    *("keywords", "vectors", "surroundings", "conversation", "phrases", "speaker", "subject", "names", "dates"),
-    *("asking", "recency", "diversity"),
+    *("keywords", "vectors", "surroundings", "conversation", "speaker", "subject", "names", "dates"),
+    "asking",
 )
 TEXTS = st.sampled_from(
     [
@@ -30,7 +30,7 @@ ASKED = st.sampled_from(
     ["Which green tea did Maria like in May 2024?", "when did the dog drink tea", "Rex", "\u8336", "how many cups?"]
 )
 SCORES = st.lists(st.one_of(st.none(), st.floats(-1, 1)), min_size=10, max_size=10)
-SHARES = ("asking", "diversity")
+SHARES = ("asking",)
 WEIGHTS = st.builds(
     lambda points, shares: {**points, **shares},
     # Smaller ones are lost beside the rounding of the others.
@@ -49,37 +49,34 @@ def facts_of(rows):
     ]
 
 
-def found_in(facts, scores, is_fallback):
-    return matches_of(
-        {each.id: score for each, score in zip(facts, scores, strict=False) if score}, is_fallback=is_fallback
-    )
+def found_in(facts, scores):
+    return matches_of({each.id: score for each, score in zip(facts, scores, strict=False) if score})
 
 
 def recalled(facts, asked, found, *, lines=(), scores=None, share=1.0, **weights):
     """Return the hits of the pipeline without a store."""
     query, pool = matrix_of(asked, facts, lines=lines)
     known = {each.id: each for each in facts}
-    placed = rank(query, pool, found, NOON, recall_config(**weights))
+    placed = rank(query, pool, found, recall_config(**weights))
     level = max((each.confidence for each in placed), default=0.0)
     if scores is not None:
         placed = blend_reranker_scores(placed, scores[: len(placed)], share)
-    return to_hits(diversify(placed, pool.columns, weights.get("diversity", 0.0)), known, level)
+    return to_hits(newest_first(placed, pool.columns), known, level)
 
 
 @given(
     ROWS,
     ASKED,
     SCORES,
-    st.booleans(),
     WEIGHTS,
     st.lists(st.sampled_from(["cups", "green dog"]), max_size=2),
     st.floats(0, 1),
 )
-def test_the_reasons_add_up_to_the_score(rows, asked, vectors, is_hashed, weights, lines, share):
+def test_the_reasons_add_up_to_the_score(rows, asked, vectors, weights, lines, share):
     """Scores fall from at most 1 to at least 0, for any weights, expansions and reranker scores."""
     facts = facts_of(rows)
     hits = recalled(
-        facts, asked, found_in(facts, vectors, is_hashed), lines=lines, scores=[3.0, -1.0, 2.0], share=share, **weights
+        facts, asked, found_in(facts, vectors), lines=lines, scores=[3.0, -1.0, 2.0], share=share, **weights
     )
 
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -92,7 +89,7 @@ def test_the_reasons_add_up_to_the_score(rows, asked, vectors, is_hashed, weight
 def test_a_weight_of_0_removes_its_part_from_every_reason(stage, rows, asked, vectors, weights):
     """The stage is then off."""
     facts = facts_of(rows)
-    hits = recalled(facts, asked, found_in(facts, vectors, False), **{**weights, stage: 0.0})
+    hits = recalled(facts, asked, found_in(facts, vectors), **{**weights, stage: 0.0})
 
     assert all(stage not in hit.why for hit in hits)
 
@@ -115,7 +112,6 @@ PAIRS = {
         [make_fact("a", "tea"), make_fact("b", "tea", session="s", seq=1), make_fact("c", "green", session="s", seq=9)],
         {},
     ),
-    "phrases": ("green tea", [make_fact("a", "tea, green"), make_fact("b", "green tea")], {}),
     "speaker": ("What tea does Maria like?", [make_fact("a", "John: tea"), make_fact("b", "Maria: tea")], {}),
     "subject": ("What tea does Maria like?", [make_fact("a", "tea for Maria"), make_fact("b", "Maria likes tea")], {}),
     "names": (
@@ -129,20 +125,6 @@ PAIRS = {
         {},
     ),
     "asking": ("tea", [make_fact("a", "tea?"), make_fact("b", "tea")], {}),
-    "diversity": (
-        "green tea",
-        [
-            make_fact("0", "likes green tea"),
-            make_fact("a", "likes green tea!"),
-            make_fact("b", "drinks green tea from Uji"),
-        ],
-        {},
-    ),
-    "recency": (
-        "tea",
-        [make_fact("a", "tea", said_at=NOON - timedelta(days=400)), make_fact("b", "tea", said_at=NOON)],
-        {},
-    ),
 }
 
 
@@ -151,7 +133,6 @@ def test_each_stage_can_change_the_order(stage):
     """It lifts the fact that it favours, which otherwise ranks second."""
     asked, facts, cosines = PAIRS[stage]
     vectors = matches_of(cosines)
-    # Kinds count as far as the words do, and recency as far as anything does.
     others = {"vectors": 0.02} if stage == "keywords" else {"keywords": 1.0}
 
     def order(weight):

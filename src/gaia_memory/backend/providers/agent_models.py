@@ -34,7 +34,7 @@ logger = logger_for(__name__)
 FindFallback = Callable[[str], "OfflineFallback | None"]
 
 _NO_MODEL = "memory learns sentences as they were said"
-_EMBEDDER = "the offline embedder finds facts by their words alone"
+_EMBEDDER = "the offline embedder compares texts on this machine"
 _EMBEDDER_HINT = "The embedder is chosen separately"
 _REINDEX_HINT = "Then run `gaia memory reindex`."
 _CONFIRMATION_HINT = "That confirms it. For another embedder, name it there and run `gaia memory reindex`."

@@ -54,7 +54,7 @@ _CHROMA_FIELDS = ("path",)
 
 _STORE_CONFIG_PACKAGE = "mem0.configs.vector_stores"
 _NO_MODEL = "gaia_memory.backend.builder.NoModel"
-_OFFLINE_EMBEDDER = "gaia_memory.keyless.hashed_embedder.OfflineEmbedder"
+_OFFLINE_EMBEDDER = "gaia_memory.backend.providers.sentence_encoder.SentenceEncoder"
 _LOCAL_EMBEDDER = "gaia_memory.backend.providers.local.LocalEmbedder"
 
 

@@ -35,7 +35,7 @@ async def reindex(
     interrupted one. Exits with 1 if a fact is left without a vector.
     """
     async with open_engine(config) as engine:
-        reindexer, model_error = engine.reindexer(), None
+        reindexer, model_error = engine.vectors.reindexer(), None
         with progress_bar("Indexing words") as advance:
             await reindexer.rebuild_features(advance, from_scratch=anew)
         embedder = engine.embedder_name

@@ -17,7 +17,7 @@ from gaia_memory.cli.ui.fact_output import (
     print_rows,
     shorten_ids,
 )
-from gaia_memory.cli.ui.terminal import pluralize, print_line
+from gaia_memory.cli.ui.terminal import pluralize, print_line, progress_bar
 from gaia_memory.models.fact import OTHER_VECTORS, OutdatedHit
 
 if TYPE_CHECKING:
@@ -72,6 +72,8 @@ async def search(
         raise typer.BadParameter("the question is blank: pass words to look for, or use `gaia memory list`")
     options: dict[str, Any] = {"limit": limit, "filters": filters, "as_of": chosen.as_of}
     async with target.open() as opened:
+        with progress_bar("Embedding facts") as advance:
+            await opened.engine.vectors.fill(advance)
         recalled = await opened.memory.explain(opened.scope, text, include_sensitive=include_sensitive, **options)
         if not recalled.hits:
             await opened.explain_nothing()

@@ -28,7 +28,7 @@ memory:
   # The model that embeds text. `auto`: Gemini if there is a key or a project on Vertex AI, else offline.
   embedder: {{provider: auto}}
 
-  # Maximum facts per recall. `auto`: 3, 5 or 10, depending on how much the question asks for.
+  # Maximum facts per recall. `auto`: up to 10, as far as the scores say that they are not noise.
   recall_limit: 5
 
 sessions:

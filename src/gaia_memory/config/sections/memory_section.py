@@ -9,8 +9,8 @@ from pydantic import Field, field_validator
 
 from gaia_memory.config.database_urls import ALLOWED_DATABASE_URLS, normalize_url
 from gaia_memory.config.describe import AFTER_RESTART
-from gaia_memory.config.sections.provider_section import Count, ProviderConfig, Section, Share, VectorStoreConfig
-from gaia_memory.config.sections.recall_section import RecallConfig, RecallLimit, RerankerConfig
+from gaia_memory.config.sections.provider_section import Count, ProviderConfig, Section, VectorStoreConfig
+from gaia_memory.config.sections.recall_section import RecallConfig, RecallLimit, RerankerConfig, ScoreThreshold
 from gaia_memory.models import load_time_zone
 
 MIN_TAIL_TOKENS = 50
@@ -37,7 +37,7 @@ class MemoryConfig(Section):
     )
     recall_limit: RecallLimit = Field(
         default=5,
-        description="Maximum facts per recall. `auto`: 3, 5 or 10, depending on how much the question asks for.",
+        description="Maximum facts per recall. `auto`: up to 10, as far as the scores say that they are not noise.",
         json_schema_extra={"allowed": "a whole number of facts from 1 to 50, or `auto`"},
     )
     preload_facts: bool = Field(
@@ -132,10 +132,13 @@ class MemoryConfig(Section):
         ),
         json_schema_extra={"allowed": "an IANA name, `Europe/Berlin`; null for the default"},
     )
-    score_threshold: Share | None = Field(
-        default=None,
-        description="Recall drops facts with a lower score.",
-        json_schema_extra={"unit": "points of relevance"},
+    score_threshold: ScoreThreshold | None = Field(
+        default="auto",
+        description=(
+            "Recall drops facts with a lower score. `auto`: it answers nothing where the best scores below 0.17, with "
+            "the embedder `offline` alone; scores of others are not calibrated. Null: it drops none."
+        ),
+        json_schema_extra={"allowed": "a number of points from 0 to 1, `auto`, or null"},
     )
     trust: Literal["person", "all"] = Field(
         default="person",

@@ -9,7 +9,6 @@ from pydantic import BeforeValidator, Field, model_validator
 from gaia_memory.config.sections.provider_section import (
     Amount,
     Count,
-    Days,
     ProviderConfig,
     Section,
     Share,
@@ -27,6 +26,9 @@ _Tokens = Annotated[int, Field(ge=10, le=100_000), BeforeValidator(reject_bool)]
 RecallLimit = Annotated[int, Field(ge=1, le=50), BeforeValidator(reject_bool)] | Literal["auto"]
 
 
+ScoreThreshold = Share | Literal["auto"]
+
+
 class RecallWeights(Section):
     """The weight of each part of the score; 0 switches it off."""
 
@@ -39,26 +41,17 @@ class RecallWeights(Section):
         description="Similarity, in standard deviations of the cosine. 0: only words find facts, without the embedder.",
     )
     surroundings: Weight = Field(default=0.1, description="Words of the question within three turns of a fact.")
-    conversation: Weight = Field(default=0.1, description="Words of the question in the same conversation.")
-    phrases: Weight = Field(default=0.2, description="Word sequences of the question.")
+    conversation: Weight = Field(default=0.2, description="Words of the question in the same conversation.")
     speaker: Weight = Field(
         default=0.6, description="Said by the only person that the question names, or by the user if it names nobody."
     )
-    subject: Weight = Field(default=0.4, description="Starts with the only name in the question.")
+    subject: Weight = Field(default=0.6, description="Starts with the only name in the question.")
     names: Weight = Field(default=0.5, description="Contains a rare name or number of the question.")
     dates: Weight = Field(default=1.0, description="Said on the day, in the month or year of the question.")
     asking: Share = Field(
-        default=0.3,
+        default=0.5,
         le=0.9,
         description="Share of the score that a fact loses if it is only a question.",
-        json_schema_extra={"unit": "its score"},
-    )
-    recency: Weight = Field(
-        default=0.05, description="Said recently. A much higher weight puts new facts above better answers."
-    )
-    diversity: Share = Field(
-        default=0.5,
-        description="Share of the score that a near-duplicate of a better fact loses.",
         json_schema_extra={"unit": "its score"},
     )
 
@@ -77,11 +70,6 @@ class RecallConfig(Section):
         description=RecallWeights.__doc__,
         json_schema_extra={"allowed": "a section of weights; `keywords` or `vectors` above 0"},
     )
-    recency_half_life_days: Days = Field(
-        default=90,
-        description="Age at which recency counts half.",
-        json_schema_extra={"unit": "days"},
-    )
     candidates: Count = Field(
         default=100,
         ge=10,
@@ -96,6 +84,16 @@ class RecallConfig(Section):
             "in an answer to the model, unlimited in `memory.recall`."
         ),
         json_schema_extra={"unit": "tokens"},
+    )
+    cache_mb: Count = Field(
+        default=256,
+        ge=1,
+        le=100_000,
+        description=(
+            "Memory of a process for the facts of those who asked last: mostly vectors, 2 kB a fact "
+            "with the embedder `offline`. One person who has more is kept alone."
+        ),
+        json_schema_extra={"unit": "megabytes"},
     )
     seconds: Amount = Field(
         default=5.0,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -37,18 +37,18 @@ class NeighbourPairs:
 class CandidateMatrix:
     """Candidates in the order of their columns, with the count of each term of the question in each.
 
-    `idf` is the weight of each term. `term_counts` has one row per fact and one column per term. `phrase_scores` counts
-    terms that follow each other as in the question, weighted by their IDF. `named_speakers` are the speakers named in
-    the question.
+    `idf` is the weight of each term. `term_counts` has one row per fact and one column per term.
+    `named_speakers` are the speakers named in the question. `is_known` is whether memory has each term, in any fact or
+    speaker's name.
     """
 
     columns: FactColumns
     fact_indices: NDArray[np.int64]
     idf: NDArray[np.float64]
     term_counts: NDArray[np.float64]
-    phrase_scores: NDArray[np.float64]
     neighbours: NeighbourPairs
     named_speakers: frozenset[str] = frozenset()
+    is_known: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     def __len__(self) -> int:
         """Return the number of facts."""
@@ -84,6 +84,8 @@ class CandidateMatrix:
     def query_coverage(self, expanded: ExpandedQuery, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the share of the question's words in each fact, from 0 to 1; parts of a word count in part.
 
+        A fact that has words of the question joined, as in "LH1234" for "LH 1234", has all that matters.
+
         The share of an added line's words counts in its place if it is greater, at most `ADDED_TERM_WEIGHT`.
         """
         question = expanded.question
@@ -92,6 +94,8 @@ class CandidateMatrix:
             np.max([has_term[:, way].mean(axis=1) for way in ways], axis=0) for ways in question.word_alternatives
         ]
         coverages = [np.mean(word_coverage, axis=0)] if word_coverage else []
+        joined = [index for index in question.compound_terms if index < expanded.own_term_count]
+        coverages += [has_term[:, joined].any(axis=1)] if joined else []
         # The index -1, of a term that was not added, is that of a column without any.
         has_added_term = np.hstack([has_term, np.zeros((len(rows), 1))])
         coverages += [
@@ -114,7 +118,7 @@ def select_candidates(
     is selected by its words.
     """
     question, total = expanded.question, len(columns)
-    positions, indices, terms = columns.find_terms(question)
+    indices, terms = columns.find_terms(question)
     document_frequency = np.bincount(np.unique(terms * total + indices) // max(total, 1), minlength=len(question.terms))
     idf = [
         math.log(1 + (total - count + 0.5) / (count + 0.5)) if count else 0.0 for count in document_frequency.tolist()
@@ -136,14 +140,13 @@ def select_candidates(
         for dropped, weight in zip(question.person_name_mask(named_speakers), expanded.weigh_terms(idf), strict=True)
     ]
     is_selected = is_candidate[indices]
-    positions, rows, terms = positions[is_selected], row_of[indices[is_selected]], terms[is_selected]
+    rows, terms = row_of[indices[is_selected]], terms[is_selected]
     term_counts = np.bincount(rows * len(question.terms) + terms, minlength=len(fact_indices) * len(question.terms))
     return CandidateMatrix(
         columns,
         fact_indices,
         np.asarray(idf, dtype=float),
         term_counts.astype(np.float64).reshape(len(fact_indices), len(question.terms)),
-        _phrase_scores(positions, rows, terms, _pair_weights(idf), len(fact_indices)),
         NeighbourPairs(
             row_of[targets],
             row_of[seeds][sources],
@@ -151,6 +154,7 @@ def select_candidates(
             columns.neighbours.vector_weights[edges],
         ),
         named_speakers,
+        (document_frequency > 0) | columns.match_speakers(question).any(axis=0),
     )
 
 
@@ -175,30 +179,3 @@ def _find_named_speakers(
     return frozenset(
         columns.speakers.categories[code] for code in speaker_codes if code != NO_CATEGORY and matched_words[code]
     )
-
-
-def _pair_weights(idf: Sequence[float]) -> NDArray[np.float64]:
-    """Return the mean IDF of each term and the one before it, relative to the rarest term."""
-    rarest = max(idf, default=0.0) or 1.0
-    return np.array([(before + weight) / 2 / rarest for before, weight in zip([0.0, *idf], idf, strict=False)])
-
-
-def _phrase_scores(
-    positions: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    terms: NDArray[np.int64],
-    pair_weights: NDArray[np.float64],
-    fact_count: int,
-) -> NDArray[np.float64]:
-    """Return for each fact the weights of its distinct pairs of terms that follow each other as in the question."""
-    scores = np.zeros(fact_count)
-    if len(positions) > 1:
-        follows = (
-            (positions[1:] == positions[:-1] + 1)
-            & (positions[:-1] >= 0)
-            & (rows[1:] == rows[:-1])
-            & (terms[1:] == terms[:-1] + 1)
-        )
-        pairs = np.unique(rows[1:][follows] * len(pair_weights) + terms[1:][follows])
-        scores += np.bincount(pairs // len(pair_weights), pair_weights[pairs % len(pair_weights)], minlength=fact_count)
-    return scores

@@ -1,8 +1,7 @@
-"""Caches the columns of the scopes that were asked last, each until the scope changes or a fact begins or expires."""
+"""Caches the columns of scopes, each until the scope changes or a fact begins or expires."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import numpy as np
 
 from gaia_memory.models import IndexedFact, Scope
 from gaia_memory.ports import Clock, SystemClock
+from gaia_memory.recall.index.bounded_cache import BoundedCache
 from gaia_memory.recall.index.fact_columns import FactColumns, build_fact_columns
 from gaia_memory.recall.index.valid_periods import find_valid, unchanged_period
 from gaia_memory.threads import run_in_thread
@@ -18,9 +18,6 @@ from gaia_memory.threads import run_in_thread
 if TYPE_CHECKING:
     from gaia_memory.database.sql_engine import Database
     from gaia_memory.facts import FactStore
-
-MAX_CACHED_FACTS = 100_000
-"""Facts of all cached scopes together, at some 250 bytes each; one larger scope is cached alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +33,18 @@ class _CacheEntry:
 class ColumnCache:
     """The columns of each scope; after a change only new and changed facts are read from the database."""
 
-    def __init__(self, database: Database, facts: FactStore, clock: Clock | None = None) -> None:
+    def __init__(self, database: Database, facts: FactStore, cache: BoundedCache, clock: Clock | None = None) -> None:
         self._database = database
         self._facts = facts
         self._clock = clock or SystemClock()
-        self._entries: OrderedDict[Scope, _CacheEntry] = OrderedDict()
+        self._cache = cache
 
     async def get(self, scope: Scope) -> FactColumns:
         """Return the columns of the current facts of a scope."""
         entry, now = await self._load(scope), self._clock.now().timestamp()
         if not entry.period[0] <= now < entry.period[1]:
             entry = await run_in_thread(_at_time, entry.revision, entry.stored, now)
-            self._store(scope, entry)
+            self._cache.put(("columns", scope), entry)
         return entry.current
 
     async def get_stored(self, scope: Scope) -> FactColumns:
@@ -57,9 +54,8 @@ class ColumnCache:
     async def _load(self, scope: Scope) -> _CacheEntry:
         async with self._database.read_transaction() as tx:
             revision = (await self._facts.state(tx, scope)).revision
-            entry = self._entries.get(scope)
+            entry: _CacheEntry | None = self._cache.get(("columns", scope))
             if entry is not None and entry.revision == revision:
-                self._entries.move_to_end(scope)
                 return entry
             count = await self._facts.count(tx, scope, all_stored=True)
             cached = None if entry is None else entry.stored
@@ -68,16 +64,8 @@ class ColumnCache:
             stored_ids = None if has_no_deletions else await self._facts.ids(tx, scope)
         columns = await run_in_thread(_refresh, cached, changed, stored_ids)
         entry = await run_in_thread(_at_time, revision, columns, self._clock.now().timestamp())
-        self._store(scope, entry)
+        self._cache.put(("columns", scope), entry)
         return entry
-
-    def _store(self, scope: Scope, entry: _CacheEntry) -> None:
-        self._entries[scope] = entry
-        self._entries.move_to_end(scope)
-        total = sum(len(each.stored) for each in self._entries.values())
-        while total > MAX_CACHED_FACTS and len(self._entries) > 1:
-            _, oldest = self._entries.popitem(last=False)
-            total -= len(oldest.stored)
 
 
 def _at_time(revision: int, stored: FactColumns, now: float) -> _CacheEntry:

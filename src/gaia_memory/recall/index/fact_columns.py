@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gaia_memory.language.distinctive_words import COMMON_WORDS
 from gaia_memory.language.stems import stem, word_code
 from gaia_memory.language.text_features import unpack_features
 from gaia_memory.language.tokenizer import index_tokens
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 
 _DAY_SECONDS = 86_400
+_MOST_SHARE = 0.5
+
+USER_SPEAKERS = frozenset({"user", "human"})
+"""Names of the user as a speaker, in ADK and elsewhere; answers carry the name of the agent."""
 
 FULL_CONTEXT_WORDS = 30
 """Words up to which a fact is in full exchange with its neighbours."""
@@ -100,6 +105,15 @@ class FactColumns:
         return np.where(self.conversations.codes == NO_CATEGORY, own, self.conversations.codes)
 
     @cached_property
+    def names_people(self) -> bool:
+        """Whether most facts say whom they are about, by a speaker or a leading name: "Maria lives in Rome"."""
+        is_person = np.array([*(each not in USER_SPEAKERS for each in self.speakers.categories), False])
+        is_named = is_person[self.speakers.codes]
+        leading = self.leading_names
+        is_named[leading.rows[~np.isin(leading.values, _common_word_codes())]] = True
+        return bool(len(self)) and bool(is_named.mean() >= _MOST_SHARE)
+
+    @cached_property
     def lengths(self) -> NDArray[np.float64]:
         """The number of words of each fact plus one, so that none is 0."""
         return np.asarray(self.words.lengths, dtype=np.float64) + 1.0
@@ -143,16 +157,11 @@ class FactColumns:
         """Return the indices of the facts said at these dates."""
         return np.flatnonzero(score_by_day(self.said_at, dates, DateMentions.relevance))
 
-    def find_terms(self, question: ParsedQuery) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the position among all words, the fact and the term of each occurrence of a term of the question.
-
-        Compounds have the position -1.
-        """
+    def find_terms(self, question: ParsedQuery) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the fact and the term of each occurrence of a term of the question."""
         positions, terms = _find_codes(self.words.values, question)
         compound_positions, compound_terms = _find_codes(self.compounds.values, question)
-        no_position = np.full(len(compound_positions), -1, dtype=np.int64)
         return (
-            np.concatenate([positions, no_position]),
             np.concatenate([self.words.rows[positions], self.compounds.rows[compound_positions]]),
             np.concatenate([terms, compound_terms]),
         )
@@ -341,3 +350,9 @@ def _neighbour_pairs(
         return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
     before, after, distances = (np.concatenate(each) for each in zip(*pairs, strict=True))
     return before, after, distances
+
+
+@cache
+def _common_word_codes() -> NDArray[np.int64]:
+    """Return the codes of the words that begin facts about nobody in particular, such as "lives"."""
+    return np.array(sorted(map(word_code, COMMON_WORDS)), dtype=np.int64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gaia_memory.errors import BadAnswerError
-from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.models import PastIndex, Scope, StoredFact, Vector
 from gaia_memory.ports import Embedder, Transaction
+from gaia_memory.recall.index.bounded_cache import BoundedCache
 from gaia_memory.recall.index.fact_columns import FactColumns, encode_ids
 from gaia_memory.recall.query.expansion import ADDED_QUERY_WEIGHT
 from gaia_memory.recall.select_similar import DEFAULT_COSINE, similarity_threshold
@@ -25,14 +24,11 @@ if TYPE_CHECKING:
     from gaia_memory.facts import FactStore
 
 
-MAX_CACHED_SCOPES = 16
-"""Scopes whose vectors are cached."""
-
-MIN_HASHED_COSINE = 0.2
-"""Cosine up to which vectors of hashed words are alike by chance."""
-
 MAX_SAMPLE_VECTORS = 1000
 """Vectors, evenly sampled from a scope, from which the covariance is estimated."""
+
+MIN_WHITENED_FACTS = 20
+"""Facts from which on the covariance says something; of two facts, whitening shows nothing but the contrast."""
 
 REGULARIZATION = 0.01
 """Variance at which a direction counts half; the variances of all directions add up to 1 at most."""
@@ -52,12 +48,9 @@ warns about a product of finite vectors (numpy/numpy#13173, #24067). The rows ar
 class VectorMatches:
     """The facts nearest to a question: their scores, and their cosines to the question itself.
 
-    `name` is the name in `Hit.why`. Fallback matches rank below everything that words find. `is_partial`: some facts
-    carry vectors of another embedder, which are not compared.
+    `is_partial`: some facts carry vectors of another embedder, which are not compared.
     """
 
-    name: str = "vectors"
-    is_fallback: bool = False
     is_partial: bool = False
     scores: Mapping[str, float] = field(default_factory=dict)
     cosines: Mapping[str, float] = field(default_factory=dict)
@@ -87,26 +80,16 @@ class _CachedVectors:
 
 
 class VectorSearch:
-    """An exact search over all vectors of a scope, cached for the last few scopes until their revision changes.
+    """An exact search over all vectors of a scope, which are cached until its revision changes.
 
     Only vectors of the current embedder are compared; other facts are left to the keywords.
     """
 
-    def __init__(self, database: Database, facts: FactStore, embedder: Embedder) -> None:
+    def __init__(self, database: Database, facts: FactStore, embedder: Embedder, cache: BoundedCache) -> None:
         self._database = database
         self._facts = facts
         self._embedder = embedder
-        self._cache: OrderedDict[tuple[Scope, str], _CachedVectors] = OrderedDict()
-
-    @property
-    def name(self) -> str:
-        """The name shown in `Hit.why`: `hashed` for vectors of words without meanings."""
-        return "hashed" if self.is_hashed else "vectors"
-
-    @property
-    def is_hashed(self) -> bool:
-        """Whether the vectors are made of words without their meanings."""
-        return self._embedder.identity.startswith("offline/")
+        self._cache = cache
 
     async def find(
         self,
@@ -123,33 +106,27 @@ class VectorSearch:
 
         Those of `past` are searched, too. What has expired is left out by `allowed`.
 
-        The scores are whitened cosines; they are plain cosines for hashed words, and if nothing else finds facts
-        (`is_alone`). Only the facts in `allowed` are searched. The embedder is not called for a scope without vectors.
+        The scores are whitened cosines, and plain cosines if nothing else finds facts (`is_alone`). Only
+        the facts in `allowed` are searched. The embedder is not called for a scope without vectors.
 
         Raises:
             ModelError: the embedder could not answer.
         """
-        matches = VectorMatches(self.name, is_fallback=self.is_hashed and not is_alone)
-        # Without words nothing is hashed, and all such texts would be equal.
-        queries = [each for each in (question, *expansions) if not self.is_hashed or index_tokens(each)]
-        if not queries:
-            return matches
+        queries = [question, *expansions]
         vectors = None if self._knows_dimensions else await self._embed(queries)
         cached = await self._load_vectors(scope)
-        matches = replace(matches, is_partial=cached.is_partial)
+        matches = VectorMatches(is_partial=cached.is_partial)
         if past is not None:
             cached = await run_in_thread(cached.with_past, past)
         if cached.matrix is None:
             return matches
         vectors = vectors or await self._embed(queries)
         is_allowed = None if allowed is None else allowed.indices_of_encoded(cached.encoded_ids) >= 0
-        whitens = not self.is_hashed and not is_alone
-        min_cosine = MIN_HASHED_COSINE if matches.is_fallback else -1.0
         scores: dict[str, float] = {}
         cosines: dict[str, float] = {}
         for query, vector in zip(queries, vectors, strict=True):
             rows, row_scores, row_cosines = await run_in_thread(
-                _nearest_rows, cached.matrix, vector, limit, is_allowed, whitens=whitens, min_cosine=min_cosine
+                _nearest_rows, cached.matrix, vector, limit, is_allowed, whitens=not is_alone, min_cosine=-1.0
             )
             ids = [cached.ids[row] for row in rows.tolist()]
             if query == question:
@@ -200,12 +177,11 @@ class VectorSearch:
         return vectors
 
     async def _load_vectors(self, scope: Scope) -> _CachedVectors:
-        key = (scope, self._embedder.identity)
+        key = ("vectors", scope, self._embedder.identity)
         async with self._database.read_transaction() as tx:
             revision = (await self._facts.state(tx, scope)).revision
-            cached = self._cache.get(key)
+            cached: _CachedVectors | None = self._cache.get(key)
             if cached is not None and cached.revision == revision:
-                self._cache.move_to_end(key)
                 return cached
             ids, rows = await self._changed_vectors(tx, scope, cached)
             if rows is None:
@@ -213,13 +189,9 @@ class VectorSearch:
             is_partial = await self._facts.has_other_vectors(tx, scope, self._embedder.identity)
         matrix = await run_in_thread(build_vector_matrix, rows) if len(ids) else None
         encoded_ids = await run_in_thread(encode_ids, ids)
-        default = MIN_HASHED_COSINE if self.is_hashed else DEFAULT_COSINE
-        similar_from = default if matrix is None else similarity_threshold(matrix.rows, default=default)
+        similar_from = DEFAULT_COSINE if matrix is None else similarity_threshold(matrix.rows)
         loaded = _CachedVectors(revision, is_partial, ids, encoded_ids, matrix, similar_from)
-        self._cache[key] = loaded
-        self._cache.move_to_end(key)
-        while len(self._cache) > MAX_CACHED_SCOPES:
-            self._cache.popitem(last=False)
+        self._cache.put(key, loaded)
         return loaded
 
     async def _changed_vectors(
@@ -255,7 +227,7 @@ def _nearest_rows(
     length = np.linalg.norm(query)
     query = query / np.float32(length or 1.0)
     cosines = matrix.cosines(query)
-    scores = matrix.whitened_cosines(query) if whitens else cosines
+    scores = matrix.whitened_cosines(query) if whitens and len(matrix.rows) >= MIN_WHITENED_FACTS else cosines
     is_near = (cosines > min_cosine) & (length > 0)
     rows = np.flatnonzero(is_near if is_allowed is None else is_near & is_allowed)
     if len(rows) > limit:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from gaia_memory.language.dates import DateMention, read_dates
 
 _ISO_LIKE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
+_WORD = re.compile(r"\w+")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _COUNTED_ANCHORS = ("relative", "inferred", "clock")
 _MAX_LISTED_DAYS = 31
@@ -24,11 +25,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class DateMentions:
-    """The months (1 to 12), years and days of the month in a question."""
+    """The months (1 to 12), years and days of the month in a question, and the words that name them."""
 
     months: frozenset[int] = frozenset()
     years: frozenset[int] = frozenset()
     days: frozenset[int] = frozenset()
+    words: frozenset[str] = field(default=frozenset(), compare=False)
 
     def closeness(self, moment: datetime) -> float:
         """Return how well a moment fits, from 0 to 2.
@@ -77,7 +79,7 @@ def parse_dates(text: str, now: datetime | None = None) -> DateMentions:
         is_counted = mention.anchor in _COUNTED_ANCHORS
         if not is_counted or (keeps_counted and mention.start <= moment):
             found = found.union(_calendar_parts(mention))
-    return found
+    return replace(found, words=frozenset(_WORD.findall(" ".join(text[slice(*each.span)] for each in mentions))))
 
 
 def _calendar_parts(mention: DateMention) -> DateMentions:

@@ -31,7 +31,7 @@ class ParsedQuery:
 
     `terms` are sets of equivalent stems to search for, and `words` the same sets unstemmed. `word_alternatives` has one
     entry per written word: the alternative ways to contain it, each as indices of `terms`. `proper_names` are the
-    capitalised words except the first, normalised.
+    capitalised words except the first and those of dates, normalised.
     """
 
     text: str
@@ -40,6 +40,12 @@ class ParsedQuery:
     word_alternatives: tuple[tuple[tuple[int, ...], ...], ...]
     dates: DateMentions
     proper_names: frozenset[str] = frozenset()
+
+    @property
+    def compound_terms(self) -> list[int]:
+        """The terms that join words of the question, such as `lh1234` for "LH 1234"."""
+        written = {index for ways in self.word_alternatives for way in ways for index in way}
+        return [index for index in range(len(self.terms)) if index not in written]
 
     def name_mask(self) -> NDArray[np.bool_]:
         """Return for each term whether it is a proper name or contains a digit."""
@@ -84,6 +90,7 @@ def parse_query(text: str, now: datetime | None = None) -> ParsedQuery:
         if not any(compound in term for term in term_indices):
             term_indices[frozenset({compound})] = len(term_indices)
     families = tuple(term_indices)[:MAX_QUERY_WORDS]
+    dates = parse_dates(text, now)
     return ParsedQuery(
         text,
         tuple(frozenset(map(stem, family)) for family in families),
@@ -91,8 +98,8 @@ def parse_query(text: str, now: datetime | None = None) -> ParsedQuery:
         tuple(
             ways for ways in word_alternatives if ways and all(index < MAX_QUERY_WORDS for way in ways for index in way)
         ),
-        parse_dates(text, now),
-        frozenset(each for name in _find_names(text) for each in index_tokens(name)),
+        dates,
+        frozenset(each for name in _find_names(text) if name not in dates.words for each in index_tokens(name)),
     )
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -27,7 +25,6 @@ STAGES: Mapping[str, Callable[[ParsedQuery, CandidateMatrix], NDArray[np.float64
     "keywords": stages.keywords,
     "surroundings": stages.neighbour_match,
     "conversation": stages.conversation_match,
-    "phrases": stages.phrases,
     "speaker": stages.speaker,
     "subject": stages.subject,
     "names": stages.names,
@@ -35,33 +32,23 @@ STAGES: Mapping[str, Callable[[ParsedQuery, CandidateMatrix], NDArray[np.float64
 }
 """The stages by name, which is the key in `Hit.why` and the key of the weight in `memory.recall.weights`.
 
-`rank` adds four that need more than these arguments: vectors, `asking`, `recency` and `doubt`.
+`rank` adds three that need more than these arguments: vectors, `asking` and `doubt`.
 """
 
 IN_DOUBT_SHARE = 0.8
 """Share of the score that a fact loses if it may hold no longer."""
 
+MIN_SPREAD = 0.02
+"""Standard deviation of cosines below which they differ by chance."""
+
 _ROUNDING_TOLERANCE = 1e-9
 """Share of the greatest part below which a sum of parts counts as 0."""
 
-NARROW_LIMIT, DEFAULT_LIMIT, BROAD_LIMIT = 3, 5, 10
+MAX_AUTO_LIMIT = 10
+"""The most facts of an answer whose number depends on the scores."""
 
-CLEAR_LEAD_RATIO = 0.5
-"""Share of the best score below which the second fact is far behind."""
-
-FLAT_TAIL_RATIO = 0.75
-"""Share of the best score from which on the tenth fact is as relevant as the first."""
-
-_SHORT_QUESTION_CHARACTERS = 80
-"""Characters of a question about one thing; some 12 English words."""
-
-_QUESTION_MARKS = re.compile(r"[?\uff1f\u061f\u037e]+")
-_PLURAL_QUESTION = re.compile(
-    r"\b(?:all|any|both|each|every|everything|everyone|list|several|various|different|how (?:many|often))\b"
-    # Plural nouns, without verbs such as "does" and words that end in -ss or -us.
-    r"|\b(?:what|which)(?: \w+)?? (?!(?:is|was|does|has|this|his|its|yes)\b)\w+(?<![su])s\b",
-    re.IGNORECASE,
-)
+NOISE_RATIO = 0.6
+"""Share of the best total below which a fact is noise: the rest of an answer holds 5 to 10 % of the evidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +73,6 @@ def rank(
     expanded: ExpandedQuery,
     pool: CandidateMatrix,
     matches: VectorMatches,
-    now: datetime,
     settings: RecallConfig,
     *,
     limit: int | None = None,
@@ -102,27 +88,17 @@ def rank(
     parts = _word_parts(question, pool, weights)
     is_found = np.sum(list(parts.values()), axis=0) > 0
     rows, scores = pool.rows_and_scores(matches.scores)
-    if not matches.is_fallback:
-        parts[matches.name] = weights.vectors * _with_context_scores(
-            _min_shifted_z(rows, scores, len(pool)), pool, weights
-        )
-        is_found[rows] = True
+    parts["vectors"] = weights.vectors * _with_context_scores(_min_shifted_z(rows, scores, len(pool)), pool, weights)
+    is_found[rows] = True
     total = np.sum(list(parts.values()), axis=0)
     parts["asking"] = -weights.asking * stages.question_share(pool) * total
     total = total + parts["asking"]
     date_relevance = stages.date_relevance(question, pool) * (weights.dates > 0)
     date_rows = np.flatnonzero(date_relevance)
-    fallback_scores = {"dates": (date_rows, date_relevance[date_rows])}
-    if matches.is_fallback:
-        fallback_scores[matches.name] = rows, scores
-    for name, (fallback_rows, found_scores) in fallback_scores.items():
-        part = _score_fallbacks(total, is_found, fallback_rows, found_scores)
-        parts[name] = parts.get(name, 0.0) + part
-        total = total + part
-        is_found[fallback_rows] = True
-    recency_part = weights.recency * stages.recency(pool, now, settings.recency_half_life_days)
-    parts["recency"] = recency_part * np.minimum(1.0, total)
-    total = total + parts["recency"]
+    fallback_part = _score_fallbacks(total, is_found, date_rows, date_relevance[date_rows])
+    parts["dates"] = parts["dates"] + fallback_part
+    total = total + fallback_part
+    is_found[date_rows] = True
     parts["doubt"] = np.where(pool.columns.is_in_doubt[pool.fact_indices], -IN_DOUBT_SHARE * total, 0.0)
     rows = _top_rows(total + parts["doubt"], np.flatnonzero(is_found), pool.ids, limit)
     confidences = np.maximum(pool.query_coverage(expanded, rows), date_relevance[rows])
@@ -169,7 +145,7 @@ def _min_shifted_z(rows: NDArray[np.int64], scores: NDArray[np.float64], fact_co
     shifted = np.zeros(fact_count)
     if len(rows):
         spread = scores.std()
-        shifted[rows] = 1.0 if spread < 1e-9 else (scores - scores.min()) / spread
+        shifted[rows] = 1.0 if spread < 1e-9 else (scores - scores.min()) / max(spread, MIN_SPREAD)
     return shifted
 
 
@@ -243,17 +219,7 @@ def cap_scores(hits: Sequence[Hit]) -> list[Hit]:
     ]
 
 
-def adaptive_limit(question: str, scores: Sequence[float]) -> int:
-    """Return how many facts a question needs, given their scores, best first: 3, 5 or 10.
-
-    It is 10 if the question asks for several things (by English words or several question marks) or if the tenth fact
-    is nearly as good as the first. It is 3 for a short question if the second fact is far behind the first, else 5. The
-    scores work in every language, as in the "autocut" of vector databases.
-    """
-    if _PLURAL_QUESTION.search(question) or len(_QUESTION_MARKS.findall(question)) > 1:
-        return BROAD_LIMIT
-    best = scores[0] if scores else 0.0
-    if len(scores) >= BROAD_LIMIT and scores[BROAD_LIMIT - 1] >= FLAT_TAIL_RATIO * best:
-        return BROAD_LIMIT
-    has_clear_lead = len(scores) < 2 or scores[1] < CLEAR_LEAD_RATIO * best
-    return NARROW_LIMIT if has_clear_lead and len(question) <= _SHORT_QUESTION_CHARACTERS else DEFAULT_LIMIT
+def count_relevant(ranked: Sequence[RankedFact]) -> int:
+    """Return how many facts, best first, are more than noise beside the best: at most 10; doubt makes no noise."""
+    scores = [item.total - item.parts.get("doubt", 0.0) for item in ranked[:MAX_AUTO_LIMIT]]
+    return sum(score >= NOISE_RATIO * scores[0] for score in scores)

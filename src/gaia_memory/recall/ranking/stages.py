@@ -6,14 +6,13 @@ shapes (docs/explanation/recall.md).
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gaia_memory.recall.index.candidates import CandidateMatrix
 from gaia_memory.recall.index.columns import NO_CATEGORY
-from gaia_memory.recall.index.fact_columns import score_by_day
+from gaia_memory.recall.index.fact_columns import USER_SPEAKERS, score_by_day
 from gaia_memory.recall.query.dates import DateMentions
 from gaia_memory.recall.query.parsed_query import ParsedQuery
 
@@ -26,10 +25,6 @@ BEST_IN_CONVERSATION_WEIGHT = 0.4
 MAX_RARE_NAME_FACTS = 3
 """Facts up to which a name in them counts as rare."""
 
-USER_SPEAKERS = frozenset({"user", "human"})
-"""Names of the user as a speaker, in ADK and elsewhere; answers carry the name of the agent."""
-
-_DAY_SECONDS = 86_400
 _BM25_K1 = 1.0
 BM25_B = 0.75
 """k1 and b of BM25 (Robertson and Zaragoza, 2009), low because facts are short and of mixed length."""
@@ -93,11 +88,6 @@ def conversation_match(_: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.floa
     return _scale_to_max(total[numbers])
 
 
-def phrases(_: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
-    """Return the weight of consecutive words of the question in each fact, from 0 to 1."""
-    return np.minimum(pool.phrase_scores, 2) / 2
-
-
 def speaker(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
     """Return 1 for facts said by the person named in the question; several names are ambiguous and count for none.
 
@@ -153,13 +143,6 @@ def question_share(pool: CandidateMatrix) -> NDArray[np.float64]:
     It counts less for long facts, which usually contain statements as well.
     """
     return pool.columns.question_shares[pool.fact_indices] * pool.columns.context_weights[pool.fact_indices]
-
-
-def recency(pool: CandidateMatrix, now: datetime, half_life_days: float) -> NDArray[np.float64]:
-    """Return 1 for facts said now, and half of it after each half-life."""
-    said_at, stored_at = pool.columns.said_at[pool.fact_indices], pool.columns.stored_at[pool.fact_indices]
-    days = (now.timestamp() - np.where(np.isnan(said_at), stored_at, said_at)) / _DAY_SECONDS
-    return np.asarray(0.5 ** (np.maximum(days, 0.0) / half_life_days))
 
 
 def _sum_by_row(pool: CandidateMatrix, rows: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
