@@ -12,6 +12,7 @@ from importlib import import_module
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import open_memory
+from gaia_memory.backend.providers.sentence_encoder import load_model
 from support.kill import kill_process
 from support.servers.fake_gemini import FakeGemini
 
@@ -24,7 +25,6 @@ PRELOADED_MODULES = (
     "chromadb.api.rust",
     "chromadb.telemetry.product.posthog",
     "filelock",
-    "gaia_memory.backend.providers.sentence_encoder",
     "gaia_memory.keyless.statements",
     "mem0.configs.vector_stores.chroma",
     "mem0.llms.gemini",
@@ -45,6 +45,7 @@ def warm_up() -> None:
     """Import and build everything, and leave no running thread: a fork would lack it."""
     for name in PRELOADED_MODULES:
         import_module(name)
+    load_model()
     with FakeGemini() as gemini, tempfile.TemporaryDirectory() as home:
         os.environ.update(gemini.environment)
         asyncio.run(run_turn_without_memory(home))
