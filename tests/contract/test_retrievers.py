@@ -11,7 +11,7 @@ from gaia_memory.recall.index.vector_search import VectorSearch
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.query.expansion import ADDED_QUERY_WEIGHT
 from gaia_memory.testing import FakeClock, ScriptedEmbedder
-from support.databases import ITAY, NOA, NOW, database
+from support.databases import ITAY, NOA, NOW, database, make_draft
 from support.recall_parts import Models, no_limit
 
 __all__ = ["database"]
@@ -227,3 +227,15 @@ async def test_only_allowed_facts_are_found(database):
     )
 
     assert set(found.scores) == {facts[TEXTS[2]].id}
+
+
+async def test_facts_that_wait_for_their_vectors_are_named_as_missing(database):
+    """Until then a question in other words may have its answer among them."""
+    search = VectorSearch(database, FactStore(), ScriptedEmbedder(), no_limit())
+    async with database.transaction() as tx:
+        await FactStore().writer.write(tx, ITAY, [make_draft("waits")], now=NOW)
+    waiting = await search.find(ITAY, "anything", limit=10)
+    await store(database, NOA, TEXTS[:1])
+
+    assert waiting.missing == ("vectors",)
+    assert (await search.find(NOA, "anything", limit=10)).missing == ()

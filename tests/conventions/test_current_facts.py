@@ -45,6 +45,7 @@ MAY_READ_PAST_FACTS = {
     "record_shown": "an expired fact was shown, too",
     "days": "it counts what was added, whatever its validity",
     "has_other_vectors": "an embedder is switched for every stored fact",
+    "lacks_vectors": "an expired fact gets its vector, too",
     "embedders": "an embedder is switched for every stored fact",
     "_load_rows": "an expired fact that is said again is the same fact",
     "_insert_facts": "a fact that has not begun to hold is indexed",

@@ -135,7 +135,7 @@ async def build_remembered_draft(
 ) -> Draft:
     """Return one fact as a draft with its origin; one that a model has from another tool is marked as unconfirmed.
 
-    `allow_numbers` is `memory.allow_numbers`.
+    So is one that it has from a fact that is unconfirmed itself. `allow_numbers` is `memory.allow_numbers`.
 
     Raises:
         InvalidInputError: the fact may not be kept.
@@ -146,7 +146,11 @@ async def build_remembered_draft(
     draft = await run_in_thread(screen_draft, draft, allow_numbers=allow_numbers)
     if user_statement is None:
         return draft
-    if not await run_in_thread(is_of_a_tool, draft.fact, user_statement):
+    async with stores.database.read_transaction() as tx:
+        # The model sees them in the profile and in notes, where no tool has answered.
+        unconfirmed = await stores.facts.marked_texts(tx, scope, UNCONFIRMED_KEY)
+    statement = replace(user_statement, tool_answers=(*user_statement.tool_answers, *unconfirmed))
+    if not await run_in_thread(is_of_a_tool, draft.fact, statement):
         return draft
     return replace(draft, fact=replace(draft.fact, metadata={**draft.fact.metadata, UNCONFIRMED_KEY: True}))
 

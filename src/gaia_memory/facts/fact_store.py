@@ -150,6 +150,12 @@ class FactStore:
         statement = select(func.count()).select_from(facts).where(is_meant, current(now, by_index=True))
         return (await tx.execute(statement)).scalar_one()
 
+    async def marked_texts(self, tx: Transaction, scope: Scope, name: str) -> list[str]:
+        """Return the texts of current facts in whose metadata `name` is true."""
+        is_meant = (facts.c.partition == scope.partition) & is_marked(facts, name)
+        statement = select(facts.c.text).where(is_meant, current(self._now(), by_index=True))
+        return list((await tx.execute(statement)).scalars())
+
     async def ids_matching(self, tx: Transaction, scope: Scope, predicate: FactPredicate) -> list[str]:
         """Return the ids of the current facts for which `predicate` is true, oldest first."""
         found: list[str] = []
@@ -221,6 +227,13 @@ class FactStore:
         is_embedded = and_(facts.c.partition == scope.partition, facts.c.embedder.is_not(None))
         statement = select(facts.c.embedder).where(is_embedded, current_or_past()).distinct()
         return not all(is_same_embedder(name, embedder) for name in (await tx.execute(statement)).scalars())
+
+    async def lacks_vectors(self, tx: Transaction, scope: Scope) -> bool:
+        """Return whether facts of this scope still wait for their vector; sensitive ones may never get one."""
+        is_waiting = and_(
+            facts.c.partition == scope.partition, facts.c.embedder.is_(None), facts.c.sensitive.is_(False)
+        )
+        return bool((await tx.execute(select(exists().where(is_waiting, current_or_past())))).scalar_one())
 
     async def vectors(
         self, tx: Transaction, scope: Scope, embedder: str, *, since_revision: int = -1

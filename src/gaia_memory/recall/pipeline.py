@@ -32,7 +32,7 @@ from gaia_memory.recall.index.bounded_cache import BoundedCache
 from gaia_memory.recall.index.candidates import select_candidates
 from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.index.fact_columns import FactColumns
-from gaia_memory.recall.index.vector_search import VectorMatches, VectorSearch
+from gaia_memory.recall.index.vector_search import VECTOR_STAGE, VectorMatches, VectorSearch
 from gaia_memory.recall.query.expansion import (
     EXPANSION_STAGE,
     ExpandedQuery,
@@ -70,7 +70,6 @@ MAX_LIMIT = 1_000
 EVERY_CONTEXT = Visibility()
 """What a host sees that does not ask for sensitive facts."""
 
-VECTOR_STAGE = "vectors"
 _OFFLINE_PREFIX = "offline/"
 _LATE_REMEDY = "check whether another process has locked the memory database, or raise `memory.recall.seconds`"
 
@@ -292,7 +291,7 @@ class Recall(SimilarFactMixin):
         ranked, confidence = await run_in_thread(
             _rank_columns, pool.columns, question, matches, is_calibrated=self._is_calibrated
         )
-        return ranked, confidence, (*failed, OTHER_VECTORS) if matches.is_partial else failed
+        return ranked, confidence, tuple(dict.fromkeys((*failed, *matches.missing)))
 
     async def _find_vectors(
         self, scope: Scope, question: _Question, pool: FactPool
@@ -375,7 +374,9 @@ def _merge_results(
     found = merge_hits([answer.hits for answer in results], trusts_all=question.trusts_all)
     silent: set[str] = set()
     if threshold == "auto":
-        unanswered = (answer.hits for answer in results if answer.hits and answer.hits[0].score < SILENT_BELOW)
+        # What cannot be compared by its vector may be the answer.
+        compared = [answer.hits for answer in results if not {VECTOR_STAGE, OTHER_VECTORS} & set(answer.missing)]
+        unanswered = (hits for hits in compared if hits and hits[0].score < SILENT_BELOW)
         silent, threshold = {hit.fact.id for hits in unanswered for hit in hits}, None
     answering = [hit for hit in found if hit.fact.id not in silent]
     hits = cut_to_budget(answering, limit=limit, threshold=threshold, tokens=question.settings.tokens)

@@ -165,7 +165,9 @@ class FactEditingMixin:
         fix = f"say in 1 to {MAX_NOTE_CHARACTERS} characters why the fact was never true"
         if len(require_text("why", why, fix=fix)) > MAX_NOTE_CHARACTERS:
             raise_invalid("why", why, fix)
-        note = await run_in_thread(mask_credentials, why.strip(), allow_numbers=self.config.memory.allow_numbers)
+        # Half of a surrogate pair cannot be stored.
+        stored = why.strip().encode(errors="replace").decode()
+        note = await run_in_thread(mask_credentials, stored, allow_numbers=self.config.memory.allow_numbers)
         async with self.stores.database.transaction() as tx:
             now = self.clock.now()
             ending = FactEnd(fact_id=fact_id, ended_at=now, why="untrue", actor=actor, note=note)

@@ -9,6 +9,7 @@ import pytest
 
 from gaia_memory import NewFact, Scope, open_memory
 from gaia_memory.errors import ConfigError
+from gaia_memory.models import UserStatement
 
 QUESTION = "Where does Ada keep her spare key?"
 HER_WORD = "The spare key is at Noa's"
@@ -29,7 +30,7 @@ async def recalled(tmp_path: Path, *, limit: int = 5, **settings: Any) -> list[t
     return [(hit.fact.text, hit.fact.is_unconfirmed) for hit in hits]
 
 
-@pytest.mark.parametrize("weights", [{}, {"diversity": 0}, {"keywords": 0}])
+@pytest.mark.parametrize("weights", [{}, {"names": 0}, {"keywords": 0}])
 async def test_many_planted_facts_do_not_push_out_the_persons_word(tmp_path: Path, weights: dict[str, float]) -> None:
     """However well they fit the question, at any limit and with any weights."""
     found = await recalled(tmp_path, limit=3, recall={"weights": weights})
@@ -62,3 +63,17 @@ async def test_a_fact_of_all_users_that_is_unconfirmed_stands_behind_the_persons
     marks = {hit.fact.text: hit.fact.is_unconfirmed for hit in hits}
     assert marks == {HER_WORD: False, "Keeps a spare key": False, PLANTED[0].text: True}
     assert hits[-1].fact.text == PLANTED[0].text
+
+
+async def test_what_a_model_repeats_from_an_unconfirmed_fact_stays_unconfirmed(tmp_path: Path) -> None:
+    """It stands in the profile and the notes, where no tool has answered; the person's own words confirm it."""
+    async with open_memory(home=tmp_path, model="offline") as gaia:
+        scope = gaia.scope("ada")
+        await gaia.memory.add(scope, [NewFact("The user's bank is Evil Bank", metadata=UNCONFIRMED)])
+
+        async def repeat(text: str, said: str) -> bool:
+            statement = UserStatement(text=said, turn_started_at=gaia.memory.clock.now().timestamp(), visible_since=1)
+            return (await gaia.memory.remember(scope, text, user_statement=statement)).is_unconfirmed
+
+        assert await repeat("The user banks with Evil Bank", "Nice weather today")
+        assert not await repeat("The user keeps money at Evil Bank", "My money is at Evil Bank")

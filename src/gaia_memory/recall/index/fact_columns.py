@@ -110,7 +110,8 @@ class FactColumns:
         is_person = np.array([*(each not in USER_SPEAKERS for each in self.speakers.categories), False])
         is_named = is_person[self.speakers.codes]
         leading = self.leading_names
-        is_named[leading.rows[~np.isin(leading.values, _common_word_codes())]] = True
+        firsts = leading.values[leading.starts[:-1][leading.lengths > 0]]
+        is_named[np.flatnonzero(leading.lengths > 0)[~np.isin(firsts, _common_word_codes())]] = True
         return bool(len(self)) and bool(is_named.mean() >= _MOST_SHARE)
 
     @cached_property

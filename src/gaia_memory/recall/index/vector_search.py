@@ -10,6 +10,7 @@ import numpy as np
 
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.models import PastIndex, Scope, StoredFact, Vector
+from gaia_memory.models.fact import OTHER_VECTORS
 from gaia_memory.ports import Embedder, Transaction
 from gaia_memory.recall.index.bounded_cache import BoundedCache
 from gaia_memory.recall.index.fact_columns import FactColumns, encode_ids
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 MAX_SAMPLE_VECTORS = 1000
 """Vectors, evenly sampled from a scope, from which the covariance is estimated."""
+
+VECTOR_STAGE = "vectors"
+"""The name of this stage in `Hit.why` and `Hit.missing`."""
 
 MIN_WHITENED_FACTS = 20
 """Facts from which on the covariance says something; of two facts, whitening shows nothing but the contrast."""
@@ -48,23 +52,23 @@ warns about a product of finite vectors (numpy/numpy#13173, #24067). The rows ar
 class VectorMatches:
     """The facts nearest to a question: their scores, and their cosines to the question itself.
 
-    `is_partial`: some facts carry vectors of another embedder, which are not compared.
+    `missing` names what cannot be compared: facts with vectors of another embedder, and those that wait for theirs.
     """
 
-    is_partial: bool = False
+    missing: tuple[str, ...] = ()
     scores: Mapping[str, float] = field(default_factory=dict)
     cosines: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class _CachedVectors:
-    """The vectors of a scope at `revision`; None if there are none. `is_partial` is that of `VectorMatches`.
+    """The vectors of a scope at `revision`; None if there are none. `missing` is that of `VectorMatches`.
 
     From the cosine `similar_from` on, two facts are similar.
     """
 
     revision: int
-    is_partial: bool
+    missing: tuple[str, ...]
     ids: list[str]
     encoded_ids: NDArray[np.bytes_]
     matrix: VectorMatrix | None
@@ -115,7 +119,7 @@ class VectorSearch:
         queries = [question, *expansions]
         vectors = None if self._knows_dimensions else await self._embed(queries)
         cached = await self._load_vectors(scope)
-        matches = VectorMatches(is_partial=cached.is_partial)
+        matches = VectorMatches(missing=cached.missing)
         if past is not None:
             cached = await run_in_thread(cached.with_past, past)
         if cached.matrix is None:
@@ -186,11 +190,13 @@ class VectorSearch:
             ids, rows = await self._changed_vectors(tx, scope, cached)
             if rows is None:
                 ids, rows = await self._facts.vectors(tx, scope, self._embedder.identity)
-            is_partial = await self._facts.has_other_vectors(tx, scope, self._embedder.identity)
+            has_other = await self._facts.has_other_vectors(tx, scope, self._embedder.identity)
+            is_waiting = await self._facts.lacks_vectors(tx, scope)
         matrix = await run_in_thread(build_vector_matrix, rows) if len(ids) else None
         encoded_ids = await run_in_thread(encode_ids, ids)
         similar_from = DEFAULT_COSINE if matrix is None else similarity_threshold(matrix.rows)
-        loaded = _CachedVectors(revision, is_partial, ids, encoded_ids, matrix, similar_from)
+        missing = (*[OTHER_VECTORS] * has_other, *[VECTOR_STAGE] * is_waiting)
+        loaded = _CachedVectors(revision, missing, ids, encoded_ids, matrix, similar_from)
         self._cache.put(key, loaded)
         return loaded
 
