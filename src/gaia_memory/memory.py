@@ -24,9 +24,10 @@ from gaia_memory.drafts.write_verbatim import (
 )
 from gaia_memory.errors import MemoryDisabledError
 from gaia_memory.facts.history.validity import PromptState
-from gaia_memory.forget.delete import ForgetPreview, Forgetter
+from gaia_memory.forget.forgetting import ForgettingMixin
 from gaia_memory.forget.take_back import Undoer, note_written
-from gaia_memory.health import EngineState, foreign_stores_note, load_status
+from gaia_memory.growth.growing import GrowthMixin
+from gaia_memory.health import EngineState, load_status
 from gaia_memory.ledger.memory_stores import MemoryStores
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import (
@@ -40,7 +41,6 @@ from gaia_memory.models import (
     NewFact,
     Origin,
     Profile,
-    Receipt,
     Scope,
     SessionKey,
     Status,
@@ -73,7 +73,15 @@ logger = logger_for(__name__)
 
 @translate_os_errors
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory(FactReadingMixin, MemoryOverviewMixin, MoveInMixin, DueReadingMixin, MemoryFilesMixin):
+class Memory(
+    FactReadingMixin,
+    MemoryOverviewMixin,
+    MoveInMixin,
+    DueReadingMixin,
+    MemoryFilesMixin,
+    ForgettingMixin,
+    GrowthMixin,
+):
     """The memory of every person, for hosts, tools and commands. The first argument is the `Scope` of the person."""
 
     live: LiveConfig
@@ -172,34 +180,6 @@ class Memory(FactReadingMixin, MemoryOverviewMixin, MoveInMixin, DueReadingMixin
         )
         write = self.reconciler.writer(scope) if reconcile else None
         return replace(await self._write(scope, drafts, progress=progress, write=write), refused=refused)
-
-    async def preview_forget(self, scope: Scope, *, session_id: str | None = None) -> ForgetPreview:
-        """Return what `forget` would meet, for a question to the user; works while memory is off."""
-        await self._require(scope, enabled=False)
-        return await Forgetter(*self.stores).preview(scope, session_id)
-
-    async def forget(
-        self, scope: Scope, *, fact_id: str | None = None, session_id: str | None = None, copies: bool = False
-    ) -> Receipt:
-        """Forget everything, one fact, or what only one conversation taught; works while memory is off.
-
-        Nothing forgotten is shown once this returns. The files are rewritten in the background (`Receipt.pending`,
-        `settled`). An unknown or foreign id gives a count of 0.
-
-        Other scopes are not touched: `Receipt.copies` counts the facts that imports made there from the forgotten
-        ones. `copies=True` deletes those without another source, also after the forget; it is for hosts and admins.
-
-        Raises:
-            InvalidInputError: both `fact_id` and `session_id` are given.
-        """
-        await self._require(scope, enabled=False)
-        forgetter = Forgetter(*self.stores)
-        now = self.clock.now()
-        receipt = await forgetter.forget(scope, fact_id=fact_id, session_id=session_id, copies=copies, now=now)
-        if foreign := await self.follower.foreign_stores():
-            receipt = replace(receipt, notes=(*receipt.notes, foreign_stores_note(foreign)))
-        self.follower.wake()
-        return receipt
 
     async def withdraw(self, scope: Scope, fact_id: str, turn: ToolTurn) -> None:
         """Forget one fact for a tool: at once for every reader, and for good after `memory.undo_seconds`."""

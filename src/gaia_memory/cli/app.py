@@ -12,6 +12,7 @@ from gaia_memory.cli.demo import demo
 from gaia_memory.cli.doctor import doctor
 from gaia_memory.cli.engines import command
 from gaia_memory.cli.evaluate import evaluate
+from gaia_memory.cli.grow import grow
 from gaia_memory.cli.memory import add, due, forget, history, mem0, profile, reindex, search, transfer
 from gaia_memory.cli.memory import list as facts_list
 from gaia_memory.cli.setup import adk_servers
@@ -128,3 +129,4 @@ app.add_typer(memory, name="memory")
 app.add_typer(serve.app, name="serve")
 app.add_typer(people.app, name="people")
 app.add_typer(config.app, name="config")
+app.add_typer(grow.app, name="grow")

@@ -46,6 +46,9 @@ class ConversationFlags(Protocol):
     async def set_private(self, key: SessionKey, is_private: bool) -> None:
         """Make the conversation private, or end that."""
 
+    async def note_command(self, scope: Scope, key: SessionKey, name: str, *, began_at: float) -> None:
+        """Count a command that was typed, unless the conversation is private."""
+
     async def has_pending_confirmation(self, key: SessionKey) -> bool:
         """Return whether `/forget` showed some rows in the conversation and waits for a yes."""
 

@@ -6,6 +6,7 @@ import difflib
 import importlib
 import pkgutil
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -53,7 +54,9 @@ async def run(name: str, call: Call) -> Reply:
 
     A reply has no control, direction or invisible characters, whatever the facts in it are.
     """
-    reply = await _run(name, call)
+    began_at, reply = time.time(), await _run(name, call)
+    if reply.command is not None and call.is_memory_enabled and call.memory.config.memory.usage_days:
+        await call.flags.note_command(call.scope, call.key, name, began_at=began_at)
     return replace(reply, text=remove_hidden(reply.text))
 
 

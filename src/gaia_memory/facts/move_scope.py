@@ -12,7 +12,7 @@ from gaia_memory.facts.current import current_or_past
 from gaia_memory.facts.reconciling.comparisons import move_comparisons
 from gaia_memory.facts.rows import change_in, in_chunks, select_in
 from gaia_memory.facts.scopes import bump_revision, dialect_insert, log_changes, mark_dirty
-from gaia_memory.facts.tables import announcements, endings, facts, past_facts, profiles, sources, tool_changes
+from gaia_memory.facts.tables import announcements, endings, facts, past_facts, profiles, sources, tool_changes, usage
 from gaia_memory.facts.tombstones import move_tombstones
 from gaia_memory.models import DUE_FIELDS, MergeResult
 
@@ -56,7 +56,7 @@ async def merge_scopes(store: FactStore, tx: Transaction, scope: Scope, into: Sc
     await move_comparisons(tx, scope, into)
     await log_changes(tx, into.partition, "added", [row.id for row in moved])
     await log_changes(tx, scope.partition, "forgotten", [None])
-    for table in (past_facts, endings, announcements, tool_changes):
+    for table in (past_facts, endings, announcements, tool_changes, usage):
         in_history = table.c.partition == scope.partition
         await tx.execute(update(table).where(in_history).values(partition=into.partition))
     await move_tombstones(tx, scope, into, states[scope].salt)

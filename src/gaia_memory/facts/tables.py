@@ -288,6 +288,19 @@ profiles = Table(
     Column("made_by", String(16), comment="`model` or `fallback`"),
 )
 
+usage = Table(
+    "gaia_usage",
+    metadata,
+    Column("row", BigInt, primary_key=True, autoincrement=True),
+    Column("partition", PARTITION_TYPE, nullable=False),
+    Column("app", Text, nullable=False, comment="percent-encoded"),
+    Column("session_id", Text, nullable=False, comment="percent-encoded"),
+    Column("began_at", EpochSeconds, nullable=False, comment="by the host's clock"),
+    Column("ended_at", EpochSeconds, nullable=False, index=True),
+    Column("used", Json, nullable=False, comment="names and outcomes as JSON, no words"),
+    Index("ix_gaia_usage_partition_ended_at", "partition", "ended_at"),
+)
+
 outbox = Table(
     "gaia_outbox",
     metadata,

@@ -15,8 +15,19 @@ from typing import TYPE_CHECKING
 
 from gaia_memory.database.pooling.conflicts import retries_conflicts
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.ledger.usage_log import forget_usage, load_usage
 from gaia_memory.log import log_fields, logger_for
-from gaia_memory.models import Fact, PendingConversation, Receipt, Scope, SessionKey
+from gaia_memory.models import (
+    Fact,
+    FactPredicate,
+    Filters,
+    PendingConversation,
+    Receipt,
+    Scope,
+    SessionKey,
+    compile_filters,
+    require_conditions,
+)
 from gaia_memory.ports import Transaction
 from gaia_memory.telemetry import memory_span
 
@@ -69,10 +80,11 @@ def _copies_note(count: int, *, have_other_source: bool) -> str:
 class ForgetPreview:
     """The data that a `forget` would affect, read in one transaction.
 
-    `facts` has also what a tool forgot and is not erased yet. `session_fact_ids` are the facts learned only from the
-    named conversation, `pending_erasures` the earlier forgets whose text may still be in a file. `copies` are the facts
-    that imports made in other scopes from all facts or from those of the conversation. `was_written` is true once
-    anything was stored or forgotten for the scope.
+    `facts` are those that pass the filters, also what a tool forgot and is not erased yet. `session_fact_ids` are the
+    facts learned only from the named conversation, `pending_erasures` the earlier forgets whose text may still be in a
+    file. `copies` are the facts that imports made in other scopes from all facts or from those of the conversation.
+    `was_written` is true once anything was stored or forgotten for the scope. `used_turns` counts the turns of which is
+    known what they used.
     """
 
     facts: tuple[Fact, ...]
@@ -81,6 +93,7 @@ class ForgetPreview:
     pending_erasures: int
     copies: int
     was_written: bool
+    used_turns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,38 +105,51 @@ class Forgetter:
     ledger: Ledger
     outbox: Outbox
 
-    async def preview(self, scope: Scope, session_id: str | None) -> ForgetPreview:
+    async def preview(self, scope: Scope, session_id: str | None, filters: Filters | None) -> ForgetPreview:
         """Return the data that a forget would affect; change nothing."""
+        predicate = None if filters is None else compile_filters(require_conditions(filters))
         async with self.database.read_transaction() as tx:
             only = () if session_id is None else await self.facts.provenance.sourced_only_from(tx, scope, session_id)
             copied = await self.facts.provenance.copies(tx, scope, session_id=session_id)
-            withdrawn = await self.facts.tool_changes.withdrawn(tx, scope)
             return ForgetPreview(
-                facts=(*await self.facts.facts(tx, scope, all_stored=True), *withdrawn),
+                facts=tuple(await self._matching(tx, scope, predicate)),
                 session_fact_ids=tuple(only),
                 pending=tuple(await self.ledger.pending(tx, user=scope.user, app=scope.app)),
                 pending_erasures=len(await self.outbox.pending_erasures(tx)),
                 copies=sum(map(len, copied.values())),
                 was_written=(await self.facts.state(tx, scope)).revision > 0,
+                used_turns=len(await load_usage(tx, scope, since=0.0)),
             )
 
+    async def _matching(self, tx: Transaction, scope: Scope, predicate: FactPredicate | None) -> list[Fact]:
+        found = *await self.facts.facts(tx, scope, all_stored=True), *await self.facts.tool_changes.withdrawn(tx, scope)
+        return [fact for fact in found if predicate is None or predicate(fact)]
+
     async def forget(
-        self, scope: Scope, *, fact_id: str | None, session_id: str | None, copies: bool, now: datetime
+        self,
+        scope: Scope,
+        *,
+        fact_id: str | None,
+        session_id: str | None,
+        filters: Filters | None,
+        copies: bool,
+        now: datetime,
     ) -> Receipt:
-        """Forget one fact, the facts of one conversation or, if neither is given, everything.
+        """Forget one fact, the facts of one conversation, those that pass filters or, if none is given, everything.
 
         Earlier messages never teach it again, in whatever wording. With `copies`, facts that an import made from it in
         other scopes are deleted there, unless they have another source; they may be learned there again.
 
         Raises:
-            InvalidInputError: both `fact_id` and `session_id` are given.
+            InvalidInputError: more than one of them is given, or a filter is empty or has another form.
         """
-        if fact_id is not None and session_id is not None:
-            raise InvalidInputError("forget takes fact_id or session_id, not both")
+        if [fact_id, session_id, filters].count(None) < 2:
+            raise InvalidInputError("forget takes one of fact_id, session_id and filters, not several")
+        predicate = None if filters is None else compile_filters(require_conditions(filters))
         with memory_span("delete_memory", scope, record_id=fact_id, session=session_id) as span:
             # Transcripts carry the host's wall clock, so the border between before and after does, too.
             receipt = await self._forget_until(
-                scope, fact_id, session_id, copies=copies, now=now, said_until=time.time()
+                scope, fact_id, session_id, predicate, copies=copies, now=now, said_until=time.time()
             )
             span.set_record_count(receipt.count)
         fields = log_fields("memory.forgotten", scope, facts=receipt.count, pending=receipt.pending)
@@ -136,13 +162,19 @@ class Forgetter:
         scope: Scope,
         fact_id: str | None,
         session_id: str | None,
+        predicate: FactPredicate | None,
         *,
         copies: bool,
         now: datetime,
         said_until: float,
     ) -> Receipt:
         async with self.database.transaction() as tx:
-            line = None if fact_id is None else {fact_id, *await self.facts.history.earlier_ids(tx, scope, [fact_id])}
+            fact_ids = None if fact_id is None else [fact_id]
+            if predicate is not None:
+                fact_ids = [fact.id for fact in await self._matching(tx, scope, predicate)]
+            line = None
+            if fact_ids is not None:
+                line = {*fact_ids, *await self.facts.history.earlier_ids(tx, scope, fact_ids)}
             copied = await self.facts.provenance.copies(tx, scope, fact_ids=line, session_id=session_id)
             ended: dict[Scope, list[str]] = {}
             if copies:
@@ -151,9 +183,9 @@ class Forgetter:
             # otherwise commit between the read and the delete. In one order, or two calls might wait for each other.
             for each in sorted({scope, *(copied if copies else ()), *ended}, key=lambda it: it.partition):
                 await self.facts.state(tx, each)
-            host_sessions = await self._host_sessions(tx, scope, fact_id, session_id)
-            if fact_id is not None:
-                removed = await self._forget_fact(tx, scope, fact_id, said_until)
+            host_sessions = await self._host_sessions(tx, scope, fact_ids, session_id)
+            if fact_ids is not None:
+                removed = await self._forget_facts(tx, scope, fact_ids, said_until)
             elif session_id is not None:
                 removed = await self.forget_conversation(tx, scope, session_id, said_until)
             else:
@@ -184,26 +216,30 @@ class Forgetter:
         return Receipt(count=count, removed=removed, pending=pending, notes=tuple(notes), copies=remaining)
 
     async def _host_sessions(
-        self, tx: Transaction, scope: Scope, fact_id: str | None, session_id: str | None
+        self, tx: Transaction, scope: Scope, fact_ids: Collection[str] | None, session_id: str | None
     ) -> list[SessionKey]:
         """Return the sessions of the host's own Runner that taught a fact, or that are meant by the forget."""
         keys = await self.ledger.foreign_sessions(tx, user=scope.user, app=scope.app)
-        if fact_id is None:
+        if fact_ids is None:
             return [key for key in keys if session_id in (None, key.session)]
-        sources = await self.facts.provenance.sources(
-            tx, scope, await self.facts.history.earlier_ids(tx, scope, [fact_id])
-        )
+        line = await self.facts.history.earlier_ids(tx, scope, fact_ids)
+        sources = await self.facts.provenance.sources(tx, scope, line)
         return [key for key in keys if key in sources]
 
-    async def _forget_fact(self, tx: Transaction, scope: Scope, fact_id: str, said_until: float) -> dict[str, int]:
-        """Forget one fact and its earlier wordings, or what a tool has withdrawn; returns nothing for an unknown id."""
-        line = await self.facts.history.earlier_ids(tx, scope, [fact_id])
-        if not line:
-            withdrawn = await self.facts.tool_changes.drop_withdrawn(tx, scope, fact_id=fact_id)
-            return {"facts": withdrawn} if withdrawn else {}
-        # What it replaced is erased with it, and may be said again.
-        await self.facts.tombstones.add_tombstones(tx, scope, [fact_id], said_until=said_until)
-        return await self.remove_facts(tx, scope, line)
+    async def _forget_facts(
+        self, tx: Transaction, scope: Scope, fact_ids: Collection[str], said_until: float
+    ) -> dict[str, int]:
+        """Forget facts and their earlier wordings, or what tools have withdrawn; returns nothing for unknown ids."""
+        line = await self.facts.history.earlier_ids(tx, scope, fact_ids)
+        removed: dict[str, int] = {}
+        if line:
+            # What they replaced is erased with them, and may be said again.
+            await self.facts.tombstones.add_tombstones(tx, scope, fact_ids, said_until=said_until)
+            removed = await self.remove_facts(tx, scope, line)
+        for fact_id in sorted(set(fact_ids) - line):
+            if withdrawn := await self.facts.tool_changes.drop_withdrawn(tx, scope, fact_id=fact_id):
+                removed["facts"] = removed.get("facts", 0) + withdrawn
+        return removed
 
     async def _forget_copies(
         self,
@@ -243,6 +279,8 @@ class Forgetter:
         if withdrawn := await self.facts.tool_changes.drop_withdrawn(tx, scope, session_id=session_id):
             removed["facts"] = removed.get("facts", 0) + withdrawn
         removed["sources"] = removed.get("sources", 0) + await self.facts.provenance.drop_source(tx, scope, session_id)
+        if used := await forget_usage(tx, scope, session_id):
+            removed["usage"] = used
         # With memory across apps, an app without a ledger row is known only as a source of facts.
         for app in (scope.app, *sorted(apps)):
             await self.ledger.forget_session(tx, user=scope.user, app=app, session=session_id, said_until=said_until)

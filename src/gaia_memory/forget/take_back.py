@@ -45,7 +45,7 @@ class Undoer(Forgetter):
             for key, event_ids in (await self.facts.provenance.sources(tx, scope, line)).items():
                 skipped = await self.ledger.skipped_events(tx, key, event_ids=event_ids)
                 skips.append((key.app, key.session, sorted(event_ids - skipped)))
-            await self._forget_fact(tx, scope, fact_id, time.time())
+            await self._forget_facts(tx, scope, [fact_id], time.time())
             rows |= {"number": number, "skips": skips, "erase_at": erase_at.timestamp() if erase_at > now else None}
             if not await self.facts.tool_changes.note_change(tx, scope, turn, fact_id, rows, now=now):
                 await self.outbox.record_erasure(tx, scope, now=now.timestamp())
@@ -75,7 +75,7 @@ class Undoer(Forgetter):
     async def _take_back(self, tx: Transaction, scope: Scope, noted: NotedChange, now: datetime) -> bool:
         is_done = await self.facts.tool_changes.take_back(tx, scope, noted, now=now)
         if is_done and noted.change["action"] == "remembered":
-            await self._forget_fact(tx, scope, noted.change["id"], time.time())
+            await self._forget_facts(tx, scope, [noted.change["id"]], time.time())
             await self.outbox.record_erasure(tx, scope, now=now.timestamp())
         for app, session, event_ids in (noted.state or {}).get("skips", ()) if is_done else ():
             await self.ledger.learn_again(tx, SessionKey(app, scope.user, session), event_ids)

@@ -23,6 +23,7 @@ from gaia_memory.learning.async_iter import is_empty, to_async_iter
 from gaia_memory.learning.circuit_breaker import record_failure
 from gaia_memory.learning.learner import Learner, LearningState, LearnSettings
 from gaia_memory.learning.learning_telemetry import LearningRecord, record_learning
+from gaia_memory.ledger.usage_log import drop_old_usage
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.model_calls import stall_limit
 from gaia_memory.models import LearnedFacts, LedgerRow, Metadata, NewFact, Scope, SessionKey, TranscriptSlice, Turn
@@ -226,6 +227,12 @@ class Consolidator:
                 tx, before=cutoff, limit=MAX_SESSIONS_PER_PURGE, apps=self._transcripts.apps
             )
         return sum([await self._purge_session(row.key, cutoff) for row in rows])
+
+    async def drop_old_usage(self) -> None:
+        """Delete what was used in turns before `memory.usage_days` began."""
+        before = self._client.now() - self._settings().usage_days * 86_400.0
+        async with self._client.database.transaction() as tx:
+            await drop_old_usage(tx, before=before)
 
     async def _learn_and_clear(
         self,

@@ -45,6 +45,7 @@ class LearnSettings:
     `zone` is the users' time zone, None for this machine's. With `learns_from_assistant`, statements that only the
     assistant made become facts too. With `is_grounded`, facts have to come from their conversation. With
     `marks_sensitive`, learned facts may become sensitive. `sessions_url` is shown to the operator, without a password.
+    What turns used is kept for `usage_days`.
     """
 
     instructions: str
@@ -56,6 +57,7 @@ class LearnSettings:
     is_grounded: bool = True
     marks_sensitive: bool = False
     sessions_url: str = ""
+    usage_days: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ def learn_settings(config: GaiaConfig) -> LearnSettings:
         is_grounded=config.memory.grounded,
         marks_sensitive=config.memory.mark_sensitive,
         sessions_url=mask_secrets(config.sessions_url),
+        usage_days=config.memory.usage_days,
     )
 
 

@@ -165,6 +165,7 @@ class Sweeper:
     async def _run(self, run: _SweepRun, progress: Progress | None) -> None:
         if await self._should_continue():
             await follow_clock(self._client)
+            await self._consolidator.drop_old_usage()
             await self._discovery.find_unrecorded()
         await self._discovery.refresh()
         report_progress = progress or (lambda _: None)

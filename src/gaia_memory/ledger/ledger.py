@@ -68,6 +68,7 @@ from gaia_memory.models import (
     Scope,
     SessionKey,
     TurnRequest,
+    TurnUsage,
     WindowAnchor,
 )
 from gaia_memory.models.quiet_conversations import MAX_CLOCK_SKEW_SECONDS
@@ -143,13 +144,20 @@ class Ledger:
         await tx.execute(update(conversations).where(where_session(key), own).values(mark))
 
     async def end_turn(
-        self, tx: Transaction, key: SessionKey, *, now: float, owner: str = "", is_private: bool = False
+        self,
+        tx: Transaction,
+        key: SessionKey,
+        *,
+        now: float,
+        owner: str = "",
+        is_private: bool = False,
+        used: TurnUsage | None = None,
     ) -> None:
-        """Mark the turn as ended at `now`; another owner's turn stays active.
+        """Mark the turn as ended at `now`, and note what it used; another owner's turn stays active.
 
         With `is_private` the turn does not wait to be learned.
         """
-        await end_turn(tx, key, now=now, owner=owner, is_private=is_private)
+        await end_turn(tx, key, now=now, owner=owner, is_private=is_private, used=used)
 
     async def expire(self, tx: Transaction, *, now: float) -> None:
         """Remove expired marks and those of dead processes, so that `due` finds their conversations.

@@ -14,7 +14,8 @@ from gaia_memory.database.metadata import insert_for
 from gaia_memory.ledger.process_identity import dead_owners
 from gaia_memory.ledger.rows import conversation_key, is_unset_or_expired, load_row, new_row_values, to_ledger_row
 from gaia_memory.ledger.tables import conversations as c
-from gaia_memory.models import LedgerRow, SessionKey, TurnRequest
+from gaia_memory.ledger.usage_log import note_usage, usage_parameters
+from gaia_memory.models import LedgerRow, SessionKey, TurnRequest, TurnUsage
 
 if TYPE_CHECKING:
     from sqlalchemy import Update
@@ -55,10 +56,16 @@ async def mark_turn(
     return row
 
 
-async def end_turn(tx: Transaction, key: SessionKey, *, now: float, owner: str, is_private: bool) -> None:
-    """Mark a turn as ended; another owner's turn stays active."""
-    values = {_CONVERSATION: conversation_key(key), _OWNER: owner, _NOW: now}
-    await tx.execute(_end_statement(is_private), values)
+async def end_turn(
+    tx: Transaction, key: SessionKey, *, now: float, owner: str, is_private: bool, used: TurnUsage | None
+) -> None:
+    """Mark a turn as ended, and note what it used; another owner's turn stays active."""
+    values: dict[str, Any] = {_CONVERSATION: conversation_key(key), _OWNER: owner, _NOW: now}
+    noted = {} if used is None else usage_parameters(used, now=now)
+    is_one_statement = tx.dialect.name == "postgresql" and used is not None
+    if used is not None and not is_one_statement:
+        await tx.execute(note_usage(), noted)
+    await tx.execute(_end_statement(is_private, is_one_statement), values | (noted if is_one_statement else {}))
 
 
 @cache
@@ -87,14 +94,18 @@ def _mark_statement(dialect: str, counts: bool, waits_for_clear: bool, is_exclus
 
 
 @cache
-def _end_statement(is_private: bool) -> Update:
-    """Return the statement that ends a turn; its parameters are `_CONVERSATION`, `_OWNER` and `_NOW`."""
+def _end_statement(is_private: bool, notes_usage: bool) -> Update:
+    """Return the statement that ends a turn; its parameters are `_CONVERSATION`, `_OWNER` and `_NOW`.
+
+    On PostgreSQL it can note what the turn used, too: one round trip, and no transaction around it.
+    """
     is_own = where_owner(bindparam(_OWNER))
     changes: dict[str, Any] = {name: case((is_own, None), else_=c.c[name]) for name in ("active_until", "active_owner")}
     if is_private:
         is_waiting = c.c.learned_turn_no < c.c.turn_no
         changes["learned_turn_no"] = c.c.learned_turn_no + case((is_waiting, 1), else_=0)
-    return update(c).where(c.c.conversation == bindparam(_CONVERSATION)).values(changes | {"touched": bindparam(_NOW)})
+    ended = update(c).where(c.c.conversation == bindparam(_CONVERSATION)).values(changes | {"touched": bindparam(_NOW)})
+    return ended.add_cte(note_usage().cte("noted")) if notes_usage else ended
 
 
 def where_owner(owner: str | ColumnElement[Any]) -> ColumnElement[bool]:

@@ -42,6 +42,7 @@ from gaia_memory.models.fact import draft_context as draft_context
 from gaia_memory.models.filters import FactPredicate as FactPredicate
 from gaia_memory.models.filters import Filters as Filters
 from gaia_memory.models.filters import compile_filters as compile_filters
+from gaia_memory.models.filters import require_conditions as require_conditions
 from gaia_memory.models.indexed_fact import IndexedFact as IndexedFact
 from gaia_memory.models.indexed_fact import PastIndex as PastIndex
 from gaia_memory.models.indexed_fact import extract_fact_features as extract_fact_features
@@ -106,6 +107,7 @@ from gaia_memory.models.turns import Role as Role
 from gaia_memory.models.turns import TranscriptSlice as TranscriptSlice
 from gaia_memory.models.turns import Turn as Turn
 from gaia_memory.models.turns import TurnRequest as TurnRequest
+from gaia_memory.models.turns import TurnUsage as TurnUsage
 from gaia_memory.models.turns import UserStatement as UserStatement
 from gaia_memory.models.validation import MAX_KEY_CHARACTERS as MAX_KEY_CHARACTERS
 from gaia_memory.models.validation import parse_key as parse_key

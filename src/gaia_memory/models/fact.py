@@ -15,9 +15,9 @@ Vector = Sequence[float]
 SENSITIVE_MARK = "sensitive"
 """The mark of a fact that only the person is shown."""
 
-Source = Literal["remember", "agent", "conversation", "add", "import", "mem0"]
-"""Who wrote a fact: a person or the host, a model's tool call, learning, the host in bulk, an import, or another
-program through the mem0 store."""
+Source = Literal["remember", "agent", "conversation", "add", "import", "mem0", "grow"]
+"""Who wrote a fact: a person or the host, a model's tool call, learning, the host in bulk, an import, another
+program through the mem0 store, or `gaia grow` from counts of use."""
 REMEMBERED_SOURCES: frozenset[Source] = frozenset({"remember", "agent"})
 """The sources of facts that somebody wanted remembered, one at a time."""
 

@@ -73,6 +73,22 @@ def compile_filters(filters: Filters) -> FactPredicate:
     return _compile_all(filters, "filters", depth=0)
 
 
+def require_conditions(filters: Filters) -> Filters:
+    """Return filters that have a condition in each part: an empty part is passed by every fact.
+
+    Raises:
+        InvalidInputError: one has none.
+    """
+    parts = [filters]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, Mapping):
+            if not part:
+                raise_invalid("filters", filters, "name a field in each part, such as {'source': 'grow'}")
+            parts += [each for name in _COMBINATORS if isinstance(part.get(name), list | tuple) for each in part[name]]
+    return filters
+
+
 def _compile_all(filters: object, path: str, *, depth: int) -> FactPredicate:
     if not isinstance(filters, Mapping):
         raise_invalid(path, filters, "pass a mapping of names to conditions, such as {'category': 'health'}")

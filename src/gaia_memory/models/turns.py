@@ -9,7 +9,7 @@ from typing import Literal
 
 from gaia_memory.models.new_fact import DEFAULT_CONTEXT
 from gaia_memory.models.recurrence import to_local_time
-from gaia_memory.models.scope import SessionKey
+from gaia_memory.models.scope import Scope, SessionKey
 
 Role = Literal["user", "assistant"]
 
@@ -216,3 +216,20 @@ class UserStatement:
     tool_answers: tuple[str, ...] = ()
     turn_id: str = ""
     earlier_turn_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnUsage:
+    """What one turn used, or one slash command that was typed; times are seconds since the epoch.
+
+    `tools` has the name of each tool that was called with its outcome: `ok`, for `load_memory` and the like `found` or
+    `nothing`, or the kind of the error. `began_at` is by the host's clock, as the times of forgets are.
+    """
+
+    scope: Scope
+    key: SessionKey
+    began_at: float
+    channel: str | None = None
+    command: str | None = None
+    tools: tuple[tuple[str, str], ...] = ()
+    ended_at: float = 0.0

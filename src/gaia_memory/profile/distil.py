@@ -124,6 +124,11 @@ class Distiller:
         self._clock = clock
 
     @property
+    def language_model(self) -> LanguageModel:
+        """The model that writes profiles."""
+        return self._model
+
+    @property
     def model_name(self) -> str:
         """The provider and name of the model that writes profiles."""
         return self._model.identity

@@ -7,7 +7,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.models import Fact, FrozenProfile, LedgerRow, Profile, Scope, SessionKey, TurnRequest, WindowAnchor
+from gaia_memory.ledger.usage_log import note_usage, usage_parameters
+from gaia_memory.models import (
+    Fact,
+    FrozenProfile,
+    LedgerRow,
+    Profile,
+    Scope,
+    SessionKey,
+    TurnRequest,
+    TurnUsage,
+    WindowAnchor,
+)
 from gaia_memory.models.quiet_conversations import LEASE_SECONDS
 from gaia_memory.ports import Clock
 
@@ -96,6 +107,15 @@ class LedgerClient:
         """Return True if messages of a conversation are not learned."""
         row = await self.row(key)
         return row is not None and row.session.is_private
+
+    async def note_command(self, scope: Scope, key: SessionKey, name: str, *, began_at: float) -> None:
+        """Note that a person typed a slash command, unless the conversation is private."""
+        used = TurnUsage(scope=scope, key=key, began_at=began_at, channel=key.channel, command=name)
+        # The command has been answered: what counts it must not make it fail.
+        with suppress(MemoryUnavailable, OSError):
+            if not await self.is_private(key):
+                async with self.database.single_statement() as tx:
+                    await tx.execute(note_usage(), usage_parameters(used, now=self.now()))
 
     async def set_private(self, key: SessionKey, is_private: bool) -> None:
         """Set whether later messages of a conversation are private; private messages are not learned."""

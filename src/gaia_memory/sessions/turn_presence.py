@@ -13,7 +13,7 @@ from gaia_memory.database.bounded_waits import DatabaseWaits, counted_wait
 from gaia_memory.database.pooling.conflicts import retries_conflicts
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.log import log_fields, logger_for
-from gaia_memory.models import LedgerRow, SessionKey, TurnRequest
+from gaia_memory.models import LedgerRow, SessionKey, TurnRequest, TurnUsage
 from gaia_memory.models.quiet_conversations import CLEAR_LEASE_SECONDS, TURN_LEASE_SECONDS, is_in_force
 from gaia_memory.ports import Transaction
 from gaia_memory.sessions.ledger_client import LedgerClient
@@ -192,7 +192,12 @@ class TurnPresence:
                 await self._client.ledger.request_learning(tx, key, request)
             if lease.is_turn_recorded and not lease.is_turn_unclaimed:
                 await self._client.ledger.end_turn(
-                    tx, lease.key, now=self._client.now(), owner=lease.owner, is_private=lease.is_turn_private
+                    tx,
+                    lease.key,
+                    now=self._client.now(),
+                    owner=lease.owner,
+                    is_private=lease.is_turn_private,
+                    used=None if lease.is_turn_private else lease.used,
                 )
             elif expires_at is not None:
                 await self._client.ledger.release_turn(
@@ -309,7 +314,7 @@ class TurnLease:
     tracked). `window_turns` is the replay window of the turn, if it is not the configured one. A lease that `is_shared`
     does not exclude other turns. With `may_be_cancelled` the holder may disappear without releasing it; heartbeats then
     decide whether it is alive. `waits` are those of the turn for the memory database. `requests` are stored when it
-    ends, and then learned.
+    ends, and then learned; what it `used` is stored, too, unless it is private.
     """
 
     def __init__(
@@ -328,6 +333,7 @@ class TurnLease:
         self.has_user_message: bool | None = None
         self.window_turns: int | None = None
         self.requests: list[tuple[SessionKey, str]] = []
+        self.used: TurnUsage | None = None
         self.is_released = False
         self.renewal_timer: asyncio.TimerHandle | None = None
         self.renewal_task: asyncio.Task[None] | None = None

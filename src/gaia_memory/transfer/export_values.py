@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, cast, get_args
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import replace_unstorable
-from gaia_memory.models import EndingReason, FactEnd, Source
+from gaia_memory.models import EndingReason, FactEnd, Source, TurnUsage
 from gaia_memory.models.validation import raise_invalid, require_text, require_time
 
 _MAX_TEXT_CHARACTERS = 1_000
@@ -80,6 +80,18 @@ def parse_time(value: object, path: str) -> datetime | None:
 def to_iso(moment: datetime | None) -> str | None:
     """Return a time in ISO 8601, or None."""
     return None if moment is None else moment.isoformat()
+
+
+def used_to_dict(used: TurnUsage) -> dict[str, Any]:
+    """Return what a turn used as JSON-compatible data."""
+    return {
+        "ended_at": datetime.fromtimestamp(used.ended_at, UTC).isoformat(),
+        "app": used.key.app,
+        "session_id": used.key.session,
+        "channel": used.channel,
+        "command": used.command,
+        "tools": [{"name": name, "outcome": outcome} for name, outcome in used.tools],
+    }
 
 
 def ending_to_dict(ending: FactEnd) -> dict[str, Any]:

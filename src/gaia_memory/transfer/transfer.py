@@ -11,12 +11,13 @@ from gaia_memory.drafts.embed_drafts import embed_in_scope
 from gaia_memory.drafts.excerpts import without_forgotten_excerpts
 from gaia_memory.drafts.hide_sensitive import hide_sensitive, may_have_become_sensitive
 from gaia_memory.facts.identity.text_identity import normal_hash
+from gaia_memory.ledger.usage_log import load_usage
 from gaia_memory.models import Draft, Fact, FactEnd, Origin, Scope, SessionKey, UndecidedFact
 from gaia_memory.models.masked_fact import mask_fact, mask_origin
 from gaia_memory.ports import Clock, Embedder, Transaction
 from gaia_memory.threads import run_in_thread
 from gaia_memory.transfer.export_format import History, ImportedFact, build_export, parse_export
-from gaia_memory.transfer.export_values import parse_endings
+from gaia_memory.transfer.export_values import parse_endings, used_to_dict
 
 if TYPE_CHECKING:
     from gaia_memory.ledger.memory_stores import MemoryStores
@@ -46,13 +47,15 @@ class Transfer:
             wordings = await self.stores.facts.history.wordings(tx, scope)
             profile = await self.stores.facts.cached_profile(tx, scope)
             pending = await self.stores.ledger.pending(tx, user=scope.user, app=scope.app)
+            used = await load_usage(tx, scope, since=0.0)
         facts_with_origins = [(fact, origins.get(fact.id, [])) for fact in facts]
         past_with_origins = [(each.fact, origins.get(fact_id, [])) for fact_id, each in past.items()]
         # Thousands of facts are masked, which takes too long for the event loop.
         current = await run_in_thread(self._masked, facts_with_origins)
         ended = await run_in_thread(self._masked, past_with_origins)
         history = History(past=ended, endings=endings, wordings=wordings)
-        return build_export(scope, current, history, profile, pending, now=self.clock.now())
+        exported = build_export(scope, current, history, profile, pending, now=self.clock.now())
+        return exported | {"usage": [used_to_dict(each) for each in used]}
 
     def _masked(self, facts: Sequence[tuple[Fact, Sequence[Origin]]]) -> list[tuple[Fact, list[Origin]]]:
         """Return facts and sources without the credentials that an older release stored."""

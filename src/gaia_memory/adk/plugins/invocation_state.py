@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from contextvars import ContextVar
@@ -10,12 +11,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 from weakref import ref
 
+from google.adk.tools.base_tool import BaseTool
+
 from gaia_memory.adk.plugins.active_context import active_context
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.plugins.run_events import (
     ShiftedClock,
     clear_metadata,
     message_text,
+    outcome_of,
     set_metadata,
     shift_clock,
     statement_of,
@@ -28,7 +32,7 @@ from gaia_memory.config.sections.memory_section import MemoryConfig
 from gaia_memory.database.bounded_waits import DatabaseWaits
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.language.agreements import is_agreement
-from gaia_memory.models import DEFAULT_CONTEXT, ToolTurn
+from gaia_memory.models import DEFAULT_CONTEXT, ToolTurn, TurnUsage
 from gaia_memory.sessions.turn_presence import TURN_WAIT_SECONDS, TurnLease
 
 if TYPE_CHECKING:
@@ -57,6 +61,7 @@ class InvocationState:
     our Runner, or in a tool. `may_have_due` is false if no fact of the person was due when the turn began.
     `confirmed_facts` are those that the message allowed to store, and `confirmation_note` tells the model what became
     of them. `reset_at` is the time up to which no request holds events. `notes` are None until the first request.
+    `tools` are the names and outcomes of the tools that were called, by the id of the call.
     `waits` are those for the memory database.
     """
 
@@ -80,6 +85,8 @@ class InvocationState:
     confirmed_facts: tuple[str, ...] = ()
     confirmation_note: str = ""
     has_changes: bool = False
+    began_at: float = field(default_factory=time.time)
+    tools: dict[str | None, tuple[str, str]] = field(default_factory=dict)
     tool_kind: Literal["basic", "extended"] = "extended"
     notes: TurnNotes | None = None
     notes_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -157,6 +164,12 @@ class InvocationState:
             shown = [{name: value for name, value in each.items() if value and name != "before"} for each in changes]
             event.custom_metadata = {**(event.custom_metadata or {}), CHANGES_KEY: shown}
 
+    def note_tool(self, tool: BaseTool, context: ToolContext, outcome: object) -> None:
+        """Note a call of a tool by its name and what became of it; of an error that is answered, the first counts."""
+        # The name of a tool that does not exist is the model's.
+        name = tool.name if type(tool) is not BaseTool else "unknown"
+        self.tools.setdefault(context.function_call_id, (name, outcome_of(name, outcome)))
+
     def mark_message_stored(self) -> None:
         """Record that the message is in the session."""
         if self.lease is not None:
@@ -180,6 +193,11 @@ class InvocationState:
                 with suppress(MemoryUnavailable, OSError):
                     await self._begin_turn(engine, seconds=0.0)
         finally:
+            settings = engine.config.memory
+            if self.lease is not None and self.ledger_row and settings.enabled and settings.usage_days:
+                scope, tools = engine.scope(self.key.app, self.key.user), tuple(self.tools.values())
+                began_at, channel = self.began_at, self.key.channel
+                self.lease.used = TurnUsage(scope=scope, key=self.key, began_at=began_at, channel=channel, tools=tools)
             if self.lease is not None and self.owns_lease:
                 await self.waits.finish(engine.turns.release(self.lease))
 

@@ -188,7 +188,17 @@ class MemoryPlugin(BasePlugin):
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: Exception
     ) -> dict[str, Any] | None:
         """Answer for ADK's own memory tool when the memory service has no configuration, so that the turn continues."""
+        if (turn := self._turns.get(tool_context.invocation_id)) is not None:
+            turn.note_tool(tool, tool_context, error)
         return None if self._raises_errors or not isinstance(error, ConfigError) else dict(UNAVAILABLE_RESPONSE)
+
+    @never_breaks_the_turn
+    async def after_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: Any
+    ) -> None:
+        """Note which tool was called, and what became of that."""
+        if (turn := self._turns.get(tool_context.invocation_id)) is not None:
+            turn.note_tool(tool, tool_context, result)
 
     @never_breaks_the_turn
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from google.adk.agents.base_agent import BaseAgent
@@ -120,6 +120,17 @@ def tool_answers_of(events: Sequence[Event]) -> tuple[str, ...]:
     return tuple(
         json.dumps(answer, ensure_ascii=False, default=str)[:_MAX_ANSWER_CHARACTERS] for answer in answers if answer
     )
+
+
+def outcome_of(tool_name: str, result: object) -> str:
+    """Return what became of a call of a tool: `ok`, of a search of memory `found` or `nothing`, or a kind of error."""
+    if isinstance(result, BaseException):
+        return type(result).__name__
+    answer: Mapping[str, object] = result if isinstance(result, Mapping) else {}
+    if tool_name in MEMORY_TOOLS and answer.get("status", "success") == "success" and "memories" in answer:
+        return "found" if answer["memories"] else "nothing"
+    is_error = answer.get("error") or answer.get("isError") or answer.get("status") in ("error", "unavailable")
+    return "error" if is_error else "ok"
 
 
 def set_metadata(invocation: InvocationContext, name: str, value: str | float) -> None:

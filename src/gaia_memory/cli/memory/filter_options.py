@@ -172,6 +172,19 @@ ValidUntilOption = Annotated[
         help="The facts hold until this time or the end of this day.",
     ),
 ]
+WhereOption = Annotated[
+    list[Condition] | None,
+    typer.Option(
+        "--where",
+        "-w",
+        metavar="NAME=VALUE",
+        parser=parse_condition,
+        help="Only facts whose category, metadata, or source, agent, said_at …, match: `=`, `!=`, `<`, `<=`, `>`, "
+        "`>=`, or `~` for a part of the value; `NAME=*` matches any value. A number in quotes is text. Several "
+        "options must all match.",
+        show_default=False,
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,19 +197,7 @@ class FactFilter:
             "--category", help="Only facts of this category, as with `--where category=…`.", show_default=False
         ),
     ] = None
-    where: Annotated[
-        list[Condition] | None,
-        typer.Option(
-            "--where",
-            "-w",
-            metavar="NAME=VALUE",
-            parser=parse_condition,
-            help="Only facts whose category, metadata, or source, agent, said_at …, match: `=`, `!=`, `<`, `<=`, `>`, "
-            "`>=`, or `~` for a part of the value; `NAME=*` matches any value. A number in quotes is text. Several "
-            "options must all match.",
-            show_default=False,
-        ),
-    ] = None
+    where: WhereOption = None
     since: Annotated[
         Period | None,
         typer.Option("--since", metavar="DATE", parser=parse_period, help="Only facts said on this day or later."),

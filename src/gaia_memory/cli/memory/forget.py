@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gaia_memory.cli.engines import NEXT_OPENER, YesOption, finish_erasures
+from gaia_memory.cli.memory.filter_options import WhereOption
 from gaia_memory.cli.memory.target import Target, UserMemory, find_fact
 from gaia_memory.cli.ui.fact_output import print_json
 from gaia_memory.cli.ui.read_input import confirm
@@ -30,6 +31,8 @@ Examples:
 
 `--session ada:telegram` forgets what only that conversation taught.
 
+`gaia memory forget --user ada --where source=grow` forgets the facts that match, after it has said how many.
+
 `--id` with the beginning of an id, as `gaia memory list` shows it, forgets one fact.
 """
 
@@ -43,41 +46,46 @@ async def forget(
         str | None,
         typer.Option("--session", help="Forget what only this conversation taught, and do not learn from it."),
     ] = None,
+    where: WhereOption = None,
     copies: Annotated[
         bool, typer.Option("--copies", help="Delete the copies that imports gave to other users, too.")
     ] = False,
     yes: YesOption = False,
 ) -> None:
-    """Forget everything about a user, one fact, or a conversation. Earlier messages are never learned again.
+    """Forget everything about a user, one fact, what matches, or a conversation, for good.
 
-    Without `--id`, open conversations without anything left to learn are deleted; a note says if one has to stay.
-    Copies that imports gave to other users stay, except those that `--copies` deletes: what nothing else taught there.
-    Works while memory is off. Exits with 1 if the user, the fact or the conversation is unknown, or if a file could not
-    be rewritten after the facts were deleted. While memory is on, a user whose facts are all forgotten is still known.
+    Earlier messages never teach it again. Without `--id` and `--where`, open conversations without anything left to
+    learn are deleted; a note says if one has to stay. Copies that imports gave to other users stay, except those that
+    `--copies` deletes: what nothing else taught there. Works while memory is off. Exits with 1 if the user, the fact or
+    the conversation is unknown, or if a file could not be rewritten after the facts were deleted. While memory is on, a
+    user whose facts are all forgotten is still known.
     """
-    if fact_id is not None and session is not None:
-        raise typer.BadParameter("pass --id or --session, not both")
+    filters = {"AND": [each.filters for each in where]} if where else None
+    if [fact_id, session, filters].count(None) < 2:
+        raise typer.BadParameter("pass one of --id, --session and --where, not several")
     async with target.open(allow_disabled=True) as opened:
         # Those of a forget that was interrupted: its facts are gone, but files may still contain them.
         await finish_erasures(opened.memory)
-        preview = await opened.memory.preview_forget(opened.scope, session_id=session)
-        chosen_id, question = await _choose(opened, preview, fact_id, session, copies=copies)
+        preview = await opened.memory.preview_forget(opened.scope, session_id=session, filters=filters)
+        chosen_id, question = await _choose(opened, preview, fact_id, session, has_filters=bool(filters), copies=copies)
         if not yes:
             question += " with the copies that others have" if copies else ""
             confirm(f"{question}? This cannot be undone.", unchanged_message="nothing was forgotten")
         forgotten_at = opened.engine.clock.now()
-        receipt = await opened.memory.forget(opened.scope, fact_id=chosen_id, session_id=session, copies=copies)
+        receipt = await opened.memory.forget(
+            opened.scope, fact_id=chosen_id, session_id=session, filters=filters, copies=copies
+        )
         if not target.as_json:
             # Before anything that may fail or be interrupted.
             _print_summary(receipt, target.user)
-        receipt = receipt if chosen_id else await _delete_sessions(opened, receipt, session)
+        receipt = receipt if chosen_id or filters else await _delete_sessions(opened, receipt, session)
         finisher, error = await _rewrite_files(opened, receipt)
         remote = opened.engine.remote_stores
     files = "pending" if finisher else "on a server" if remote else "rewritten"
     notes = [*receipt.notes, *(f"rows are deleted from {each}; the server cleans its own files" for each in remote)]
     notes += [f"files are still to be rewritten: {finisher}"] if finisher else []
     if target.as_json:
-        what = "fact" if chosen_id else "conversation" if session else "everything"
+        what = "fact" if chosen_id else "conversation" if session else "matching" if filters else "everything"
         chosen = {"forgotten": what, "id": chosen_id, "session": session, "at": forgotten_at.isoformat()}
         print_json({"user": target.user, "app": opened.scope.app, **chosen, **_to_dict(receipt, files), "notes": notes})
     else:
@@ -91,7 +99,13 @@ async def forget(
 
 
 async def _choose(
-    opened: UserMemory, preview: ForgetPreview, fact_id: str | None, session: str | None, *, copies: bool
+    opened: UserMemory,
+    preview: ForgetPreview,
+    fact_id: str | None,
+    session: str | None,
+    *,
+    has_filters: bool,
+    copies: bool,
 ) -> tuple[str | None, str]:
     """Return the id of the fact to forget, None for several, and the question; exit if there is nothing to forget."""
     facts, pending, user = preview.facts, preview.pending, opened.scope.user
@@ -104,7 +118,12 @@ async def _choose(
             return fact_id, f"Forget {fact_id!r}"
         fact = find_fact(facts, fact_id, escape_line(user))
         return fact.id, f"Forget {opened.mask(fact).text!r}"
-    is_known = preview.was_written and opened.engine.config.memory.enabled
+    if has_filters:
+        if not facts:
+            print_error(f"no fact about {user!r} matches --where")
+            raise typer.Exit(1)
+        return None, f"Forget {pluralize(len(facts), 'fact')} about {user}: all that match --where"
+    is_known = preview.used_turns or (preview.was_written and opened.engine.config.memory.enabled)
     if not (facts or pending or has_copies or is_known):
         print_error(f"nothing to forget about {user!r}")
         raise typer.Exit(1)

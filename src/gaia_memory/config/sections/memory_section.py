@@ -239,6 +239,16 @@ class MemoryConfig(Section):
         ),
         json_schema_extra={"unit": "seconds"},
     )
+    usage_days: Count = Field(
+        default=90,
+        ge=0,
+        le=3_650,
+        description=(
+            "How long memory keeps which tools, commands and channels a person used in turns: names and counts, no "
+            "words. `gaia grow run` proposes facts from them. 0: they are not stored."
+        ),
+        json_schema_extra={"unit": "days"},
+    )
     on_unavailable: Literal["degrade", "fail"] = Field(
         default="degrade",
         description="What a turn does if memory is unavailable: continue without it, or fail.",

@@ -11,6 +11,7 @@ _SOURCES = {
     "conversation": "learned from a conversation",
     "add": "added by a program",
     "import": "imported",
+    "grow": "proposed from counts of use",
 }
 
 

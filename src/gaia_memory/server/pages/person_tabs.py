@@ -1,4 +1,4 @@
-"""The tabs of one person: timeline, what is due, the profile, conversations that wait; and forgetting everything."""
+"""The tabs of one person: timeline, what is due, profile, waiting conversations, use; and forgetting everything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gaia_memory.server.fact_json import conversation_to_json, receipt_to_json
 from gaia_memory.server.pages.person_page import PersonPage, person_routes
 from gaia_memory.server.routes.session_prompts import read_prompts
 
-_DUE_DAYS = 30
+_DUE_DAYS = _USAGE_DAYS = 30
 
 
 def show_receipt(page: PersonPage, receipt: Receipt) -> Response:
@@ -81,6 +81,11 @@ async def _learn_now(page: PersonPage) -> Response:
     return await _conversations(page, f"{facts[0].upper()}{facts[1:]} learned from {key.session}.")
 
 
+async def _usage(page: PersonPage) -> Response:
+    digest = await page.memory.usage(page.scope, days=_USAGE_DAYS)
+    return page.render("usage.html", tab="/usage", digest=digest)
+
+
 async def _ask_to_forget(page: PersonPage) -> Response:
     return page.render("forget.html", count=await page.memory.count(page.scope))
 
@@ -98,6 +103,7 @@ ROUTES = person_routes(
         ("/profile", "GET"): _profile,
         ("/conversations", "GET"): _conversations,
         ("/conversations", "POST"): _learn_now,
+        ("/usage", "GET"): _usage,
         ("/forget", "GET"): _ask_to_forget,
         ("/forget", "POST"): _forget,
     }

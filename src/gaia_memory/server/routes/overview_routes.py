@@ -14,7 +14,7 @@ from gaia_memory.redaction.redact_locations import redact_locations
 from gaia_memory.server.fact_json import to_plain
 from gaia_memory.server.json_reply import reply
 from gaia_memory.server.routes.person import OfPerson, OpenMemory
-from gaia_memory.server.routes.request_forms import Empty, People, Sweep, Timeline
+from gaia_memory.server.routes.request_forms import Empty, People, Sweep, Timeline, Usage
 
 router = APIRouter(tags=["overview"])
 _PERSON = "/v1/apps/{app}/users/{user}"
@@ -50,6 +50,15 @@ async def get_timeline(request: Request, person: OfPerson, query: Timeline) -> R
     """Count the statements that were stored and that ended on each day (UTC), oldest first."""
     days = await person.memory.timeline(person.scope, days=query.days)
     return reply(request, {"items": [{**asdict(each), "day": each.day.isoformat()} for each in days]})
+
+
+@router.get(f"{_PERSON}/usage")
+async def get_usage(request: Request, person: OfPerson, query: Usage) -> Response:
+    """Count how a person uses their agent: turns by day and hour, tools, sequences of tools, commands, channels.
+
+    Counts and names alone; days and hours are in the zone of `memory.time_zone`.
+    """
+    return reply(request, (await person.memory.usage(person.scope, days=query.days)).to_dict())
 
 
 @router.get("/v1/people")

@@ -20,6 +20,7 @@ from pydantic import (
 )
 from starlette.requests import Request
 
+from gaia_memory.growth import MAX_USAGE_DAYS, USAGE_DAYS
 from gaia_memory.models.validation import MAX_KEY_CHARACTERS
 from gaia_memory.recall.browse import MAX_PAGE_FACTS
 from gaia_memory.recall.memory_overview_reading import MAX_TIMELINE_DAYS
@@ -45,6 +46,7 @@ _FactLimit = Annotated[int, Field(ge=1, le=MAX_PAGE_FACTS), _range(1, MAX_PAGE_F
 _HitLimit = Annotated[int, Field(ge=1, le=50), _range(1, 50)]
 _DayCount = Annotated[int, Field(ge=1, le=MAX_TIMELINE_DAYS), _range(1, MAX_TIMELINE_DAYS)]
 _DueDays = Annotated[int, Field(ge=0, le=_MAX_DUE_DAYS), _range(0, _MAX_DUE_DAYS)]
+_UsageDays = Annotated[int, Field(ge=1, le=MAX_USAGE_DAYS), _range(1, MAX_USAGE_DAYS)]
 _PersonLimit = Annotated[int, Field(ge=1, le=1000), _range(1, 1000)]
 _Label = Annotated[str | None, Field(max_length=200)]
 _Key = Annotated[str | None, Field(max_length=MAX_KEY_CHARACTERS)]
@@ -110,6 +112,12 @@ class TimelineQuery(Form):
     """The query of a timeline."""
 
     days: _DayCount = Field(30, description="How many days, today included.")
+
+
+class UsageQuery(Form):
+    """The query of a digest of use."""
+
+    days: _UsageDays = Field(USAGE_DAYS, description="How many days, today included.")
 
 
 class PeopleQuery(Form):
@@ -190,6 +198,7 @@ Search = Annotated[SearchQuery, Query()]
 Due = Annotated[DueQuery, Query()]
 Deletion = Annotated[DeletionQuery, Query()]
 Timeline = Annotated[TimelineQuery, Query()]
+Usage = Annotated[UsageQuery, Query()]
 People = Annotated[PeopleQuery, Query()]
 Empty = Annotated[NoParameters, Query()]
 Sweep = Annotated[SweepForm, Body(default_factory=SweepForm)]

@@ -1,0 +1,1 @@
+"""`gaia grow`: facts proposed from how people use their agents."""

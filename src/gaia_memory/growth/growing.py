@@ -1,0 +1,139 @@
+"""The part of `Memory` that counts how people use their agents, and keeps what a model proposes from the counts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from typing_extensions import Unpack
+
+from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.drafts.excerpts import excerpt_of
+from gaia_memory.drafts.screen import screen_draft
+from gaia_memory.drafts.write_verbatim import WriteOptions
+from gaia_memory.facts.identity.text_identity import normal_hash
+from gaia_memory.growth import MAX_USAGE_DAYS, USAGE_DAYS
+from gaia_memory.growth.digest import UsageDigest, build_digest
+from gaia_memory.growth.proposals import PROMPT_VERSION, Proposal, Proposals, ask_for_proposals
+from gaia_memory.ledger.usage_log import load_usage, partitions_with_usage
+from gaia_memory.models import UNCONFIRMED_KEY, AddResult, Draft, Fact, NewFact, Scope
+from gaia_memory.models.validation import require_int
+from gaia_memory.ports import Clock
+from gaia_memory.profile.distil import Distiller
+from gaia_memory.threads import run_in_thread
+
+if TYPE_CHECKING:
+    from gaia_memory.ledger.memory_stores import MemoryStores
+
+
+class GrowthMixin:
+    """Counts the use of agents, asks a model what it shows, and keeps what is agreed to."""
+
+    clock: Clock
+    stores: MemoryStores
+    distiller: Distiller
+
+    @property
+    @abstractmethod
+    def config(self) -> GaiaConfig:
+        """The settings in force."""
+
+    @abstractmethod
+    async def facts(self, scope: Scope) -> list[Fact]:
+        """Return the current facts."""
+
+    @abstractmethod
+    async def has_forgotten(self, scope: Scope, texts: Sequence[str]) -> bool:
+        """Return whether one of these facts was forgotten."""
+
+    @abstractmethod
+    async def _require(self, scope: object, *, enabled: bool = True) -> None:
+        """Check that `scope` is a scope and memory is open, and, if `enabled`, on."""
+
+    @abstractmethod
+    async def _write(self, scope: Scope, drafts: Sequence[Draft], **options: Unpack[WriteOptions]) -> AddResult:
+        """Store drafts with their vectors."""
+
+    @property
+    def can_propose(self) -> bool:
+        """Whether there is a model to ask for proposals."""
+        return not self.distiller.language_model.is_offline
+
+    async def usage(self, scope: Scope, *, days: int = USAGE_DAYS) -> UsageDigest:
+        """Return in counts how a person used their agent in the last `days` days, today included.
+
+        Private turns, and turns while memory was off, are not counted. `memory.usage_days` says how long counts are
+        kept.
+
+        Raises:
+            InvalidInputError: `days` is not from 1 to 3650.
+        """
+        await self._require(scope, enabled=False)
+        since = self._since(days)
+        async with self.stores.database.read_transaction() as tx:
+            used = await load_usage(tx, scope, since=since)
+        return build_digest(used, days=days, zone=self.config.memory.zone)
+
+    async def users_with_usage(self, *, days: int = USAGE_DAYS) -> list[Scope]:
+        """Return everybody who has had a turn in the last `days` days, sorted by user and app."""
+        since, across_apps = self._since(days), self.config.memory.scope == "user"
+        async with self.stores.database.read_transaction() as tx:
+            partitions = await partitions_with_usage(tx, since=since)
+            talking = {each.scope for each in await self.stores.ledger.summaries(tx)}
+            talking = {Scope(None, each.user) for each in talking} if across_apps else talking
+            known = talking | set(await self.stores.facts.scopes(tx))
+        found = [each for each in known if each.partition in partitions]
+        return sorted(found, key=lambda each: (each.user, each.app or ""))
+
+    async def proposals(self, scope: Scope, digest: UsageDigest) -> Proposals:
+        """Ask memory's model once what a person's counts show; nothing is stored.
+
+        What memory knows already, or has forgotten, is left out: the same text, or a key that exists.
+
+        Raises:
+            ModelUnavailableError: the model did not answer.
+            BadAnswerError: its answer is of another form.
+            MemoryDisabledError: memory is off.
+        """
+        await self._require(scope)
+        asked = await ask_for_proposals(self.distiller.language_model, scope, digest)
+        facts = await self.facts(scope)
+        texts, keys = {normal_hash(fact.text) for fact in facts}, {fact.key for fact in facts if fact.key}
+        new: list[Proposal] = []
+        for each in asked.proposals:
+            is_known = normal_hash(each.text) in texts or each.key in keys
+            if not is_known and not await self.has_forgotten(scope, [each.text]):
+                new.append(each)
+                texts.add(normal_hash(each.text))
+                keys.update([each.key] if each.key else ())
+        return replace(asked, proposals=tuple(new), known=len(asked.proposals) - len(new))
+
+    async def keep_proposal(self, scope: Scope, proposal: Proposal) -> Fact:
+        """Store a proposal word for word, as a fact of the source `grow` that nobody has confirmed.
+
+        Raises:
+            InvalidInputError: it is nothing but a credential.
+            MemoryDisabledError: memory is off.
+        """
+        await self._require(scope)
+        now, model = self.clock.now(), self.distiller.language_model.identity
+        draft = Draft(
+            fact=NewFact(proposal.text, key=proposal.key, metadata={UNCONFIRMED_KEY: True}, said_at=now),
+            source="grow",
+            app=scope.app,
+            excerpt=excerpt_of(f"{proposal.figures}: {proposal.because}"),
+            extractor=f"{model} {PROMPT_VERSION}",
+        )
+        screened = await run_in_thread(screen_draft, draft, allow_numbers=self.config.memory.allow_numbers)
+        [fact] = await self._write(scope, [screened])
+        return fact
+
+    def _since(self, days: int) -> float:
+        require_int("days", days, minimum=1, maximum=MAX_USAGE_DAYS, fix=f"pass 1 to {MAX_USAGE_DAYS}")
+        now = self.clock.now().astimezone(self.config.memory.zone)
+        first_day = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days - 1)
+        kept_since = now - timedelta(days=self.config.memory.usage_days)
+        return max(first_day, kept_since).timestamp()
