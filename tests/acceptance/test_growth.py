@@ -12,12 +12,13 @@ import yaml
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory.cli.grow import grow
-from gaia_memory.errors import ModelUnavailableError
+from gaia_memory.errors import InvalidInputError, ModelUnavailableError
 from gaia_memory.growth.digest import UsageDigest
 from gaia_memory.ledger.usage_log import load_usage
 from gaia_memory.testing import ScriptedLlm, call
 from support.cli.cli_runner import CommandResult, run_gaia
 from support.harness import INSTRUCTION, Sut
+from support.servers.memory_server import http_client
 
 OpenSut = Callable[..., Awaitable[Sut]]
 
@@ -216,11 +217,17 @@ async def test_forgetting_a_person_takes_their_usage_and_nobody_elses(opened: Op
     for user in ("ada", "bob"):
         await talk(sut, user, turns=1)
     exported = await memory.export(sut.scope("ada"))
+    await memory.forget(sut.scope("ada"), session_id="bob:telegram")
+    kept = await memory.usage(sut.scope("ada"))
+    await memory.forget(sut.scope("ada"), session_id="ada:telegram")
+    gone = await memory.usage(sut.scope("ada"))
+    await talk(sut, turns=1)
     await sut.chat("ada", "telegram", "/forget everything")
     await sut.chat("ada", "telegram", "yes")
     await memory.forget(sut.scope("ada"))
     await memory.import_(sut.scope("ada"), exported)
 
+    assert (kept.turns, gone.turns) == (1, 0), "a conversation takes what was used in it"
     assert [each["channel"] for each in exported["usage"]] == ["telegram"]
     assert (await memory.export(sut.scope("ada")))["usage"] == []
     assert (await memory.usage(sut.scope("ada"))) == UsageDigest(days=7)
@@ -241,3 +248,58 @@ async def test_usage_moves_with_a_merge_and_goes_after_its_days(opened: OpenSut)
 
     assert moved.turns == 1
     assert (await sut.gaia.memory.export(sut.scope("lovelace")))["usage"] == []
+
+
+async def test_forgotten_usage_is_in_no_file_of_the_memory(make: OpenSut) -> None:
+    """Its row is erased as the text of facts is."""
+    sut = await make(agent=traveller)
+    await talk(sut, turns=1)
+    await sut.gaia.memory.forget(sut.scope("ada"))
+    await sut.gaia.memory.settled()
+    files = [file for file in sut.home.glob("memory.db*") if b"find_trains" in file.read_bytes()]
+
+    assert files == []
+
+
+async def test_the_counts_are_served_and_shown_on_a_page(make: OpenSut) -> None:
+    """As JSON, and as a table on the page of the person."""
+    sut = await make(agent=traveller)
+    await talk(sut, turns=2)
+    async with http_client(sut.gaia) as client:
+        served = await client.get("/v1/apps/gaia/users/ada/usage?days=30")
+        refused = await client.get("/v1/apps/gaia/users/ada/usage?days=0")
+        page = await client.get("/people/gaia/ada/usage")
+
+    assert served.json() == (await sut.gaia.memory.usage(sut.scope("ada"), days=30)).to_dict()
+    assert served.json()["tools"] == {"find_trains": 4}
+    assert "from 1 to 3650" in refused.text
+    assert "<bdi>find_trains</bdi>" in page.text
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--days", "0"], "--days"),
+        (["--user", "nobody"], "nobody is known as 'nobody'"),
+        (["-i"], "asks at a terminal"),
+        (["--yes", "--dry-run"], "pass one of"),
+    ],
+)
+async def test_a_run_refuses_what_it_cannot_do(make: OpenSut, run: Run, options: list[str], error: str) -> None:
+    """The message says what to pass."""
+    sut = await make(agent=traveller)
+    result = await run(sut, "grow", "run", *options)
+
+    assert result.code != 0
+    assert error in result.err
+
+
+@pytest.mark.parametrize("filters", [{}, {"AND": [{}]}, {"OR": [{"source": "grow"}, {}]}])
+async def test_an_empty_filter_forgets_nothing(make: OpenSut, filters: dict[str, Any]) -> None:
+    """Every fact passes an empty part of one."""
+    sut = await make()
+    await sut.gaia.memory.remember(sut.scope("ada"), "likes tea")
+
+    with pytest.raises(InvalidInputError, match="name a field"):
+        await sut.gaia.memory.forget(sut.scope("ada"), filters=filters)
+    assert await sut.texts("ada") == ["likes tea"]

@@ -20,6 +20,7 @@ from gaia_memory.facts.history import (
 )
 from gaia_memory.facts.identity import paraphrase_tombstones, shown_facts
 from gaia_memory.facts.reconciling import comparisons, keyed_facts
+from gaia_memory.ledger import usage_log
 from support.concurrency.isolation_fuzz import LeakError
 from support.concurrency.isolation_process import (
     check_plain_mem0,
@@ -66,9 +67,12 @@ another salt and its facts other ids, or a look for hashes is made in vain."""
 OF_MERGING = 2
 """Conditions on the tombstones and forgotten words that a merge moves; the tests of merging hold them."""
 
-OF_FORGETTING_ALL = 2
-"""The conditions on forgotten words and tombstones when a scope is deleted; see
-`contract/test_paraphrase_tombstones.py`."""
+OF_FORGETTING_ALL = 3
+"""The conditions on forgotten words, tombstones and usage when a scope is deleted; see
+`contract/test_paraphrase_tombstones.py` and `acceptance/test_growth.py`."""
+
+OF_USAGE = 2
+"""The conditions on what turns used, when it is read and forgotten; see `acceptance/test_growth.py`."""
 
 OF_FINDING = 4
 """Conditions on facts found in memory or by a filter: these are looked up again within
@@ -154,6 +158,7 @@ def test_every_partition_condition_has_a_mutant() -> None:
             shown_facts,
             timeline,
             tombstones,
+            usage_log,
             validity,
             write_facts,
         )
@@ -167,7 +172,7 @@ def test_every_partition_condition_has_a_mutant() -> None:
     elsewhere += (
         OF_EXCERPTS + OF_COUNTING + OF_COPIES + OF_CACHING + OF_ENDINGS + OF_SHOWING + OF_DUE_FACTS + OF_OVERVIEW
     )
-    elsewhere += OF_COMPARING + OF_VALIDITY + OF_PAST_READING + OF_KEYS + OF_MOVING_IN
+    elsewhere += OF_COMPARING + OF_VALIDITY + OF_PAST_READING + OF_KEYS + OF_MOVING_IN + OF_USAGE
     assert conditions == len(BORDERS) + elsewhere
 
 

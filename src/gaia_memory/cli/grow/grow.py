@@ -34,7 +34,7 @@ Examples:
 `gaia grow run --days 30 --yes --json` keeps all, and prints what became of each.
 """
 
-app = typer.Typer(no_args_is_help=True, help="Propose facts from how people use their agents, in counts alone.")
+app = typer.Typer(no_args_is_help=True)
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class _Growth:
 
 @app.callback()
 def grow() -> None:
-    """Keep `grow` a group of commands."""
+    """Propose facts from how people use their agents, in counts alone."""
 
 
 @app.command("run", epilog=RUN_EXAMPLES)

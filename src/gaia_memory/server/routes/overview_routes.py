@@ -54,10 +54,7 @@ async def get_timeline(request: Request, person: OfPerson, query: Timeline) -> R
 
 @router.get(f"{_PERSON}/usage")
 async def get_usage(request: Request, person: OfPerson, query: Usage) -> Response:
-    """Count how a person uses their agent: turns by day and hour, tools, sequences of tools, commands, channels.
-
-    Counts and names alone; days and hours are in the zone of `memory.time_zone`.
-    """
+    """Count what a person used in turns: tools, commands, channels, by day and hour of `memory.time_zone`."""
     return reply(request, (await person.memory.usage(person.scope, days=query.days)).to_dict())
 
 
