@@ -133,6 +133,9 @@ class ListMemory:
         self._check()
         return self.has_pending_question
 
+    async def note_command(self, scope: Scope, key: SessionKey, name: str, *, began_at: float) -> None:
+        """Count nothing."""
+
     async def set_pending_confirmation(self, key: SessionKey, is_pending: bool) -> None:
         self._check()
         self.has_pending_question = is_pending
