@@ -81,9 +81,10 @@ the scope; see `contract/test_column_cache.py` and `contract/test_fact_store.py`
 OF_HISTORY = 3
 """Conditions on past facts and their endings when a scope is deleted; see `contract/test_fact_details.py`."""
 
-OF_COUNTING = 4
-"""The conditions on facts whose vectors another embedder made, on marked facts and on those whose words weigh less in a
-tombstone, which only count, and that on the forgotten words that a restored backup gets back; see
+OF_COUNTING = 6
+"""The conditions on facts whose vectors another embedder made or that wait for theirs, on marked facts, whose texts are
+only compared, and on those whose words weigh less in a tombstone, and that on the forgotten words that a restored
+backup gets back; see
 `contract/test_fact_store.py` and `integration/test_backup_and_restore.py`."""
 
 OF_CACHING = 1

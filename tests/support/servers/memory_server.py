@@ -30,6 +30,7 @@ TOKENS = {
 ADA, BOB = "/v1/apps/gaia/users/ada", "/v1/apps/gaia/users/bob"
 PERSON_ROUTES = (
     *[("GET", path) for path in ("facts", "search?q=tea", "profile", "prompt", "due", "conversations", "status")],
+    ("GET", "usage"),
     *[("GET", path) for path in ("stats", "timeline", "export", "events", "facts/x", "facts/x/history")],
     *[("POST", path) for path in ("facts", "facts/x/restore", "facts/x/retire", "conversations", "import")],
     *[("PATCH", "facts/x"), ("DELETE", "facts/x"), ("DELETE", "facts")],
@@ -37,7 +38,10 @@ PERSON_ROUTES = (
 """Every route below a person, with the method."""
 
 PERSON_PAGES = (
-    *[("GET", path) for path in ("", "/facts/x", "/timeline", "/due", "/profile", "/conversations", "/forget")],
+    *[
+        ("GET", path)
+        for path in ("", "/facts/x", "/timeline", "/due", "/profile", "/usage", "/conversations", "/forget")
+    ],
     *[("POST", path) for path in ("/facts", "/facts/x/edit", "/facts/x/undo", "/facts/x/forget")],
     *[("POST", path) for path in ("/conversations", "/forget")],
 )

@@ -93,6 +93,8 @@ class TcpProxy:
         await self._abort()
 
     async def _abort(self) -> None:
+        # A connection that was accepted just now is not in the set yet.
+        await asyncio.sleep(0.01)
         for writer in list(self._writers):
             writer.transport.abort()
         while self._writers:
