@@ -14,7 +14,6 @@ from sqlalchemy import (
     ColumnElement,
     Row,
     Text,
-    and_,
     bindparam,
     cast,
     exists,
@@ -223,18 +222,16 @@ class FactStore:
         statement = select(facts.c.embedder, func.count()).where(facts.c.embedder.is_not(None), current_or_past())
         return {row.embedder: row[1] for row in await tx.execute(statement.group_by(facts.c.embedder))}
 
-    async def has_other_vectors(self, tx: Transaction, scope: Scope, embedder: str) -> bool:
-        """Return whether facts of this scope carry vectors that another embedder has made."""
-        is_embedded = and_(facts.c.partition == scope.partition, facts.c.embedder.is_not(None))
-        statement = select(facts.c.embedder).where(is_embedded, current_or_past()).distinct()
-        return not all(is_same_embedder(name, embedder) for name in (await tx.execute(statement)).scalars())
+    async def missing_vectors(self, tx: Transaction, scope: Scope, embedder: str) -> tuple[bool, bool]:
+        """Return whether facts of this scope carry vectors of another embedder, and whether some wait for theirs.
 
-    async def lacks_vectors(self, tx: Transaction, scope: Scope) -> bool:
-        """Return whether facts of this scope still wait for their vector; sensitive ones may never get one."""
-        is_waiting = and_(
-            facts.c.partition == scope.partition, facts.c.embedder.is_(None), facts.c.sensitive.is_(False)
-        )
-        return bool((await tx.execute(select(exists().where(is_waiting, current_or_past())))).scalar_one())
+        Sensitive ones may never get one.
+        """
+        is_of_scope = facts.c.partition == scope.partition
+        statement = select(facts.c.embedder, facts.c.sensitive).where(is_of_scope, current_or_past()).distinct()
+        found = (await tx.execute(statement)).all()
+        has_other = any(row.embedder is not None and not is_same_embedder(row.embedder, embedder) for row in found)
+        return has_other, any(row.embedder is None and not row.sensitive for row in found)
 
     async def vectors(
         self, tx: Transaction, scope: Scope, embedder: str, *, since_revision: int = -1

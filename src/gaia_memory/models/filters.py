@@ -36,8 +36,6 @@ _FIELDS: Mapping[str, Callable[[Fact], _Value]] = {
     "sensitive": lambda fact: fact.sensitive,
     **_TIME_FIELDS,
 }
-FILTER_FIELDS = frozenset(_FIELDS)
-"""The names that a filter finds in a fact itself, not in its metadata."""
 
 _COMBINATORS: Mapping[str, Callable[[list[bool]], bool]] = {
     "AND": all,

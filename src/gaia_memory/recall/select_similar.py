@@ -26,14 +26,14 @@ _MIN_FACTS = 21
 """The fewest facts that have `MAX_SAMPLE_PAIRS` different pairs."""
 
 
-def similarity_threshold(rows: NDArray[np.float32], *, default: float = DEFAULT_COSINE) -> float:
-    """Return the cosine that one in a hundred pairs of a scope's unit vectors exceeds, and `default` for few vectors.
+def similarity_threshold(rows: NDArray[np.float32]) -> float:
+    """Return the cosine that one in a hundred pairs of a scope's unit vectors exceeds; for few vectors, the default.
 
     Models differ widely in what they give to unrelated texts, so it is measured on `MAX_SAMPLE_PAIRS` random pairs, the
     same ones for the same number of vectors.
     """
     if len(rows) < _MIN_FACTS:
-        return default
+        return DEFAULT_COSINE
     random = np.random.default_rng(len(rows))
     first = random.integers(0, len(rows), MAX_SAMPLE_PAIRS)
     other = (first + random.integers(1, len(rows), MAX_SAMPLE_PAIRS)) % len(rows)

@@ -81,7 +81,7 @@ the scope; see `contract/test_column_cache.py` and `contract/test_fact_store.py`
 OF_HISTORY = 3
 """Conditions on past facts and their endings when a scope is deleted; see `contract/test_fact_details.py`."""
 
-OF_COUNTING = 6
+OF_COUNTING = 5
 """The conditions on facts whose vectors another embedder made or that wait for theirs, on marked facts, whose texts are
 only compared, and on those whose words weigh less in a tombstone, and that on the forgotten words that a restored
 backup gets back; see

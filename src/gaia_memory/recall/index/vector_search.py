@@ -190,8 +190,7 @@ class VectorSearch:
             ids, rows = await self._changed_vectors(tx, scope, cached)
             if rows is None:
                 ids, rows = await self._facts.vectors(tx, scope, self._embedder.identity)
-            has_other = await self._facts.has_other_vectors(tx, scope, self._embedder.identity)
-            is_waiting = await self._facts.lacks_vectors(tx, scope)
+            has_other, is_waiting = await self._facts.missing_vectors(tx, scope, self._embedder.identity)
         matrix = await run_in_thread(build_vector_matrix, rows) if len(ids) else None
         encoded_ids = await run_in_thread(encode_ids, ids)
         similar_from = DEFAULT_COSINE if matrix is None else similarity_threshold(matrix.rows)
