@@ -13,6 +13,7 @@ from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory.cli.grow import grow
 from gaia_memory.errors import InvalidInputError, ModelUnavailableError
+from gaia_memory.facts.outbox import Outbox
 from gaia_memory.growth.digest import UsageDigest
 from gaia_memory.ledger.usage_log import load_usage
 from gaia_memory.testing import ScriptedLlm, call
@@ -232,6 +233,39 @@ async def test_forgetting_a_person_takes_their_usage_and_nobody_elses(opened: Op
     assert (await memory.export(sut.scope("ada")))["usage"] == []
     assert (await memory.usage(sut.scope("ada"))) == UsageDigest(days=7)
     assert (await memory.usage(sut.scope("bob"))).turns == 1
+
+
+async def test_a_turn_that_ends_while_its_person_is_forgotten_leaves_nothing(
+    opened: OpenSut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever transaction is first, the other sees it."""
+    called, answered, deleted, committing = (asyncio.Event() for _ in range(4))
+    record_erasure = Outbox.record_erasure
+
+    async def wait() -> str:
+        called.set()
+        await answered.wait()
+        return "done"
+
+    async def record_late(self: Outbox, *arguments: Any, **options: Any) -> None:
+        deleted.set()
+        await committing.wait()
+        await record_erasure(self, *arguments, **options)
+
+    sut = await opened(agent=lambda model: LlmAgent(name="assistant", model=model, tools=[wait]))
+    await sut.gaia.memory.remember(sut.scope("ada"), "likes tea")
+    monkeypatch.setattr(Outbox, "record_erasure", record_late)
+    sut.main.add(call("wait"), "ok")
+    turn = asyncio.create_task(sut.chat("ada", "telegram", "hello"))
+    await called.wait()
+    forget = asyncio.create_task(sut.gaia.memory.forget(sut.scope("ada")))
+    await deleted.wait()
+    answered.set()
+    await asyncio.sleep(0.3)
+    committing.set()
+    await asyncio.gather(turn, forget)
+
+    assert (await sut.gaia.memory.export(sut.scope("ada")))["usage"] == []
 
 
 async def test_usage_moves_with_a_merge_and_goes_after_its_days(opened: OpenSut) -> None:

@@ -18,6 +18,7 @@ from gaia_memory.facts.tables import tombstones
 from gaia_memory.facts.tombstones import GONE_PREFIX, ID_PREFIX, copy_tombstones
 from gaia_memory.forget.delete import Forgetter
 from gaia_memory.ledger import Ledger
+from gaia_memory.ledger.usage_log import forget_usage
 from gaia_memory.models import Scope, SessionKey
 from gaia_memory.ports import Transaction
 
@@ -141,6 +142,7 @@ async def _apply_to_scope(tx: Transaction, forgetter: Forgetter, scope: Scope, k
         # It came after the copy was made, so it covers everything in the copy.
         count += (await facts.delete_all(tx, scope, forgotten_at=known.forgotten_at))["facts"]
         await forgetter.ledger.drop_profiles(tx, user=scope.user, app=scope.app)
+        await forget_usage(tx, scope)
     if known.hashes or known.words:
         await copy_tombstones(tx, scope, known.salt, known.hashes, known.words)
         past = [each.fact for each in (await facts.history.past(tx, scope)).values()]

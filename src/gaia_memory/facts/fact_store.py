@@ -62,7 +62,6 @@ from gaia_memory.facts.tables import (
     profiles,
     sources,
     tool_changes,
-    usage,
 )
 from gaia_memory.facts.tombstones import Tombstones, drop_tombstones
 from gaia_memory.facts.write_facts import FactWriter
@@ -433,8 +432,6 @@ class FactStore:
             removed["history"] = history
         # `forgotten_at` keeps out everything said so far, so single facts need no tombstones.
         await tx.execute(delete_from(forgotten_words).where(forgotten_words.c.partition == scope.partition))
-        if used := (await tx.execute(delete_from(usage).where(usage.c.partition == scope.partition))).rowcount:
-            removed["usage"] = used
         return removed
 
 

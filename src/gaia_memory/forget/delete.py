@@ -192,6 +192,7 @@ class Forgetter:
                 removed = await self.facts.delete_all(tx, scope, forgotten_at=said_until)
                 removed["profiles"] += await self._drop_profiles(tx, scope)
                 await self.ledger.forget_messages(tx, user=scope.user, app=scope.app, said_until=said_until)
+                removed |= await forget_usage(tx, scope)
             remaining = sum(map(len, copied.values()))
             if copies and (copied or ended):
                 ids = {each: [*copied.get(each, ()), *ended.get(each, ())] for each in (*copied, *ended)}
@@ -279,12 +280,10 @@ class Forgetter:
         if withdrawn := await self.facts.tool_changes.drop_withdrawn(tx, scope, session_id=session_id):
             removed["facts"] = removed.get("facts", 0) + withdrawn
         removed["sources"] = removed.get("sources", 0) + await self.facts.provenance.drop_source(tx, scope, session_id)
-        if used := await forget_usage(tx, scope, session_id):
-            removed["usage"] = used
         # With memory across apps, an app without a ledger row is known only as a source of facts.
         for app in (scope.app, *sorted(apps)):
             await self.ledger.forget_session(tx, user=scope.user, app=app, session=session_id, said_until=said_until)
-        return removed
+        return removed | await forget_usage(tx, scope, session_id)
 
     async def remove_facts(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
         """Remove facts and never learn from their events again; return the number of rows removed by kind."""

@@ -60,12 +60,10 @@ async def end_turn(
     tx: Transaction, key: SessionKey, *, now: float, owner: str, is_private: bool, used: TurnUsage | None
 ) -> None:
     """Mark a turn as ended, and note what it used; another owner's turn stays active."""
-    values: dict[str, Any] = {_CONVERSATION: conversation_key(key), _OWNER: owner, _NOW: now}
-    noted = {} if used is None else usage_parameters(used, now=now)
-    is_one_statement = tx.dialect.name == "postgresql" and used is not None
-    if used is not None and not is_one_statement:
-        await tx.execute(note_usage(), noted)
-    await tx.execute(_end_statement(is_private, is_one_statement), values | (noted if is_one_statement else {}))
+    await tx.execute(_end_statement(is_private), {_CONVERSATION: conversation_key(key), _OWNER: owner, _NOW: now})
+    if used is not None:
+        # After a statement that waits for whoever forgets the conversation, so that this one sees that.
+        await tx.execute(note_usage(), usage_parameters(used, now=now))
 
 
 @cache
@@ -94,18 +92,14 @@ def _mark_statement(dialect: str, counts: bool, waits_for_clear: bool, is_exclus
 
 
 @cache
-def _end_statement(is_private: bool, notes_usage: bool) -> Update:
-    """Return the statement that ends a turn; its parameters are `_CONVERSATION`, `_OWNER` and `_NOW`.
-
-    On PostgreSQL it can note what the turn used, too: one round trip, and no transaction around it.
-    """
+def _end_statement(is_private: bool) -> Update:
+    """Return the statement that ends a turn; its parameters are `_CONVERSATION`, `_OWNER` and `_NOW`."""
     is_own = where_owner(bindparam(_OWNER))
     changes: dict[str, Any] = {name: case((is_own, None), else_=c.c[name]) for name in ("active_until", "active_owner")}
     if is_private:
         is_waiting = c.c.learned_turn_no < c.c.turn_no
         changes["learned_turn_no"] = c.c.learned_turn_no + case((is_waiting, 1), else_=0)
-    ended = update(c).where(c.c.conversation == bindparam(_CONVERSATION)).values(changes | {"touched": bindparam(_NOW)})
-    return ended.add_cte(note_usage().cte("noted")) if notes_usage else ended
+    return update(c).where(c.c.conversation == bindparam(_CONVERSATION)).values(changes | {"touched": bindparam(_NOW)})
 
 
 def where_owner(owner: str | ColumnElement[Any]) -> ColumnElement[bool]:

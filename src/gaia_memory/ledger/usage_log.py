@@ -70,10 +70,16 @@ async def partitions_with_usage(tx: Transaction, *, since: float) -> set[str]:
     return set((await tx.execute(statement)).scalars())
 
 
-async def forget_usage(tx: Transaction, scope: Scope, session_id: str) -> int:
-    """Delete what was used in one conversation; return how many turns that were."""
-    of_session = usage.c.partition == scope.partition, usage.c.session_id == encode_id(session_id)
-    return (await tx.execute(delete(usage).where(*of_session))).rowcount
+async def forget_usage(tx: Transaction, scope: Scope, session_id: str | None = None) -> dict[str, int]:
+    """Delete what was used in one conversation, or in all; return how many turns that were, as `usage`, if any.
+
+    After the conversations are marked as forgotten: a turn that ends meanwhile has noted what it used, or will not.
+    """
+    is_meant = usage.c.partition == scope.partition
+    if session_id is not None:
+        is_meant &= usage.c.session_id == encode_id(session_id)
+    count = (await tx.execute(delete(usage).where(is_meant))).rowcount
+    return {"usage": count} if count else {}
 
 
 async def drop_old_usage(tx: Transaction, *, before: float) -> None:

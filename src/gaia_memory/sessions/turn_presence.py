@@ -186,7 +186,8 @@ class TurnPresence:
         heir = self._other_local_lease(lease)
         database = self._client.database
         # With a heir both marks change at once, so that no process clears the conversation in between.
-        is_single = heir is None and not lease.requests
+        used = None if lease.is_turn_private else lease.used
+        is_single = heir is None and not lease.requests and used is None
         async with database.single_statement() if is_single else database.transaction() as tx:
             for key, request in lease.requests:
                 await self._client.ledger.request_learning(tx, key, request)
@@ -197,7 +198,7 @@ class TurnPresence:
                     now=self._client.now(),
                     owner=lease.owner,
                     is_private=lease.is_turn_private,
-                    used=None if lease.is_turn_private else lease.used,
+                    used=used,
                 )
             elif expires_at is not None:
                 await self._client.ledger.release_turn(

@@ -67,8 +67,8 @@ another salt and its facts other ids, or a look for hashes is made in vain."""
 OF_MERGING = 2
 """Conditions on the tombstones and forgotten words that a merge moves; the tests of merging hold them."""
 
-OF_FORGETTING_ALL = 3
-"""The conditions on forgotten words, tombstones and usage when a scope is deleted; see
+OF_FORGETTING_ALL = 2
+"""The conditions on forgotten words and tombstones when a scope is deleted; see
 `contract/test_paraphrase_tombstones.py` and `acceptance/test_growth.py`."""
 
 OF_USAGE = 2

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,7 +17,7 @@ from gaia_memory.growth import MAX_USAGE_DAYS, USAGE_DAYS
 if TYPE_CHECKING:
     from gaia_memory.engine import Engine
     from gaia_memory.growth.digest import UsageDigest
-    from gaia_memory.growth.proposals import Proposal, Proposals
+    from gaia_memory.growth.proposals import Proposal
     from gaia_memory.models import Scope
 
 MIN_TURNS = 10
@@ -35,30 +34,6 @@ Examples:
 """
 
 app = typer.Typer(no_args_is_help=True)
-
-
-@dataclass(slots=True)
-class _Growth:
-    """What was shown about one person, and what was kept; `failure` is why the model proposed nothing."""
-
-    scope: Scope
-    digest: UsageDigest
-    proposals: Proposals | None = None
-    kept: list[str | None] = field(default_factory=list)
-    failure: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        found = self.proposals
-        shown = [] if found is None else zip(found.proposals, self.kept, strict=True)
-        return {
-            "user": self.scope.user,
-            "app": self.scope.app,
-            "usage": self.digest.to_dict(),
-            "proposals": [{**asdict(each), "id": fact_id} for each, fact_id in shown],
-            "known": 0 if found is None else found.known,
-            "strangers": [] if found is None else list(found.strangers),
-            "failure": self.failure,
-        }
 
 
 @app.callback()
@@ -95,20 +70,15 @@ async def run(
     async with open_engine(config, needs_home=True) as engine:
         if not engine.config.memory.usage_days:
             print_note("nothing is counted: `memory.usage_days` is 0")
-        people = await _choose(engine, user, app_name, days)
-        growths = [_Growth(each, await engine.memory.usage(each, days=days)) for each in people]
-        for growth in growths:
-            if not as_json:
-                _print_digest(growth.scope.user, growth.digest)
-            await _grow(engine, growth, keeps=yes, asks=interactive, as_json=as_json)
-        can_propose = engine.memory.can_propose
+        can_propose, people = engine.memory.can_propose, await _choose(engine, user, app_name, days)
+        grown = [await _grow(engine, each, days, keeps=yes, asks=interactive, as_json=as_json) for each in people]
     if as_json:
-        print_json({"days": days, "people": [each.to_dict() for each in growths]})
-    elif not growths:
+        print_json({"days": days, "people": grown})
+    elif not people:
         print_line(f"Nobody has had a turn in the last {pluralize(days, 'day')}.")
-    if growths and not can_propose:
+    if people and not can_propose:
         print_note("proposals need a model: see `gaia config get memory.llm`")
-    if any(each.failure or (each.proposals and each.proposals.strangers) for each in growths):
+    if any(each["failure"] or each["strangers"] for each in grown):
         raise typer.Exit(1)
 
 
@@ -126,30 +96,34 @@ async def _choose(engine: Engine, users: list[str] | None, app_name: str | None,
     return chosen
 
 
-async def _grow(engine: Engine, growth: _Growth, *, keeps: bool, asks: bool, as_json: bool) -> None:
-    """Ask the model about one person, show each proposal, and keep those that are agreed to."""
-    memory, name = engine.memory, growth.scope.user
-    if growth.digest.turns < MIN_TURNS or not memory.can_propose:
-        if growth.digest.turns < MIN_TURNS and not as_json:
-            print_line(f"Too few turns for proposals: they need {MIN_TURNS}.")
-        return
+async def _grow(engine: Engine, scope: Scope, days: int, *, keeps: bool, asks: bool, as_json: bool) -> dict[str, Any]:
+    """Show how one person uses their agents and what the model proposes, keep what is agreed to; return it as JSON."""
+    memory, name = engine.memory, scope.user
+    digest = await memory.usage(scope, days=days)
+    result: dict[str, Any] = {"user": name, "app": scope.app, "usage": digest.to_dict(), "proposals": []}
+    result |= {"known": 0, "strangers": [], "failure": ""}
+    if not as_json:
+        _print_digest(name, digest)
+    if digest.turns < MIN_TURNS or not memory.can_propose:
+        return result
     try:
-        found = growth.proposals = await memory.proposals(growth.scope, growth.digest)
+        found = await memory.proposals(scope, digest)
     except ModelError as error:
-        growth.failure = str(error)
         print_error(f"no proposals for {name!r}, and nothing was kept: {error}")
-        return
+        return result | {"failure": str(error)}
     for stranger in found.strangers:
         print_error(f"the model proposed something for {stranger!r}, whom it was not asked about: it was left out")
     for proposal in found.proposals:
         if not as_json:
             _print_proposal(proposal)
         is_wanted = keeps or (asks and typer.confirm("Keep it?", err=True))
-        growth.kept.append((await memory.keep_proposal(growth.scope, proposal)).id if is_wanted else None)
+        fact = await memory.keep_proposal(scope, proposal) if is_wanted else None
+        result["proposals"].append({**asdict(proposal), "id": fact and fact.id})
     if not as_json:
-        kept = len(growth.kept) - growth.kept.count(None)
+        kept = sum(each["id"] is not None for each in result["proposals"])
         known = f" {found.known} known already." if found.known else ""
-        print_line(f"{pluralize(len(growth.kept), 'proposal')} for {name}, {kept} kept.{known}")
+        print_line(f"{pluralize(len(found.proposals), 'proposal')} for {name}, {kept} kept.{known}")
+    return result | {"known": found.known, "strangers": list(found.strangers)}
 
 
 def _print_proposal(proposal: Proposal) -> None:
@@ -160,8 +134,6 @@ def _print_proposal(proposal: Proposal) -> None:
 def _print_digest(user: str, digest: UsageDigest) -> None:
     print_line(f"{user}: {digest.turns} turns on {digest.active_days} of the last {pluralize(digest.days, 'day')}")
     for name, counts in digest.groups():
-        print_line(f"  {name}: {_listed(counts)}")
-
-
-def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in counts.items())
+        print_line(f"  {name}: {', '.join(f'{each} {count}' for each, count in counts.items())}")
+    if digest.turns < MIN_TURNS:
+        print_line(f"Too few turns for proposals: they need {MIN_TURNS}.")
