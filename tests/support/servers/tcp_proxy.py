@@ -93,8 +93,9 @@ class TcpProxy:
         await self._abort()
 
     async def _abort(self) -> None:
-        # A connection that was accepted just now is not in the set yet.
-        await asyncio.sleep(0.01)
+        # A connection that was accepted just now is in the set a few rounds of the loop later, however long these take.
+        for _ in range(10):
+            await asyncio.sleep(0)
         for writer in list(self._writers):
             writer.transport.abort()
         while self._writers:
