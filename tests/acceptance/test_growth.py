@@ -105,7 +105,7 @@ async def test_only_what_is_agreed_to_is_kept_word_for_word_with_its_figures(
     assert "10 turns on 1 of 7 days" in why.out
     [person] = again.json_output["people"]
     assert [each["text"] for each in person["proposals"]] == ["Ada likes trains"]
-    assert person["known"] == 2
+    assert person["left_out"] == 2
 
 
 @pytest.mark.acceptance("R10", "K03")
@@ -121,6 +121,39 @@ async def test_a_proposal_about_somebody_else_is_reported_and_kept_for_nobody(op
     assert "'bob'" in result.err
     assert "'nobody'" in result.err
     assert [await sut.gaia.memory.facts(sut.scope(user)) for user in ("ada", "bob", "nobody")] == [[], [], []]
+
+
+async def test_what_may_not_be_kept_is_left_out_and_costs_no_other_proposal(opened: OpenSut, run: Run) -> None:
+    """A credential alone, what was forgotten, what is too long; of a text with a credential, the rest is shown."""
+    sut = await opened(agent=traveller)
+    scope = sut.scope("ada")
+    await talk(sut)
+    await sut.gaia.memory.forget(scope, fact_id=(await sut.gaia.memory.remember(scope, "Ada sleeps late")).id)
+    texts = ("sk-abcdefghijklmnopqrstuvwxyz123456", "Ada sleeps late", "a" * 301, "Ada's password is hunter2Xy", TEXT)
+    propose(sut, *(proposal(text=text, key=None) for text in texts))
+    result = await run(sut, "grow", "run", "--yes")
+    kept = [fact.text for fact in await sut.gaia.memory.facts(scope)]
+
+    assert result.code == 0
+    assert kept[-1] == TEXT
+    assert len(kept) == 2
+    assert "3 left out" in result.out
+    assert "hunter2Xy" not in result.out + str(kept)
+
+
+async def test_a_person_who_is_forgotten_after_the_question_gets_nothing(opened: OpenSut) -> None:
+    """Their counts are erased, and a fact from them would bring these back."""
+    sut = await opened(agent=traveller)
+    scope, memory = sut.scope("ada"), sut.gaia.memory
+    await memory.remember(scope, "likes tea")
+    await talk(sut)
+    propose(sut, proposal())
+    found = await memory.proposals(scope)
+    await memory.forget(scope)
+
+    with pytest.raises(InvalidInputError, match="was forgotten after"):
+        await memory.keep_proposal(scope, found.proposals[0], asked_at=found.asked_at)
+    assert await memory.facts(scope) == []
 
 
 @pytest.mark.acceptance("R11", "K04")
@@ -158,23 +191,32 @@ async def test_a_model_that_fails_keeps_nothing_and_the_command_says_so(
 
 @pytest.mark.acceptance("K06")
 async def test_forgetting_what_growth_kept_takes_back_exactly_that(opened: OpenSut, run: Run) -> None:
-    """The question says how many; other facts and other people's stay."""
+    """The question says how many, past ones included; what the person confirmed and other people's facts stay."""
     sut = await opened(agent=traveller)
     memory = sut.gaia.memory
     for user in ("ada", "bob"):
         await memory.remember(sut.scope(user), f"{user} likes tea")
         await talk(sut, user)
-        propose(sut, proposal(user, f"{user} plans early"), proposal(user, f"{user} travels", None))
+        propose(sut, proposal(user, f"{user} plans early"), *(proposal(user, text, None) for text in ("a b", "c d")))
     await run(sut, "grow", "run", "--yes")
+    sut.clock.advance(3_600)
+    await memory.remember(sut.scope("ada"), "ada plans at night", key="user/planning")
+    await memory.remember(sut.scope("ada"), "a b")
     where = ("memory", "forget", "--user", "ada", "--where", "source=grow")
     asked = await run(sut, *where, stdin="n\n")
     before = len(await memory.facts(sut.scope("ada")))
-    await run(sut, *where, "--yes")
+    forgotten = await run(sut, *where, "--yes")
 
-    assert "Forget 2 facts about ada" in asked.err
-    assert before == 3
-    assert [fact.text for fact in await memory.facts(sut.scope("ada"))] == ["ada likes tea"]
-    assert len(await memory.facts(sut.scope("bob"))) == 3
+    assert "Forget 1 fact and 1 past one about ada" in asked.err
+    assert "Forgot 1 fact and 1 past one about ada" in forgotten.out
+    assert before == 4
+    assert [fact.text for fact in await memory.facts(sut.scope("ada"))] == [
+        "ada likes tea",
+        "a b",
+        "ada plans at night",
+    ]
+    assert (await memory.export(sut.scope("ada")))["history"] == []
+    assert len(await memory.facts(sut.scope("bob"))) == 4
 
 
 async def test_turns_are_counted_by_name_outcome_and_channel(opened: OpenSut) -> None:
@@ -207,6 +249,8 @@ async def test_what_is_not_to_be_counted_is_not_stored(opened: OpenSut, kind: st
     sut.main.add(call("find_trains", to="x"), "ok")
     await sut.chat("ada", "telegram", "trains?", private=kind == "private")
     await sut.chat("ada", "telegram", "/help")
+    if kind == "private":
+        await sut.chat("ada", "telegram", "/private off")
     async with sut.gaia.memory.stores.database.read_transaction() as tx:
         assert await load_usage(tx, sut.scope("ada"), since=0.0) == []
 

@@ -55,7 +55,8 @@ async def run(name: str, call: Call) -> Reply:
     A reply has no control, direction or invisible characters, whatever the facts in it are.
     """
     began_at, reply = time.time(), await _run(name, call)
-    if reply.command is not None and call.is_memory_enabled and call.memory.config.memory.usage_days:
+    # `/private` begins or ends what is not counted.
+    if reply.command not in (None, "private") and call.is_memory_enabled and call.memory.config.memory.usage_days:
         await call.flags.note_command(call.scope, call.key, name, began_at=began_at)
     return replace(reply, text=remove_hidden(reply.text))
 

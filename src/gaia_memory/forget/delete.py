@@ -80,14 +80,15 @@ def _copies_note(count: int, *, have_other_source: bool) -> str:
 class ForgetPreview:
     """The data that a `forget` would affect, read in one transaction.
 
-    `facts` are those that pass the filters, also what a tool forgot and is not erased yet. `session_fact_ids` are the
-    facts learned only from the named conversation, `pending_erasures` the earlier forgets whose text may still be in a
-    file. `copies` are the facts that imports made in other scopes from all facts or from those of the conversation.
-    `was_written` is true once anything was stored or forgotten for the scope. `used_turns` counts the turns of which is
-    known what they used.
+    `facts` are those that pass the filters, also what a tool forgot and is not erased yet; `past` counts those that
+    ended and pass them. `session_fact_ids` are the facts learned only from the named conversation, `pending_erasures`
+    the earlier forgets whose text may still be in a file. `copies` are the facts that imports made in other scopes from
+    all facts or from those of the conversation. `was_written` is true once anything was stored or forgotten for the
+    scope. `used_turns` counts the turns of which is known what they used.
     """
 
     facts: tuple[Fact, ...]
+    past: int
     session_fact_ids: tuple[str, ...]
     pending: tuple[PendingConversation, ...]
     pending_erasures: int
@@ -111,8 +112,10 @@ class Forgetter:
         async with self.database.read_transaction() as tx:
             only = () if session_id is None else await self.facts.provenance.sourced_only_from(tx, scope, session_id)
             copied = await self.facts.provenance.copies(tx, scope, session_id=session_id)
+            current, past = await self._matching(tx, scope, predicate)
             return ForgetPreview(
-                facts=tuple(await self._matching(tx, scope, predicate)),
+                facts=tuple(current),
+                past=len(past),
                 session_fact_ids=tuple(only),
                 pending=tuple(await self.ledger.pending(tx, user=scope.user, app=scope.app)),
                 pending_erasures=len(await self.outbox.pending_erasures(tx)),
@@ -121,9 +124,14 @@ class Forgetter:
                 used_turns=len(await load_usage(tx, scope, since=0.0)),
             )
 
-    async def _matching(self, tx: Transaction, scope: Scope, predicate: FactPredicate | None) -> list[Fact]:
+    async def _matching(
+        self, tx: Transaction, scope: Scope, predicate: FactPredicate | None
+    ) -> tuple[list[Fact], list[Fact]]:
+        """Return the facts that are current or withdrawn, and those that ended."""
         found = *await self.facts.facts(tx, scope, all_stored=True), *await self.facts.tool_changes.withdrawn(tx, scope)
-        return [fact for fact in found if predicate is None or predicate(fact)]
+        past = [each.fact for each in (await self.facts.history.past(tx, scope)).values()]
+        is_meant = predicate or (lambda _: True)
+        return list(filter(is_meant, found)), list(filter(is_meant, past))
 
     async def forget(
         self,
@@ -171,7 +179,8 @@ class Forgetter:
         async with self.database.transaction() as tx:
             fact_ids = None if fact_id is None else [fact_id]
             if predicate is not None:
-                fact_ids = [fact.id for fact in await self._matching(tx, scope, predicate)]
+                current, past = await self._matching(tx, scope, predicate)
+                fact_ids = [fact.id for fact in (*current, *past)]
             line = None
             if fact_ids is not None:
                 line = {*fact_ids, *await self.facts.history.earlier_ids(tx, scope, fact_ids)}

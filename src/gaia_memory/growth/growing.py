@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -14,14 +16,15 @@ from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.drafts.excerpts import excerpt_of
 from gaia_memory.drafts.screen import screen_draft
 from gaia_memory.drafts.write_verbatim import WriteOptions
+from gaia_memory.errors import InvalidInputError
 from gaia_memory.facts.identity.text_identity import normal_hash
 from gaia_memory.growth import MAX_USAGE_DAYS, USAGE_DAYS
 from gaia_memory.growth.digest import UsageDigest, build_digest
-from gaia_memory.growth.proposals import PROMPT_VERSION, Proposal, Proposals, ask_for_proposals
+from gaia_memory.growth.proposals import MAX_TEXT_CHARACTERS, PROMPT_VERSION, Proposal, Proposals, ask_for_proposals
 from gaia_memory.ledger.usage_log import load_usage, partitions_with_usage
 from gaia_memory.models import UNCONFIRMED_KEY, AddResult, Draft, Fact, NewFact, Scope
 from gaia_memory.models.validation import require_int
-from gaia_memory.ports import Clock
+from gaia_memory.ports import Clock, Transaction
 from gaia_memory.profile.distil import Distiller
 from gaia_memory.threads import run_in_thread
 
@@ -88,48 +91,65 @@ class GrowthMixin:
         found = [each for each in known if each.partition in partitions]
         return sorted(found, key=lambda each: (each.user, each.app or ""))
 
-    async def proposals(self, scope: Scope, digest: UsageDigest) -> Proposals:
+    async def proposals(self, scope: Scope, *, days: int = USAGE_DAYS) -> Proposals:
         """Ask memory's model once what a person's counts show; nothing is stored.
 
         What memory knows already, or has forgotten, is left out: the same text, or a key that exists.
 
         Raises:
+            InvalidInputError: `days` is not from 1 to 3650.
             ModelUnavailableError: the model did not answer.
             BadAnswerError: its answer is of another form.
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)
-        asked = await ask_for_proposals(self.distiller.language_model, scope, digest)
+        asked_at = time.time()
+        model = self.distiller.language_model
+        asked, strangers = await ask_for_proposals(model, scope, await self.usage(scope, days=days))
         facts = await self.facts(scope)
         texts, keys = {normal_hash(fact.text) for fact in facts}, {fact.key for fact in facts if fact.key}
         new: list[Proposal] = []
-        for each in asked.proposals:
-            is_known = normal_hash(each.text) in texts or each.key in keys
-            if not is_known and not await self.has_forgotten(scope, [each.text]):
-                new.append(each)
-                texts.add(normal_hash(each.text))
-                keys.update([each.key] if each.key else ())
-        return replace(asked, proposals=tuple(new), known=len(asked.proposals) - len(new))
+        for each in asked:
+            with suppress(InvalidInputError):
+                screened = await self._draft(scope, each)
+                text, form = screened.fact.text, normal_hash(screened.fact.text)
+                is_known = form in texts or each.key in keys or await self.has_forgotten(scope, [text])
+                if not is_known and len(text) <= MAX_TEXT_CHARACTERS:
+                    new.append(replace(each, text=text))
+                    texts.add(form)
+                    keys.update([each.key] if each.key else ())
+        return Proposals(proposals=tuple(new), left_out=len(asked) - len(new), strangers=strangers, asked_at=asked_at)
 
-    async def keep_proposal(self, scope: Scope, proposal: Proposal) -> Fact:
+    async def keep_proposal(self, scope: Scope, proposal: Proposal, *, asked_at: float) -> Fact:
         """Store a proposal word for word, as a fact of the source `grow` that nobody has confirmed.
 
         Raises:
-            InvalidInputError: it is nothing but a credential.
+            InvalidInputError: the person was forgotten since `asked_at`.
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)
-        now, model = self.clock.now(), self.distiller.language_model.identity
+        draft, facts = await self._draft(scope, proposal), self.stores.facts
+
+        async def write(tx: Transaction, drafts: Sequence[Draft]) -> AddResult:
+            forgotten_at = (await facts.state(tx, scope)).forgotten_at
+            if forgotten_at is not None and forgotten_at >= asked_at:
+                raise InvalidInputError(f"{scope.user!r} was forgotten after the model was asked: nothing is kept")
+            return await facts.writer.write(tx, scope, drafts, now=self.clock.now())
+
+        [fact] = await self._write(scope, [draft], write=write)
+        return fact
+
+    async def _draft(self, scope: Scope, proposal: Proposal) -> Draft:
+        """Return a proposal as a draft without credentials; raise InvalidInputError if nothing else is in it."""
+        metadata = {UNCONFIRMED_KEY: True}
         draft = Draft(
-            fact=NewFact(proposal.text, key=proposal.key, metadata={UNCONFIRMED_KEY: True}, said_at=now),
+            fact=NewFact(proposal.text, key=proposal.key, metadata=metadata, said_at=self.clock.now()),
             source="grow",
             app=scope.app,
             excerpt=excerpt_of(f"{proposal.figures}: {proposal.because}"),
-            extractor=f"{model} {PROMPT_VERSION}",
+            extractor=f"{self.distiller.language_model.identity} {PROMPT_VERSION}",
         )
-        screened = await run_in_thread(screen_draft, draft, allow_numbers=self.config.memory.allow_numbers)
-        [fact] = await self._write(scope, [screened])
-        return fact
+        return await run_in_thread(screen_draft, draft, allow_numbers=self.config.memory.allow_numbers)
 
     def _since(self, days: int) -> float:
         require_int("days", days, minimum=1, maximum=MAX_USAGE_DAYS, fix=f"pass 1 to {MAX_USAGE_DAYS}")

@@ -29,12 +29,12 @@ mood.
 Answer with one JSON object only: {{"proposals": [{{"user", "text", "key", "because"}}]}}, at most {MAX_PROPOSALS}, an \
 empty list if nothing is clear. "user" is the user of the usage, "text" one sentence about them (up to \
 {MAX_TEXT_CHARACTERS} characters), "key" what there is one of at a time, as whose/what in English, such as \
-user/active-hours, or null, and "because" the counts that show it."""
+user/active-hours, left out of others, and "because" the counts that show it."""
 
 _TEXT = {"type": "string"}
 _ITEM = {
     "type": "object",
-    "properties": {"user": _TEXT, "text": _TEXT, "key": {"type": ["string", "null"]}, "because": _TEXT},
+    "properties": {"user": _TEXT, "text": _TEXT, "key": _TEXT, "because": _TEXT},
     "required": ["user", "text", "because"],
 }
 _SCHEMA: dict[str, Any] = {
@@ -58,13 +58,15 @@ class Proposal:
 class Proposals:
     """What a model proposes for one person.
 
-    `known` counts what was left out because memory has it, or has forgotten it; `strangers` are the users of proposals
-    that are about nobody in the digest.
+    `left_out` counts what memory has or has forgotten, what is there twice, too long or nothing but a credential.
+    `strangers` are the users of proposals that are about somebody else. The question was asked at `asked_at`, in
+    seconds since the epoch.
     """
 
-    proposals: tuple[Proposal, ...] = ()
-    known: int = 0
-    strangers: tuple[str, ...] = ()
+    proposals: tuple[Proposal, ...]
+    left_out: int
+    strangers: tuple[str, ...]
+    asked_at: float
 
 
 class _Item(BaseModel):
@@ -84,11 +86,15 @@ class _Answer(BaseModel):
 
 def build_question(user: str, digest: UsageDigest) -> str:
     """Return the question about a person: their id, and the counts of what they used."""
-    return f"<USAGE>\n{json.dumps({'user': user, **digest.to_dict()}, ensure_ascii=False)}\n</USAGE>"
+    counts = json.dumps({"user": user, **digest.to_dict()}, ensure_ascii=False)
+    # Ids and names are the host's; none of them may close the tag.
+    return "<USAGE>\n" + counts.replace("<", "\\u003c") + "\n</USAGE>"
 
 
-async def ask_for_proposals(model: LanguageModel, scope: Scope, digest: UsageDigest) -> Proposals:
-    """Ask once, and return what is of the agreed form.
+async def ask_for_proposals(
+    model: LanguageModel, scope: Scope, digest: UsageDigest
+) -> tuple[list[Proposal], tuple[str, ...]]:
+    """Ask once; return what is proposed for this person, at most five, and the users of what is about others.
 
     Raises:
         ModelUnavailableError: the model did not answer.
@@ -102,19 +108,17 @@ async def ask_for_proposals(model: LanguageModel, scope: Scope, digest: UsageDig
         items = _Answer.model_validate(parsed).proposals
     except (ValidationError, ValueError, RecursionError) as error:
         raise BadAnswerError("the answer is not of the form of proposals") from error
-    own = [each for each in items if each.user == scope.user and each.text.strip()][:MAX_PROPOSALS]
-    return Proposals(
-        proposals=tuple(
-            Proposal(
-                text=replace_unstorable(each.text.strip())[:MAX_TEXT_CHARACTERS],
-                key=_key_or_none(each.key),
-                because=replace_unstorable(each.because.strip()),
-                figures=digest.figures,
-            )
-            for each in own
-        ),
-        strangers=tuple(each.user for each in items if each.user != scope.user),
-    )
+    own = [
+        Proposal(
+            text=replace_unstorable(each.text.strip()),
+            key=_key_or_none(each.key),
+            because=replace_unstorable(each.because.strip()),
+            figures=digest.figures,
+        )
+        for each in items
+        if each.user == scope.user and each.text.strip()
+    ]
+    return own[:MAX_PROPOSALS], tuple(each.user for each in items if each.user != scope.user)
 
 
 def _key_or_none(value: str | None) -> str | None:

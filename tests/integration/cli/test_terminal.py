@@ -1,7 +1,8 @@
-"""`gaia chat` as seen by a user at a terminal."""
+"""Commands as seen by a user at a terminal."""
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -75,3 +76,16 @@ def test_the_prompt_says_that_a_conversation_is_private_and_quit_leaves(config: 
 
     assert b"Ctrl-D or quit leaves" in banner
     assert code == 0
+
+
+def test_ctrl_c_at_a_question_ends_the_command(config: str) -> None:
+    """At once, and nothing is changed."""
+    whose = ("--user", "itay", "--config", config)
+    assert run_gaia("memory", "add", "likes tea", *whose).code == 0
+    with command_in_terminal("memory", "forget", *whose) as (screen, process):
+        screen.read_until(b"[y/N]")
+        process.send_signal(signal.SIGINT)
+        code = process.wait(10)
+
+    assert code == 1
+    assert "likes tea" in run_gaia("memory", "list", *whose).out

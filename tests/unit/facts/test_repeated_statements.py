@@ -29,7 +29,13 @@ def stored(draft: Draft) -> dict[str, Any]:
     """Return the fact as its first saying gives it."""
     at = None if draft.fact.said_at is None else to_epoch_seconds(draft.fact.said_at)
     row = {"text": draft.fact.text, "said_at": at, "first_said_at": at, "session_id": draft.fact.session_id}
-    row |= {"seq": None, "metadata": dict(draft.fact.metadata), "traits": b"", "created_at": to_epoch_seconds(NOW)}
+    row |= {
+        "seq": None,
+        "source": draft.source,
+        "metadata": dict(draft.fact.metadata),
+        "traits": b"",
+        "created_at": to_epoch_seconds(NOW),
+    }
     validity = {name: getattr(draft.fact, name) for name in ("valid_from", "valid_until")}
     return {
         **DETAIL_DEFAULTS,

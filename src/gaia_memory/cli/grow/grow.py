@@ -9,7 +9,7 @@ import typer
 
 from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, YesOption, command, open_engine
 from gaia_memory.cli.ui.fact_output import print_json
-from gaia_memory.cli.ui.read_input import is_interactive
+from gaia_memory.cli.ui.read_input import ask, is_interactive
 from gaia_memory.cli.ui.terminal import pluralize, print_error, print_line, print_note
 from gaia_memory.errors import InvalidInputError, ModelError
 from gaia_memory.growth import MAX_USAGE_DAYS, USAGE_DAYS
@@ -77,7 +77,7 @@ async def run(
     elif not people:
         print_line(f"Nobody has had a turn in the last {pluralize(days, 'day')}.")
     if people and not can_propose:
-        print_note("proposals need a model: see `gaia config get memory.llm`")
+        print_note("proposals need a model: set `memory.llm`; `gaia config show` prints it")
     if any(each["failure"] or each["strangers"] for each in grown):
         raise typer.Exit(1)
 
@@ -101,34 +101,39 @@ async def _grow(engine: Engine, scope: Scope, days: int, *, keeps: bool, asks: b
     memory, name = engine.memory, scope.user
     digest = await memory.usage(scope, days=days)
     result: dict[str, Any] = {"user": name, "app": scope.app, "usage": digest.to_dict(), "proposals": []}
-    result |= {"known": 0, "strangers": [], "failure": ""}
+    result |= {"left_out": 0, "strangers": [], "failure": ""}
     if not as_json:
         _print_digest(name, digest)
     if digest.turns < MIN_TURNS or not memory.can_propose:
         return result
     try:
-        found = await memory.proposals(scope, digest)
+        found = await memory.proposals(scope, days=days)
     except ModelError as error:
         print_error(f"no proposals for {name!r}, and nothing was kept: {error}")
         return result | {"failure": str(error)}
     for stranger in found.strangers:
-        print_error(f"the model proposed something for {stranger!r}, whom it was not asked about: it was left out")
+        print_error(f"asked about {name!r}, the model proposed something for {stranger!r}: it was left out")
     for proposal in found.proposals:
         if not as_json:
             _print_proposal(proposal)
-        is_wanted = keeps or (asks and typer.confirm("Keep it?", err=True))
-        fact = await memory.keep_proposal(scope, proposal) if is_wanted else None
+        fact = None
+        if keeps or (asks and ask("Keep it?")):
+            try:
+                fact = await memory.keep_proposal(scope, proposal, asked_at=found.asked_at)
+            except InvalidInputError as error:
+                result["failure"] = str(error)
+                print_error(str(error))
         result["proposals"].append({**asdict(proposal), "id": fact and fact.id})
     if not as_json:
         kept = sum(each["id"] is not None for each in result["proposals"])
-        known = f" {found.known} known already." if found.known else ""
-        print_line(f"{pluralize(len(found.proposals), 'proposal')} for {name}, {kept} kept.{known}")
-    return result | {"known": found.known, "strangers": list(found.strangers)}
+        left_out = f" {found.left_out} left out: known, forgotten or unfit." if found.left_out else ""
+        print_line(f"{pluralize(len(found.proposals), 'proposal')} for {name}, {kept} kept.{left_out}")
+    return result | {"left_out": found.left_out, "strangers": list(found.strangers)}
 
 
 def _print_proposal(proposal: Proposal) -> None:
     print_line(f"- {proposal.text}" + (f" [{proposal.key}]" if proposal.key else ""))
-    print_line(f"  because: {proposal.because} ({proposal.figures})")
+    print_line(f"  because: {proposal.because or 'no reason given'} ({proposal.figures})")
 
 
 def _print_digest(user: str, digest: UsageDigest) -> None:

@@ -119,10 +119,10 @@ async def _choose(
         fact = find_fact(facts, fact_id, escape_line(user))
         return fact.id, f"Forget {opened.mask(fact).text!r}"
     if has_filters:
-        if not facts:
+        if not (facts or preview.past):
             print_error(f"no fact about {user!r} matches --where")
             raise typer.Exit(1)
-        return None, f"Forget {pluralize(len(facts), 'fact')} about {user}: all that match --where"
+        return None, f"Forget {_counted(len(facts), preview.past)} about {user}: all that match --where"
     is_known = preview.used_turns or (preview.was_written and opened.engine.config.memory.enabled)
     if not (facts or pending or has_copies or is_known):
         print_error(f"nothing to forget about {user!r}")
@@ -175,7 +175,11 @@ def _to_dict(receipt: Receipt, files: str) -> dict[str, Any]:
 
 
 def _print_summary(receipt: Receipt, user: str) -> None:
-    summary = f"Forgot {pluralize(receipt.count, 'fact')} about {user}."
+    summary = f"Forgot {_counted(receipt.count, receipt.removed.get('history', 0))} about {user}."
     if deleted := receipt.removed.get("copies", 0):
         summary += f" Deleted {deleted} of the copies that others had."
     print_line(summary)
+
+
+def _counted(facts: int, past: int) -> str:
+    return pluralize(facts, "fact") + (f" and {pluralize(past, 'past one')}" if past else "")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
@@ -27,10 +29,23 @@ def is_interactive() -> bool:
     return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
 
 
+def ask(question: str) -> bool:
+    """Ask a question at the terminal, and return whether the answer is yes; Ctrl-C ends the command."""
+    text = escape_line(question)
+    if threading.current_thread() is not threading.main_thread():
+        return typer.confirm(text, err=True)
+    # The handler of an event loop only cancels the command, which a blocking read does not notice.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return typer.confirm(text, err=True)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
 def confirm(question: str, *, unchanged_message: str) -> None:
     """Ask a question and return if the answer is yes, else end the command; without an answer, say what to pass."""
     try:
-        is_confirmed = typer.confirm(escape_line(question), err=True)
+        is_confirmed = ask(question)
     except typer.Abort:
         if is_interactive():
             raise

@@ -12,6 +12,7 @@ from gaia_memory.models import (
     DUE_FIELDS,
     LABELS,
     MARKS_OF_DOUBT,
+    UNCONFIRMED_KEY,
     extract_fact_features,
     find_author,
     is_of_model,
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from gaia_memory.models import Draft
 
-SAYING_COLUMNS = ("said_at", "session_id", "seq", "metadata", "traits", *DETAIL_DEFAULTS)
+SAYING_COLUMNS = ("said_at", "session_id", "seq", "source", "metadata", "traits", *DETAIL_DEFAULTS)
 """The columns of a fact that a further saying may change."""
 
 
@@ -62,6 +63,9 @@ def _add_saying(merged: dict[str, Any], draft: Draft, said: float) -> None:
     _merge_due(merged, details, is_later=is_later)
     _merge_validity(merged, details, said if is_later else known_since, is_later=is_later)
     merged["metadata"] = _merge_metadata(merged["metadata"], draft, is_later=is_later)
+    if merged["source"] == "grow" and UNCONFIRMED_KEY not in merged["metadata"]:
+        # Nobody had said it.
+        merged["source"] = draft.source
     if draft.fact.said_at is None:
         return
     date = to_epoch_seconds(draft.fact.said_at)
