@@ -39,7 +39,7 @@ _ALL_RESULTS_LIMIT = 1_000
 OPERATION_WEIGHTS = {
     "remember": 4, "add": 3, "recall": 4, "list": 4, "export": 2, "import": 1, "profile": 2, "status": 2, "contact": 1,
     "errors": 2, "forget_one": 2, "forget_conversation": 2, "forget_all": 1, "reach_for_others": 4, "reach_below": 3,
-    "service": 3, "talk": 2, "command": 1, "sweep": 1,
+    "service": 3, "talk": 2, "command": 1, "sweep": 1, "usage": 2,
 }  # fmt: skip
 """The operations with their relative frequencies."""
 
@@ -110,6 +110,9 @@ class Person:
     sessions: dict[str, set[str]] = field(default_factory=dict)
     said: set[str] = field(default_factory=set)
     tombstoned: set[str] = field(default_factory=set)
+    sent_count: int = 0
+    """Messages and commands since everything was forgotten."""
+
     profile_revision: int | None = None
     """The revision of the last profile."""
 
@@ -168,8 +171,10 @@ class FuzzWorker:
     async def run_operations(self, operations: int) -> None:
         """Run operations until memory was called that often, and check every result."""
         names = [name for name, weight in OPERATION_WEIGHTS.items() for _ in range(weight)]
-        while self.calls.total() < operations:
-            person, name = self.rng.choice(self.people), self.rng.choice(names)
+        # The workers' seeds together begin with every operation.
+        first = [*OPERATION_WEIGHTS][self.seed % 7 :: 7]
+        while first or self.calls.total() < operations:
+            person, name = self.rng.choice(self.people), first.pop() if first else self.rng.choice(names)
             try:
                 await getattr(self, f"_{name}")(person)
             except LeakError as leak:
@@ -278,6 +283,11 @@ class FuzzWorker:
         if foreign or not len(person.facts) <= status.facts <= len(person.facts) + len(person.said) + 1:
             raise LeakError(f"counts {status.facts} facts, and shows {foreign}")
 
+    async def _usage(self, person: Person) -> None:
+        digest = await self.memory.usage(person.scope)
+        if digest.turns + sum(digest.commands.values()) > person.sent_count:
+            raise LeakError(f"counts {digest} of {person.sent_count} messages")
+
     async def _contact(self, person: Person) -> None:
         number = f"+9725{person.number:08d}"
         kept = await self.memory.remember(person.scope, f"Grace can be called at {number}")
@@ -331,6 +341,7 @@ class FuzzWorker:
         person.sessions.clear()
         person.said.clear()
         person.tombstoned.clear()
+        person.sent_count = 0
         await self._list(person)
 
     async def _reach_for_others(self, person: Person) -> None:
@@ -403,6 +414,7 @@ class FuzzWorker:
             person.said.add(word)
 
     async def _send(self, person: Person, text: str) -> str:
+        person.sent_count += 1
         channel = self.rng.choice(CHANNELS)
         talk = self.gaia.conversation(self.agent, user_id=person.scope.user, channel=channel)
         return str((await CallCounter(talk, self.calls).send(text)).text)
@@ -416,13 +428,13 @@ async def check_plain_mem0(gaia: Gaia) -> None:
     """Check that mem0 over the store finds each user's facts and no other user's."""
     await gaia.memory.settled()
     config = gaia.mem0_config()
-    for number, scope in enumerate(SCOPES):
-        with plain_mem0(config) as mem0:
+    with plain_mem0(config) as mem0:
+        for number, scope in enumerate(SCOPES):
             mine = {"user_id": scope.mem0_user_id}
             listed = await asyncio.to_thread(mem0.get_all, filters=mine, top_k=_ALL_RESULTS_LIMIT)
             found = await asyncio.to_thread(mem0.search, "hidden treasure", filters=mine, top_k=50)
-        foreign = owners_in(listed, found) - {number}
-        there = {row["id"] for row in listed["results"]}
-        expected = {fact.id for fact in await gaia.memory.facts(scope)}
-        if foreign or there != expected:
-            raise LeakError(f"mem0 shows {number} {scope!r} facts of {foreign}, {len(there ^ expected)} differ")
+            foreign = owners_in(listed, found) - {number}
+            there = {row["id"] for row in listed["results"]}
+            expected = {fact.id for fact in await gaia.memory.facts(scope)}
+            if foreign or there != expected:
+                raise LeakError(f"mem0 shows {number} {scope!r} facts of {foreign}, {len(there ^ expected)} differ")
