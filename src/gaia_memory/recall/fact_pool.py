@@ -52,10 +52,10 @@ class FactPools:
         self, scope: Scope, visibility: Visibility, predicate: FactPredicate | None, moment: PointInTime | None
     ) -> FactPool:
         """Return the facts that a question may see: the current ones, or those that held at a time."""
-        stored = await self._columns.get_stored(scope)
+        stored, current = await self._columns.get_all(scope)
         if moment is not None:
             return await self._load_as_of(scope, stored, visibility, predicate, moment)
-        columns = await self._visible(scope, await self._columns.get(scope), visibility)
+        columns = await self._visible(scope, current, visibility)
         if predicate is not None:
             async with self._database.read_transaction() as tx:
                 matching = await self._facts.ids_matching(tx, scope, predicate)
@@ -64,7 +64,7 @@ class FactPools:
 
     async def load_everything(self, scope: Scope, visibility: Visibility) -> FactPool:
         """Return the facts that a question may see, whether they are stored or have ended."""
-        stored = await self._columns.get_stored(scope)
+        stored, _ = await self._columns.get_all(scope)
         async with self._database.read_transaction() as tx:
             past = await self._facts.past.past_index(tx, scope, self._embedder.identity)
         columns = await self._visible(scope, await run_in_thread(_with_past, stored, past), visibility)
@@ -72,9 +72,11 @@ class FactPools:
 
     async def get(self, scope: Scope, fact_ids: Collection[str], pool: FactPool) -> dict[str, Fact]:
         """Return those of these facts that still exist: current ones or, in a pool with past facts, any."""
-        read = self._facts.get if pool.past is None else self._facts.past.get_any
+        if pool.past is None:
+            async with self._database.single_statement(only_reads=True) as tx:
+                return await self._facts.get(tx, scope, fact_ids)
         async with self._database.read_transaction() as tx:
-            return await read(tx, scope, fact_ids)
+            return await self._facts.past.get_any(tx, scope, fact_ids)
 
     async def _load_as_of(
         self,

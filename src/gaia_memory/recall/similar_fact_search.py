@@ -43,7 +43,7 @@ class SimilarFactMixin:
         by_words = await self.find_by_words(scope, text, limit=MAX_WORD_MATCHES)
         cosines: dict[str, float] = {}
         if vector is not None:
-            current, stored = await self._columns.get(scope), await self._columns.get_stored(scope)
+            stored, current = await self._columns.get_all(scope)
             allowed = None if current is stored else current
             cosines = await self._vectors.find_similar(scope, vector, limit=MAX_SIMILAR_FACTS + 1, allowed=allowed)
             cosines.pop(left_out or "", None)

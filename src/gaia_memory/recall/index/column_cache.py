@@ -41,27 +41,31 @@ class ColumnCache:
 
     async def get(self, scope: Scope) -> FactColumns:
         """Return the columns of the current facts of a scope."""
+        return (await self.get_all(scope))[1]
+
+    async def get_all(self, scope: Scope) -> tuple[FactColumns, FactColumns]:
+        """Return the columns of all stored facts of a scope, and of those among them that hold now."""
         entry, now = await self._load(scope), self._clock.now().timestamp()
         if not entry.period[0] <= now < entry.period[1]:
             entry = await run_in_thread(_at_time, entry.revision, entry.stored, now)
             self._cache.put(("columns", scope), entry)
-        return entry.current
-
-    async def get_stored(self, scope: Scope) -> FactColumns:
-        """Return the columns of all stored facts of a scope, with those that have expired or not begun to hold."""
-        return (await self._load(scope)).stored
+        return entry.stored, entry.current
 
     async def _load(self, scope: Scope) -> _CacheEntry:
+        entry: _CacheEntry | None = self._cache.get(("columns", scope))
+        if entry is not None:
+            async with self._database.single_statement(only_reads=True) as tx:
+                if (await self._facts.state(tx, scope)).revision == entry.revision:
+                    return entry
         async with self._database.read_transaction() as tx:
             revision = (await self._facts.state(tx, scope)).revision
-            entry: _CacheEntry | None = self._cache.get(("columns", scope))
-            if entry is not None and entry.revision == revision:
-                return entry
-            count = await self._facts.count(tx, scope, all_stored=True)
-            cached = None if entry is None else entry.stored
             changed = await self._facts.indexed_facts(tx, scope, since_revision=-1 if entry is None else entry.revision)
-            has_no_deletions = cached is None or await run_in_thread(_count_merged, cached, changed) == count
-            stored_ids = None if has_no_deletions else await self._facts.ids(tx, scope)
+            cached = stored_ids = None
+            if entry is not None:
+                cached = entry.stored
+                count = await self._facts.count(tx, scope, all_stored=True)
+                if await run_in_thread(_count_merged, cached, changed) != count:
+                    stored_ids = await self._facts.ids(tx, scope)
         columns = await run_in_thread(_refresh, cached, changed, stored_ids)
         entry = await run_in_thread(_at_time, revision, columns, self._clock.now().timestamp())
         self._cache.put(("columns", scope), entry)

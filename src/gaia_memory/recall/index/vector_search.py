@@ -182,11 +182,13 @@ class VectorSearch:
 
     async def _load_vectors(self, scope: Scope) -> _CachedVectors:
         key = ("vectors", scope, self._embedder.identity)
+        cached: _CachedVectors | None = self._cache.get(key)
+        if cached is not None:
+            async with self._database.single_statement(only_reads=True) as tx:
+                if (await self._facts.state(tx, scope)).revision == cached.revision:
+                    return cached
         async with self._database.read_transaction() as tx:
             revision = (await self._facts.state(tx, scope)).revision
-            cached: _CachedVectors | None = self._cache.get(key)
-            if cached is not None and cached.revision == revision:
-                return cached
             ids, rows = await self._changed_vectors(tx, scope, cached)
             if rows is None:
                 ids, rows = await self._facts.vectors(tx, scope, self._embedder.identity)
