@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gaia_memory import open_memory
+from gaia_memory.backend.providers.sentence_encoder import load_model
 from gaia_memory.forget.delete import HOST_SESSION_NOTE
 from gaia_memory.testing import ScriptedLlm
 from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
@@ -38,6 +39,7 @@ NOTHING = "gaia: nothing to forget about {!r}\n"
 @pytest.fixture
 def config(tmp_path: Path) -> str:
     """Return the path of a configuration for a home with facts about two users."""
+    load_model()  # What is written before gets its vectors later.
     path = str(write_offline_config(tmp_path))
     memory(path, "add", "itay", f"likes {WORD}", "likes tea")
     memory(path, "add", "noa", "likes coffee")
