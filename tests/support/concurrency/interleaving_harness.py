@@ -45,7 +45,7 @@ from support.concurrency.deterministic_scheduler import (
     claim_step,
     set_current_session,
 )
-from support.concurrency.interleaving_scenarios import FORGET_COMMAND, HOST_KINDS, Kind, Move, Scenario
+from support.concurrency.interleaving_scenarios import FORGET_COMMAND, HOST_KINDS, Kind, Move, Scenario, is_cleared
 from support.plugin_host import (
     contents_text,
     events_text,
@@ -276,7 +276,7 @@ class InterleavingHarness:
             part.text for event in live_events(session.events) for part in (event.content or EMPTY_CONTENT).parts or []
         ]
         assert not [word for word, count in there.items() if count > 1], f"kept twice: {there}"
-        if story.mode == "keep" or (story.mode == "auto" and story.kind != "ours"):
+        if not is_cleared(story.kind, story.mode):
             assert set(there) == set(said), "something said is not kept"
         else:
             assert not WORD_PATTERN.findall(" ".join(text or "" for text in live)), f"learned and not cleared: {live}"

@@ -20,6 +20,11 @@ Move = tuple[Literal["say", "sweep", "forget", "stray"], int, str]
 """A move, the number of the engine, and a command if there is one; a stray message bypasses memory."""
 
 
+def is_cleared(kind: Kind, mode: ClearMode) -> bool:
+    """Return whether a learned session of this host is cleared: "auto" leaves a third party's session as it is."""
+    return mode in ("delete", "rewind") or (mode == "auto" and kind == "ours")
+
+
 @dataclass(frozen=True)
 class Scenario:
     """The moves of all actors, which run at once: one line per actor."""

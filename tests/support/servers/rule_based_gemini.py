@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from gaia_memory.adk.plugins.turn_notes import without_notes
 from support.servers.fake_gemini import Answer, FakeGemini, Kind, Request, call, facts
 
 LOOK_UP_PREFIX = "look up "
@@ -42,7 +43,7 @@ class RuleBasedGemini:
         last = body["contents"][-1]["parts"][-1]
         if "functionResponse" in last:
             return "found " + json.dumps(last["functionResponse"]["response"])
-        said = str(last.get("text", ""))
+        said = without_notes(str(last.get("text", "")))
         self._wait_at_gate("agent", said)
         return (
             call("load_memory", query=said.removeprefix(LOOK_UP_PREFIX))
