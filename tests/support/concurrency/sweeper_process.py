@@ -34,7 +34,7 @@ asyncio.run(main())
 
 @contextmanager
 def sweeping_process(config: Path, environ: Mapping[str, str], *, seconds: float = 150.0) -> Iterator[None]:
-    """Keep a process sweeping with `force` until the block ends; check that it learned repeatedly and never failed."""
+    """Keep a process sweeping with `force` until the block ends; check that it learned something and never failed."""
     with subprocess.Popen(
         [sys.executable, "-c", _SWEEPER_SCRIPT, str(config)],
         env={**os.environ, **environ},
@@ -50,5 +50,5 @@ def sweeping_process(config: Path, environ: Mapping[str, str], *, seconds: float
             process.kill()
     assert process.returncode == 0
     learned, failed = (int(count) for count in out.split())
-    assert learned > 1
+    assert learned
     assert failed == 0
