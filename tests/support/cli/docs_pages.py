@@ -21,7 +21,7 @@ FENCED = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.
 WILDCARD = "…"
 TIMEOUT_SECONDS = 170.0
 _BLOCK_END_MARKER = "@@ end of block"
-STUBBED_COMMANDS = ("pip", "ollama", "vllm")
+STUBBED_COMMANDS = ("pip", "ollama", "vllm", "gcloud")
 """Commands that reach the network or a server of the reader's: logged in a file of their name and not run."""
 
 
