@@ -42,7 +42,9 @@ async def run_scenario(server: FakeOpenAI, home: Path, settings: Mapping[str, An
         pieces = [piece async for piece in gaia.conversation(agent, user_id=USER, channel="web").stream("my sister?")]
         hits = await gaia.memory.recall(scope, "sister")
         await gaia.memory.settled()
-        plain = await asyncio.to_thread(find_facts, gaia.mem0_config(), scope, "sister")
+        plain = None
+        if server.takes_dimensions:  # mem0 sends the configured length of vectors to a server that refuses it, too.
+            plain = (await asyncio.to_thread(find_facts, gaia.mem0_config(), scope, "sister"))[0]
         status = await gaia.memory.status(scope)
         texts = [fact.text for fact in await gaia.memory.facts(scope)]
         receipt = await gaia.memory.forget(scope)
@@ -52,7 +54,7 @@ async def run_scenario(server: FakeOpenAI, home: Path, settings: Mapping[str, An
         "replies": [first.text, "".join(pieces)],
         "report": (report.consolidated, report.failed),
         "best": (hits[0].fact.text, hits[0].missing, "vectors" in hits[0].why),
-        "plain": plain[0],
+        "plain": plain,
         "status": (status.state, status.embedder),
         "facts": texts,
         "forgotten": receipt.count,

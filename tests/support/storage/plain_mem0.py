@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +32,9 @@ def open_mem0(config: Mapping[str, Any]) -> Any:
     embedder = options["embedder"]
     if is_scripted := embedder["provider"] == "scripted":
         options["embedder"] = {"provider": "offline"}
+    if embedder["provider"] == "openai" and not os.environ.get("OPENAI_API_KEY"):
+        # A program on mem0 sets some key, also for a server that needs none.
+        options["embedder"] = {**embedder, "config": {**embedder["config"], "api_key": "no-key"}}
     Path(options["history_db_path"]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     memory = Memory.from_config(options)
     if is_scripted:
