@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from gaia_memory.database.pooling.conflicts import retries_conflicts
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.ledger.usage_log import forget_usage, load_usage
 from gaia_memory.log import log_fields, logger_for
 from gaia_memory.models import (
     Fact,
@@ -108,6 +107,8 @@ class Forgetter:
 
     async def preview(self, scope: Scope, session_id: str | None, filters: Filters | None) -> ForgetPreview:
         """Return the data that a forget would affect; change nothing."""
+        from gaia_memory.ledger.usage_log import load_usage
+
         predicate = None if filters is None else compile_filters(require_conditions(filters))
         async with self.database.read_transaction() as tx:
             only = () if session_id is None else await self.facts.provenance.sourced_only_from(tx, scope, session_id)
@@ -201,7 +202,7 @@ class Forgetter:
                 removed = await self.facts.delete_all(tx, scope, forgotten_at=said_until)
                 removed["profiles"] += await self._drop_profiles(tx, scope)
                 await self.ledger.forget_messages(tx, user=scope.user, app=scope.app, said_until=said_until)
-                removed |= await forget_usage(tx, scope)
+                removed |= await _forget_usage(tx, scope)
             remaining = sum(map(len, copied.values()))
             if copies and (copied or ended):
                 ids = {each: [*copied.get(each, ()), *ended.get(each, ())] for each in (*copied, *ended)}
@@ -292,7 +293,7 @@ class Forgetter:
         # With memory across apps, an app without a ledger row is known only as a source of facts.
         for app in (scope.app, *sorted(apps)):
             await self.ledger.forget_session(tx, user=scope.user, app=app, session=session_id, said_until=said_until)
-        return removed | await forget_usage(tx, scope, session_id)
+        return removed | await _forget_usage(tx, scope, session_id)
 
     async def remove_facts(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
         """Remove facts and never learn from their events again; return the number of rows removed by kind."""
@@ -330,3 +331,10 @@ async def finish_erasures(
     finally:
         settle_task.cancel()
     return None
+
+
+async def _forget_usage(tx: Transaction, scope: Scope, session_id: str | None = None) -> dict[str, int]:
+    # The slash commands import this module, and a program that has no turn yet loads no SQLAlchemy.
+    from gaia_memory.ledger.usage_log import forget_usage
+
+    return await forget_usage(tx, scope, session_id)

@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.ledger.usage_log import note_usage, usage_parameters
 from gaia_memory.models import (
     Fact,
     FrozenProfile,
@@ -110,6 +109,8 @@ class LedgerClient:
 
     async def note_command(self, scope: Scope, key: SessionKey, name: str, *, began_at: float) -> None:
         """Note that a person typed a slash command, unless the conversation is private."""
+        from gaia_memory.ledger.usage_log import note_usage, usage_parameters
+
         used = TurnUsage(scope=scope, key=key, began_at=began_at, channel=key.channel, command=name)
         # The command has been answered: what counts it must not make it fail.
         with suppress(MemoryUnavailable, OSError):
