@@ -92,6 +92,10 @@ class QuestionFile(_Entry):
             raise ValueError(f"it has facts or talks, and {self.user} is to be asked: leave out one of the two")
         if bool(self.talks) == bool(self.questions) or (self.talks and self.facts):
             raise ValueError("pass `questions` beside facts or a user; talks have questions and facts of their own")
+        for facts in (self.facts, *(each.facts for each in self.talks)):
+            ids = [fact.id for fact in facts if fact.id is not None]
+            if len(set(ids)) < len(ids):
+                raise ValueError(f"two facts have the id {max(ids, key=ids.count)!r}: give each one of its own")
         return self
 
     @property

@@ -92,6 +92,10 @@ def test_talks_are_learned_first_by_the_configured_model(tmp_path: Path, gemini:
     ("content", "message"),
     [
         ("questions: [{ask: a, expect: b}]", "there is nothing to ask about: write `facts` or `talks` into it"),
+        (
+            "facts: [{text: a, id: '1'}, {text: b, id: '1'}]\nquestions: [{ask: a, expect: a}]",
+            "two facts have the id '1': give each one of its own",
+        ),
         ("user: ada\nfacts: [a]\nquestions: [{ask: a, expect: b}]", "ada is to be asked: leave out one of the two"),
         ("facts: [a]", "pass `questions` beside facts or a user"),
         ("facts: [a]\nquestions: [{ask: a}]", "questions 1: pass `expect: TEXT` for what should come"),
