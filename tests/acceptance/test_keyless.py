@@ -18,7 +18,11 @@ CHANGES = {
     "fr": ("Mon vélo est dans la cave.", "Mon vélo est dans le jardin.", "Où est mon vélo ?"),
     "ja": ("私の自転車は地下室にあります。", "私の自転車は庭にあります。", "私の自転車はどこにありますか\uff1f"),
 }
-SETTINGS = {"model": "offline", "memory": {"llm": {"provider": "offline"}, "embedder": {"provider": "offline"}}}
+SETTINGS = {
+    "model": "offline",
+    "sessions": {"coalesce_seconds": 0},
+    "memory": {"llm": {"provider": "offline"}, "embedder": {"provider": "offline"}},
+}
 
 
 def day_of(clock: WallClock) -> datetime:

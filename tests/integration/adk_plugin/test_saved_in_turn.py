@@ -25,7 +25,7 @@ async def learn(
     `learned` are the words in which another model learns each message; without it, they are the person's own.
     """
     answers = [answer for _, saved in turns for answer in ([call("remember", **saved), "ok"] if saved else ["ok"])]
-    async with open_memory(home=home, model="offline") as gaia:
+    async with open_memory({"sessions": {"coalesce_seconds": 0}}, home=home, model="offline") as gaia:
         if learned:
             set_extractor(
                 gaia._engine, ScriptedExtractor(*([each] if isinstance(each, str) else each for each in learned))

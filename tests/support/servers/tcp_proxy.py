@@ -88,14 +88,16 @@ class TcpProxy:
 
     async def _disconnect(self) -> None:
         if self._server is not None:
+            # A connection that is being accepted when its server closes is never closed itself (python/cpython#109564).
+            for listener in self._server.sockets:
+                self._loop.remove_reader(listener.fileno())
+            await _finish_accepting()
             self._server.close()
             self._server = None
         await self._abort()
 
     async def _abort(self) -> None:
-        # A connection that was accepted just now is in the set a few rounds of the loop later, however long these take.
-        for _ in range(10):
-            await asyncio.sleep(0)
+        await _finish_accepting()
         for writer in list(self._writers):
             writer.transport.abort()
         while self._writers:
@@ -181,6 +183,12 @@ class _Fault:
         if line.armed_fault is self and self.pattern in asked:
             self.remaining -= 1
         return self.remaining == 0
+
+
+async def _finish_accepting() -> None:
+    """Let what was accepted reach its handler, which takes a few rounds of the loop."""
+    for _ in range(10):
+        await asyncio.sleep(0)
 
 
 async def _cancel_tasks() -> None:
