@@ -131,6 +131,18 @@ async def test_a_retirement_without_a_short_reason_is_refused(gaia: Gaia, why: s
     assert await held(gaia) == [HAIFA]
 
 
+async def test_a_wording_that_holds_only_later_is_refused_for_a_fact_that_holds_now(gaia: Gaia) -> None:
+    """Else nothing would be true until then; one that is to come itself is corrected."""
+    known = await gaia.memory.remember(ADA, HAIFA)
+    with pytest.raises(InvalidInputError, match=r"valid_from .*remember what will be true"):
+        await gaia.memory.update(ADA, known.id, text=OSLO, valid_from=day(1))
+    to_come = await gaia.memory.remember(ADA, OSLO, valid_from=day(1))
+    await gaia.memory.update(ADA, to_come.id, text="Lives in Bergen", valid_from=day(2))
+
+    assert await held(gaia) == [HAIFA]
+    assert await held(gaia, day(3)) == ["Lives in Bergen", HAIFA]
+
+
 async def test_a_late_statement_is_not_ended_by_what_was_never_true(gaia: Gaia) -> None:
     """The slot of a key belongs to what is true."""
     move_to(gaia, day(5))

@@ -280,7 +280,12 @@ def _corrected(
     merged = {name: value for name, value in merged.items() if value is not None}
     details["context"] = details["context"] or DEFAULT_CONTEXT
     wording = fact.text if text is None else require_text("text", text).strip()
-    return NewFact(wording, metadata=merged, **details)
+    corrected = NewFact(wording, metadata=merged, **details)
+    begins, holds_now = corrected.valid_from, fact.valid_from is None or fact.valid_from <= now
+    if wording != fact.text and holds_now and begins is not None and begins > now:
+        fix = "remember what will be true as a fact of its own, and pass valid_until for this one"
+        raise_invalid("valid_from", begins.isoformat(), fix)
+    return corrected
 
 
 def apply_reminder(fact: NewFact, changes: FactChanges, *, now: datetime, zone: tzinfo | None) -> NewFact:
