@@ -81,7 +81,9 @@ class CountingExtractor:
 async def learning_engine(kind: str, folder: Path) -> AsyncIterator[Engine]:
     """Open an engine on a session database of this kind, with ADK's tables in it."""
     async with memory_url(kind, folder) as url:
-        sessions = url.render_as_string(hide_password=False)
+        # The driver keeps a hundred statements of each connection, whose lists of ids have many lengths.
+        uncached = url.update_query_dict({"prepared_statement_cache_size": "0"})
+        sessions = uncached.render_as_string(hide_password=False)
         if kind == "sqlite":
             sessions = f"sqlite+aiosqlite:///{folder / 'sessions.db'}"
         settings = {"app": APP, "sessions": {"database_url": sessions}}
