@@ -93,7 +93,7 @@ async def require_truth(database: Database, life: Sequence[Said]) -> None:
         assert (fact_id not in past) == is_current, (describe(life), text)
 
 
-@pytest.mark.parametrize("cases", [12, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cases", [12, pytest.param(400, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
 async def test_the_order_of_learning_changes_no_period(database: Database, cases: int) -> None:
     """Statements between two others, repetitions and retractions, as known after each conversation."""
     chance = random.Random(cases)
