@@ -7,6 +7,7 @@ import re
 import shlex
 import stat
 import subprocess
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -213,11 +214,16 @@ def test_a_large_import_shows_its_progress(config: str, monkeypatch: pytest.Monk
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_examples_work(config: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The examples of the help can be pasted, in a folder with the two homes that one of them names."""
+    """The examples of the help can be pasted, in a folder with the two homes and the mem0 store that they name."""
     monkeypatch.setenv("GAIA_CONFIG", config)
     monkeypatch.delenv("GAIA_HOME")
     for name in ("old", "new"):
         (tmp_path / f"{name}.yaml").write_text(f"model: offline\nhome: {name}\n", encoding="utf-8")
+    with zipfile.ZipFile(Path(__file__).with_name("mem0_1_0_stores.zip")) as stores:
+        stores.extractall(tmp_path, [name for name in stores.namelist() if name.startswith("faiss/")])
+    store = {"provider": "faiss", "config": {"collection_name": "mem0", "path": "faiss"}}
+    mem0 = {"vector_store": store, "embedder": {"provider": "offline"}}
+    (tmp_path / "mem0.yaml").write_text(json.dumps(mem0), encoding="utf-8")
     run_gaia("memory", "add", "--user", "ada", "--config", str(tmp_path / "old.yaml"), "likes tea")
     run_gaia("memory", "add", "--user", "ada", "--config", config, "likes cake")
     examples = re.findall(r"^`(gaia .*?)`", transfer.EXPORT_EXAMPLES + transfer.IMPORT_EXAMPLES, re.MULTILINE)
@@ -225,7 +231,7 @@ def test_the_examples_work(config: str, tmp_path: Path, monkeypatch: pytest.Monk
         command = example.partition(" | jq")[0].replace("gaia ", shlex.join(GAIA_COMMAND) + " ")
         subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, check=True)
 
-    assert len(examples) == 4
+    assert len(examples) == 5
     assert texts(str(tmp_path / "new.yaml"), user="ada") == ["likes tea"]
 
 
