@@ -10,5 +10,7 @@ down_revision = "0021"
 
 
 def upgrade() -> None:
-    """Add the column."""
+    """Add the column, and name the new kind of ending on a database with comments."""
     op.add_column("gaia_endings", sa.Column("note", sa.Text(), comment="what somebody said of a fact that is `untrue`"))
+    if op.get_bind().dialect.supports_comments:
+        op.alter_column("gaia_endings", "why", comment="`replaced`, `retracted`, `expired`, `merged` or `untrue`")
