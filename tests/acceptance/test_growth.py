@@ -15,7 +15,8 @@ from gaia_memory.cli.grow import grow
 from gaia_memory.errors import InvalidInputError, ModelUnavailableError
 from gaia_memory.facts.outbox import Outbox
 from gaia_memory.growth.digest import UsageDigest
-from gaia_memory.ledger.usage_log import load_usage
+from gaia_memory.ledger.usage_log import load_usage, usage_parameters
+from gaia_memory.models import Scope, SessionKey, TurnUsage
 from gaia_memory.testing import ScriptedLlm, call
 from support.cli.cli_runner import CommandResult, run_gaia
 from support.harness import INSTRUCTION, Sut
@@ -237,6 +238,15 @@ async def test_turns_are_counted_by_name_outcome_and_channel(opened: OpenSut) ->
     assert sum(digest.turns_by_hour.values()) == 4
 
 
+def test_a_turn_of_many_calls_takes_two_kilobytes_at_most() -> None:
+    """Whatever the names are; those calls count that fit."""
+    scope, key = Scope("gaia", "ada"), SessionKey("gaia", "ada", "ada:telegram")
+    calls = (("ü" * 100, "ok"),) * 5_000
+    stored = usage_parameters(TurnUsage(scope=scope, key=key, began_at=0, channel="ü" * 100, tools=calls), now=1)
+
+    assert 1_000 < len(json.dumps(stored["used_used"])) <= 2_000
+
+
 @pytest.mark.parametrize("kind", ["private", "off", "none kept"])
 async def test_what_is_not_to_be_counted_is_not_stored(opened: OpenSut, kind: str) -> None:
     """Private turns and commands, turns while memory is off, and any turn with `memory.usage_days: 0`."""
@@ -331,12 +341,17 @@ async def test_usage_moves_with_a_merge_and_goes_after_its_days(opened: OpenSut)
 async def test_forgotten_usage_is_in_no_file_of_the_memory(make: OpenSut) -> None:
     """Its row is erased as the text of facts is."""
     sut = await make(agent=traveller)
+
+    def files() -> list[str]:
+        return [file.name for file in sut.home.glob("memory.db*") if b"find_trains" in file.read_bytes()]
+
     await talk(sut, turns=1)
+    before = files()
     await sut.gaia.memory.forget(sut.scope("ada"))
     await sut.gaia.memory.settled()
-    files = [file for file in sut.home.glob("memory.db*") if b"find_trains" in file.read_bytes()]
 
-    assert files == []
+    assert before
+    assert files() == []
 
 
 async def test_the_counts_are_served_and_shown_on_a_page(make: OpenSut) -> None:

@@ -83,7 +83,7 @@ class ForgetPreview:
     ended and pass them. `session_fact_ids` are the facts learned only from the named conversation, `pending_erasures`
     the earlier forgets whose text may still be in a file. `copies` are the facts that imports made in other scopes from
     all facts or from those of the conversation. `was_written` is true once anything was stored or forgotten for the
-    scope. `used_turns` counts the turns of which is known what they used.
+    scope. `has_usage` is true if it is known what the person used in a turn.
     """
 
     facts: tuple[Fact, ...]
@@ -93,7 +93,7 @@ class ForgetPreview:
     pending_erasures: int
     copies: int
     was_written: bool
-    used_turns: int
+    has_usage: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Forgetter:
 
     async def preview(self, scope: Scope, session_id: str | None, filters: Filters | None) -> ForgetPreview:
         """Return the data that a forget would affect; change nothing."""
-        from gaia_memory.ledger.usage_log import load_usage
+        from gaia_memory.ledger.usage_log import has_usage
 
         predicate = None if filters is None else compile_filters(require_conditions(filters))
         async with self.database.read_transaction() as tx:
@@ -122,17 +122,18 @@ class Forgetter:
                 pending_erasures=len(await self.outbox.pending_erasures(tx)),
                 copies=sum(map(len, copied.values())),
                 was_written=(await self.facts.state(tx, scope)).revision > 0,
-                used_turns=len(await load_usage(tx, scope, since=0.0)),
+                has_usage=await has_usage(tx, scope),
             )
 
     async def _matching(
         self, tx: Transaction, scope: Scope, predicate: FactPredicate | None
     ) -> tuple[list[Fact], list[Fact]]:
-        """Return the facts that are current or withdrawn, and those that ended."""
+        """Return the facts that are current or withdrawn, and with a predicate those that ended and pass it."""
         found = *await self.facts.facts(tx, scope, all_stored=True), *await self.facts.tool_changes.withdrawn(tx, scope)
-        past = [each.fact for each in (await self.facts.history.past(tx, scope)).values()]
-        is_meant = predicate or (lambda _: True)
-        return list(filter(is_meant, found)), list(filter(is_meant, past))
+        if predicate is None:
+            return list(found), []
+        past = (each.fact for each in (await self.facts.history.past(tx, scope)).values())
+        return list(filter(predicate, found)), list(filter(predicate, past))
 
     async def forget(
         self,

@@ -105,7 +105,7 @@ class GrowthMixin:
         await self._require(scope)
         asked_at = time.time()
         model = self.distiller.language_model
-        asked, strangers = await ask_for_proposals(model, scope, await self.usage(scope, days=days))
+        asked, other_users = await ask_for_proposals(model, scope, await self.usage(scope, days=days))
         facts = await self.facts(scope)
         texts, keys = {normal_hash(fact.text) for fact in facts}, {fact.key for fact in facts if fact.key}
         new: list[Proposal] = []
@@ -118,7 +118,9 @@ class GrowthMixin:
                     new.append(replace(each, text=text))
                     texts.add(form)
                     keys.update([each.key] if each.key else ())
-        return Proposals(proposals=tuple(new), left_out=len(asked) - len(new), strangers=strangers, asked_at=asked_at)
+        return Proposals(
+            proposals=tuple(new), left_out=len(asked) - len(new), other_users=other_users, asked_at=asked_at
+        )
 
     async def keep_proposal(self, scope: Scope, proposal: Proposal, *, asked_at: float) -> Fact:
         """Store a proposal word for word, as a fact of the source `grow` that nobody has confirmed.

@@ -59,13 +59,13 @@ class Proposals:
     """What a model proposes for one person.
 
     `left_out` counts what memory has or has forgotten, what is there twice, too long or nothing but a credential.
-    `strangers` are the users of proposals that are about somebody else. The question was asked at `asked_at`, in
+    `other_users` are the users of proposals that are about somebody else. The question was asked at `asked_at`, in
     seconds since the epoch.
     """
 
     proposals: tuple[Proposal, ...]
     left_out: int
-    strangers: tuple[str, ...]
+    other_users: tuple[str, ...]
     asked_at: float
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MAX_USED_BYTES = 2_000
 MAX_NAME_CHARACTERS = 64
+_MAX_TOOLS = MAX_USED_BYTES // len('["",""], ')
 _COLUMNS = ("partition", "app", "session_id", "began_at", "ended_at", "used")
 
 
@@ -24,7 +25,7 @@ def usage_parameters(used: TurnUsage, *, now: float) -> dict[str, Any]:
     """Return the parameters of `note_usage`; tools that do not fit into 2 kB are left out."""
     noted: dict[str, Any] = {"channel": _short(used.channel)} if used.channel else {}
     noted |= {"command": used.command} if used.command else {}
-    tools = [[_short(name), _short(outcome)] for name, outcome in used.tools]
+    tools = [[_short(name), _short(outcome)] for name, outcome in used.tools[:_MAX_TOOLS]]
     while len(json.dumps(noted | {"tools": tools})) > MAX_USED_BYTES:
         tools.pop()
     place = (used.scope.partition, encode_id(used.key.app), encode_id(used.key.session))
@@ -62,6 +63,12 @@ async def load_usage(tx: Transaction, scope: Scope, *, since: float) -> list[Tur
         )
         for row in rows
     ]
+
+
+async def has_usage(tx: Transaction, scope: Scope) -> bool:
+    """Return whether it is known what a person used in any turn."""
+    statement = select(usage.c.row).where(usage.c.partition == scope.partition).limit(1)
+    return (await tx.execute(statement)).first() is not None
 
 
 async def partitions_with_usage(tx: Transaction, *, since: float) -> set[str]:

@@ -71,7 +71,7 @@ OF_FORGETTING_ALL = 2
 """The conditions on forgotten words and tombstones when a scope is deleted; see
 `contract/test_paraphrase_tombstones.py` and `acceptance/test_growth.py`."""
 
-OF_USAGE = 2
+OF_USAGE = 3
 """The conditions on what turns used, when it is read and forgotten; see `acceptance/test_growth.py`."""
 
 OF_FINDING = 4

@@ -78,7 +78,7 @@ async def run(
         print_line(f"Nobody has had a turn in the last {pluralize(days, 'day')}.")
     if people and not can_propose:
         print_note("proposals need a model: set `memory.llm`; `gaia config show` prints it")
-    if any(each["failure"] or each["strangers"] for each in grown):
+    if any(each["failure"] or each["other_users"] for each in grown):
         raise typer.Exit(1)
 
 
@@ -101,7 +101,7 @@ async def _grow(engine: Engine, scope: Scope, days: int, *, keeps: bool, asks: b
     memory, name = engine.memory, scope.user
     digest = await memory.usage(scope, days=days)
     result: dict[str, Any] = {"user": name, "app": scope.app, "usage": digest.to_dict(), "proposals": []}
-    result |= {"left_out": 0, "strangers": [], "failure": ""}
+    result |= {"left_out": 0, "other_users": [], "failure": ""}
     if not as_json:
         _print_digest(name, digest)
     if digest.turns < MIN_TURNS or not memory.can_propose:
@@ -111,8 +111,8 @@ async def _grow(engine: Engine, scope: Scope, days: int, *, keeps: bool, asks: b
     except ModelError as error:
         print_error(f"no proposals for {name!r}, and nothing was kept: {error}")
         return result | {"failure": str(error)}
-    for stranger in found.strangers:
-        print_error(f"asked about {name!r}, the model proposed something for {stranger!r}: it was left out")
+    for other in found.other_users:
+        print_error(f"asked about {name!r}, the model proposed something for {other!r}: it was left out")
     for proposal in found.proposals:
         if not as_json:
             _print_proposal(proposal)
@@ -128,7 +128,7 @@ async def _grow(engine: Engine, scope: Scope, days: int, *, keeps: bool, asks: b
         kept = sum(each["id"] is not None for each in result["proposals"])
         left_out = f" {found.left_out} left out: known, forgotten or unfit." if found.left_out else ""
         print_line(f"{pluralize(len(found.proposals), 'proposal')} for {name}, {kept} kept.{left_out}")
-    return result | {"left_out": found.left_out, "strangers": list(found.strangers)}
+    return result | {"left_out": found.left_out, "other_users": list(found.other_users)}
 
 
 def _print_proposal(proposal: Proposal) -> None:

@@ -123,7 +123,7 @@ async def _choose(
             print_error(f"no fact about {user!r} matches --where")
             raise typer.Exit(1)
         return None, f"Forget {_counted(len(facts), preview.past)} about {user}: all that match --where"
-    is_known = preview.used_turns or (preview.was_written and opened.engine.config.memory.enabled)
+    is_known = preview.has_usage or (preview.was_written and opened.engine.config.memory.enabled)
     if not (facts or pending or has_copies or is_known):
         print_error(f"nothing to forget about {user!r}")
         raise typer.Exit(1)
