@@ -75,6 +75,18 @@ async def test_a_day_shows_what_was_true_then(make: Make) -> None:
     assert all("Lives in Bergen" in page for page in (today, odd))
 
 
+async def test_a_search_without_vectors_says_so(make: Make) -> None:
+    """Fewer facts are found then, and the next search may find more."""
+    sut = await make()
+    await sut.gaia.memory.remember(sut.scope("ada"), "Likes green tea")
+    sut.script.embedder_error = OSError("away")
+
+    async with await browser(sut) as client:
+        page = (await client.get(PAGE, params={"q": "tea"})).text
+
+    assert "1 fact, found without vectors: try again" in page
+
+
 async def test_every_refusal_is_a_page_for_a_browser_and_a_problem_for_a_program(make: Make) -> None:
     """With the same status; the page says why and leads back."""
     sut = await make(yaml.safe_dump({"server": {"tokens": TOKENS}}))

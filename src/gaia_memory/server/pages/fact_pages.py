@@ -30,12 +30,12 @@ async def _facts(page: PersonPage) -> Response:
     if question:
         result = await page.memory.explain(page.scope, question, limit=_PAGE_FACTS, filters=chosen or None, as_of=as_of)
         facts, left_out = page.view_hits(result.hits), page.view_hits(result.dropped)
-        total, offset = len(facts), 0
+        total, offset, missing = len(facts), 0, result.missing
     else:
         found = await page.memory.browse(
             page.scope, filters=chosen or None, offset=offset, limit=_PAGE_FACTS, as_of=as_of
         )
-        facts, left_out, total = [page.view(each) for each in found.facts], [], found.total
+        facts, left_out, total, missing = [page.view(each) for each in found.facts], [], found.total, ()
     return page.render(
         "facts.html",
         q=question,
@@ -45,6 +45,7 @@ async def _facts(page: PersonPage) -> Response:
         facts=facts,
         left_out=left_out,
         summary=_summary(len(facts), total, offset),
+        missing=missing,
         pages=list(_neighbours(page, query, offset, total)),
     )
 
