@@ -142,19 +142,20 @@ async def test_what_may_not_be_kept_is_left_out_and_costs_no_other_proposal(open
     assert "hunter2Xy" not in result.out + str(kept)
 
 
-async def test_a_person_who_is_forgotten_after_the_question_gets_nothing(opened: OpenSut) -> None:
-    """Their counts are erased, and a fact from them would bring these back."""
+@pytest.mark.parametrize("what", [{}, {"session_id": "ada:telegram"}])
+async def test_what_is_forgotten_after_the_question_gives_no_fact(opened: OpenSut, what: dict[str, str]) -> None:
+    """The counts of a person or of a conversation are erased, and a fact from them would bring these back."""
     sut = await opened(agent=traveller)
     scope, memory = sut.scope("ada"), sut.gaia.memory
     await memory.remember(scope, "likes tea")
     await talk(sut)
     propose(sut, proposal())
     found = await memory.proposals(scope)
-    await memory.forget(scope)
+    await memory.forget(scope, **what)
 
     with pytest.raises(InvalidInputError, match="was forgotten after"):
-        await memory.keep_proposal(scope, found.proposals[0], asked_at=found.asked_at)
-    assert await memory.facts(scope) == []
+        await memory.keep_proposal(scope, found.proposals[0], counted=found.counted)
+    assert "grow" not in [fact.source for fact in await memory.facts(scope)]
 
 
 @pytest.mark.acceptance("R11", "K04")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -22,7 +21,7 @@ from gaia_memory.growth import MAX_USAGE_DAYS, USAGE_DAYS
 from gaia_memory.growth.digest import UsageDigest, build_digest
 from gaia_memory.growth.proposals import MAX_TEXT_CHARACTERS, PROMPT_VERSION, Proposal, Proposals, ask_for_proposals
 from gaia_memory.ledger.usage_log import load_usage, partitions_with_usage
-from gaia_memory.models import UNCONFIRMED_KEY, AddResult, Draft, Fact, NewFact, Scope
+from gaia_memory.models import UNCONFIRMED_KEY, AddResult, Draft, Fact, NewFact, Scope, TurnUsage
 from gaia_memory.models.validation import require_int
 from gaia_memory.ports import Clock, Transaction
 from gaia_memory.profile.distil import Distiller
@@ -75,10 +74,7 @@ class GrowthMixin:
             InvalidInputError: `days` is not from 1 to 3650.
         """
         await self._require(scope, enabled=False)
-        since = self._since(days)
-        async with self.stores.database.read_transaction() as tx:
-            used = await load_usage(tx, scope, since=since)
-        return build_digest(used, days=days, zone=self.config.memory.zone)
+        return build_digest(await self._used(scope, days), days=days, zone=self.config.memory.zone)
 
     async def users_with_usage(self, *, days: int = USAGE_DAYS) -> list[Scope]:
         """Return everybody who has had a turn in the last `days` days, sorted by user and app."""
@@ -103,9 +99,9 @@ class GrowthMixin:
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)
-        asked_at = time.time()
-        model = self.distiller.language_model
-        asked, other_users = await ask_for_proposals(model, scope, await self.usage(scope, days=days))
+        used = await self._used(scope, days)
+        digest = build_digest(used, days=days, zone=self.config.memory.zone)
+        asked, other_users = await ask_for_proposals(self.distiller.language_model, scope, digest)
         facts = await self.facts(scope)
         texts, keys = {normal_hash(fact.text) for fact in facts}, {fact.key for fact in facts if fact.key}
         new: list[Proposal] = []
@@ -119,24 +115,27 @@ class GrowthMixin:
                     texts.add(form)
                     keys.update([each.key] if each.key else ())
         return Proposals(
-            proposals=tuple(new), left_out=len(asked) - len(new), other_users=other_users, asked_at=asked_at
+            proposals=tuple(new), left_out=len(asked) - len(new), other_users=other_users, counted=frozenset(used)
         )
 
-    async def keep_proposal(self, scope: Scope, proposal: Proposal, *, asked_at: float) -> Fact:
+    async def keep_proposal(self, scope: Scope, proposal: Proposal, *, counted: Collection[TurnUsage]) -> Fact:
         """Store a proposal word for word, as a fact of the source `grow` that nobody has confirmed.
 
         Raises:
-            InvalidInputError: the person was forgotten since `asked_at`.
+            InvalidInputError: not all is known any more that was `counted` for it.
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)
-        draft, facts = await self._draft(scope, proposal), self.stores.facts
+        draft = await self._draft(scope, proposal)
 
         async def write(tx: Transaction, drafts: Sequence[Draft]) -> AddResult:
-            forgotten_at = (await facts.state(tx, scope)).forgotten_at
-            if forgotten_at is not None and forgotten_at >= asked_at:
-                raise InvalidInputError(f"{scope.user!r} was forgotten after the model was asked: nothing is kept")
-            return await facts.writer.write(tx, scope, drafts, now=self.clock.now())
+            added = await self.stores.facts.writer.write(tx, scope, drafts, now=self.clock.now())
+            # After the write, which waits for a forget of the same person.
+            if not set(counted).issubset(await load_usage(tx, scope, since=0)):
+                raise InvalidInputError(
+                    f"some of what {scope.user!r} used was forgotten after the model was asked: nothing is kept"
+                )
+            return added
 
         [fact] = await self._write(scope, [draft], write=write)
         return fact
@@ -152,6 +151,11 @@ class GrowthMixin:
             extractor=f"{self.distiller.language_model.identity} {PROMPT_VERSION}",
         )
         return await run_in_thread(screen_draft, draft, allow_numbers=self.config.memory.allow_numbers)
+
+    async def _used(self, scope: Scope, days: int) -> list[TurnUsage]:
+        since = self._since(days)
+        async with self.stores.database.read_transaction() as tx:
+            return await load_usage(tx, scope, since=since)
 
     def _since(self, days: int) -> float:
         require_int("days", days, minimum=1, maximum=MAX_USAGE_DAYS, fix=f"pass 1 to {MAX_USAGE_DAYS}")

@@ -12,7 +12,7 @@ from gaia_memory.errors import BadAnswerError, InvalidInputError
 from gaia_memory.growth.digest import UsageDigest
 from gaia_memory.language.printable_text import replace_unstorable
 from gaia_memory.model_calls import AnswerOptions, asking_about
-from gaia_memory.models import Scope, parse_key
+from gaia_memory.models import Scope, TurnUsage, parse_key
 from gaia_memory.ports import LanguageModel
 
 MAX_PROPOSALS = 5
@@ -59,14 +59,14 @@ class Proposals:
     """What a model proposes for one person.
 
     `left_out` counts what memory has or has forgotten, what is there twice, too long or nothing but a credential.
-    `other_users` are the users of proposals that are about somebody else. The question was asked at `asked_at`, in
-    seconds since the epoch.
+    `other_users` are the users of proposals that are about somebody else. `counted` is what the model was shown in
+    counts.
     """
 
     proposals: tuple[Proposal, ...]
     left_out: int
     other_users: tuple[str, ...]
-    asked_at: float
+    counted: frozenset[TurnUsage]
 
 
 class _Item(BaseModel):

@@ -119,7 +119,7 @@ async def _grow(engine: Engine, scope: Scope, days: int, *, keeps: bool, asks: b
         fact = None
         if keeps or (asks and ask("Keep it?")):
             try:
-                fact = await memory.keep_proposal(scope, proposal, asked_at=found.asked_at)
+                fact = await memory.keep_proposal(scope, proposal, counted=found.counted)
             except InvalidInputError as error:
                 result["failure"] = str(error)
                 print_error(str(error))
