@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
@@ -15,6 +16,8 @@ import typer
 from gaia_memory.cli.ui.terminal import print_error
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import escape_line
+
+_INTERRUPT_SECONDS = 0.2
 
 
 def require_stdin() -> TextIO:
@@ -37,9 +40,25 @@ def ask(question: str) -> bool:
     # The handler of an event loop only cancels the command, which a blocking read does not notice.
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return typer.confirm(text, err=True)
+        with _interrupted_reads():
+            return typer.confirm(text, err=True)
     finally:
         signal.signal(signal.SIGINT, handler)
+
+
+@contextmanager
+def _interrupted_reads() -> Iterator[None]:
+    """Interrupt a blocking read now and then: one that began just after a Ctrl-C arrived would not notice it."""
+    if sys.platform == "win32":
+        yield
+        return
+    handler = signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, _INTERRUPT_SECONDS, _INTERRUPT_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
 
 
 def confirm(question: str, *, unchanged_message: str) -> None:
