@@ -11,8 +11,9 @@ from sqlalchemy import update
 from gaia_memory.database.sql_engine import open_database
 from gaia_memory.facts import FactStore, Outbox
 from gaia_memory.facts.tables import scopes
+from gaia_memory.forget.delete import Forgetter
 from gaia_memory.ledger import Ledger
-from gaia_memory.models import EventPosition, SessionKey, TurnRequest
+from gaia_memory.models import UNCONFIRMED_KEY, EventPosition, SessionKey, TurnRequest
 from support.databases import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
@@ -64,6 +65,24 @@ async def test_a_fact_written_by_two_processes_at_once_is_stored_once(database, 
 
     async with database.read_transaction() as tx:
         assert await facts.count(tx, ITAY) == ROUNDS // 2 + 1
+
+
+async def test_a_fact_that_is_said_while_a_forget_of_proposals_waits_stays(database, second):
+    """The forget looks at the sources once nobody else writes."""
+    proposal = make_draft("Plans early", source="grow", **{UNCONFIRMED_KEY: True})
+    async with database.transaction() as tx:
+        await facts.writer.write(tx, ITAY, [proposal], now=NOW)
+    forgetter = Forgetter(second, facts, ledger, outbox)
+    chosen = {"fact_id": None, "session_id": None, "filters": {"source": "grow"}, "copies": False}
+    async with database.transaction() as tx:
+        await facts.writer.write(tx, ITAY, [make_draft("Plans early", source="remember")], now=NOW)
+        forget = asyncio.create_task(forgetter.forget(ITAY, **chosen, now=NOW))
+        await asyncio.sleep(0.3)
+    receipt = await forget
+
+    assert receipt.count == 0
+    async with database.read_transaction() as tx:
+        assert [fact.source for fact in await facts.facts(tx, ITAY)] == ["remember"]
 
 
 async def test_each_conversation_is_claimed_by_one_owner(database, second):

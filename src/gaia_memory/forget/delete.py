@@ -129,6 +129,8 @@ class Forgetter:
         self, tx: Transaction, scope: Scope, predicate: FactPredicate | None
     ) -> tuple[list[Fact], list[Fact]]:
         """Return the facts that are current or withdrawn, and with a predicate those that ended and pass it."""
+        # In a write transaction this locks the scope: what is about to change is seen as it will be.
+        await self.facts.state(tx, scope)
         found = *await self.facts.facts(tx, scope, all_stored=True), *await self.facts.tool_changes.withdrawn(tx, scope)
         if predicate is None:
             return list(found), []
