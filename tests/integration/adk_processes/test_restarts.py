@@ -13,7 +13,7 @@ import pytest
 from support.hosts.adk_process import APP, AgentsFolder, Server, adk_server, wait_for
 from support.servers.rule_based_gemini import RuleBasedGemini
 
-IDLE = "sessions: {idle_consolidate_minutes: 0.02}\n"
+IDLE = "sessions: {idle_consolidate_minutes: 0.02, clear: rewind}\n"
 SOON = 60.0
 """Seconds in which a server ends that was told to also where the machine is busy."""
 
@@ -47,12 +47,12 @@ def test_stopping_or_killing_the_server_loses_nothing(tmp_path: Path, gemini_rul
 
     agents.configure(IDLE)
     with adk_server("api_server", agents, sessions=sessions, environ=environ) as back:
-        assert back.send("Are you there?") == "re Are you there?"
-        assert gemini_rules.requests_ending_in("Are you there?")[0].contents.endswith("I saw a comet\nAre you there?")
+        assert back.send("I am back home") == "re I am back home"
+        assert gemini_rules.requests_ending_in("I am back home")[0].contents.endswith("I saw a comet\nI am back home")
         # Bob says nothing: somebody else's message has made his sessions readable.
         wait_for(lambda: agents.fact_texts("bob") == ["I play jazz"], describe=lambda: str(agents.facts()))
-        wait_for(lambda: "Are you there?" in agents.fact_texts(), describe=lambda: str(agents.facts()))
-        said = ["I moved to Berlin", "Where do I live?", "I saw a comet", "Are you there?"]
+        wait_for(lambda: "I am back home" in agents.fact_texts(), describe=lambda: str(agents.facts()))
+        said = ["I moved to Berlin", "I saw a comet", "I am back home"]
         assert agents.fact_texts() == ["I like teal", *said]
         wait_for(lambda: back.session()["events"][-1]["actions"].get("rewindBeforeInvocationId"))
         assert back.send("Still?") == "re Still?"

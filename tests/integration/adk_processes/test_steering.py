@@ -42,7 +42,7 @@ def test_memory_is_controlled_by_commands_in_adk_web(tmp_path: Path) -> None:
     assert "Only an admin" in refused
     assert untouched == before
     assert "Memory is off now" in off
-    assert written == f"{before}memory:\n  enabled: false\n"
+    assert written == f"{before}memory: {{enabled: false}}\n"
     assert "Memory is off" in without
     assert "Memory is on again" in on
     assert back == "I remember 2 facts about you:\n1. I like teal\n2. I live in Haifa"
