@@ -188,16 +188,17 @@ class _StatementHooks:
         self._on_statement = on_statement
 
     def __enter__(self) -> None:
-        for name in ("transaction", "read_transaction"):
+        # `single_statement` opens a `transaction` or the last of these.
+        for name in ("transaction", "read_transaction", "_autocommit"):
             setattr(self._database, name, self._hooked(getattr(self._database, name), writes=name == "transaction"))
 
     def __exit__(self, *_: object) -> None:
-        del self._database.transaction, self._database.read_transaction
+        del self._database.transaction, self._database.read_transaction, self._database._autocommit
 
-    def _hooked(self, opened: Callable[[], Any], *, writes: bool) -> Callable[[], Any]:
+    def _hooked(self, opened: Callable[..., Any], *, writes: bool) -> Callable[..., Any]:
         @asynccontextmanager
-        async def told() -> AsyncIterator[Any]:
-            async with opened() as connection:
+        async def told(*arguments: Any) -> AsyncIterator[Any]:
+            async with opened(*arguments) as connection:
                 yield SteppedConnection(connection, lambda: self._on_statement(writes=writes))
             # Between two transactions there are no locks.
             await self._on_statement(writes=False)
