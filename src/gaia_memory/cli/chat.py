@@ -35,7 +35,7 @@ Examples:
 
 `gaia chat --user ada --channel telegram` continues the conversation `ada:telegram`.
 
-`echo "What do you know about me?" | gaia chat --user ada` sends one message.
+`echo "Where do I live?" | gaia chat --user ada` sends one message.
 
 In the conversation, `/help` lists the commands (Tab completes them). Ctrl-D, `quit` or `exit` leaves it.
 """

@@ -22,6 +22,8 @@ async def recalled(tmp_path: Path, *, limit: int = 5, **settings: Any) -> list[t
     async with open_memory({"memory": settings}, home=tmp_path, model="offline") as gaia:
         scope = gaia.scope("ada")
         await gaia.memory.add(scope, [*PLANTED, NewFact(HER_WORD), NewFact("Likes tea")])
+        # Their vectors are made in the background.
+        await gaia.memory.settled()
         hits = await gaia.memory.recall(scope, QUESTION, limit=limit)
 
     scores = [hit.score for hit in hits]

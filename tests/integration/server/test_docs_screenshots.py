@@ -63,7 +63,7 @@ def test_the_picture_of_the_tutorial_shows_its_conversation(tmp_path: Path, monk
         page.send_message("/remember I'm allergic to nuts", "I will remember")
         page.send_message("/reset", "A fresh start")
         page.start_new_session()
-        page.send_message("What do you know about me?", "nuts")
+        page.send_message("What am I allergic to?", "nuts")
         page.send_message("/remember My favourite colour is teal", "I will remember")
         page.send_message("/memory", "3 facts")
         page.execute_script(HIDE_ICONS_SCRIPT)
