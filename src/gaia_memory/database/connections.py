@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Sequence
@@ -59,6 +60,12 @@ class ConnectionRegistry:
     def track(self, engine: AsyncEngine) -> None:
         """Register each connection that `engine` opens from now on."""
 
+        def terminate(dbapi_connection: Any) -> None:
+            self._stop_aside([dbapi_connection.driver_connection])
+
+        # SQLAlchemy's waits in a task of its own, which is lost if the loop ends meanwhile.
+        engine.sync_engine.dialect.do_terminate = terminate  # type: ignore[method-assign]
+
         @event.listens_for(engine.sync_engine, "connect")
         def register(dbapi_connection: Any, _: object) -> None:
             connection = dbapi_connection.driver_connection
@@ -71,18 +78,29 @@ class ConnectionRegistry:
         A thread sends the result of the statement it runs, and of an attempt to open a file, to the event loop, so the
         loop must stay open until then.
         """
-        connections = list(self._connections)
-        await run_in_thread(self._stop, connections, CLOSE_TIMEOUT_SECONDS)
+        if (stopping := self._stop_aside(self._connections, CLOSE_TIMEOUT_SECONDS)) is not None:
+            try:
+                await run_in_thread(stopping.join)
+            except asyncio.CancelledError:
+                # The loop may be ending, which drops the work of its pool.
+                stopping.join()
+                raise
 
     def abandon(self) -> None:
         """Stop every connection from any thread, after its event loop has closed."""
-        stopping = threading.Thread(target=self._stop, args=(list(self._connections), 0.0), daemon=True)
+        if (stopping := self._stop_aside(self._connections)) is not None:
+            stopping.join()
+
+    def _stop_aside(
+        self, connections: Iterable[aiosqlite.Connection], timeout_seconds: float = 0.0
+    ) -> threading.Thread | None:
+        stopping = threading.Thread(target=self._stop, args=(list(connections), timeout_seconds), daemon=True)
         try:
             stopping.start()
         except RuntimeError:
             # The interpreter is shutting down and ends the connections itself.
-            return
-        stopping.join()
+            return None
+        return stopping
 
     def _stop(self, connections: Iterable[aiosqlite.Connection], timeout_seconds: float) -> None:
         # Only for threads without an event loop: elsewhere aiosqlite would send its reply to the loop.
