@@ -69,10 +69,17 @@ async def state(gaia: Gaia) -> State:
     return found
 
 
-async def sought(gaia: Gaia, texts: Sequence[str]) -> SearchTerms:
-    """Return the search terms that no file may contain: the words of some texts, and their vectors."""
+async def sought(gaia: Gaia, user: str, texts: Sequence[str]) -> SearchTerms:
+    """Return the search terms that no file may contain: the words of some texts, and their vectors.
+
+    As they are stored: the last bits of a vector differ with the texts that are embedded beside it.
+    """
     sample = texts[:: max(1, len(texts) // SAMPLE)]
-    vectors = await gaia._engine.backend.embedder.embed(sample, purpose="add")
+    ids = {fact.text: fact.id for fact in await gaia.memory.facts(gaia.scope(user))}
+    async with gaia.memory.stores.database.read_transaction() as tx:
+        stored = await gaia.memory.stores.outbox.load_facts(tx, [ids[text] for text in sample])
+    vectors = [each.vector for each in stored.values() if each.vector is not None]
+    assert len(vectors) == len(sample)
     return SearchTerms([text.split()[1] for text in sample], vectors)
 
 
@@ -107,7 +114,9 @@ async def test_neither_text_nor_vector_is_left_after_any_kind_of_forget(tmp_path
     clock = FakeClock()
     async with open_memory(SETTINGS, home=home, clock=clock) as gaia:
         doomed = await fill(gaia, others)
-        every = [await sought(gaia, texts) for texts in doomed.values()]
+        every = [
+            await sought(gaia, user, texts) for user, texts in zip(("ann", "ada", "ida"), doomed.values(), strict=True)
+        ]
         gone = SearchTerms([word for each in every for word in each.words], [v for each in every for v in each.vectors])
         before = await state(gaia)
         held = await find_residual_data(home, gone)
