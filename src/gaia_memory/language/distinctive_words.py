@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from gaia_memory.language.dates.calendar_words import ALL_WEEKDAYS, DAY_PARTS, MONTHS, NAMED_DAYS, NUMBERS, UNITS
@@ -13,19 +13,14 @@ from gaia_memory.language.stems import stem, truncated_stem
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.language.word_variants import word_variants
 
-ROLE_WORDS = frozenset(
-    map(
-        stem,
-        index_tokens(
-            "user users assistant assistants agent model ai bot system human speaker nutzer nutzerin benutzer "
-            "benutzerin assistent assistentin utilisateur utilisatrice usuario usuaria asistente utente utilizador "
-            "gebruiker \u043f\u043e\u043b\u044c\u0437\u043e\u0432\u0430\u0442\u0435\u043b\u044c "
-            "\u0627\u0644\u0645\u0633\u062a\u062e\u062f\u0645 \u0645\u0633\u062a\u062e\u062f\u0645 "
-            "\u05d4\u05de\u05e9\u05ea\u05de\u05e9 \u05de\u05e9\u05ea\u05de\u05e9"
-        ),
-    )
+_ROLES = (
+    "user users assistant assistants agent model ai bot system human speaker nutzer nutzerin benutzer "
+    "benutzerin assistent assistentin utilisateur utilisatrice usuario usuaria asistente utente utilizador "
+    "gebruiker \u043f\u043e\u043b\u044c\u0437\u043e\u0432\u0430\u0442\u0435\u043b\u044c "
+    "\u0627\u0644\u0645\u0633\u062a\u062e\u062f\u0645 \u0645\u0633\u062a\u062e\u062f\u0645 "
+    "\u05d4\u05de\u05e9\u05ea\u05de\u05e9 \u05de\u05e9\u05ea\u05de\u05e9"
 )
-"""What models call the two sides of a conversation, as stems."""
+"""What models call the two sides of a conversation."""
 
 _UNSPACED_ROLE = re.compile(
     "\u30e6\u30fc\u30b6\u30fc|\u30a2\u30b7\u30b9\u30bf\u30f3\u30c8"  # Japanese
@@ -49,7 +44,6 @@ _NUMBER_WORDS = frozenset(
 _GENERIC_WORDS = _load_word_list("generic_words.txt")
 _CALENDAR_WORDS = frozenset((*MONTHS, *ALL_WEEKDAYS, *UNITS, *NUMBERS, *DAY_PARTS, *NAMED_DAYS)) - {"may"}
 _WORDS_OF_EVERY_TEXT = COMMON_WORDS | _CALENDAR_WORDS
-_LEFT_OUT_STEMS = ROLE_WORDS.union(map(stem, _WORDS_OF_EVERY_TEXT))
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _MIN_WORD_CHARACTERS = 3
 _MIN_COMPOUND_CHARACTERS = 8
@@ -58,6 +52,17 @@ _MIN_SHARED_CHARACTERS = 5
 _UNSPACED_CHARACTER = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _HIRAGANA_PAIR = re.compile("[\u3040-\u309f]{2}")
 """Two characters that are particles or endings of Japanese words."""
+
+
+@cache
+def role_stems() -> frozenset[str]:
+    """Return what models call the two sides of a conversation, as stems."""
+    return frozenset(map(stem, index_tokens(_ROLES)))
+
+
+@cache
+def _left_out_stems() -> frozenset[str]:
+    return role_stems().union(map(stem, _WORDS_OF_EVERY_TEXT))
 
 
 def distinctive_words(text: str, *, left_out: Collection[str] = ()) -> frozenset[str]:
@@ -87,7 +92,7 @@ def is_common_word(word: str) -> bool:
 def is_role(text: str) -> bool:
     """Return True for the name of a role and nothing else, such as "The user", and for a text without words."""
     words = index_tokens(_UNSPACED_ROLE.sub(" ", text))
-    return not any(map(str.isalnum, text)) or all(word == "the" or stem(word) in ROLE_WORDS for word in words)
+    return not any(map(str.isalnum, text)) or all(word == "the" or stem(word) in role_stems() for word in words)
 
 
 def _is_distinctive(token: str) -> bool:
@@ -97,7 +102,7 @@ def _is_distinctive(token: str) -> bool:
         len(token) >= _MIN_WORD_CHARACTERS
         and not token[0].isdigit()
         and token not in _WORDS_OF_EVERY_TEXT
-        and stem(token) not in _LEFT_OUT_STEMS
+        and stem(token) not in _left_out_stems()
     )
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Literal
 
 from gaia_memory.errors import BadAnswerError
-from gaia_memory.language.distinctive_words import ROLE_WORDS, count_shared, distinctive_words, is_role, word_forms
+from gaia_memory.language.distinctive_words import count_shared, distinctive_words, is_role, role_stems, word_forms
 from gaia_memory.language.homoglyphs import fold_case
 from gaia_memory.language.stems import stem
 from gaia_memory.language.text_features import QUESTION_MARKS
@@ -138,7 +138,7 @@ class GroundingCheck:
 def _names(speakers: Iterable[str]) -> frozenset[str]:
     """Return the words of the speakers' names, without those that are roles."""
     words = {word for speaker in speakers for word in index_tokens(speaker)}
-    return frozenset(word for word in words if stem(word) not in ROLE_WORDS)
+    return frozenset(word for word in words if stem(word) not in role_stems())
 
 
 def _plain(text: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from gaia_memory.language.distinctive_words import ROLE_WORDS
+from gaia_memory.language.distinctive_words import role_stems
 from gaia_memory.language.stems import stem
 from gaia_memory.language.stop_words import STOP_WORDS
 from gaia_memory.language.tokenizer import index_tokens
@@ -64,4 +64,4 @@ def says_the_same(saved: Fact, learned: NewFact) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in map(stem, index_tokens(text)) if word not in ROLE_WORDS]
+    return [word for word in map(stem, index_tokens(text)) if word not in role_stems()]
