@@ -129,13 +129,13 @@ class GrowthMixin:
         draft = await self._draft(scope, proposal)
 
         async def write(tx: Transaction, drafts: Sequence[Draft]) -> AddResult:
-            added = await self.stores.facts.writer.write(tx, scope, drafts, now=self.clock.now())
-            # After the write, which waits for a forget of the same person.
-            if not set(counted).issubset(await load_usage(tx, scope, since=0)):
+            # `_write` has locked the scope: no forget of the same person runs meanwhile.
+            since = min((each.ended_at for each in counted), default=0.0)
+            if not set(counted).issubset(await load_usage(tx, scope, since=since)):
                 raise InvalidInputError(
                     f"some of what {scope.user!r} used was forgotten after the model was asked: nothing is kept"
                 )
-            return added
+            return await self.stores.facts.writer.write(tx, scope, drafts, now=self.clock.now())
 
         [fact] = await self._write(scope, [draft], write=write)
         return fact

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple, overload
@@ -245,6 +245,20 @@ class Origin:
 
 OTHER_VECTORS = "other vectors"
 """The name in `Hit.missing` of facts that carry vectors of another embedder."""
+
+_PART_NAMES = {
+    "vectors": "the search by meaning",
+    "rewriting": "the words that the model would have added",
+    "reranker": "the reranker",
+}
+
+
+def describe_missing(missing: Collection[str]) -> list[str]:
+    """Return what `Hit.missing` means for somebody who reads the hits, in sentences."""
+    failed = ", ".join(_PART_NAMES[name] for name in missing if name in _PART_NAMES)
+    other = "Facts that another embedder has embedded were found by their words alone: `gaia memory reindex`."
+    without = f"These results are without {failed}, which did not answer: try again, or see `gaia doctor`."
+    return [other] * (OTHER_VECTORS in missing) + [without] * bool(failed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,3 +89,13 @@ def test_ctrl_c_at_a_question_ends_the_command(config: str) -> None:
 
     assert code == 1
     assert "likes tea" in run_gaia("memory", "list", *whose).out
+
+
+def test_a_ctrl_c_that_no_system_call_noticed_ends_a_question(config: str) -> None:
+    """As one that comes between the interpreter's last look and the read: here it interrupts nothing itself."""
+    late = "threading.Timer(1, _thread.interrupt_main).start()"
+    code = f"import _thread, threading; from gaia_memory.cli.ui.read_input import ask; {late}; ask('Sure?')"
+    with command_in_terminal(command=(sys.executable, "-c", code)) as (screen, process):
+        screen.read_until(b"[y/N]")
+
+        assert process.wait(30) == 1

@@ -19,9 +19,11 @@ from google.adk.sessions.base_session_service import BaseSessionService
 from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gaia_memory import MemoryPlugin, Scope, SessionWindowPlugin, engine_registry, open_memory
 from gaia_memory.adk.plugins import memory_plugin
+from gaia_memory.database.connections import ConnectionRegistry
 from gaia_memory.testing import ScriptedLlm, call
 from support.hosts.plain_runner import (
     APP,
@@ -280,6 +282,33 @@ def test_a_loop_that_ends_during_background_work_logs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heard: Heard, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Statements are cancelled at any point; the log has no traceback, and the turn does not wait for them."""
+    threads = gaia_threads()
+    end_loops_in_background_work(tmp_path, monkeypatch)
+    wait_until_sync(lambda: gaia_threads() <= threads)
+
+    assert heard.all() == []
+    assert errors_of(caplog) == []
+
+
+@pytest.mark.slow
+def test_sqlalchemy_still_leaves_a_task_to_a_loop_that_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once this fails, `ConnectionRegistry.track` need not replace the dialect's `do_terminate`."""
+    track = ConnectionRegistry.track
+
+    def track_only(self: ConnectionRegistry, engine: AsyncEngine) -> None:
+        track(self, engine)
+        del engine.sync_engine.dialect.do_terminate
+
+    monkeypatch.setattr(ConnectionRegistry, "track", track_only)
+    end_loops_in_background_work(tmp_path, monkeypatch)
+
+    assert any(error.startswith("Task was destroyed but it is pending!") for error in errors_of(caplog))
+
+
+def end_loops_in_background_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have 200 turns in loops of their own while memory works behind them."""
     monkeypatch.setattr(engine_registry, "BACKGROUND_START_DELAY_SECONDS", 0.02)
     chance = random.Random(4)
 
@@ -288,13 +317,13 @@ def test_a_loop_that_ends_during_background_work_logs_nothing(
         return "ok"
 
     host = Host(tmp_path, "memory", ScriptedLlm(default=think))
-    threads = gaia_threads()
     for number in range(200):
         assert host.say("hi", session=f"s{number % 5}") == "ok"
-    wait_until_sync(lambda: gaia_threads() <= threads)
 
-    assert heard.all() == []
-    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+def errors_of(caplog: pytest.LogCaptureFixture) -> list[str]:
+    gc.collect()
+    return [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
 
 
 def test_a_turn_in_a_lasting_loop_keeps_the_engine_open(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ async def test_a_search_without_vectors_says_so(make: Make) -> None:
     async with await browser(sut) as client:
         page = (await client.get(PAGE, params={"q": "tea"})).text
 
-    assert "1 fact, found without vectors: try again" in page
+    assert "without the search by meaning, which did not answer: try again" in page
 
 
 async def test_every_refusal_is_a_page_for_a_browser_and_a_problem_for_a_program(make: Make) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +18,7 @@ from gaia_memory.cli.ui.fact_output import (
     shorten_ids,
 )
 from gaia_memory.cli.ui.terminal import pluralize, print_line, progress_bar
-from gaia_memory.models.fact import OTHER_VECTORS, OutdatedHit
+from gaia_memory.models.fact import OutdatedHit, describe_missing
 
 if TYPE_CHECKING:
     from gaia_memory.models import Hit, RecallResult
@@ -39,13 +39,6 @@ Examples:
 
 _LOWEST_SHOWN_SCORE = 0.005
 """A lower score would be shown as 0.00: such a fact only fills the list."""
-
-_PART_NAMES = {
-    "vectors": "the search by meaning",
-    "rewriting": "the words that the model would have added",
-    "reranker": "the reranker",
-}
-"""What a user reads for the name of a part that failed."""
 
 
 async def search(
@@ -92,13 +85,13 @@ async def search(
     elif explain and recalled.hits:
         _print_hits(recalled.hits)
         print_line("A score from 0 to 1 says how well a fact answers; --json also has what was left out.")
-        _print_missing(recalled.missing)
     else:
         facts, scores = [hit.fact for hit in shown], [hit.score for hit in shown]
         print_facts(facts, scores=scores, empty_message=empty_message)
         if facts:
             print_line(f"{target.user}: {pluralize(len(facts), 'fact')}.")
-        _print_missing(recalled.missing)
+    for sentence in () if target.as_json else describe_missing(recalled.missing):
+        print_line(sentence)
 
 
 def _recall_to_dict(recalled: RecallResult) -> dict[str, Any]:
@@ -120,14 +113,6 @@ def _hit_to_dict(hit: Hit) -> dict[str, Any]:
         shown |= {"reason": ending.why, "ended_at": ending.ended_at.isoformat()}
         shown |= {"ended_by": ending.ended_by, "actor": ending.actor}
     return shown
-
-
-def _print_missing(missing: Collection[str]) -> None:
-    if OTHER_VECTORS in missing:
-        print_line("Facts that another embedder has embedded were found by their words alone: `gaia memory reindex`.")
-    if not {OTHER_VECTORS}.issuperset(missing):
-        failed = ", ".join(_PART_NAMES[name] for name in missing if name in _PART_NAMES)
-        print_line(f"These results are without {failed}, which failed: try again, or see `gaia doctor`.")
 
 
 def _print_hits(hits: Sequence[Hit]) -> None:

@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
+from gaia_memory.models.fact import describe_missing
 from gaia_memory.models.masked_fact import mask_origin
 from gaia_memory.redaction.credentials import mask_credentials
 from gaia_memory.server.pages.page_wording import describe_source
@@ -30,12 +31,12 @@ async def _facts(page: PersonPage) -> Response:
     if question:
         result = await page.memory.explain(page.scope, question, limit=_PAGE_FACTS, filters=chosen or None, as_of=as_of)
         facts, left_out = page.view_hits(result.hits), page.view_hits(result.dropped)
-        total, offset, missing = len(facts), 0, result.missing
+        total, offset, missing = len(facts), 0, describe_missing(result.missing)
     else:
         found = await page.memory.browse(
             page.scope, filters=chosen or None, offset=offset, limit=_PAGE_FACTS, as_of=as_of
         )
-        facts, left_out, total, missing = [page.view(each) for each in found.facts], [], found.total, ()
+        facts, left_out, total, missing = [page.view(each) for each in found.facts], [], found.total, []
     return page.render(
         "facts.html",
         q=question,
